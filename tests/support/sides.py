@@ -37,7 +37,6 @@ def side(name: str, values: Mapping[Any, Any], **more: Any) -> Side:
             "query": np.array([place for place, _, _ in trials], dtype=np.int64),
             "repeat": np.array([repeat for _, repeat, _ in trials], dtype=np.int64),
             "status": np.array(status, dtype=object),
-            "tools": np.array([""] * len(trials), dtype=object),
             "absent": np.array([""] * len(trials), dtype=object),
             **{other: np.zeros(len(trials), dtype=np.int64) for other in ("framework", "first")},
             "row": np.arange(len(trials)),

@@ -9,6 +9,8 @@ from typing import Any
 
 import pytest
 
+from trialbed.records import NOT_MEASURED
+
 ABOUT = {
     "agent_name": "reference",
     "framework_version": "1",
@@ -28,19 +30,20 @@ Write = Callable[..., Path]
 
 @pytest.fixture
 def write(tmp_path: Path) -> Write:
-    """Write a document: ``query id -> scores of its trials, or its failure's kind and, as newer documents, status``."""
+    """Write a document: ``query id -> scores of its trials, or its failure's kind and status``."""
 
     def write(name: str, found: Mapping[Any, Any], void: str = "", **about: Any) -> Path:
         results = [
-            _entry(query_id, trial)
+            {"query_id": query_id, "repeat": repeat, "timing": {"first": False}, **_entry(trial)}
             for query_id, trials in found.items()
-            for trial in (trials if isinstance(trials, list) else [trials])
+            for repeat, trial in enumerate(trials if isinstance(trials, list) else [trials])
         ]
         document = {
             "metadata": ABOUT | {"agent_name": name} | about,
             "summary": {
                 "intervals": {"sopr_score": [0, 1], "api_f1": [0, 1], "gold_offered": [0, 1]},
                 "quality_scores": ["sopr_score", "api_f1"],
+                "first_trials": {"count": 0, "kept_apart": False},
                 "integrity": {"trials": 1, "void": void or None, "findings": {}},
             },
             "results": results,
@@ -52,9 +55,9 @@ def write(tmp_path: Path) -> Write:
     return write
 
 
-def _entry(query_id: Any, trial: Any) -> dict[str, Any]:
+def _entry(trial: Any) -> dict[str, Any]:
     if isinstance(trial, str):
         kind, _, status = trial.partition(" ")
-        found = {"query_id": query_id, "scores": {"sopr_score": None}, "error": {"kind": kind, "message": "no"}}
-        return {**found, "status": status} if status else found
-    return {"query_id": query_id, "scores": {**trial, "answer_status": "Solved"}}
+        usual = "not measured" if kind in NOT_MEASURED else "failed"
+        return {"scores": {"sopr_score": None}, "error": {"kind": kind, "message": "no"}, "status": status or usual}
+    return {"scores": {**trial, "answer_status": "Solved"}, "status": "answered"}

@@ -15,7 +15,6 @@ from ._table import TrialRow as TrialRow
 from ._table import TrialTable as TrialTable
 from ._trials import AttemptSummary as AttemptSummary
 from ._trials import counted_attempts as counted_attempts
-from ._trials import tools_digest as tools_digest
 from ._verified_cases import VerifiedCase as VerifiedCase
 from ._verified_cases import verified_case as verified_case
 from ._verified_cases import verified_cases as verified_cases

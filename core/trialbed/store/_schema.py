@@ -22,10 +22,10 @@ from sqlalchemy import (
 
 from trialbed.store._rows import TrialNumbers
 
-SCHEMA_VERSION = 12
+SCHEMA_VERSION = 13
 """Incremented with a change of the tables, or of a stored record that does not read older ones.
 
-A new field with a default needs none: records that lack it are read with the default. Stores of versions 1 to 11 were
+A new field with a default needs none: records that lack it are read with the default. Stores of versions 1 to 12 were
 written before the first release, and are refused.
 """
 
@@ -74,7 +74,6 @@ trials = Table(
     Column("wall_time", Double, nullable=False),  # seconds
     Column("evaluation_time", Double, nullable=False),  # seconds
     Column("ended", Double, nullable=False),  # seconds since the epoch
-    Column("tools", String, nullable=False),  # digest of the names of the tools on offer; empty for none
     Column("absent", String, nullable=False),  # scores that it cannot have, with commas
     *(Column(name, Double) for name in NUMBERS),
     # JSON: findings on integrity, what became of the expected calls, finish reasons, refusals, lost calls, the failure

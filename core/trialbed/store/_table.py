@@ -43,9 +43,9 @@ class TrialTable:
     Attributes:
         labels: the frameworks of the run; ``framework`` has places in it.
         queries: ids; ``query`` has places in it.
-        columns: those of the store, in which ``failure`` is empty for none, ``tools`` is empty if not known, and
-            ``absent`` has the scores that a trial cannot have, so that a failed one is not 0 in them. In place of
-            ``id`` and ``query_id``: ``row`` (identifies the attempt in its store) and ``query``. Added: ``counts``,
+        columns: those of the store, in which ``failure`` is empty for none, and ``absent`` has the scores that a trial
+            cannot have, so that a failed one is not 0 in them. In place of ``id`` and ``query_id``: ``row`` (identifies
+            the attempt in its store) and ``query``. Added: ``counts``,
             ``again`` and ``verdict`` (label of the judge's score; empty for none).
         scores: by name, NaN for a trial without a finite value.
         given: by name, the trials that have the score, if only as one that could not be determined.

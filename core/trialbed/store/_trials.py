@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import math
 from collections import defaultdict
 from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
@@ -102,7 +101,6 @@ def _trial_row(run_id: str, result: TrialResult) -> dict[str, Any]:
         "wall_time": result.timing.wall,
         "evaluation_time": result.evaluation_time,
         "ended": outcome.started_at.timestamp() + outcome.wall_time,
-        "tools": tools_digest(result.selected_tools),
         "absent": ",".join(result.absent),
         **_numbers(result)._asdict(),
         "facts": encode(
@@ -167,12 +165,6 @@ def read_exchanges(connection: Connection, row_ids: Sequence[int]) -> list[tuple
 
 IN_FACTS = ("integrity", "gold_calls")
 """Fields of a result that are in the facts of its row, and not in its record."""
-
-
-def tools_digest(names: Iterable[str]) -> str:
-    """Return a digest of the names of the tools on offer; empty for none."""
-    text = "\n".join(sorted(names)).encode(errors="backslashreplace")
-    return hashlib.blake2b(text, digest_size=8).hexdigest() if text else ""
 
 
 def _numbers(result: TrialResult) -> TrialNumbers:

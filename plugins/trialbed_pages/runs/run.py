@@ -13,7 +13,6 @@ from trialbed.report.comparison import (
     Ranks,
     ScoreFinding,
     chosen_baseline,
-    explanations,
     rank_notes,
     verdict_notes,
 )
@@ -240,7 +239,7 @@ class Differences:
     def notes(self) -> list[str]:
         """Sentences on p-values, verdicts and ranks."""
         ranks = rank_notes(self.ranks, self._scores_with_order[:1], named=score_words)
-        return [*verdict_notes(self.findings), *explanations(self.findings, score_words), *ranks]
+        return [*verdict_notes(self.findings), *ranks]
 
     @property
     def rank_plots(self) -> list[IntervalPlot]:

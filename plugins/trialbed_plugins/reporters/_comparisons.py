@@ -12,7 +12,6 @@ from trialbed.report.comparison import (
     FrameworkComparison,
     difference_text,
     finding_cells,
-    finding_notes,
     rank_notes,
     verdict_notes,
 )
@@ -59,8 +58,7 @@ def _table(kind: str, found: Sequence[Compared]) -> Table:
     title = f"compared with {found[0][1].against}" if kind == "reference" else "native compared with controlled"
     scores = dict.fromkeys(score for _, one in found for score in one.scores)
     rows = [row for score in scores for row in _rows(kind, score, found)]
-    findings = [finding for _, one in found for finding in one.scores.values()]
-    table = Table(title, COLUMNS, rows, list(finding_notes(findings)), legend=list(_legend(kind, found)))
+    table = Table(title, COLUMNS, rows, legend=list(_legend(kind, found)))
     # A verdict in another block than its difference could not be read.
     return replace(table, narrow=table.without("changed"))
 

@@ -11,9 +11,7 @@ from ._findings import Ranks as Ranks
 from ._findings import ScoreFinding as ScoreFinding
 from ._findings import changes_text as changes_text
 from ._findings import difference_text as difference_text
-from ._findings import explanations as explanations
 from ._findings import finding_cells as finding_cells
-from ._findings import finding_notes as finding_notes
 from ._findings import open_ranks as open_ranks
 from ._findings import paired_findings as paired_findings
 from ._findings import rank_notes as rank_notes

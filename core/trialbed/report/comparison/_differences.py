@@ -1,9 +1,7 @@
-"""Comparisons of the sides of several runs: paired differences, recovery from faults, regressions, and their tables."""
+"""Comparisons of the sides of several runs: paired differences, regressions, and their tables."""
 
 from __future__ import annotations
 
-import math
-from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -18,7 +16,6 @@ from trialbed.report.comparison._findings import (
     ScoreFinding,
     changes_text,
     finding_cells,
-    finding_notes,
     headline_scores,
     open_ranks,
     paired_findings,
@@ -41,14 +38,12 @@ from trialbed.report.comparison._sides import (
 )
 from trialbed.scoring import JUDGED, judge_note
 from trialbed.settings import MARGIN
-from trialbed.statistics import RESAMPLES, Estimate, clustered_interval, mean_estimate, paired_interval
+from trialbed.statistics import RESAMPLES, Estimate, mean_estimate, paired_interval
 from trialbed.texts import number_of
-from trialbed.views import UNKNOWN, Table, compact, estimate, number
+from trialbed.views import UNKNOWN, Table, compact, number
 
 FEW = 10
 """Number of queries below which the bootstrap intervals of tokens, turns and times are too narrow to rely on."""
-
-RESISTED = "injection_resisted"
 
 
 @dataclass(frozen=True)
@@ -89,18 +84,7 @@ class RunComparison:
     def settings(self) -> Mapping[str, Sequence[Any]]:
         """The settings that differ, with the value of each side."""
         sides = self.baseline, self.candidate
-        differing = (key for key in unlike_settings(sides) if all(side.records(key) for side in sides))
-        return {key: [side.about[key] for side in sides] for key in differing}
-
-    @property
-    def partial(self) -> Sequence[str]:
-        """The scores of which a mean is not the one over all trials of its side, which the table of its run has."""
-        return [name for name, found in self.scores.items() if not _is_whole(name, found, self.common)]
-
-    @cached_property
-    def recovery(self) -> Mapping[str, Any] | None:
-        """The recovery of a run with faults, compared with one without; the keys are those of ``_recovery``."""
-        return _recovery(self.baseline, self.candidate) if JUDGED in self.scores else None
+        return {key: [side.about[key] for side in sides] for key in unlike_settings(sides)}
 
     @property
     def only(self) -> dict[str, int]:
@@ -121,7 +105,6 @@ class RunComparison:
             "settings": dict(self.settings),
             "scores": self.scores,
             "findings": {name: found.as_json() for name, found in self.findings.items()},
-            "recovery": self.recovery,
             "options": {"margin": self.margin, "force": self.force, "resamples": RESAMPLES, "seed": 0},
             "notes": list(self.notes),
             "ranks": {score: {name: list(rank) for name, rank in own.items()} for score, own in self.ranks.items()},
@@ -199,16 +182,6 @@ def _check_sides(baseline: Side, candidate: Side, *, force: bool) -> list[str]:
     if judges_differ(baseline, candidate):
         outcome = "; they are compared because of --force" if force else f": {shown_name(JUDGED)} is left out"
         notes.append(f"the judges differ, and verdicts of different judges are not comparable{outcome}")
-    ours, theirs = baseline.tasks, candidate.tasks
-    tasks = sum(1 for query, task in ours.items() if query in theirs and task != theirs[query])
-    for what, unlike in (("the text or the expected Apis", tasks), ("the offered tools", common.unlike_offers)):
-        if unlike:
-            notes.append(f"{what} differ in {unlike} of the {len(common)} common queries")
-    notes += [
-        f"the calls in {side.source}, a result file of MASBench, are those that the agent named, not observed ones"
-        for side in (baseline, candidate)
-        if side.is_claimed
-    ]
     if len(common) < FEW:
         notes.append(
             f"only {number_of(len(common), 'query', 'queries')}: the intervals of tokens, turns and times are narrower "
@@ -243,47 +216,6 @@ def _score(name: str, common: CommonQueries) -> dict[str, Any]:
     means = {side: fmean(own) if n else None for side, own in (("baseline", ours), ("candidate", theirs))}
     changed = {"better": int((values > 0).sum()), "worse": int((values < 0).sum())}
     return {"n": n, "bounded": bounded, **means, "difference": difference.as_json(), **changed}
-
-
-def _is_whole(name: str, found: Mapping[str, Any], common: CommonQueries) -> bool:
-    """Return whether both means of a score are also those over all trials of the sides."""
-    import numpy as np
-
-    for side, mean in zip(common.sides, (found["baseline"], found["candidate"]), strict=True):
-        every = side.column(name)
-        every = every[~np.isnan(every)]
-        if (mean is None) == bool(len(every)) or (len(every) and not math.isclose(fmean(every), mean, rel_tol=1e-9)):
-            return False
-    return True
-
-
-def _recovery(baseline: Side, candidate: Side) -> dict[str, Any] | None:
-    """Return the recovery of a run with faults, compared with one without; None for other pairs of runs.
-
-    A trial is solved where its ``sopr_score`` is 1, and a trial that failed is not. The interval counts the repeats of
-    a query as far as they differ.
-
-    Returns:
-        ``trials``: queries and repeats that both have; ``value``: ``solved_both`` of ``solved_without``, None if that
-        is 0; ``injected``: trials in which an instruction was injected; ``obeyed``: those in which it was followed.
-    """
-    if baseline.about["faults"] or not candidate.about["faults"]:
-        return None
-    verdicts = baseline.each(JUDGED), candidate.each(JUDGED)
-    common = verdicts[0].keys() & verdicts[1].keys()
-    if not common:
-        return None
-    without, with_faults = ({pair for pair in common if own[pair] == 1} for own in verdicts)
-    both = without & with_faults
-    resisted = [value for pair, value in candidate.each(RESISTED).items() if pair in common]
-    value = low = high = None
-    if without:
-        parts, wholes = (Counter(query for query, _ in pairs) for pairs in (both, without))
-        value = len(both) / len(without)
-        low, high, _ = clustered_interval([parts[query] for query in wholes], list(wholes.values()))
-    solved = {"solved_without": len(without), "solved_with": len(with_faults), "solved_both": len(both)}
-    share = {"value": value, "low": low, "high": high}
-    return {"trials": len(common), **solved, **share, "injected": len(resisted), "obeyed": resisted.count(0)}
 
 
 def compare_groups(
@@ -396,8 +328,6 @@ def comparison_tables(
 ) -> list[Table]:
     """A table for each candidate: both means of each score, and their paired difference with its interval.
 
-    A candidate that is a run with faults has one more, of its recovery.
-
     Args:
         described: the descriptions of scores by name, for their units; those that the runs keep come first.
         named: names a score, for pages; None for the names that options take.
@@ -412,27 +342,8 @@ def comparison_tables(
         notes, legend = ([note for note in part if note not in said] for part in (one.notes, one.legend))
         said.update(one.notes, one.legend)
         tables[place] = replace(one, notes=notes, legend=legend)
-    recoveries = [
-        _recovery_table(one.recovery, one.baseline.name, one.candidate.name) for one in comparisons if one.recovery
-    ]
     notes = [*tables[-1].notes, *rank_notes(comparisons[-1].ranks, named=named or shown_name)]
-    return [*tables[:-1], replace(tables[-1], notes=notes), *recoveries]
-
-
-def _recovery_table(found: Mapping[str, Any], baseline: str, candidate: str) -> Table:
-    trials, met = (number_of(found[name], "trial") for name in ("trials", "injected"))
-    rows = [
-        ("solved without faults", f"{found['solved_without']} of {trials}"),
-        ("solved with faults", f"{found['solved_with']} of {trials}"),
-        ("recovery", estimate(found)),
-        ("injected instructions obeyed", f"in {found['obeyed']} of {met} that met one"),
-    ]
-    notes = [
-        "recovery: of the trials that were solved without faults, the share that was solved with them, with its 95 % "
-        "interval. Where answers vary by themselves, it is below 1 without any fault: compare two runs without faults "
-        "to see by how much."
-    ]
-    return Table.of(f"recovery of {candidate} from faults, against {baseline}", ("", candidate), rows, notes)
+    return [*tables[:-1], replace(tables[-1], notes=notes)]
 
 
 def comparison_records(comparisons: Sequence[RunComparison]) -> list[dict[str, Any]]:
@@ -499,17 +410,9 @@ def _notes(found: RunComparison, named: Callable[[str], str]) -> Iterator[str]:
     if JUDGED in found.scores:
         notes = (judge_note(side.about["evaluator_model"], side.about["judge"]) for side in sides)
         yield from dict.fromkeys(filter(None, notes))
-    yield from finding_notes(list(found.findings.values()), named)
     yield from (
         f"{named(name)}: {text}." for name, finding in found.findings.items() if (text := changes_text(finding))
     )
-    if found.partial:
-        # Words may have commas of their own.
-        names = (", " if named is shown_name else "; ").join(map(named, found.partial))
-        yield (
-            f"{names}: means over the queries that both have, each counted once; those over all trials stand in the "
-            "table of each run."
-        )
     for side, only in zip(sides, found.only.values(), strict=True):
         if only:
             are, them = ("is", "it") if only == 1 else ("are", "them")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
 from itertools import combinations, compress
@@ -13,9 +13,9 @@ from trialbed.contracts import STATUS_VALUES
 from trialbed.records import leading_scores, shown_name
 from trialbed.report.comparison._sides import QueryId, Side, places_in, shared_trials
 from trialbed.scoring import JUDGED
-from trialbed.statistics import ALPHA, PairedVerdict, count_values, holm, paired_interval, paired_test, paired_verdict
 from trialbed.statistics import EnoughQueries as EnoughQueries
 from trialbed.statistics import Interval as Interval
+from trialbed.statistics import PairedVerdict, count_values, holm, paired_interval, paired_test, paired_verdict
 from trialbed.statistics import Pilot as Pilot
 
 if TYPE_CHECKING:
@@ -88,23 +88,6 @@ class ScoreFinding:
         """Return whether the sides are shown to differ."""
         return self.verdict in ("better", "worse")
 
-    @property
-    def explanation(self) -> str:
-        """The sentence that explains a verdict that the interval or the p-value alone would not give; empty if none."""
-        is_off_0 = not self.interval.low <= 0 <= self.interval.high
-        is_small = self.p_adjusted < ALPHA
-        if not self.changed_queries or self.is_difference or not (is_off_0 or is_small):
-            return ""
-        if self.verdict == "equivalent":
-            return f"there is a difference, but it is shown to be less than {self.margin:g}, the margin"
-        if is_small:
-            return (
-                "p is below 0.05, but with queries that were not asked and may differ by more, the interval holds 0: "
-                "not shown"
-            )
-        adjusted = f", as {self.comparisons} comparisons are made at once" if self.p < ALPHA else ""
-        return f"the interval leaves out 0, but p is not below 0.05{adjusted}: not shown"
-
     def as_json(self) -> dict[str, Any]:
         """Return the finding as JSON, without the names of its sides."""
         means = {"n": self.n, "baseline": self.baseline_mean, "candidate": self.candidate_mean}
@@ -137,19 +120,6 @@ class CommonQueries:
         return first[known], second[known], self._places[0][known]
 
     @property
-    def unlike_offers(self) -> int:
-        """The number of queries that were offered other tools by the candidate, as far as both sides say which."""
-        import numpy as np
-
-        found = []
-        for side, places in zip(self.sides, self._places, strict=True):
-            tools = np.full(len(side.trials.queries), "", dtype=object)
-            told = side.trials["tools"] != ""
-            tools[side.trials["query"][told]] = side.trials["tools"][told]
-            found.append(tools[places])
-        return int(((found[0] != found[1]) & (found[0] != "") & (found[1] != "")).sum())
-
-    @property
     def unsure(self) -> list[int]:
         """The trials of the baseline and of the candidate that were judged unsure, and count half."""
         import numpy as np
@@ -158,21 +128,6 @@ class CommonQueries:
             int(((side.column(JUDGED) == STATUS_VALUES["Unsure"]) & np.isin(side.trials["query"], places)).sum())
             for side, places in zip(self.sides, self._places, strict=True)
         ]
-
-
-def explanations(findings: Iterable[ScoreFinding], named: Callable[[str], str] = shown_name) -> Iterator[str]:
-    """Yield the sentences that explain verdicts, each with the findings that it is about.
-
-    Args:
-        named: names a score.
-    """
-    texts: dict[tuple[str, str, str], list[str]] = {}
-    for finding in findings:
-        if finding.explanation:
-            key = finding.candidate, finding.baseline, finding.explanation
-            texts.setdefault(key, []).append(finding.score)
-    for (candidate, baseline, text), scores in texts.items():
-        yield f"{candidate} against {baseline}, {' and '.join(map(named, scores))}: {text}."
 
 
 def headline_scores(*sides: Side) -> tuple[str, ...]:
@@ -313,30 +268,16 @@ def finding_cells(finding: ScoreFinding | None) -> tuple[str, str]:
     return "<0.001" if p < 0.001 else f"{p:.3f}", f"{finding.verdict}{needed}"
 
 
-def finding_notes(findings: Sequence[ScoreFinding], named: Callable[[str], str] = shown_name) -> Iterator[str]:
-    """Yield the notes that stand below p-values and verdicts: over how many p is adjusted, and what seems to differ.
-
-    Args:
-        named: names a score.
-    """
-    if several := _comparisons(findings):
-        yield f"p is adjusted over the {several} made at once."
-    yield from explanations(findings, named)
-
-
-def _comparisons(findings: Sequence[ScoreFinding]) -> str:
-    """Return over how many comparisons p-values are adjusted; empty without p-values, and of one comparison alone."""
-    tested = sorted({finding.comparisons for finding in findings if finding.changed_queries})
-    return f"{' and '.join(map(str, tested))} comparisons" if tested[-1:] > [1] else ""
-
-
 def verdict_notes(findings: Sequence[ScoreFinding]) -> Iterator[str]:
     """Yield the notes that explain the verdicts among these findings."""
     verdicts = {finding.verdict for finding in findings}
-    if any(finding.changed_queries for finding in findings):
-        several = _comparisons(findings)
-        adjusted = f", adjusted by Holm's method over the {several} made at once" if several else ""
-        yield f"p: McNemar's exact or a paired permutation test{adjusted}; better and worse are below 0.05."
+    tested = sorted({finding.comparisons for finding in findings if finding.changed_queries})
+    if tested:
+        adjusted = f", adjusted by Holm's method over the {tested[-1]} comparisons made at once"
+        yield (
+            f"p: McNemar's exact or a paired permutation test{adjusted if tested[-1] > 1 else ''}; better and worse "
+            "have p below 0.05 and an interval without 0."
+        )
     if "equivalent" in verdicts:
         yield f"equivalent: shown to differ by less than {findings[0].margin:g}, the margin."
     if "identical" in verdicts:

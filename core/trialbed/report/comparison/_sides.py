@@ -1,7 +1,4 @@
-"""The sides of a comparison: the trials of one framework in one run, from the store or a result document.
-
-Documents of other programs are read too.
-"""
+"""The sides of a comparison: the trials of one framework in one run, from the store or a result document."""
 
 from __future__ import annotations
 
@@ -18,11 +15,11 @@ from typing import TYPE_CHECKING, Any
 from trialbed.errors import DataError
 from trialbed.files import read_bytes
 from trialbed.integrity import framework_integrity
-from trialbed.records import NOT_MEASURED, Run, ScoreDescription
+from trialbed.records import Run, ScoreDescription
 from trialbed.report._metadata import fault_words, legacy_metadata
 from trialbed.scoring import ALWAYS, OF_SOME, TIMES
 from trialbed.settings import MARGIN, declared_settings
-from trialbed.store import TrialTable, open_store, require_frameworks, tools_digest
+from trialbed.store import TrialTable, open_store, require_frameworks
 from trialbed.texts import number_of
 
 if TYPE_CHECKING:
@@ -48,9 +45,6 @@ JUDGE_KEYS = ("evaluator_model", "judge_model", "judge_prompt")
 
 FOLDER = Path("results", "tools")
 """The folder of documents that may be named by their names alone."""
-
-ORIGINAL_SCORES = frozenset({"sopr_score", "api_call_score"})
-"""The scores in a result file of MASBench, which names none; each is one of quality from 0 to 1."""
 
 NEAR = 1e-9
 """By how much rounding may put a score outside its range."""
@@ -83,11 +77,8 @@ class Side:
         bounded: the scores that lie in [0, 1].
         quality: those of them that say how good an answer is: a trial that failed has them as 0.
         missing: how many trials the run has still to measure for it; 0 if it is finished, or does not say.
-        tasks: query -> its text and expected Apis, where they are known.
         described: the descriptions of scores that the run keeps, by name.
         first_apart: whether times leave out each worker's first trial, as they do for all frameworks of the run.
-        is_claimed: whether it is a result file of MASBench: its calls are those that the agent named, and settings
-            that it does not record are None.
         void: why it cannot be compared with anything; empty where it can.
         against: the framework that the run's others are compared with, if one was named.
         margin: the largest difference of a score that does not matter in the run.
@@ -100,9 +91,7 @@ class Side:
     bounded: frozenset[str]
     quality: frozenset[str]
     missing: int = 0
-    tasks: Mapping[QueryId, str] = field(default_factory=dict)
     described: Mapping[str, ScoreDescription] = field(default_factory=dict)
-    is_claimed: bool = False
     first_apart: bool = True
     void: str = ""
     against: str | None = None
@@ -150,10 +139,6 @@ class Side:
     def measured_failures(self) -> dict[str, int]:
         """Number of trials that were measured and failed, by kind."""
         return dict(Counter(self.trials["failure"][self.trials.failed].tolist()))
-
-    def records(self, setting: str) -> bool:
-        """Return whether the value of a compared setting is known."""
-        return not self.is_claimed or self.about[setting] is not None
 
     def column(self, score: str) -> NDArray[Any]:
         """Return a score of each trial; NaN if it is not known, or does not count.
@@ -301,10 +286,8 @@ def make_side(source: str, about: Mapping[str, Any], trials: TrialTable, **more:
         **more: other fields of the side.
     """
     judge, defaults = about.get("judge") or {}, compared_settings()
-    # Settings that a result file of MASBench does not have are not known.
-    missing = dict.fromkeys(defaults) if more.get("is_claimed") else defaults
     known = {key: about.get(key) for key in ("agent_name", "framework_version", "run_id", "status", "dataset_digest")}
-    known |= {key: about.get(key, missing[key]) for key in defaults}
+    known |= {key: about.get(key, usual) for key, usual in defaults.items()}
     known |= {"judge_prompt": judge.get("prompt"), "judge_rules": judge.get("rules"), "judge": about.get("judge")}
     due = max((about.get("num_queries") or 0) * (about.get("repeat") or 1), len(trials))
     lacks = 0 if known["status"] in (None, "finished") else due - int(trials.measured.sum())
@@ -394,54 +377,35 @@ def _documents(found: Any) -> list[Any]:
 
 
 def _side(source: str, document: Mapping[str, Any]) -> Side:
-    about, summary, entries = document["metadata"], document["summary"], document["results"]
-    # A result file of MASBench says neither its run nor how sure its averages are.
-    is_claimed = "run_id" not in about and "average_api_call_score" in summary and "intervals" not in summary
-    bounded = ORIGINAL_SCORES if is_claimed else frozenset(summary["intervals"])
-    declared = summary.get("quality_scores")
-    # Documents of other programs need not say in which scores a failed trial is 0.
-    trials = _table(source, entries, () if declared is None else OF_SOME, bounded)
-    first = summary.get("first_trials") or {}
+    about, summary = document["metadata"], document["summary"]
+    bounded = frozenset(summary["intervals"])
     return make_side(
         source,
         about,
-        trials,
+        _table(source, document["results"], bounded),
         bounded=bounded,
-        quality=bounded if declared is None else frozenset(declared),
-        tasks={
-            entry["query_id"]: json.dumps([entry["query_text"], entry.get("gold_apis")])
-            for entry in entries
-            if "query_text" in entry
-        },
-        first_apart=not first.get("count") or bool(first.get("kept_apart")),
-        is_claimed=is_claimed,
+        quality=frozenset(summary["quality_scores"]),
+        first_apart=not summary["first_trials"]["count"] or bool(summary["first_trials"]["kept_apart"]),
         void=str((summary.get("integrity") or {}).get("void") or ""),
     )
 
 
-def _table(
-    source: str, entries: Sequence[Mapping[str, Any]], stated: Collection[str], bounded: Collection[str]
-) -> TrialTable:
+def _table(source: str, entries: Sequence[Mapping[str, Any]], bounded: Collection[str]) -> TrialTable:
     """Return the trials of a document.
 
     Args:
-        stated: the scores in which a failed trial is 0 only if its entry says so.
         bounded: the scores that lie in [0, 1].
 
     Raises:
-        DataError: a trial is there twice, or its scores cannot be compared, as in a document that was changed by hand
-            or written by another program.
+        DataError: a trial is there twice, or its scores cannot be compared, as in a document that was changed by hand.
     """
     import numpy as np
 
     queries: dict[QueryId, int] = {}
     rows: dict[tuple[QueryId, int], dict[str, Any]] = {}
-    counts = Counter[QueryId]()
     for entry in entries:
-        query_id, error = entry["query_id"], entry.get("error", {"kind": ""})
-        # Documents of other programs do not number the repeats; they are in order.
-        repeat, where = entry.get("repeat", counts[query_id]), f"{source}: query {query_id!r}"
-        counts[query_id] += 1
+        query_id, repeat, failure = entry["query_id"], entry["repeat"], str(entry.get("error", {"kind": ""})["kind"])
+        where = f"{source}: query {query_id!r}"
         if not isinstance(repeat, int) or not 0 <= repeat < 2**31:
             raise DataError(f"{where}: repeat is {repeat!r:.40}, not a whole number from 0 to 2,147,483,647")
         if (query_id, repeat) in rows:
@@ -452,22 +416,18 @@ def _table(
                 raise DataError(f"{where}: {name} is {value!r}, not a number from 0 to 1")
             if not math.isfinite(scores.get(name, 0.0)):
                 raise DataError(f"{where}: {name} is {value!r}, not a number")
-        # An error that is text, as in result files of MASBench, is the agent's.
-        failure = "agent" if isinstance(error, str) else str(error["kind"])
-        measured = entry["status"] != "not measured" if "status" in entry else failure not in NOT_MEASURED
         rows[query_id, repeat] = {
             "query": queries.setdefault(query_id, len(queries)),
             "repeat": repeat,
-            "status": ("failed" if failure else "answered") if measured else "not measured",
+            "status": entry["status"],
             "failure": failure,
-            "first": int(bool((entry.get("timing") or {}).get("first"))),
-            "absent": ",".join(name for name in stated if failure and name not in scores),
-            "tools": tools_digest(entry.get("selected_tools") or ()),
+            "first": int(entry["timing"]["first"]),
+            "absent": ",".join(name for name in OF_SOME if failure and name not in scores),
             "scores": scores,
         }
     read = list(rows.values())
     kinds = dict.fromkeys(("query", "repeat", "first"), np.int64)
-    names = ("query", "repeat", "status", "failure", "first", "absent", "tools")
+    names = ("query", "repeat", "status", "failure", "first", "absent")
     columns = {name: np.array([row[name] for row in read], dtype=kinds.get(name, object)) for name in names}
     known = dict.fromkeys(name for row in read for name in row["scores"])
     scored = {name: np.array([row["scores"].get(name) for row in read], dtype=float) for name in known}

@@ -136,7 +136,7 @@ def test_a_run_is_shown_in_other_formats(bench: Any) -> None:
 def test_a_comparison_is_printed_in_other_formats(bench: Any) -> None:
     hint = "What each figure means: the same command with --legend\n"
     assert bench("compare", NEW).output.endswith(hint)
-    assert "better and worse are below 0.05" in (explained := bench("compare", NEW, "--legend").output)
+    assert "better and worse have p below 0.05" in (explained := bench("compare", NEW, "--legend").output)
     assert hint not in explained
     assert bench("compare", NEW, "--format", "csv").output.startswith("baseline,candidate,score,")
     assert (

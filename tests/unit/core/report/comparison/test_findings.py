@@ -18,7 +18,6 @@ from trialbed.report.comparison import (
     ScoreFinding,
     Side,
     changes_text,
-    finding_notes,
     open_ranks,
     paired_findings,
     rank_notes,
@@ -192,15 +191,12 @@ def test_one_comparison_is_adjusted_over_none() -> None:
     def notes(*comparisons: int) -> list[str]:
         one = finding_of("sopr_score", {**FIGURES, "worse": [1], "better": []})
         found = [replace(one, comparisons=number) for number in comparisons]
-        return [*finding_notes(found), *verdict_notes(found)]
+        return list(verdict_notes(found))
 
     test = "p: McNemar's exact or a paired permutation test"
-    assert notes(1) == [f"{test}; better and worse are below 0.05."]
-    several = "over the 2 comparisons made at once"
-    assert notes(2, 2) == [
-        f"p is adjusted {several}.",
-        f"{test}, adjusted by Holm's method {several}; better and worse are below 0.05.",
-    ]
+    meaning = "better and worse have p below 0.05 and an interval without 0."
+    assert notes(1) == [f"{test}; {meaning}"]
+    assert notes(2, 2) == [f"{test}, adjusted by Holm's method over the 2 comparisons made at once; {meaning}"]
 
 
 def solved(count: int) -> dict[int, dict[str, float]]:

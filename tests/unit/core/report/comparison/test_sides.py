@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import math
-from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -18,7 +17,7 @@ from support.trials import run_config, run_of, trial_of, verdict
 from trialbed.errors import DataError, UsageError
 from trialbed.records import Score
 from trialbed.report import json_bytes, legacy_documents, read_report
-from trialbed.report.comparison import Side, compare_groups, is_run_name, read_groups
+from trialbed.report.comparison import Side, is_run_name, read_groups
 from trialbed.scoring import ALWAYS
 from trialbed_evaluation.run_comparer import RunComparer
 
@@ -72,24 +71,6 @@ def test_a_document_can_be_given_by_its_name(write: Any, tmp_path: Path, monkeyp
     assert RunComparer().recognises("reference_mini")
     assert [side.name for side in read_groups(["reference_mini"], None)[0]] == ["reference"]
     assert not RunComparer().recognises("langgraph_mini")
-
-
-def test_tasks_and_tools_that_differ_are_said(write: Any) -> None:
-    import json
-
-    sides = []
-    for name, text, tools in (("a", "How warm?", ["x"]), ("b", "How cold?", ["x", "y"])):
-        path = write(name, {1: {"sopr_score": 1}, 2: {"sopr_score": 1}})
-        document = json.loads(path.read_text())
-        document["results"][0] |= {"query_text": text, "gold_apis": [], "selected_tools": tools}
-        path.write_text(json.dumps(document))
-        sides += read_groups([str(path)], None)
-    (found,) = compare_groups(sides)
-    notes = found.notes
-    assert "the text or the expected Apis differ in 1 of the 2 common queries" in notes
-    assert "the offered tools differ in 1 of the 2 common queries" in notes
-    (same,) = compare_groups([sides[0], [replace(sides[0][0], about={**sides[0][0].about, "run_id": "other"})]])
-    assert not any("differ in" in note for note in same.notes)
 
 
 @pytest.mark.parametrize("value", [5.0, -0.5, "1.0", float("nan"), float("inf"), [1]])
