@@ -119,18 +119,15 @@ def _conclusion(found: RunComparison) -> Conclusion | None:
     finding = found.findings.get(score)
     if finding is None:
         return None
-    baseline, candidate = found.common.unsure if score == "sopr_score" else (0, 0)
     return Conclusion(
         found.candidate.name,
         score,
         ScoreMean(finding.candidate_mean, None, finding.n),
         _common(finding.n),
-        unsure=candidate,
-        baseline_unsure=baseline,
+        unsure=found.common.unsure if score == "sopr_score" else 0,
         finding=finding,
         missing=found.candidate.missing,
         measured=int(found.candidate.trials.measured.sum()),
-        is_part=bool(found.baseline.missing or found.candidate.missing),
         failures=found.candidate.measured_failures,
     )
 

@@ -5,10 +5,11 @@ from __future__ import annotations
 import shlex
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from operator import itemgetter
 from typing import TYPE_CHECKING
 
 from trialbed.attribution import LOST_BY, USED, Attribution
-from trialbed.records import NOT_MEASURED, failures_line, leading_scores, shown_name, varied_framework
+from trialbed.records import NOT_MEASURED, failures_line, leading_scores, shown_name
 from trialbed.report._metadata import in_words
 from trialbed.report._report import Report
 from trialbed.report._summary import QueryId, Reason, ScoreMean, Summary, WorstQuery
@@ -53,14 +54,11 @@ class Conclusion:
         mean: of that measure; None where there is none.
         over: the queries or trials that the mean is over, in words.
         unsure: trials that count half in ``sopr_score``.
-        baseline_unsure: the same of the baseline, where no conclusion of its own says it.
         finding: on this measure, against the run's baseline; None for the baseline itself.
         lost: what became of the expected calls, where that is known.
         missing: its trials that were not measured.
         measured: those that were.
-        is_part: whether ``mean`` and ``finding`` are over a part of the queries, as trials of the run are missing.
         failures: kind -> those of them that failed.
-        waits_for: the other frameworks whose missing trials are why there is no mean, as all of its own were measured.
         void: why there is no result that can be compared; empty where there is.
     """
 
@@ -69,41 +67,25 @@ class Conclusion:
     mean: ScoreMean | None
     over: str
     unsure: int = 0
-    baseline_unsure: int = 0
     finding: ScoreFinding | None = None
     lost: Attribution | None = None
     missing: int = 0
     measured: int = 0
-    is_part: bool = False
     failures: Mapping[str, int] = field(default_factory=dict)
-    waits_for: tuple[str, ...] = ()
     void: str = ""
 
     def __str__(self) -> str:
         """The sentence."""
-        return self._sentence(self.loss, self._incomplete())
+        if self.void or (self.share is None and not self.has_only_failed):
+            return self.result
+        due, were = number_of(self.missing + self.measured, "trial"), "was" if self.missing == 1 else "were"
+        missing = f"{self.missing:,} of its {due} {were} not measured" if self.missing else ""
+        return "; ".join(filter(None, (self.result.removesuffix("."), self.loss, missing))) + "."
 
     @property
-    def result(self) -> str:
-        """The sentence without losses and missing trials, and without the kinds of failure if all trials failed."""
-        said = self._sentence()
-        return said.replace(f": {failures_line(self.failures.items())}", "", 1) if self.has_only_failed else said
-
-    def _sentence(self, *more: str) -> str:
-        if self.void:
-            return f"{self.framework} has no result that counts, as its row is void: {self.void}."
-        if self.mean is None or self.mean.value is None:
-            return self._absence()
-        share, found = percent(self.mean.value), self.finding
-        if self.mean.interval and found is None:
-            share += f" [{percent(self.mean.interval[0])}, {percent(self.mean.interval[1])}]"
-        said = f"solves {share} of {self.over}{_as_half(self.unsure)}"
-        if self.score != JUDGED:
-            said = f"reaches {share} in {shown_name(self.score)} over {self.over}"
-        said = f"{self._failed}; it {said}" if self.has_only_failed else f"{self.framework} {said}"
-        if found is not None and (found.changed_queries or not self.has_only_failed):
-            said += self._difference(found)
-        return "; ".join(filter(None, (said, *more))) + "."
+    def share(self) -> float | None:
+        """The mean, as far as there is one that counts."""
+        return None if self.void or self.mean is None else self.mean.value
 
     @property
     def has_only_failed(self) -> bool:
@@ -111,62 +93,68 @@ class Conclusion:
         return 0 < self.measured == sum(self.failures.values())
 
     @property
-    def _failed(self) -> str:
-        """The beginning of a sentence on one whose trials all failed, which no figure may hide."""
-        trials = "its one trial" if self.measured == 1 else f"all {self.measured:,} trials"
-        return f"{self.framework} failed in {trials}: {failures_line(self.failures.items())}"
-
-    def _absence(self) -> str:
-        if self.has_only_failed:
-            return f"{'; '.join(filter(None, (self._failed, self._incomplete())))}."
-        if self.missing:
-            return f"{self.framework} has no result yet: {_trials(self.missing)} not measured."
-        if self.waits_for:
-            others = in_words([f"{name}'s" for name in self.waits_for])
-            whole = f"{self.measured:,} of {number_of(self.measured, 'trial')} measured"
-            return f"{self.framework}: {whole}; its result is not shown, because {others} are missing."
-        none = "its one trial has no" if self.measured == 1 else f"none of its {self.measured:,} trials has"
-        return f"{self.framework} has no result: {none} {shown_name(self.score)}."
-
-    def _difference(self, found: ScoreFinding) -> str:
-        baseline = f"{found.baseline}{_as_half(self.baseline_unsure)}"
-        if found.verdict == "identical":
-            return f", the same as {baseline} on every query{' that was measured for both' if self.is_part else ''}"
-        if found.verdict == "equivalent":
-            return f", shown to be within {100 * found.margin:g} points of {baseline}"
-        apart = f"{points(found.difference)} {'more' if found.difference > 0 else 'less'} than {baseline}"
-        if found.is_difference:
-            return f", {apart} (shown: p {'<0.001' if found.p_adjusted < 0.001 else f'{found.p_adjusted:.3f}'})"
-        enough = ""
-        if found.enough is not None:
-            shown = "it" if found.enough.shows == "difference" else f"less than {100 * found.margin:g} points"
-            queries = number_of(found.enough.queries, "query", "queries")
-            enough = f", about {queries} would be enough to show {shown}"
-        if points(found.difference) == points(0):
-            return f", as many as {baseline} but not the same; nothing is shown yet{enough}"
-        return f", {apart}; not yet shown{enough}"
+    def result(self) -> str:
+        """The sentence without losses and missing trials."""
+        if self.void:
+            return f"{self.framework} has no result that counts, as its row is void: {self.void}."
+        failed = ""
+        if self.has_only_failed:  # no figure may hide it
+            trials = "its one trial" if self.measured == 1 else f"all {self.measured:,} trials"
+            failed = f"{self.framework} failed in {trials}: {failures_line(self.failures.items())}"
+        if self.mean is None or self.mean.value is None:
+            missing = f" yet: {_trials(self.missing)} not measured" if self.missing else ""
+            return f"{failed or f'{self.framework} has no result{missing}'}."
+        share, found = percent(self.mean.value), self.finding
+        if self.mean.interval and found is None:
+            share += f" [{percent(self.mean.interval[0])}, {percent(self.mean.interval[1])}]"
+        said = f"reaches {share} in {shown_name(self.score)} over {self.over}"
+        if self.score == JUDGED:
+            half = f" (with {self.unsure:,} unsure as half)" if self.unsure else ""
+            said = f"solves {share} of {self.over}{half}"
+        said = f"{failed}; it {said}" if failed else f"{self.framework} {said}"
+        return f"{said}{_difference(found) if found and (found.changed_queries or not failed) else ''}."
 
     @property
     def loss(self) -> str:
         """What most losses are due to, as a clause; empty where nothing was lost, or that is not known."""
-        counts: Mapping[str, int] = self.lost.counts if self.lost and not self.has_only_failed else {}
-        stages = {stage: count for stage, count in counts.items() if stage != USED and count}
-        if not stages:
+        if self.lost is None or self.has_only_failed:
             return ""
-        lost, used, most = sum(stages.values()), counts.get(USED, 0), max(stages, key=lambda stage: stages[stage])
-        words = LOSSES[most].replace("were ", "was ", 1) if stages[most] == 1 else LOSSES[most]
-        by_framework = self.lost.losers.get("framework", 0) if self.lost else 0
+        stages = {stage: count for stage, count in self.lost.counts.items() if stage != USED}
+        lost, used = sum(stages.values()), self.lost.counts.get(USED, 0)
+        if not lost:
+            return ""
+        most = max(stages, key=lambda stage: stages[stage])
+        count, words = stages[most], LOSSES[most]
+        by_framework = self.lost.losers.get("framework", 0)
         if 2 * by_framework > lost and LOST_BY.get(most, "framework") != "framework":
             # Where the framework ended a run, or offered other tools, the stage alone would put it down to the model.
-            words = words.removesuffix(" by the model")
-            where = "" if lost == 1 else f", and {_all(lost) if stages[most] == lost else f'{stages[most]:,}'} {words}"
-            are = "is" if by_framework == 1 else "are"
-            return f"{_of_lost(by_framework, lost, used)} {are} put down to the framework{where}"
-        return f"{_of_lost(stages[most], lost, used)} {words}"
+            count, words = by_framework, "were lost by the framework"
+        words = words.replace("were ", "was ", 1) if count == 1 else words
+        if lost + used == 1:
+            return f"its one expected call {words}"
+        if not used:
+            part = "all" if count == lost else f"{count:,} of them"
+            return f"none of its {lost:,} expected calls was used: {part} {words}"
+        head = f"{used:,} of its {lost + used:,} expected calls {'was' if used == 1 else 'were'} used"
+        rest = "the other one" if lost == 1 else f"the other {lost:,}"
+        return f"{head}, and {rest if count == lost else f'{count:,} of {rest}'} {words}"
 
-    def _incomplete(self) -> str:
-        due, were = number_of(self.missing + self.measured, "trial"), "was" if self.missing == 1 else "were"
-        return f"{self.missing:,} of its {due} {were} not measured" if self.missing else ""
+
+def _difference(found: ScoreFinding) -> str:
+    if found.verdict == "identical":
+        return f", the same as {found.baseline} on every query"
+    if found.verdict == "equivalent":
+        return f", shown to be within {100 * found.margin:g} points of {found.baseline}"
+    from trialbed.report.comparison import finding_cells
+
+    apart = f", {points(found.difference)} {'more' if found.difference > 0 else 'less'} than {found.baseline}"
+    if found.is_difference:
+        return f"{apart} (shown: p {finding_cells(found)[0]})"
+    if found.enough is None:
+        return f"{apart}; not yet shown"
+    shown = "it" if found.enough.shows == "difference" else f"less than {100 * found.margin:g} points"
+    queries = number_of(found.enough.queries, "query", "queries")
+    return f"{apart}; not yet shown, about {queries} would be enough to show {shown}"
 
 
 def conclusions(report: Report) -> tuple[Conclusion, ...]:
@@ -175,7 +163,6 @@ def conclusions(report: Report) -> tuple[Conclusion, ...]:
     In an incomplete run of several frameworks, the figures are over the trials that were measured for each of them.
     """
     found = list[Conclusion]()
-    late = tuple(one.framework for one in report.frameworks if one.counts.not_measured)
     for one in report.frameworks:
         config, whole = report.run.config, len(report.frameworks) == 1 or not report.incomplete
         counts, judged = one.counts, one.scores.get(JUDGED)
@@ -205,9 +192,7 @@ def conclusions(report: Report) -> tuple[Conclusion, ...]:
                 lost=one.attribution if whole else None,
                 missing=counts.not_measured if report.incomplete else 0,
                 measured=counts.answered + counts.failed,
-                is_part=not whole,
                 failures={kind: count for kind, count in counts.failures.items() if kind not in NOT_MEASURED},
-                waits_for=() if whole else late,
                 void=one.integrity.void,
             )
         )
@@ -222,39 +207,34 @@ def headline(report: Report) -> str:
     Another one says how many trials the whole run lacks, if there is any result without them.
     """
     found = conclusions(report)
-    absent = sum(bool(one.void) or one.mean is None or one.mean.value is None for one in found)
-    shares = [one.mean.value for one in found if not one.void and one.mean and one.mean.value is not None]
-    missing = sum(one.missing for one in found) if shares else 0
+    with_result = [one for one in found if one.share is not None]
+    missing = sum(one.missing for one in found) if with_result else 0
     end = f" The run is incomplete: {_trials(missing)} not measured." if missing else ""
     if len(found) <= 2:
         compared = [one for one in found if one.finding is not None]
         return " ".join(one.result for one in compared or found) + end
-    if not shares:
+    if not with_result:
         return f"No result of {len(found)} setups is shown."
-    first = next(one for one in found if not one.void and one.mean is not None)
-    low, high = percent(min(shares)), percent(max(shares))
+    first, shares = with_result[0], sorted(one.share for one in with_result if one.share is not None)
+    low, high = percent(shares[0]), percent(shares[-1])
     between = low if low == high else f"from {low} to {high}"
-    what = f" of {first.over}" if first.score == JUDGED else f" in {shown_name(first.score)} over {first.over}"
-    said = f"{len(shares)} setups {'solve' if first.score == JUDGED else 'reach'} {between}{what}"
-    without = f", {absent} {'has' if absent == 1 else 'have'} no result" if absent else ""
-    return f"{said}{without}{_shown(found)}.{end}"
-
-
-def _shown(conclusions: Sequence[Conclusion]) -> str:
-    """Return how many setups are shown to be better or worse than what they are compared with, as a clause."""
-    findings = [(one.framework, one.finding) for one in conclusions if one.finding is not None]
+    said = f"{len(shares)} setups reach {between} in {shown_name(first.score)} over {first.over}"
+    if first.score == JUDGED:
+        said = f"{len(shares)} setups solve {between} of {first.over}"
+    absent = len(found) - len(shares)
+    said += f", {absent} {'has' if absent == 1 else 'have'} no result" if absent else ""
+    findings = [(one.framework, one.finding) for one in found if one.finding is not None]
     if not findings:
-        return ""
+        return f"{said}.{end}"
     baselines = {finding.baseline for _, finding in findings}
-    against = baselines.pop() if len(baselines) == 1 else "what each is compared with"
-    if len(plain := {varied_framework(name) for name in baselines}) == 1:
-        against = f"{plain.pop()} with the same settings"
+    against = baselines.pop() if len(baselines) == 1 else "the baseline with the same settings"
     shown = {word: [name for name, finding in findings if finding.verdict == word] for word in ("better", "worse")}
-    told = [(word, _few(names)) for word, names in shown.items() if names]
-    if not told:
-        return f"; none is shown to be better or worse than {against}"
-    (word, names), *rest = told
-    return f"; shown to be {word} than {against}: {names}{''.join(f'; {word}: {names}' for word, names in rest)}"
+    told = [
+        f"shown to be {word} than {against}: {in_words(names) if len(names) <= MOST_NAMES else f'{len(names)} setups'}"
+        for word, names in shown.items()
+        if names
+    ]
+    return f"{said}; {'; '.join(told) or f'none is shown to be better or worse than {against}'}.{end}"
 
 
 def main_loss(report: Report) -> str:
@@ -270,40 +250,12 @@ def main_loss(report: Report) -> str:
         part = f", {first.alike:,} of them" if first.alike < count else ""
         trials = f"{count:,} of {number_of(failed.counts.trials, 'trial')}"
         return f"{failed.framework}, {trials} failed{part} ({first.kind}): {first.message.rstrip('.')}."
-    found = [one for one in conclusions(report) if not one.void]
-    lost = [sum(one.lost.counts.values()) - one.lost.counts.get(USED, 0) if one.lost else 0 for one in found]
-    losers = [one for one, calls in zip(found, lost, strict=True) if calls == max(lost) and one.loss]
-    if not losers:
-        return ""
-    loss = losers[0].loss
-    alike = [one.framework for one in losers if one.loss == loss]
-    loss = loss if len(alike) == 1 else loss.replace(" of its ", " of each one's ")
-    return f"{_few(alike)}, {loss}."
-
-
-def _few(names: Sequence[str]) -> str:
-    return in_words(names) if len(names) <= MOST_NAMES else f"{len(names)} setups"
-
-
-def _of_lost(count: int, lost: int, used: int) -> str:
-    """Return how many of the expected calls were used, and how many of the others the rest of the sentence is about."""
-    if lost + used == 1:
-        return "its one expected call"
-    if not used:
-        part = _all(lost) if count == lost else f"{count:,} of them"
-        return f"none of its {lost:,} expected calls was used: {part}"
-    head = f"{used:,} of its {lost + used:,} expected calls {'was' if used == 1 else 'were'} used"
-    if lost == 1:
-        return f"{head}, and the other one"
-    return f"{head}, and {f'all the other {lost:,}' if count == lost else f'{count:,} of the other {lost:,}'}"
-
-
-def _all(count: int) -> str:
-    return "both" if count == 2 else "all"
-
-
-def _as_half(unsure: int) -> str:
-    return f" (with {unsure:,} unsure as half)" if unsure else ""
+    losers = [
+        (sum(one.lost.counts.values()) - one.lost.counts.get(USED, 0), f"{one.framework}, {one.loss}.")
+        for one in conclusions(report)
+        if one.lost and one.loss and not one.void
+    ]
+    return max(losers, key=itemgetter(0))[1] if losers else ""
 
 
 def summary_finding(summary: Summary, score: str) -> ScoreFinding | None:
@@ -335,23 +287,15 @@ def worst_queries(report: Report, most: int = SHOWN) -> list[WorstQuery]:
     """
     import numpy as np
 
-    table = report.table
+    table, found = report.table, list[WorstQuery]()
     # The mean of the scores that say how a trial went; one without a value is 0.
-    means = np.mean([np.nan_to_num(table.values(name, zeros=True)) for name in JUDGING], axis=0)
-    counts = table["api_errors"] + table["invalid_calls"] + table["request_errors"]
-    flawed = (~table.answered | (means < 1) | (counts > 0)).tolist()
-    quality, faults, measured = means.tolist(), counts.tolist(), table.measured.tolist()
-    by_query: dict[int, list[int]] = {}
-    for place, number in enumerate(table["query"].tolist()):
-        by_query.setdefault(number, []).append(place)
-
-    def order(places: list[int]) -> tuple[bool, float, float]:
-        known = [quality[place] for place in places if measured[place]]
-        return not known, round(sum(known) / max(len(known), 1), DIGITS), -sum(faults[place] for place in places)
-
-    found = []
-    for places in sorted((own for own in by_query.values() if any(flawed[at] for at in own)), key=order)[:most]:
-        rows = list(map(table.row, places))
+    quality = np.mean([np.nan_to_num(table.values(name, zeros=True)) for name in JUDGING], axis=0)
+    faults = table["api_errors"] + table["invalid_calls"] + table["request_errors"]
+    flawed = ~table.answered | (quality < 1) | (faults > 0)
+    means = table.means(np.where(table.measured, quality, np.nan)).round(DIGITS)
+    met, flaws = (np.bincount(table["query"], counts, len(table.queries)) for counts in (faults, flawed))
+    for query in [query for query in np.lexsort((-met, means)).tolist() if flaws[query]][:most]:
+        rows = [table.row(place) for place in np.flatnonzero(table["query"] == query).tolist()]
         worst = min(
             (row for row in rows if flawed[row.place]),
             key=lambda row: (row.status == "not measured", quality[row.place], -faults[row.place]),

@@ -120,14 +120,12 @@ class CommonQueries:
         return first[known], second[known], self._places[0][known]
 
     @property
-    def unsure(self) -> list[int]:
-        """The trials of the baseline and of the candidate that were judged unsure, and count half."""
+    def unsure(self) -> int:
+        """The trials of the candidate that were judged unsure, and count half."""
         import numpy as np
 
-        return [
-            int(((side.column(JUDGED) == STATUS_VALUES["Unsure"]) & np.isin(side.trials["query"], places)).sum())
-            for side, places in zip(self.sides, self._places, strict=True)
-        ]
+        side, places = self.sides[1], self._places[1]
+        return int(((side.column(JUDGED) == STATUS_VALUES["Unsure"]) & np.isin(side.trials["query"], places)).sum())
 
 
 def headline_scores(*sides: Side) -> tuple[str, ...]:

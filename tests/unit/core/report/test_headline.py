@@ -73,7 +73,8 @@ def test_setups_that_are_not_compared_have_a_sentence_each() -> None:
         ({"a": "worse", "b": "too few"}, "3 setups solve 80 % of 20 queries; shown to be worse than reference: a."),
         (
             {"a": "worse", "b": "better"},
-            "3 setups solve 80 % of 20 queries; shown to be better than reference: b; worse: a.",
+            "3 setups solve 80 % of 20 queries; shown to be better than reference: b; "
+            "shown to be worse than reference: a.",
         ),
     ],
 )
@@ -96,7 +97,7 @@ def test_the_sentence_has_the_span_of_the_results_and_counts_many_names_and_abse
 def test_setups_of_several_models_are_compared_with_the_same_settings() -> None:
     labels = ("reference@m", "reference@n", "mine@m", "mine@n")
     found = compared(*map(setup, labels), **{"mine@m": "worse", "mine@n": "too few"})
-    assert headline(found).endswith("; shown to be worse than reference with the same settings: mine@m.")
+    assert headline(found).endswith("; shown to be worse than the baseline with the same settings: mine@m.")
 
 
 def test_a_part_of_a_run_has_no_verdict_unless_that_is_accepted_and_the_sentence_counts_all_missing_trials() -> None:
@@ -114,7 +115,7 @@ def test_a_part_of_a_run_has_no_verdict_unless_that_is_accepted_and_the_sentence
         f"reference solves 100 % [21 %, 100 %] {part}. mine solves 100 % [21 %, 100 %] {part}. {end}"
     )
     assert not any(summary.comparisons for summary in report.frameworks)
-    same = f"mine solves 100 % {part}, the same as reference on every query that was measured for both"
+    same = f"mine solves 100 % {part}, the same as reference on every query"
     assert headline(accepted) == f"{same}. {end}"
     assert str(conclusions(accepted)[0]) == f"{same}; 9 of its 10 trials were not measured."
 
@@ -124,8 +125,6 @@ def test_most_losses_name_the_setup_with_most_of_them() -> None:
     assert main_loss(reported(few, most)) == (
         "most, 45 of its 60 expected calls were used, and 9 of the other 15 had wrong arguments."
     )
-    alike = main_loss(reported(setup("a", 45, not_called=15), setup("b", 45, not_called=15)))
-    assert alike.startswith("a and b, 45 of each one's 60")
     assert main_loss(reported(setup(), setup("other"))) == ""
 
 
