@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import json
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 
 from starlette.responses import JSONResponse
 from starlette.types import Message, Receive, Scope, Send
 
+from trialbed.wire import has_more_values
 from trialbed.wire.dialects import dialect, dialect_at
 from trialbed_server._options import ServerOptions
 from trialbed_server.trials import OpenTrial, TrialRefused, TrialRegistry
@@ -18,8 +20,12 @@ LINGER_SECONDS, LINGER_BYTES = 5.0, 256 * 2**20
 """Seconds, and bytes, that are still read of a request whose body is too large."""
 
 
+MOST_VALUES, MOST_TOKENS = 100_000, 1_000_000
+"""Values in the JSON of a body, which are read in the event loop; and where it may be lists of tokens to embed."""
+
+
 class BodyTooLarge(Exception):
-    """The request's body is over the limit."""
+    """The request's body is over the limit; the text says which."""
 
 
 class ClientGone(Exception):
@@ -49,8 +55,16 @@ async def read_body(scope: Scope, receive: Receive, limit: int) -> bytes:
                         message = await receive()
                         left -= len(message.get("body", b""))
                         more = message.get("more_body", False)
-            raise BodyTooLarge
+            raise BodyTooLarge(f"is larger than {limit} bytes")
     return bytes(body)
+
+
+def _check_values(body: bytes, most: int) -> None:
+    if sum(map(body.count, (b",", b"{", b"["))) < most:
+        return  # each value but the first follows one of these
+    with contextlib.suppress(ValueError, RecursionError):  # whoever reads it says that it is no JSON
+        if has_more_values(json.loads(body), most):
+            raise BodyTooLarge(f"has more than {most:,} values")
 
 
 class TrialEndpoint(ABC):
@@ -69,12 +83,13 @@ class TrialEndpoint(ABC):
         try:
             trial = self.trials.of(scope["path_params"].get("trial"))
             body = await read_body(scope, receive, self.options.max_body)
+            _check_values(body, MOST_TOKENS if scope["path"].endswith("/embeddings") else MOST_VALUES)
         except ClientGone:
             return
         except TrialRefused as error:
             await self.refuse(str(error), error.status, scope, send)
-        except BodyTooLarge:
-            await self.refuse(f"the request is larger than {self.options.max_body} bytes", 413, scope, send)
+        except BodyTooLarge as error:
+            await self.refuse(f"the request {error}", 413, scope, send)
         else:
             await self.serve(trial, body, scope, receive, send)
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import ast
 import json
-from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import closing, suppress
 from dataclasses import dataclass
@@ -82,9 +81,6 @@ def read_entries(file: Path) -> Iterator[Entry | ImportProblem]:
     except (OSError, DataError, ValueError, TypeError, RecursionError) as error:
         yield ImportProblem(file, None, str(error))
         return
-    if isinstance(answers, _Repeating):
-        for key in answers.repeated:
-            yield ImportProblem(file, key, "the key is there more than once; the last of its answers is imported")
     for key, answer in answers.items():
         try:
             yield _entry(name, key, answer)
@@ -92,18 +88,10 @@ def read_entries(file: Path) -> Iterator[Entry | ImportProblem]:
             yield ImportProblem(file, key, str(error) or type(error).__name__)
 
 
-class _Repeating(dict[str, Any]):
-    """An object with keys that occur more than once; it has the last value of each."""
-
-    def __init__(self, pairs: list[tuple[str, Any]]) -> None:
-        super().__init__(pairs)
-        counts = Counter(key for key, _ in pairs)
-        self.repeated = [key for key, count in counts.items() if count > 1]
-
-
 def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    found = dict(pairs)
-    return found if len(found) == len(pairs) else _Repeating(pairs)
+    if len(found := dict(pairs)) < len(pairs):
+        raise ValueError("a key is there more than once")
+    return found
 
 
 def alias(entry: Entry) -> Entry | None:

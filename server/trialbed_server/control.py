@@ -106,8 +106,8 @@ class Control:
             asked = (TrialOpening if like_another else TrialRegistration).model_validate(document)
         except ClientGone:
             return Response(status_code=400)
-        except BodyTooLarge:
-            return JSONResponse({"error": f"the registration is larger than {self.options.max_body} bytes"}, 413)
+        except BodyTooLarge as error:
+            return JSONResponse({"error": f"the registration {error}"}, 413)
         except ValidationError as error:
             found = error.errors(include_url=False, include_context=False, include_input=False)[:PROBLEMS]
             named = [{**one, "loc": ["body", *(str(part)[:100] for part in one["loc"])]} for one in found]

@@ -206,6 +206,22 @@ async def test_50_megabytes_are_refused_before_they_are_read(serve: Serve) -> No
     assert (await client.post("/virtual", json=virtual())).status_code == 200
 
 
+async def test_a_body_of_very_many_values_is_refused_before_it_is_read(serve: Serve) -> None:
+    client = await serve()
+    await client.post("/control/trials", json={"trial": "t-many-values", "model": "scripted:gold"})
+    message = {"role": "user", "content": "a, " * 200_000}
+    many = {"chat/completions": "messages", "responses": "input", "messages": "messages"}
+    for path, field in many.items():
+        url, rest = f"/t/t-many-values/v1/{path}", {"model": "scripted:gold", "max_tokens": 9}
+        assert (await client.post(url, json={**rest, field: [message]})).status_code == 200
+        reply = await client.post(url, json={**rest, field: [{"role": "user", "content": ""}] * 40_000})
+        assert (reply.status_code, "more than 100,000 values" in reply.text) == (413, True), path
+    tokens = {"model": "scripted:gold", "input": [[1] * 200_000]}
+    assert (await client.post("/t/t-many-values/v1/embeddings", json=tokens)).status_code == 200
+    reply = await client.post("/virtual", json=virtual({"list": [0] * 200_000}))
+    assert (reply.status_code, reply.json()["error"]) == (413, "the request has more than 100,000 values")
+
+
 async def test_a_client_that_reads_only_when_it_has_sent_everything_sees_that_it_is_too_much(serve: Serve) -> None:
     client = await serve()
     url = client.base_url
