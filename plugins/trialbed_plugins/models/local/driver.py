@@ -29,7 +29,6 @@ from trialbed_plugins.models.local._weights import (
     choose_template,
     find_weights,
     installed_names,
-    read_head,
 )
 
 RUNTIME = "xllamacpp"
@@ -38,7 +37,7 @@ RUNTIME = "xllamacpp"
 EXTRA = "local"
 
 CONTEXT = 16_384
-"""Tokens of the longest conversation, or fewer where the model was trained for fewer."""
+"""Tokens of the longest conversation."""
 
 ANSWER = 1024
 """Tokens of the longest answer to a request that sets no bound: small models may never stop."""
@@ -51,7 +50,6 @@ class LocalModels(ModelDriver):
     """Models that llama.cpp serves on this machine for the run, without a key or a network."""
 
     contract = "1"
-    settings = ("chat_template",)
 
     def advice(self) -> str:
         """Name the packages that are missing."""
@@ -77,7 +75,7 @@ class LocalModels(ModelDriver):
                 "of a server that runs with --base-url URL"
             )
         weights = find_weights(name)
-        template = choose_template(settings.chat_template, read_head(weights.files[0]))
+        template = choose_template(settings.chat_template, weights.name)
         bounds = f"context {CONTEXT} answer {ANSWER}"
         return ModelInfo(
             identity=f"gguf {weights.digest} template {template.identity} {bounds} {RUNTIME} {release}",
@@ -91,14 +89,12 @@ class LocalModels(ModelDriver):
     async def open(self, name: str, settings: RunSettings) -> AsyncIterator[OpenedModel]:
         """Serve it; look at its calls first."""
         weights = find_weights(name)
-        head = read_head(weights.files[0])
-        template = choose_template(settings.chat_template, head)
-        context = min(CONTEXT, head.context or CONTEXT)
-        check_memory(weights.title, weights.size, head.context_memory(context))
+        template = choose_template(settings.chat_template, weights.name)
+        check_memory(weights.title, weights.size)
         model = {
             "path": str(await asyncio.to_thread(weights.whole)),
             "template": template.text,
-            "context": context,
+            "context": CONTEXT,
             "answer": ANSWER,
             "threads": len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1,
         }
@@ -106,7 +102,7 @@ class LocalModels(ModelDriver):
             notes = (
                 await probe(weights.title, (), settings, server.key, base_url=server.base_url) if settings.probe else ()
             )
-            about = f"{weights.title}: template {template.name}, {context:,} tokens of context; its log: {server.log}"
+            about = f"{weights.title}: template {template.name}, {CONTEXT:,} tokens of context; its log: {server.log}"
             yield OpenedModel(
                 model=MODEL, base_url=server.base_url, api_key=server.key, notes=(about, *notes), at_once=1
             )
@@ -206,8 +202,8 @@ def _end(log: Path) -> str:
         return file.read().decode("utf-8", "replace").strip()
 
 
-OVERHEAD = 256 * 2**20
-"""Bytes that llama.cpp takes beside weights and context."""
+OVERHEAD = 768 * 2**20
+"""Bytes that llama.cpp takes beside the weights of a small model, most of them for its context."""
 
 CGROUP = Path("/sys/fs/cgroup")
 """Where Linux says how much memory a container may use."""
@@ -215,18 +211,18 @@ CGROUP = Path("/sys/fs/cgroup")
 GIB = 2**30
 
 
-def check_memory(title: str, weights: int, context: int, *, free: int | None = None) -> None:
+def check_memory(title: str, weights: int, *, free: int | None = None) -> None:
     """See that a model fits into the memory that is free: one that does not ends in hours of swapping, or is killed.
 
     Args:
         title: the model's name.
-        weights: their bytes. ``context``: those of its context.
+        weights: their bytes.
         free: bytes; None to look.
 
     Raises:
         UsageError: it does not fit.
     """
-    needed = weights + context + OVERHEAD
+    needed = weights + OVERHEAD
     free = free_memory() if free is None else free
     if needed > free:
         raise UsageError(

@@ -9,7 +9,6 @@ from pathlib import Path
 
 import httpx
 import pytest
-from support.gguf import CHATML, write_gguf
 
 from trialbed.contracts import OpenedModel
 from trialbed.errors import ServerUnavailable, UsageError
@@ -30,7 +29,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setenv("PYTHONPATH", str(STAND_IN))
     monkeypatch.setattr(driver, "version", lambda name: "2026.1")
     monkeypatch.setattr(driver, "free_memory", lambda: 2**34)
-    write_gguf(tmp_path / "small.gguf", template=CHATML)
+    (tmp_path / "small.gguf").write_bytes(b"GGUF weights")
     return tmp_path
 
 
@@ -47,7 +46,7 @@ async def ask(model: OpenedModel, key: str | None) -> httpx.Response:
 async def test_a_model_is_served_with_its_template_to_those_who_know_its_key_and_ends_with_the_body(
     folder: Path,
 ) -> None:
-    async with find_model("local:small.gguf").open(settings()) as model:
+    async with find_model("local:small.gguf").open(settings(chat_template="function-call")) as model:
         loaded = json.loads((await ask(model, model.api_key)).json()["choices"][0]["message"]["content"])
         assert loaded["path"] == str(folder / "small.gguf")
         assert (loaded["context"], loaded["answer"]) == (16_384, 1024)
@@ -69,7 +68,7 @@ async def test_a_model_is_asked_for_a_call_first_unless_it_goes_on() -> None:
 
 
 async def test_weights_that_llama_cpp_refuses_are_an_error_with_the_end_of_its_log(folder: Path) -> None:
-    write_gguf(folder / "broken.gguf")
+    (folder / "broken.gguf").write_bytes(b"GGUF broken")
     with pytest.raises(ServerUnavailable, match=r"local:broken\.gguf cannot be loaded(.|\n)*the weights are broken"):
         async with find_model("local:broken.gguf").open(settings()):
             pass
@@ -85,12 +84,12 @@ async def test_a_model_that_does_not_fit_is_not_started(monkeypatch: pytest.Monk
 
 def test_a_model_is_known_by_its_weights_and_its_template_and_not_by_its_path(folder: Path) -> None:
     (folder / "copy.gguf").write_bytes((folder / "small.gguf").read_bytes())
-    small, copy, own = (
+    small, copy, other = (
         find_model(f"local:{name}.gguf").describe(settings(chat_template=template))
-        for name, template in (("small", "auto"), ("copy", "function-call"), ("small", "own"))
+        for name, template in (("small", "auto"), ("copy", "own"), ("small", "function-call"))
     )
     assert small == copy
-    assert small.identity != own.identity
+    assert small.identity != other.identity
     assert (small.told_name, small.at_endpoint, small.costs, small.deterministic) == ("gpt-4o", False, False, True)
 
 

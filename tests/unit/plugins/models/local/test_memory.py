@@ -13,9 +13,9 @@ GIB = 2**30
 
 
 def test_a_model_that_does_not_fit_is_refused_with_both_numbers() -> None:
-    check_memory("local:small", GIB, GIB // 4, free=2 * GIB)
-    with pytest.raises(UsageError, match=r"local:small needs about 2\.2 GiB of memory, and 2\.0 GiB are free"):
-        check_memory("local:small", GIB, GIB, free=2 * GIB)
+    check_memory("local:small", GIB, free=2 * GIB)
+    with pytest.raises(UsageError, match=r"local:small needs about 2\.8 GiB of memory, and 2\.0 GiB are free"):
+        check_memory("local:small", 2 * GIB, free=2 * GIB)
 
 
 def test_a_container_has_no_more_than_its_limit_less_what_it_uses_for_itself(tmp_path: Path) -> None:
