@@ -15,7 +15,7 @@ from typing import Any
 from trialbed.conformity import check_function, check_object
 from trialbed.contracts import Dataset, Judge, Simulator, ToolSelector
 from trialbed.engine import RunProgress
-from trialbed.errors import SettingsError, UsageError
+from trialbed.errors import EnvironmentFailed, SettingsError, UsageError
 from trialbed.models import judge_drivers
 from trialbed.preparation import RunObjects, RunOptions, read_keywords
 from trialbed.records import Query
@@ -188,9 +188,20 @@ async def with_environments(
     asked = [label for label in options.frameworks if label not in objects.agents]
     if not asked:
         return options
-    from trialbed.environments import EnvironmentStore, needed_environments  # agents of this process need none
+    # Agents of this process need none of this.
+    from trialbed.environments import EnvironmentStore, install_command, needed_environments, provide
 
-    found = await needed_environments(asked, EnvironmentStore(folder or env_dir()), build=build)
+    store = EnvironmentStore(folder or env_dir())
+    requests, missing = needed_environments(asked, store)
+    if missing and not build:
+        spec = missing[0].framework
+        raise EnvironmentFailed(
+            f"{spec.text} is not installed here: build an environment for it with `bench env add {spec.text}` "
+            f"(evaluate does so with build=True), or install it next to Trialbed: "
+            f"`{install_command(spec.name, *spec.pins)}`"
+        )
+    installed = await provide(store, requests.values())
+    found = {label: installed[request.framework.text].environment for label, request in requests.items()}
     return replace(options, environments=found)
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from contextlib import suppress
+from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -103,38 +103,34 @@ def list_(env_dir: Path | None, as_json: bool) -> None:
 @command.command("lock", epilog="Example: bench env lock crewai --output crewai.lock")
 @click.argument("name", metavar="NAME[==VERSION]")
 @plain_option("-o", "--output", type=click.Path(path_type=Path, dir_okay=False), help="Write the lock to this file.")
-@adapter_option
-@refresh_option
 @env_dir_option
 @json_option
-def lock(
-    name: str, output: Path | None, adapter: str | None, refresh: bool, env_dir: Path | None, as_json: bool
-) -> None:
+def lock(name: str, output: Path | None, env_dir: Path | None, as_json: bool) -> None:
     """Print the lock of a framework's environment.
 
-    The lock lists every package with its exact version.
-    If there is no environment yet, or with --refresh, versions are chosen now and nothing is installed.
+    It names every package with its exact version.
     """
     from trialbed.environments import lock_digest
     from trialbed.errors import UsageError
 
-    store = environment_store(env_dir)
-    text = _lock_text(store, _request(name, adapter, refresh=refresh))
+    found = environment_store(env_dir).find(_request(name, None))
+    if found is None:
+        raise UsageError(f"{name} has no environment yet; `bench env add {name}` builds it")
     if output is not None:
         try:
-            output.write_text(text, encoding="utf-8")
+            output.write_text(found.lock, encoding="utf-8")
         except OSError as error:
             raise UsageError(f"{output} cannot be written: {error.strerror}; name another with --output") from error
         click.echo(f"written: {output}", err=True)
     if as_json:
-        print_json({"framework": name, "lock_digest": lock_digest(text), "lock": text})
+        print_json({"framework": name, "lock_digest": lock_digest(found.lock), "lock": found.lock})
     elif output is None:
-        click.echo(text, nl=False)
+        click.echo(found.lock, nl=False)
 
 
 @command.command("remove", epilog="Example: bench env remove langgraph==1.2.11")
 @click.argument("name", nargs=-1, metavar="[NAME[==VERSION]|DIGEST]...")
-@plain_option("--all", "every", is_flag=True, help="Remove every environment, and the remains of killed builds.")
+@plain_option("--all", "every", is_flag=True, help="Remove every environment.")
 @plain_option("--force", is_flag=True, help="Also remove environments that are in use.")
 @env_dir_option
 @json_option
@@ -148,7 +144,13 @@ def remove(name: tuple[str, ...], every: bool, force: bool, env_dir: Path | None
     if bool(name) == every:
         raise UsageError("name the environments: NAME, NAME==VERSION, a digest from `bench env list`, or --all")
     store = environment_store(env_dir)
-    chosen = list(store) if every else [found for one in dict.fromkeys(name) for found in _matching(store, one)]
+    environments = list(store)
+    wanted = {one: [item for item in environments if every or _is_meant(item, one)] for one in name}
+    unknown = next((one for one, found in wanted.items() if not found), None)
+    if unknown is not None:
+        names = ", ".join(item.name for item in environments) or "none"
+        raise UsageError(f"no environment {unknown!r} in {store.folder}; environments: {names}")
+    chosen = environments if every else [*chain(*wanted.values())]
     removed, refusals = [], []
     for installed in chosen:
         row = _row(store, installed)
@@ -159,9 +161,6 @@ def remove(name: tuple[str, ...], every: bool, force: bool, env_dir: Path | None
             continue
         removed.append(row)
         click.echo(f"removed {installed.name} ({installed.summary})", err=True)
-    if every:
-        with suppress(OSError):  # a folder that cannot be written was reported already
-            store.remove_leftovers()
     if as_json:
         print_json(removed)
     if refusals:
@@ -177,47 +176,11 @@ def _request(text: str, adapter: str | None, **more: Any) -> BuildRequest:
     return BuildRequest(framework, adapter=read_requirement(adapter) if adapter else "", **more)
 
 
-def _lock_text(store: EnvironmentStore, request: BuildRequest) -> str:
-    import asyncio
-
-    from trialbed.environments import Uv, lock_text, resolve, with_distributions
-    from trialbed.settings import make_folder
-
-    found = None if request.refresh or request.adapter else store.find(request)
-    if found is not None:
-        return found.lock
-    make_folder(store.folder, "--env-dir", shared=True)
-    uv = Uv(store.folder, lambda: click.echo("no network; using only uv's cache", err=True))
-
-    async def choose() -> tuple[str, ...]:
-        return await resolve(uv, await with_distributions(uv, store.with_last_choices(request)))
-
-    return lock_text(asyncio.run(choose()))
-
-
-def _matching(store: EnvironmentStore, name: str) -> list[InstalledEnvironment]:
-    from packaging.version import Version
-
-    from trialbed.environments import FrameworkSpec
-    from trialbed.errors import UsageError
-
-    found = [item for item in store if name in (item.name, item.metadata.name) or _has_digest(item, name)]
-    if not found:
-        framework = FrameworkSpec.parse(name)
-        found = [
-            item
-            for item in store
-            if framework.release and item.metadata.name == framework.name and item.metadata.framework_version
-            if Version(item.metadata.framework_version) == Version(framework.release)
-        ]
-    if not found:
-        names = ", ".join(item.name for item in store) or "none"
-        raise UsageError(f"no environment {name!r} in {store.folder}; environments: {names}")
-    return found
-
-
-def _has_digest(installed: InstalledEnvironment, digest: str) -> bool:
-    return len(digest) >= 6 and installed.metadata.lock_digest.startswith(digest)
+def _is_meant(installed: InstalledEnvironment, name: str) -> bool:
+    """Return whether an environment has this name, framework or release, or a lock whose digest begins so."""
+    about = installed.metadata
+    names = (installed.name, about.name, f"{about.name}=={about.framework_version}")
+    return name in names or (len(name) >= 6 and about.lock_digest.startswith(name))
 
 
 def _row(store: EnvironmentStore, installed: InstalledEnvironment) -> dict[str, Any]:

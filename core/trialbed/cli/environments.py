@@ -43,22 +43,18 @@ def chosen_environments(
         DriverNotFound: a name looks like a misspelt one.
         EnvironmentFailed: an environment is missing and was not or could not be built.
     """
-    from trialbed.environments import runs_here
-
-    if all(map(runs_here, frameworks)):
-        return {}
-    from trialbed.environments import find_environments
+    from trialbed.environments import needed_environments
 
     store = environment_store(env_dir)
-    specs, installed, missing = find_environments(frameworks, store)
-    for framework, environment in installed.items():
-        click.echo(f"{framework}: own environment {environment.name} ({environment.summary})", err=True)
+    requests, missing = needed_environments(frameworks, store)
+    if not requests:
+        return {}
     if missing:
         if check is not None:
             check()
         _ask_consent(missing, store, yes=yes)
-        installed |= build_environments(store, missing)
-    return {text: installed[spec.text].environment for text, spec in specs.items()}
+    installed = build_environments(store, [*requests.values()])
+    return {label: installed[request.framework.text].environment for label, request in requests.items()}
 
 
 def environment_store(env_dir: Path | None) -> EnvironmentStore:
@@ -70,7 +66,7 @@ def environment_store(env_dir: Path | None) -> EnvironmentStore:
 
 
 def build_environments(store: EnvironmentStore, requests: Sequence[BuildRequest]) -> dict[str, InstalledEnvironment]:
-    """Build missing environments and show the progress; return framework as asked for -> environment.
+    """Find environments, or build them and show the progress; return framework as asked for -> environment.
 
     Raises:
         EnvironmentFailed: one cannot be built.
@@ -80,9 +76,6 @@ def build_environments(store: EnvironmentStore, requests: Sequence[BuildRequest]
     from trialbed.cli._build_progress import build_progress
     from trialbed.cli.signals import cancel_on_terminate
     from trialbed.environments import provide
-    from trialbed.settings import make_folder
-
-    make_folder(store.folder, "--env-dir", shared=True)
 
     async def build() -> dict[str, InstalledEnvironment]:
         with cancel_on_terminate(), build_progress() as progress:
@@ -98,7 +91,7 @@ def report_third_party(store: EnvironmentStore, requests: Sequence[BuildRequest]
     """Print the adapters that come from the package index by their name alone and are not published with Trialbed."""
     from trialbed.environments import FIRST_PARTY, adapter_distribution
 
-    for request in map(store.with_last_choices, requests):
+    for request in map(store.with_last_adapter, requests):
         framework = request.framework
         adapter = adapter_distribution(framework.name)
         if framework.name not in FIRST_PARTY and adapter in request.requirements:
@@ -110,13 +103,8 @@ def report_third_party(store: EnvironmentStore, requests: Sequence[BuildRequest]
 
 
 def _ask_consent(missing: Sequence[BuildRequest], store: EnvironmentStore, *, yes: bool) -> None:
-    from trialbed.environments import check_name
     from trialbed.errors import EnvironmentFailed, UsageError
 
-    for request in missing:
-        check_name(request.framework)
-        if reason := store.reason_to_rebuild(request):
-            click.echo(f"{request.framework.text}: {reason}; it needs a new one", err=True)
     report_third_party(store, missing)
     if yes:
         return

@@ -1,13 +1,11 @@
 from ._build import ShowStep as ShowStep
 from ._build import Uv as Uv
-from ._build import adapter_needs as adapter_needs
-from ._build import find_environments as find_environments
+from ._build import UvFailed as UvFailed
 from ._build import find_uv as find_uv
 from ._build import locked_environment as locked_environment
 from ._build import needed_environments as needed_environments
 from ._build import provide as provide
 from ._build import resolve as resolve
-from ._build import with_distributions as with_distributions
 from ._distributions import adapter_digest as adapter_digest
 from ._distributions import linked_folders as linked_folders
 from ._distributions import mapped_modules as mapped_modules
@@ -21,7 +19,6 @@ from ._frameworks import check_name as check_name
 from ._frameworks import check_wanted as check_wanted
 from ._frameworks import expand_profiles as expand_profiles
 from ._frameworks import install_command as install_command
-from ._frameworks import known_profiles as known_profiles
 from ._frameworks import profiles_of as profiles_of
 from ._frameworks import runs_here as runs_here
 from ._store import BuildRequest as BuildRequest

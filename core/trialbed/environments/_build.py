@@ -10,12 +10,9 @@ import re
 import shutil
 import signal
 import sys
-import tempfile
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import replace
 from datetime import UTC, datetime
-from functools import partial
 from importlib.metadata import Distribution, distributions, version
 from pathlib import Path
 
@@ -33,11 +30,9 @@ from trialbed.environments._distributions import (
     without_credentials,
 )
 from trialbed.environments._frameworks import (
-    FIRST_PARTY,
     FrameworkSpec,
     check_name,
     declared_distributions,
-    install_command,
     runs_here,
 )
 from trialbed.environments._store import (
@@ -50,7 +45,6 @@ from trialbed.environments._store import (
     EnvironmentStore,
     InstalledEnvironment,
     folder_name,
-    hold_file,
     lock_digest,
     lock_text,
     locked_version,
@@ -73,7 +67,8 @@ FOR_BUILDS = re.compile(
 """Variables that uv and the compilers that it starts get too, with the passwords of indexes and proxies."""
 
 SPACE_AND_NETWORK = (
-    "uv needs space in the folders of --env-dir and UV_CACHE_DIR, and a network unless its cache has every package."
+    "uv needs space in the folders of --env-dir and UV_CACHE_DIR, and a network, or UV_OFFLINE=1 and every package in "
+    "its cache."
 )
 """Advice for failures that the machine causes."""
 
@@ -81,15 +76,6 @@ MAX_LENGTH = 1500
 """Characters of a reason that are shown."""
 
 _DECORATION = re.compile(r"[\s\u00d7╰├│─▶]+")
-_NETWORK = re.compile(
-    r"error sending request|dns error|tcp connect error|client error \(Connect\)|Could not connect"
-    r"|operation timed out|Request failed after|Network is unreachable|Connection refused",
-    re.IGNORECASE,
-)
-_MACHINE = re.compile(
-    r"network was disabled|No space left on device|quota exceeded|Read-only file system|Permission denied",
-    re.IGNORECASE,
-)
 
 
 class UvFailed(Exception):
@@ -113,23 +99,16 @@ def find_uv() -> str | None:
 class Uv:
     """uv, run in a folder where no project's settings apply.
 
-    Without a network it is run again with its cache alone, and from then on at once.
-
-    Args:
-        on_offline: called when there turns out to be no network.
-
     Raises:
         EnvironmentFailed: uv is not installed.
     """
 
-    def __init__(self, folder: Path, on_offline: Callable[[], object]) -> None:
+    def __init__(self, folder: Path) -> None:
         binary = find_uv()
         if binary is None:
             raise EnvironmentFailed("uv, which builds environments, was not found; install it with `pip install uv`")
         self._binary = binary
         self._folder = folder
-        self._on_offline = on_offline
-        self._offline = False
 
     async def __call__(self, *arguments: str, stdin: str = "") -> str:
         """Run uv with these arguments; returns its output.
@@ -140,21 +119,6 @@ class Uv:
         Raises:
             UvFailed: it ended with an error.
         """
-        if self._offline:
-            return await self._run("--offline", *arguments, stdin=stdin)
-        try:
-            return await self._run(*arguments, stdin=stdin)
-        except UvFailed as failure:
-            if not is_network_failure(failure.stderr):
-                raise
-            self._on_offline()
-            self._offline = True
-            try:
-                return await self._run("--offline", *arguments, stdin=stdin)
-            except UvFailed as again:
-                raise UvFailed(f"{failure.stderr}\nWithout a network: {again}") from again
-
-    async def _run(self, *arguments: str, stdin: str) -> str:
         # Packages may run code when they are built, which no key of the user's concerns.
         given = {name: value for name, value in os.environ.items() if FOR_BUILDS.fullmatch(name)} | passed_variables()
         process = await asyncio.create_subprocess_exec(
@@ -182,16 +146,6 @@ class Uv:
         if process.returncode != 0:
             raise UvFailed(err.decode(errors="replace"))
         return out.decode()
-
-
-def is_network_failure(stderr: str) -> bool:
-    """Return whether uv failed for lack of a network."""
-    return _NETWORK.search(stderr) is not None
-
-
-def is_machine_failure(stderr: str) -> bool:
-    """Return whether uv failed because of the network or the disk, and not because of the requirements."""
-    return is_network_failure(stderr) or _MACHINE.search(stderr) is not None
 
 
 def failure_reason(stderr: str) -> str:
@@ -224,46 +178,14 @@ async def resolve(uv: Uv, request: BuildRequest) -> tuple[str, ...]:
             stdin="\n".join(request.requirements),
         )
     except UvFailed as failure:
-        raise EnvironmentFailed(_explain_unresolved(request.framework, failure)) from failure
+        framework = request.framework
+        advice = f"If its adapter is elsewhere, name it: bench env add {framework.name} --adapter REQUIREMENT"
+        if framework.release:
+            advice = f"Without a version ({framework.name}) the newest release that fits is installed."
+        raise EnvironmentFailed(
+            f"{framework.text}: its requirements cannot be resolved. uv says: {failure}\n{advice}\n{SPACE_AND_NETWORK}"
+        ) from failure
     return requirements(found)
-
-
-async def with_distributions(uv: Uv, request: BuildRequest) -> BuildRequest:
-    """The request with the distributions that its adapter declares as its framework's own.
-
-    It is looked at only where a release is asked for, and neither this interpreter nor Trialbed knows the adapter: it
-    is installed alone, into a folder that is deleted again. Nothing of it is imported.
-
-    Raises:
-        EnvironmentFailed: it cannot be installed; has uv's reason.
-    """
-    spec = request.framework
-    if spec.release is None or request.lock or spec.declared or spec.name in FIRST_PARTY or runs_here(spec.name):
-        return request
-    declared, _ = await adapter_needs(uv, request)
-    return replace(request, framework=replace(spec, declared=declared))
-
-
-async def adapter_needs(uv: Uv, request: BuildRequest) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """Read the metadata of a request's adapter: it is installed alone, into a folder that is deleted again.
-
-    Returns:
-        The framework's own distributions, if the adapter declares them, and the requirements of the adapter.
-
-    Raises:
-        EnvironmentFailed: it cannot be installed; has uv's reason.
-    """
-    spec, line = request.framework, request.requirements[1]
-    plain = line.removeprefix("-e ")
-    with tempfile.TemporaryDirectory() as folder:
-        install = ("pip", "install", "--quiet", "--no-deps", "--python", sys.executable, "--target", folder)
-        try:
-            await uv(*install, *_refresh_options([line]), "--requirement", "-", stdin=plain)
-        except UvFailed as failure:
-            raise EnvironmentFailed(_explain_unresolved(spec, failure)) from failure
-        found = [item for item in distributions(path=[folder]) if spec.name in _adapters_in(item)]
-        declared = (declared_distributions(item, spec.name) for item in found)
-        return next(filter(None, declared), ()), tuple(line for item in found for line in item.requires or ())
 
 
 def _adapters_in(item: Distribution) -> set[str]:
@@ -279,8 +201,8 @@ def show_nothing(framework: str, step: str, line: str = "") -> None:
     """Show no step."""
 
 
-WAITING = ("waiting", "its environment is already being built by another process; waiting for it")
-"""The step of a build that another process is at, and the line for it."""
+WAITING = ("waiting", "another process is building environments; waiting for it")
+"""The step while another process builds, and the line for it."""
 
 
 async def build(
@@ -292,31 +214,26 @@ async def build(
 ) -> tuple[InstalledEnvironment, bool]:
     """Install exact requirements into an environment of their own, or find it installed; return whether it is new.
 
+    The caller holds the store's lock.
+
     Raises:
         EnvironmentFailed: it cannot be installed, or lacks a requested package.
     """
     lock = lock_text(lines)
     name = folder_name(framework.name, lock_digest(lock))
-    await asyncio.to_thread(store.remove_leftovers)
-    async with hold_file(store.mutex_path(name), partial(show, framework.text, *WAITING)):
-        if found := InstalledEnvironment.read(store.folder / name):
-            return found, False
-        package = framework.packages[0]
-        release = locked_version(lock, package)
-        summary = f"{f'{package} {release}, ' if release else ''}{number_of(len(lines), 'package')}"
-        show(framework.text, "installing", f"building its environment ({summary}) …")
-        folder = store.new_build_folder(name)
-        try:
-            await _install(uv, folder, framework, lines)
-            await asyncio.to_thread(_write_metadata, folder, framework, lock, await uv("--version"))
-            store.add(folder, name)
-        except BaseException:
-            await asyncio.to_thread(shutil.rmtree, folder, ignore_errors=True)
-            raise
-    installed = InstalledEnvironment.read(store.folder / name)
-    if installed is None:
-        raise EnvironmentFailed(f"{framework.text}: {store.folder / name} was deleted while it was built; try again")
-    return installed, True
+    if found := InstalledEnvironment.read(store.folder / name):
+        return found, False
+    package = framework.packages[0]
+    release = locked_version(lock, package)
+    summary = f"{f'{package} {release}, ' if release else ''}{number_of(len(lines), 'package')}"
+    show(framework.text, "installing", f"building its environment ({summary}) …")
+    folder = store.new_build_folder(name)
+    try:
+        await _install(uv, folder, framework, lines)
+        await asyncio.to_thread(_write_metadata, folder, framework, lock, await uv("--version"))
+        return store.add(folder, name), True
+    finally:
+        await asyncio.to_thread(shutil.rmtree, folder, ignore_errors=True)
 
 
 async def _install(uv: Uv, folder: Path, framework: FrameworkSpec, lines: tuple[str, ...]) -> None:
@@ -343,15 +260,6 @@ def _refresh_options(lines: Iterable[str]) -> list[str]:
     """Options that keep uv from using an earlier build of a local folder."""
     names = [_NAMED.match(line) for line in lines if (path := local_path(local_url(line) or "")) and path.is_dir()]
     return [f"--refresh-package={name[1]}" for name in names if name]
-
-
-def _explain_unresolved(framework: FrameworkSpec, failure: UvFailed) -> str:
-    text = f"{framework.text}: its requirements cannot be resolved. uv says: {failure}\n"
-    if is_machine_failure(failure.stderr):
-        return f"{text}{SPACE_AND_NETWORK}"
-    if framework.release:
-        return f"{text}Without a version ({framework.name}) the newest release that fits is installed."
-    return f"{text}If its adapter is elsewhere, name it: bench env add {framework.name} --adapter REQUIREMENT"
 
 
 def _write_metadata(folder: Path, framework: FrameworkSpec, lock: str, uv_version: str) -> None:
@@ -424,63 +332,63 @@ async def provide(
     Raises:
         EnvironmentFailed: one cannot be built. The others are built all the same.
     """
+    # Without the lock at first: environments can be found in a folder that cannot be written.
+    wanted = {request.framework.text: request for request in requests}
+    found = {text: None if is_fresh(request) else store.find(request) for text, request in wanted.items()}
+    installed = {text: environment for text, environment in found.items() if environment is not None}
+    for text, environment in installed.items():
+        show(text, "", f"own environment {environment.name} ({environment.summary})")
+    missing = [request for text, request in wanted.items() if text not in installed]
+    if not missing:
+        return installed
+    make_folder(store.folder, "--env-dir", shared=True)
     slots = asyncio.Semaphore(AT_A_TIME)
 
     async def one(request: BuildRequest) -> InstalledEnvironment:
         async with slots:
             return await _provide_one(store, request, show)
 
-    wanted = list(requests)
-    ended = await asyncio.gather(*map(one, wanted), return_exceptions=True)
-    failures = [failure for failure in ended if isinstance(failure, BaseException)]
-    for failure in failures:
-        if not isinstance(failure, EnvironmentFailed) or len(failures) == 1:
-            raise failure
+    try:
+        async with store.building(lambda: [show(request.framework.text, *WAITING) for request in missing]):
+            ended = await asyncio.gather(*map(one, missing), return_exceptions=True)
+        failures = [failure for failure in ended if isinstance(failure, BaseException)]
+        for failure in failures:
+            if not isinstance(failure, EnvironmentFailed) or len(failures) == 1:
+                raise failure
+    except OSError as error:
+        names = ", ".join(request.framework.text for request in missing)
+        advice = "free some space, or " if error.errno in (errno.ENOSPC, errno.EDQUOT) else ""
+        raise EnvironmentFailed(
+            f"{names}: not built: {error.filename or store.folder}: {error.strerror}; {advice}name another folder "
+            "with --env-dir"
+        ) from error
     if failures:
         raise EnvironmentFailed("\n".join(map(str, failures)))
-    return {
-        request.framework.text: installed
-        for request, installed in zip(wanted, ended, strict=True)
-        if isinstance(installed, InstalledEnvironment)
-    }
+    built = zip(missing, ended, strict=True)
+    return installed | {request.framework.text: one for request, one in built if isinstance(one, InstalledEnvironment)}
+
+
+def is_fresh(request: BuildRequest) -> bool:
+    """Return whether a request is for a new environment, whatever it was given before."""
+    return request.refresh or bool(request.lock)
 
 
 async def _provide_one(store: EnvironmentStore, request: BuildRequest, show: ShowStep) -> InstalledEnvironment:
-    framework, began, is_new = request.framework.text, time.monotonic(), False
-    fresh = request.refresh or bool(request.lock)
+    """Find an environment that another process has built meanwhile, or build it; the caller holds the store's lock."""
+    framework, began = request.framework.text, time.monotonic()
+    took, line = "", ""
     try:
-        # Without the mutex at first: environments can be found in a folder that cannot be written.
-        installed = None if fresh else store.find(request)
+        installed = None if is_fresh(request) else store.find(request)
         if installed is None:
-            # One process at a time resolves a request; the next one finds its environment.
-            async with hold_file(store.mutex_path(request.key), partial(show, framework, *WAITING)):
-                installed = None if fresh else store.find(request)
-                if installed is None:
-                    installed, is_new = await _new(store, store.with_last_choices(request), show)
-    except OSError as error:
-        show(framework, "", "")
-        advice = "free some space, or " if error.errno in (errno.ENOSPC, errno.EDQUOT) else ""
-        raise EnvironmentFailed(
-            f"{framework}: its environment cannot be built: {error.filename or store.folder}: {error.strerror}; "
-            f"{advice}name another folder with --env-dir"
-        ) from error
-    except BaseException:
-        show(framework, "", "")
-        raise
-    took = f", built in {time.monotonic() - began:.0f} s" if is_new else ""
-    show(framework, "", f"own environment {installed.name} ({installed.summary}){took}")
-    return installed
-
-
-async def _new(store: EnvironmentStore, request: BuildRequest, show: ShowStep) -> tuple[InstalledEnvironment, bool]:
-    """The environment that the request resolves to, and whether it had to be built."""
-    choosing = partial(show, request.framework.text, "choosing versions")
-    uv = Uv(store.folder, partial(choosing, "no network; using only uv's cache"))
-    choosing("")
-    request = await with_distributions(uv, request)
-    found = await build(store, uv, request.framework, await resolve(uv, request), show)
-    await asyncio.to_thread(store.save_resolution, request, found[0])
-    return found
+            show(framework, "choosing versions", "")
+            request, uv = store.with_last_adapter(request), Uv(store.folder)
+            installed, is_new = await build(store, uv, request.framework, await resolve(uv, request), show)
+            await asyncio.to_thread(store.save_resolution, request, installed)
+            took = f", built in {time.monotonic() - began:.0f} s" if is_new else ""
+        line = f"own environment {installed.name} ({installed.summary}){took}"
+        return installed
+    finally:
+        show(framework, "", line)
 
 
 async def locked_environment(label: str, lock: str, store: EnvironmentStore) -> Environment:
@@ -505,42 +413,24 @@ async def locked_environment(label: str, lock: str, store: EnvironmentStore) -> 
                     "adapter from an index or a URL, so that other machines can build the same environment"
                 )
         make_folder(store.folder, "TRIALBED_ENV_DIR", shared=True)
-        installed, _ = await build(store, Uv(store.folder, lambda: None), spec, lines)
+        async with store.building(lambda: None):
+            installed, _ = await build(store, Uv(store.folder), spec, lines)
     return installed.environment
 
 
-async def needed_environments(labels: Sequence[str], store: EnvironmentStore, *, build: bool) -> dict[str, Environment]:
-    """Return the environments of the frameworks that cannot run in this interpreter.
-
-    Raises:
-        EnvironmentFailed: one has none yet and is not to be built, or cannot be built; says what to do.
-    """
-    specs, installed, missing = find_environments(labels, store)
-    for request in missing:
-        spec = request.framework
-        check_name(spec)
-        if not build:
-            raise EnvironmentFailed(
-                f"{spec.text} is not installed here: build an environment for it with `bench env add {spec.text}` "
-                f"(evaluate does so with build=True), or install it next to Trialbed: "
-                f"`{install_command(spec.name, *spec.pins)}`"
-            )
-    if missing:
-        make_folder(store.folder, "TRIALBED_ENV_DIR", shared=True)
-        installed |= await provide(store, missing)
-    return {label: installed[spec.text].environment for label, spec in specs.items()}
-
-
-def find_environments(
+def needed_environments(
     labels: Sequence[str], store: EnvironmentStore
-) -> tuple[dict[str, FrameworkSpec], dict[str, InstalledEnvironment], list[BuildRequest]]:
-    """Look for the environments of the frameworks that cannot run in this interpreter; profiles share one.
+) -> tuple[dict[str, BuildRequest], list[BuildRequest]]:
+    """Look which frameworks cannot run in this interpreter, and so need an environment; profiles share one.
 
     Returns:
-        Label -> framework, the framework's text -> its environment, and the requests for those that are missing.
+        Label -> request, and the requests of which there is no environment yet.
+
+    Raises:
+        DriverNotFound: the name of one of these looks misspelt.
     """
-    specs = {label: FrameworkSpec.parse(label) for label in labels if not runs_here(label)}
-    requests = [BuildRequest(spec) for spec in {spec.text: spec for spec in specs.values()}.values()]
-    found = {request.framework.text: store.find(request) for request in requests}
-    installed = {framework: environment for framework, environment in found.items() if environment is not None}
-    return specs, installed, [request for request in requests if request.framework.text not in installed]
+    requests = {label: BuildRequest(FrameworkSpec.parse(label)) for label in labels if not runs_here(label)}
+    missing = [one for one in {one.framework.text: one for one in requests.values()}.values() if not store.find(one)]
+    for request in missing:
+        check_name(request.framework)
+    return requests, missing

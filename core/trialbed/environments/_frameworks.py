@@ -12,12 +12,10 @@ import shlex
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from importlib.metadata import Distribution, PackageNotFoundError, distributions, version
-from itertools import chain
-from pathlib import Path
 from typing import Self
 
 from packaging.specifiers import SpecifierSet
-from packaging.utils import InvalidWheelFilename, canonicalize_name, parse_wheel_filename
+from packaging.utils import canonicalize_name
 from packaging.version import InvalidVersion, Version
 
 from trialbed.drivers import GROUPS, driver_info, list_drivers
@@ -88,13 +86,11 @@ class FrameworkSpec:
     Attributes:
         text: ``NAME`` or ``NAME==VERSION``.
         release: of the framework; None for any.
-        declared: the framework's own distributions, as its adapter in another environment declares them.
     """
 
     text: str
     name: str
     release: str | None = None
-    declared: tuple[str, ...] = ()
 
     @classmethod
     def parse(cls, text: str) -> Self:
@@ -129,8 +125,6 @@ class FrameworkSpec:
     @property
     def packages(self) -> tuple[str, ...]:
         """The framework's own distributions: as an adapter declares them, else the one of the framework's name."""
-        if self.declared:
-            return self.declared
         adapter = _installed_adapters().get(self.name)
         here = adapter and declared_distributions(installed_distribution(adapter.distribution), self.name)
         return here or PACKAGES.get(self.name, (self.name,))
@@ -261,36 +255,10 @@ def _beside(direct: DirectUrl, name: str) -> str | None:
         return vcs_line(adapter_distribution(name), direct, inner) if name in FIRST_PARTY else None
     if path is None:
         return None
-    if path.is_file():
-        wheel = _newest_wheel(path.parent, adapter_distribution(name))
-        return f"{adapter_distribution(name)} @ {wheel.as_uri()}" if wheel else None
     folder = path / "adapters" / name
     if not (folder / "pyproject.toml").is_file():
         return None
     return folder_line(adapter_distribution(name), folder.as_uri(), editable=is_editable(direct))
-
-
-def _newest_wheel(folder: Path, name: str) -> Path | None:
-    found = []
-    for path in folder.glob("*.whl"):
-        try:
-            wheel = parse_wheel_filename(path.name)
-        except InvalidWheelFilename:
-            continue
-        if wheel[0] == canonicalize_name(name):
-            found.append((wheel[1], path))
-    return max(found)[1] if found else None
-
-
-PUBLISHED = {
-    "agno": (CONTROLLED, "messages", NATIVE, "responses"),
-    "autogen": (CONTROLLED, "messages", NATIVE),
-    "crewai": (CONTROLLED, "messages", NATIVE, "responses"),
-    "langgraph": (CONTROLLED, "messages", NATIVE, "responses"),
-    "openai-agents": ("chat-completions", CONTROLLED, NATIVE),
-    "pydantic-ai": (CONTROLLED, NATIVE),
-}
-"""The profiles of adapters that are published with Trialbed and have more than ``controlled`` and ``native``."""
 
 
 def profiles_of(name: str, environment: Environment | None = None) -> tuple[str, ...]:
@@ -301,13 +269,6 @@ def profiles_of(name: str, environment: Environment | None = None) -> tuple[str,
     """
     found = {framework_profile(entry) for entry in _entry_names(environment) if framework_name(entry) == name}
     return tuple(sorted(profile for profile in found if profile is not None))
-
-
-def known_profiles(name: str) -> tuple[str, ...]:
-    """The profiles of a framework, as installed here or, if none is, as published with Trialbed."""
-    here = profiles_of(name)
-    absent = name in FIRST_PARTY and not any(framework_name(entry) == name for entry in _entry_names(None))
-    return PUBLISHED.get(name, (CONTROLLED, NATIVE)) if absent else here
 
 
 def expand_profiles(
@@ -370,7 +331,7 @@ def check_wanted(labels: Iterable[str], wanted: Sequence[str]) -> None:
     """
     entries = (*labels, *_entry_names(None))
     known = {profile for entry in entries if (profile := framework_profile(entry)) is not None}
-    known |= {CONTROLLED, NATIVE, *chain.from_iterable(PUBLISHED.values())}
+    known |= {CONTROLLED, NATIVE}
     for profile in wanted:
         if profile not in known:
             close, names = did_you_mean(closest(profile, known)), ", ".join(sorted(known))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import hashlib
 import json
 import re
@@ -23,7 +24,7 @@ from pydantic import ValidationError
 
 from trialbed.environments._distributions import local_states, python_id, without_credentials
 from trialbed.environments._frameworks import FrameworkSpec, adapter_requirement, own_requirement
-from trialbed.errors import DataError, UsageError
+from trialbed.errors import DataError, EnvironmentFailed, UsageError
 from trialbed.files import replace_file
 from trialbed.records import Environment, Record
 
@@ -228,17 +229,13 @@ class CachedResolution(Record):
         label: the framework as asked for.
         fingerprint: of the request; a request with another fingerprint needs another environment.
         adapter: the requirement that was given for its adapter; empty if none was.
-        locked: the environment was built from a given lock, not resolved.
         environment: the folder's name.
-        distributions: of the framework, as its adapter declares them; empty where it was not asked.
     """
 
     label: str
     fingerprint: str
     adapter: str
-    locked: bool
     environment: str
-    distributions: tuple[str, ...]
 
 
 class EnvironmentStore:
@@ -256,17 +253,9 @@ class EnvironmentStore:
     def find(self, request: BuildRequest) -> InstalledEnvironment | None:
         """The environment that a request was given and that still serves it; needs neither a network nor uv."""
         cached = self.resolution(request)
-        if cached is None or self.with_last_choices(request).fingerprint != cached.fingerprint:
+        if cached is None or self.with_last_adapter(request).fingerprint != cached.fingerprint:
             return None
         return InstalledEnvironment.read(self.folder / cached.environment)
-
-    def reason_to_rebuild(self, request: BuildRequest) -> str:
-        """Return in words why the environment that a request was given last serves it no longer; empty if it does."""
-        cached = self.resolution(request)
-        installed = InstalledEnvironment.read(self.folder / cached.environment) if cached else None
-        if installed is None or self.find(request) is not None:
-            return ""
-        return f"its environment {installed.name} was made with another Trialbed, adapter or requirement"
 
     def serving(self) -> Iterator[tuple[str, InstalledEnvironment]]:
         """Each framework as it was asked for here, such as ``crewai==1.2``, with the environment that it gets now."""
@@ -276,18 +265,10 @@ class EnvironmentStore:
             if found is not None:
                 yield cached.label, found
 
-    def with_last_choices(self, request: BuildRequest) -> BuildRequest:
-        """The request with the adapter and the lock that were given for it last, where it has none of its own."""
+    def with_last_adapter(self, request: BuildRequest) -> BuildRequest:
+        """The request with the adapter that was given for it last, where it names none."""
         cached = self.resolution(request)
-        if cached is None:
-            return request
-        request = replace(request, adapter=request.adapter or cached.adapter)
-        if cached.distributions and not request.framework.declared:
-            request = replace(request, framework=replace(request.framework, declared=cached.distributions))
-        installed = InstalledEnvironment.read(self.folder / cached.environment)
-        if cached.locked and installed and not request.lock and not request.refresh:
-            request = replace(request, lock=requirements(installed.lock))
-        return request
+        return request if cached is None else replace(request, adapter=request.adapter or cached.adapter)
 
     def resolution(self, request: BuildRequest) -> CachedResolution | None:
         """Return the environment that the request was given last."""
@@ -304,44 +285,55 @@ class EnvironmentStore:
             label=request.framework.text,
             fingerprint=request.fingerprint,
             adapter=without_credentials(request.adapter),
-            locked=bool(request.lock),
             environment=installed.name,
-            distributions=request.framework.declared,
         )
         path = self._resolution_path(request.key)
         path.parent.mkdir(parents=True, exist_ok=True)
         replace_file(path, cached.model_dump_json(indent=2).encode())
 
     def remove(self, installed: InstalledEnvironment, *, force: bool = False) -> None:
-        """Delete an environment, and forget which requests were given it.
+        """Delete an environment, the remains of killed builds, and the note of which requests were given it.
 
         Args:
             force: even if a process runs from it.
 
         Raises:
-            UsageError: it is in use or being built, or its folder cannot be written.
+            UsageError: it is in use, environments are being built, or its folder cannot be written.
         """
         running = installed.processes()
         if running and not force:
             pids = ", ".join(str(process.pid) for process in running)
             raise UsageError(f"{installed.name} is in use by process {pids}; wait until it ends, or give --force")
         try:
-            with self._mutex(installed.name):
-                self._forget(installed)
-                self._delete(installed.folder)
+            with FileLock(self.lock_path, timeout=0):
+                for path in self.folder.glob(".answers/*.json"):
+                    cached = _read(path)
+                    if cached is not None and cached.environment == installed.name:
+                        path.unlink()
+                # Out of its place in one step.
+                installed.folder.rename(self.new_build_folder(installed.name) / installed.name)
+                shutil.rmtree(self.folder / UNFINISHED, ignore_errors=True)
         except Timeout as error:
-            raise UsageError(f"{installed.name} is being built by another process; wait until that ends") from error
+            raise UsageError(f"{self.folder}: another process builds environments; wait until it ends") from error
         except OSError as error:
             raise UsageError(f"{installed.name} cannot be removed: {error.filename}: {error.strerror}") from error
 
-    def remove_leftovers(self) -> None:
-        """Delete the remains of killed builds: those whose mutex is free."""
-        for leftover in self.folder.glob(f"{UNFINISHED}/*"):
-            try:
-                with self._mutex(leftover.name.rpartition(".")[0]):
-                    shutil.rmtree(leftover, ignore_errors=True)
-            except Timeout:
-                continue
+    @property
+    def lock_path(self) -> Path:
+        """The file that a process locks while it builds or removes environments."""
+        self.folder.mkdir(parents=True, exist_ok=True)
+        return self.folder / ".lock"
+
+    @asynccontextmanager
+    async def building(self, on_wait: Callable[[], object]) -> AsyncIterator[None]:
+        """Let no other process build or remove environments, and delete the remains of killed builds.
+
+        Args:
+            on_wait: called once if another process does so.
+        """
+        async with hold_file(self.lock_path, on_wait):
+            await asyncio.to_thread(shutil.rmtree, self.folder / UNFINISHED, ignore_errors=True)
+            yield
 
     def new_build_folder(self, name: str) -> Path:
         """A new folder to build an environment in."""
@@ -349,32 +341,16 @@ class EnvironmentStore:
         folder.mkdir(parents=True)
         return folder
 
-    def add(self, build_folder: Path, name: str) -> None:
-        """Move a complete environment to its place; the caller holds its mutex."""
-        self._delete(self.folder / name)
-        build_folder.rename(self.folder / name)
-
-    def mutex_path(self, name: str) -> Path:
-        """The file that processes lock which work on a request or an environment."""
-        folder = self.folder / ".locks"
-        folder.mkdir(parents=True, exist_ok=True)
-        return folder / f"{name}.lock"
-
-    def _mutex(self, name: str) -> FileLock:
-        return FileLock(self.mutex_path(name), timeout=0)
-
-    def _delete(self, folder: Path) -> None:
-        """Move an environment out of its place in one step, and then delete it."""
-        if folder.exists():
-            away = self.new_build_folder(folder.name)
-            folder.rename(away / folder.name)
-            shutil.rmtree(away, ignore_errors=True)
-
-    def _forget(self, installed: InstalledEnvironment) -> None:
-        for path in self.folder.glob(".answers/*.json"):
-            cached = _read(path)
-            if cached is not None and cached.environment == installed.name:
-                path.unlink(missing_ok=True)
+    def add(self, build_folder: Path, name: str) -> InstalledEnvironment:
+        """Move a complete environment to its place; the caller holds the lock."""
+        place = self.folder / name
+        if InstalledEnvironment.read(place) is None:
+            shutil.rmtree(place, ignore_errors=True)
+            build_folder.rename(place)
+        added = InstalledEnvironment.read(place)
+        if added is None:
+            raise EnvironmentFailed(f"{place} was deleted while it was built; try again")
+        return added
 
     def _resolution_path(self, key: str) -> Path:
         return self.folder / ".answers" / f"{key}.json"

@@ -14,7 +14,6 @@ from trialbed.environments import (
     EnvironmentStore,
     FrameworkSpec,
     InstalledEnvironment,
-    known_profiles,
     profiles_of,
 )
 from trialbed.installed import Offer
@@ -112,4 +111,4 @@ def _own(installed: InstalledEnvironment, labels: Sequence[str]) -> AdapterPlace
 
 
 def _absent(name: str) -> AdapterPlace:
-    return AdapterPlace(name, "absent", get=f"bench env add {name}", profiles=known_profiles(name))
+    return AdapterPlace(name, "absent", get=f"bench env add {name}")

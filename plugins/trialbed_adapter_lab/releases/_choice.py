@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import asyncio
+import sys
+import tempfile
 import tomllib
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from importlib.metadata import distributions
 from pathlib import Path
 
 from packaging.requirements import InvalidRequirement, Requirement
@@ -13,8 +16,8 @@ from packaging.specifiers import SpecifierSet
 from packaging.utils import canonicalize_name
 from packaging.version import Version
 
-from trialbed.environments import BuildRequest, EnvironmentStore, Uv, adapter_needs, requirement_folder
-from trialbed.errors import UsageError
+from trialbed.environments import BuildRequest, EnvironmentStore, Uv, UvFailed, requirement_folder
+from trialbed.errors import EnvironmentFailed, UsageError
 from trialbed_adapter_lab.releases._index import PublishedRelease, published_releases
 from trialbed_adapter_lab.releases._records import KnownReleases
 
@@ -91,8 +94,16 @@ async def _requirements(request: BuildRequest, store: EnvironmentStore) -> Itera
     if declared is not None:
         return declared
     store.folder.mkdir(parents=True, exist_ok=True)
-    _, requires = await adapter_needs(Uv(store.folder, lambda: None), request)
-    return requires
+    line = request.requirements[1].removeprefix("-e ")
+    with tempfile.TemporaryDirectory() as place:
+        install = ("pip", "install", "--quiet", "--no-deps", "--python", sys.executable, "--target", place)
+        try:
+            await Uv(store.folder)(*install, "--requirement", "-", stdin=line)
+        except UvFailed as failure:
+            raise EnvironmentFailed(
+                f"{request.framework.text}: its adapter cannot be looked at: {failure}"
+            ) from failure
+        return [line for item in distributions(path=[place]) for line in item.requires or ()]
 
 
 def _dependencies(path: Path) -> list[str] | None:

@@ -66,7 +66,7 @@ async def measure_release(
     caller sees to it that one release of a framework is measured at a time.
     """
     asked = f"{how.framework}{PIN}{published.version}"
-    request = how.store.with_last_choices(BuildRequest(FrameworkSpec.parse(asked), how.adapter))
+    request = how.store.with_last_adapter(BuildRequest(FrameworkSpec.parse(asked), how.adapter))
     store = how.store if how.store.find(request) is not None else how.temporary
     _remove(how.temporary)  # one that was killed has left its own
     try:
@@ -144,7 +144,7 @@ async def measure_releases(
     began, found = datetime.now(UTC), []
     for number, published in enumerate(releases, 1):
         name = f"{how.framework} {published.version} ({number} of {len(releases)})"
-        mutex, wait = how.store.mutex_path(f"releases-{how.framework}"), f"{name}: waits for another command"
+        mutex, wait = how.store.folder / f".releases-{how.framework}.lock", f"{name}: waits for another command"
         async with hold_file(mutex, partial(progress.line, wait)):
             measured = folder.find(published.version, how.kit)
             if measured is None or measured.measured_at < began:

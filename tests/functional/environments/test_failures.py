@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import shutil
 from pathlib import Path
 
 import pytest
@@ -129,8 +128,8 @@ def test_an_adapter_without_the_framework_is_refused(machine: Machine, tmp_path:
 
 def test_in_a_folder_that_cannot_be_written_installed_environments_are_found(machine: Machine) -> None:
     row = machine.add("acme")
-    shutil.rmtree(machine.env_dir / ".locks")
-    (machine.env_dir / ".locks").write_text("where no folder can be, also for those who may write everywhere")
+    (machine.env_dir / ".lock").unlink()
+    (machine.env_dir / ".lock").mkdir()  # where no file can be, also for those who may write everywhere
     assert machine.add("acme") == row
     refused = machine.bench("env", "add", "acme", "--refresh", code=3).err
     assert "name another folder with --env-dir" in refused

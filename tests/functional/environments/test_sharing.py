@@ -14,7 +14,7 @@ from support.processes import family, wait_until_ended
 
 pytestmark = pytest.mark.slow(20)
 
-WAITS = "is already being built by another process; waiting"
+WAITS = "another process is building environments; waiting"
 
 
 def line_with(process: subprocess.Popen[str], text: str) -> str:

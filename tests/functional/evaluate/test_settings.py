@@ -45,7 +45,7 @@ def test_environments_are_built_where_that_is_asked_for(monkeypatch: pytest.Monk
         asked.extend(request.framework.text for request in requests)
         raise EnvironmentFailed("not here")
 
-    monkeypatch.setattr("trialbed.environments._build.provide", provide)
+    monkeypatch.setattr("trialbed.environments.provide", provide)
     monkeypatch.setenv("TRIALBED_ENV_DIR", "environments")
     agents = ["crewai==0.0.1", "crewai:controlled==0.0.1"]
     with pytest.raises(EnvironmentFailed, match=r"crewai==0.0.1 is not installed here: build an environment"):
@@ -55,7 +55,7 @@ def test_environments_are_built_where_that_is_asked_for(monkeypatch: pytest.Monk
     monkeypatch.setenv("TRIALBED_YES", "true")
     with pytest.raises(EnvironmentFailed, match="not here"):
         evaluate(agents, Task("?"))
-    assert asked == ["crewai==0.0.1"] * 2
+    assert set(asked) == {"crewai==0.0.1"}
 
 
 def test_a_dataset_by_its_name_and_a_sweep() -> None:

@@ -205,21 +205,6 @@ def test_a_checkout_brings_its_adapters(installed_from: Callable[..., None], tmp
     assert adapter_requirement("somebodys") == "trialbed-somebodys"
 
 
-def test_a_wheel_brings_the_newest_adapter_that_lies_beside_it(
-    installed_from: Callable[..., None], tmp_path: Path
-) -> None:
-    names = ["trialbed-0.1.7", "trialbed_openai_agents-0.1.2", "trialbed_openai_agents-0.1.10", "trialbed_crewai-1"]
-    for name in [*names, "no wheel"]:
-        (tmp_path / f"{name}-py3-none-any.whl").write_text("")
-    installed_from(
-        {"url": (tmp_path / "trialbed-0.1.7-py3-none-any.whl").as_uri(), "archive_info": {"hashes": {"sha256": "ab"}}}
-    )
-    assert own_requirement() == f"trialbed @ {tmp_path.as_uri()}/trialbed-0.1.7-py3-none-any.whl"
-    found = adapter_requirement("openai-agents")
-    assert found == f"trialbed-openai-agents @ {tmp_path.as_uri()}/trialbed_openai_agents-0.1.10-py3-none-any.whl"
-    assert adapter_requirement("agno") == "trialbed-agno"
-
-
 def test_a_place_that_is_no_more_is_not_looked_at(installed_from: Callable[..., None], tmp_path: Path) -> None:
     installed_from({"url": (tmp_path / "gone.whl").as_uri(), "archive_info": {}})
     assert own_requirement() == "trialbed==0.1.7"

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import tomllib
 from collections.abc import Callable
 from pathlib import Path
 
@@ -10,11 +9,9 @@ import pytest
 from support.cases import for_each
 
 from trialbed.environments import (
-    FIRST_PARTY,
     adapter_info,
     check_wanted,
     expand_profiles,
-    known_profiles,
     profiles_of,
     runs_here,
 )
@@ -38,15 +35,6 @@ def test_profiles_are_read_from_metadata() -> None:
     assert profiles_of("acme") == ("controlled", "native", "tuned")
     assert profiles_of("plain") == ()
     assert profiles_of("absent") == ()
-
-
-def test_the_profiles_of_a_framework_that_is_not_installed_are_known_for_published_adapters() -> None:
-    for file in sorted((ROOT / "adapters").glob("*/pyproject.toml")):
-        labels = tomllib.loads(file.read_text())["project"]["entry-points"].get("trialbed.frameworks", {})
-        if file.parent.name in FIRST_PARTY:
-            assert known_profiles(file.parent.name) == tuple(sorted(label.partition(":")[2] for label in labels))
-    assert known_profiles("plain") == ()
-    assert known_profiles("nowhere") == ()
 
 
 def test_an_adapter_is_described_by_its_native_profile() -> None:

@@ -15,8 +15,6 @@ from trialbed.environments import (
     FrameworkSpec,
     InstalledEnvironment,
 )
-from trialbed.environments._distributions import local_states
-from trialbed.environments._frameworks import own_requirement
 from trialbed.environments._store import folder_name, venv_python
 
 parse = FrameworkSpec.parse
@@ -67,26 +65,6 @@ def test_a_request_finds_what_was_noted_for_it_and_no_other_does(store: Environm
     assert store.find(BuildRequest(parse("acme"), adapter="another-adapter")) is None
     assert installed.environment.python == str(venv_python(installed.folder))
     assert installed.environment.lock == "acme==1.0\n"
-
-
-def test_another_build_of_the_adapter_is_the_reason_for_a_new_environment(
-    store: EnvironmentStore, tmp_path: Path
-) -> None:
-    wheel = tmp_path / "trialbed_acme-0.1-py3-none-any.whl"
-    wheel.write_bytes(b"one")
-    installed = install(store, "acme", "a" * 64)
-    states = local_states([own_requirement(), f"trialbed-acme @ {wheel.as_uri()}"])
-    (installed.folder / "lock.txt").write_text("\n".join([*states, "acme==1.0", ""]))
-    request = BuildRequest(parse("acme"), adapter=wheel.as_uri())
-    assert store.reason_to_rebuild(request) == ""
-    store.save_resolution(request, installed)
-    assert store.reason_to_rebuild(BuildRequest(parse("acme"))) == ""
-    wheel.write_bytes(b"two")
-    asked = BuildRequest(parse("acme"))
-    assert store.find(asked) is None
-    made_with = f"its environment {installed.name} was made with another Trialbed, adapter or requirement"
-    assert store.reason_to_rebuild(asked) == made_with
-    assert store.reason_to_rebuild(BuildRequest(parse("acme"), adapter="another-adapter")) == made_with
 
 
 def test_a_damaged_resolution_is_ignored(store: EnvironmentStore) -> None:

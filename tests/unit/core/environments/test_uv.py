@@ -10,10 +10,9 @@ from pathlib import Path
 
 import psutil
 import pytest
-from support.cases import for_each
 
 from trialbed.environments import Uv, _build, find_uv
-from trialbed.environments._build import MAX_LENGTH, UvFailed, failure_reason, is_machine_failure, is_network_failure
+from trialbed.environments._build import MAX_LENGTH, UvFailed, failure_reason
 from trialbed.errors import EnvironmentFailed
 
 FakeUv = Callable[[str], Uv]
@@ -21,21 +20,16 @@ FakeUv = Callable[[str], Uv]
 
 @pytest.fixture
 def fake_uv(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> FakeUv:
-    """A uv that runs this Python code, with ``offline`` telling whether it may use the network."""
+    """A uv that runs this Python code."""
 
     def make(code: str) -> Uv:
         script = tmp_path / "uv"
-        script.write_text(
-            f"#!{sys.executable}\nimport os, sys, time\nargs = sys.argv[1:]\noffline = '--offline' in args\n{code}\n"
-        )
+        script.write_text(f"#!{sys.executable}\nimport os, sys, time\nargs = sys.argv[1:]\n{code}\n")
         script.chmod(0o755)
         monkeypatch.setattr(_build, "find_uv", lambda: str(script))
-        return Uv(tmp_path, lambda: (tmp_path / "told").write_text("offline"))
+        return Uv(tmp_path)
 
     return make
-
-
-NETWORK = "print('error: tcp connect error', file=sys.stderr); sys.exit(2)"
 
 
 async def test_it_gets_its_arguments_and_input_and_gives_its_output(fake_uv: FakeUv) -> None:
@@ -67,20 +61,6 @@ async def test_an_error_has_its_words(fake_uv: FakeUv) -> None:
         await uv("pip", "check")
 
 
-async def test_without_a_network_it_is_asked_again_and_from_then_on_at_once(fake_uv: FakeUv, tmp_path: Path) -> None:
-    uv = fake_uv(f"open('calls', 'a').write('x')\nif not offline: {NETWORK}\nprint('from the cache')")
-    assert await uv("pip", "compile") == "from the cache\n"
-    assert (tmp_path / "told").read_text() == "offline"
-    assert await uv("venv") == "from the cache\n"
-    assert (tmp_path / "calls").read_text() == "xxx"
-
-
-async def test_when_the_cache_does_not_have_it_either_both_are_told(fake_uv: FakeUv) -> None:
-    uv = fake_uv(f"if not offline: {NETWORK}\nprint('error: not in the cache', file=sys.stderr); sys.exit(1)")
-    with pytest.raises(UvFailed, match=r"tcp connect error.*Without a network: not in the cache"):
-        await uv("pip", "compile")
-
-
 async def test_giving_up_ends_it_and_what_it_started(fake_uv: FakeUv, tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "pids")
     uv = fake_uv(
@@ -106,7 +86,7 @@ def test_the_packages_own_uv_is_found() -> None:
 def test_no_uv_is_told(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setattr(_build, "find_uv", lambda: None)
     with pytest.raises(EnvironmentFailed, match="pip install uv"):
-        Uv(tmp_path, lambda: None)
+        Uv(tmp_path)
 
 
 BOXED = """\
@@ -138,27 +118,6 @@ def test_a_list_of_causes_becomes_one_sentence() -> None:
         "Request failed after 3 retries in 6.5s cause: Failed to fetch: http://127.0.0.1:9/simple/langgraph/ "
         "cause: client error (Connect) cause: Connection refused (os error 111)"
     )
-
-
-def test_only_a_missing_network_is_one() -> None:
-    assert is_network_failure(LISTED)
-    assert is_network_failure("  cause: dns error\n")
-    assert not is_network_failure(BOXED)
-    assert not is_network_failure("error: HTTP status client error (401 Unauthorized)")
-
-
-@for_each(
-    ("stderr", "is_so"),
-    [
-        (LISTED, True),
-        ("error: x\nhint: Packages were unavailable because the network was disabled.", True),
-        ("error: Failed to write to the client cache\n  cause: No space left on device (os error 28)", True),
-        ("error: Failed to create directory\n  cause: Read-only file system (os error 30)", True),
-        (BOXED, False),
-    ],
-)
-def test_a_machines_shortcomings_are_told_from_wrong_requests(stderr: str, *, is_so: bool) -> None:
-    assert is_machine_failure(stderr) is is_so
 
 
 def test_secrets_are_left_out(monkeypatch: pytest.MonkeyPatch) -> None:
