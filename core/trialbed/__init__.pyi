@@ -18,7 +18,6 @@ from .contracts import Executor as Executor
 from .contracts import Judge as Judge
 from .contracts import LostTrial as LostTrial
 from .contracts import ModelAdapter as ModelAdapter
-from .contracts import Node as Node
 from .contracts import Reporter as Reporter
 from .contracts import Simulation as Simulation
 from .contracts import Simulator as Simulator

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import click
 
-from trialbed.cli.options import FiniteRange, SingleOption, make_option
+from trialbed.cli.options import FiniteRange, make_option
 from trialbed.contracts import Comparer, Comparison
 
 if TYPE_CHECKING:
@@ -29,10 +29,10 @@ class RunComparer(Comparer):
                 type=FiniteRange(min=0, min_open=True, max=1, max_open=True),
                 help="Largest difference of a score that counts as equivalent. [default: 0.05]",
             ),
-            SingleOption(
+            click.Option(
                 ["--fail-on-regression"], is_flag=True, help="Exit with 1 if a run's verdict on any score is worse."
             ),
-            SingleOption(
+            click.Option(
                 ["--allow-incomplete"],
                 is_flag=True,
                 help="Accept runs that lack trials: compare what both have measured.",

@@ -5,19 +5,21 @@ from __future__ import annotations
 import asyncio
 import importlib.util
 import itertools
-from collections import Counter
+import logging
 from collections.abc import Mapping
 from types import MappingProxyType, TracebackType
 from typing import ClassVar, Self
 
 from trialbed import errors
-from trialbed.contracts import Executor, LostTrial, Node
-from trialbed.errors import DriverBroken, NothingMeasured, SettingsError, TrialbedError, UsageError
+from trialbed.contracts import Executor, LostTrial, difference
+from trialbed.errors import DriverBroken, DriverError, NothingMeasured, SettingsError, TrialbedError, UsageError
 from trialbed.installed import extra_command
 from trialbed.records import FrameworkInfo, Outcome, TrialSpec
 from trialbed_plugins.executors.local import read_memory
 from trialbed_ray._messages import Answer, Connect, Describe, Described, Execute, Executed, NotDone, PlaceSetup
 from trialbed_ray._places import OpenPlace, PlaceLost, Places
+
+LOG = logging.getLogger("trialbed")
 
 MEMORY = 1 << 30
 """Bytes that Ray reserves for a trial."""
@@ -67,7 +69,11 @@ class RayExecutor(Executor):
     async def __aenter__(self) -> Self:
         self.patience = _number("patience", self.options.get("patience", str(PATIENCE)))
         self.absence = ""
-        self._accepted: set[str] = set()
+        self._infos: dict[str, FrameworkInfo] = {}
+        # Node and framework -> how it differs from the first; empty if it does not, None while that is looked at.
+        self._problems: dict[tuple[str, str], str | None] = {}
+        self._looking: set[asyncio.Task[None]] = set()
+        self._waits = False
         self._numbers = itertools.count(1)
         self._places = Places(self._order(), max(1, self.concurrency), self._note_absence)
         try:
@@ -85,6 +91,8 @@ class RayExecutor(Executor):
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         """End the actors and their workers."""
+        for task in self._looking:
+            task.cancel()
         await self._places.close()
 
     def server_host(self) -> str:
@@ -95,18 +103,24 @@ class RayExecutor(Executor):
         """Send the address of the server to all places, and to those that come later."""
         self._places.use(server_url)
 
-    def nodes(self) -> tuple[Node, ...]:
-        """The nodes that have a place."""
-        counts = Counter(place.node for place in self._places.open.values())
-        return tuple(Node(name, count) for name, count in sorted(counts.items()))
+    async def describe(self, framework: str) -> FrameworkInfo:
+        """Describe the framework on every node that there is; its environment is built there first."""
+        while framework not in self._infos:
+            there = await self._nodes()
+            described = (self._describe(framework, node) for node in there)
+            for node, found in zip(there, await asyncio.gather(*described, return_exceptions=True), strict=True):
+                if isinstance(found, BaseException):
+                    if node in self._there():
+                        raise found
+                    continue  # it was lost meanwhile, which may be the reason
+                first = self._infos.setdefault(framework, found)
+                if differs := difference(first, found):
+                    raise DriverError(f"the nodes {there[0]} and {node} differ: {differs}; install the same on both")
+                self._problems[node, framework] = ""
+        return self._infos[framework]
 
-    def accept(self, node: str) -> None:
-        """Run trials there."""
-        self._accepted.add(node)
-        self._places.wake()
-
-    async def describe(self, framework: str, node: str = "") -> FrameworkInfo:
-        """Describe the framework as a worker on this node finds it; its environment is built there first."""
+    async def _describe(self, framework: str, node: str) -> FrameworkInfo:
+        """Describe the framework as a worker on this node finds it."""
         reason = "is not there any more"
         for _ in range(DESCRIPTIONS):
             own = [place for place in self._places.open.values() if place.node == node]
@@ -125,11 +139,26 @@ class RayExecutor(Executor):
             raise _error(answer, node)
         raise DriverBroken(f"the node {node} {reason}")
 
+    def _there(self) -> list[str]:
+        """The nodes that have a place."""
+        return sorted({place.node for place in self._places.open.values()})
+
+    async def _nodes(self) -> list[str]:
+        """The nodes that have a place, once there is one."""
+        try:
+            async with asyncio.timeout(self.patience):
+                while not self._there():
+                    await self._places.changed()
+        except TimeoutError:
+            raise NothingMeasured(f"there is no node, and none has come{self._why()}") from None
+        return self._there()
+
+    def _why(self) -> str:
+        return f" within {self.patience:g} s" + (f": {self.absence}" if self.absence else "")
+
     async def execute(self, spec: TrialSpec) -> Outcome | LostTrial:
         """Run a trial at a place, if possible one where a worker of its framework waits."""
         place = await self._free(spec.key.framework)
-        if place is None:
-            return LostTrial("the cluster", self.absence or "there is no node")
         answer: Answer | None = None
         try:
             answer = await place.ask(Execute(number=next(self._numbers), spec=spec))
@@ -138,7 +167,7 @@ class RayExecutor(Executor):
         finally:
             place.busy = False
             # Where it is lost, or the trial was given up, it would be free at once, and take trial after trial.
-            if place.node not in self._accepted or not isinstance(answer, Executed):
+            if not isinstance(answer, Executed):
                 self._places.drop(place)
             self._places.wake()
         if isinstance(answer, Executed):
@@ -147,28 +176,60 @@ class RayExecutor(Executor):
         error, message = (answer.error, answer.message) if isinstance(answer, NotDone) else ("protocol", answer.type)
         return LostTrial(place.node, f"{error}: {message[:300]}")
 
-    async def _free(self, framework: str) -> OpenPlace | None:
-        """Take a place, once there is a free one; None where there has been none at all for long."""
-        while not (free := [place for place in self._usable() if not place.busy]):
-            if self._usable():
-                await self._places.changed()
-                continue
+    async def _free(self, framework: str) -> OpenPlace:
+        """Take a place on a node where the framework is the same as on the others, once there is a free one.
+
+        Raises:
+            NothingMeasured: there has been no such node for as long as the patience.
+        """
+        end: float | None = None
+        while True:
+            self._look_at_new(framework)
+            usable = [one for one in self._places.open.values() if self._problems.get((one.node, framework)) == ""]
+            if free := [place for place in usable if not place.busy]:
+                place = min(free, key=lambda one: (framework not in one.loaded, len(one.loaded), one.number))
+                place.busy = True
+                place.loaded.add(framework)
+                return place
+            joins = any(self._problems[node, framework] is None for node in self._there())
+            # The time in which a node joins is no waiting.
+            if usable or joins:
+                end, self._waits = None, False
+            elif end is None:
+                end = asyncio.get_running_loop().time() + self.patience
+                if not self._waits:
+                    LOG.warning("no node is left; one is waited for, at most %g s", self.patience)
+                self._waits = True
             try:
-                async with asyncio.timeout(self.patience):
-                    while not self._usable():
-                        await self._places.changed()
+                async with asyncio.timeout_at(end):
+                    await self._places.changed()
             except TimeoutError:
-                return None
-        place = min(free, key=lambda one: (framework not in one.loaded, len(one.loaded), one.number))
-        place.busy = True
-        place.loaded.add(framework)
-        return place
+                raise NothingMeasured(f"no node was left, and none has come{self._why()}") from None
+
+    def _look_at_new(self, framework: str) -> None:
+        """Begin to describe a framework on the nodes that have joined, and forget those that are gone."""
+        there = self._there()
+        self._problems = {key: problem for key, problem in self._problems.items() if key[0] in there}
+        for node in there:
+            if (node, framework) not in self._problems:
+                self._problems[node, framework] = None
+                task = asyncio.create_task(self._look(node, framework))
+                self._looking.add(task)
+                task.add_done_callback(self._looking.discard)
+
+    async def _look(self, node: str, framework: str) -> None:
+        """See whether a framework is the same on a node as on the first."""
+        try:
+            problem = difference(self._infos[framework], await self._describe(framework, node))
+        except TrialbedError as error:
+            problem = str(error)
+        self._problems[node, framework] = problem
+        if problem:
+            LOG.warning("the node %s is not used: %s", node, problem)
+        self._places.wake()
 
     def _note_absence(self, reason: str) -> None:
         self.absence = reason
-
-    def _usable(self) -> list[OpenPlace]:
-        return [place for place in self._places.open.values() if place.node in self._accepted]
 
     def _order(self) -> Connect:
         memory = self.options.get("memory")

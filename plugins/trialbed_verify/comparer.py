@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, TypeAlias
 
 import click
 
-from trialbed.cli.options import FILE, SingleOption
+from trialbed.cli.options import FILE
 from trialbed.cli.thresholds import parse_thresholds
 from trialbed.contracts import Comparer, Comparison
 from trialbed.errors import UsageError
@@ -46,27 +46,27 @@ class VendorComparer(Comparer):
     def options(self) -> Sequence[click.Option]:
         """Return the options that name the files' sides, set the margin of equivalence, and say what fails."""
         return [
-            SingleOption(
+            click.Option(
                 ["--baseline", "baselines"],
                 type=FILE,
                 multiple=True,
                 metavar="FILE",
                 help="Results to compare the others with; repeatable, or a folder, for further trials.",
             ),
-            SingleOption(
+            click.Option(
                 ["--vendor", "vendors"],
                 multiple=True,
                 metavar="[NAME=]FILE,…",
                 help="A vendor's results; several files, or a folder of them, are its trials; repeatable.",
             ),
-            SingleOption(
+            click.Option(
                 ["--fail-under"],
                 multiple=True,
                 metavar="FIGURE=X",
                 help="Exit with 1 if FIGURE is below X; repeatable.",
             ),
-            SingleOption(["--fail-if"], type=click.Choice(list(FAILING)), help="Exit with 1 at this verdict."),
-            SingleOption(
+            click.Option(["--fail-if"], type=click.Choice(list(FAILING)), help="Exit with 1 at this verdict."),
+            click.Option(
                 ["--gate-margin"],
                 multiple=True,
                 metavar="GATE=X",

@@ -8,7 +8,8 @@ from collections.abc import Callable, Mapping
 from types import TracebackType
 from typing import Self
 
-from trialbed.contracts import Executor, LostTrial, Node
+from trialbed.contracts import Executor, LostTrial
+from trialbed.errors import NothingMeasured
 from trialbed.records import Environment, FrameworkInfo, Outcome, TrialSpec
 from trialbed_plugins.executors.local import LocalExecutor
 
@@ -25,7 +26,7 @@ class NodesExecutor(Executor):
     """
 
     reuses_workers = True
-    patience = 0.2
+    remote = True
 
     def __init__(
         self,
@@ -37,8 +38,6 @@ class NodesExecutor(Executor):
         super().__init__(environments=environments)
         self._inner = LocalExecutor(environments=environments)
         self.capacities = dict({"east": 1, "west": 2} if capacities is None else capacities)
-        self.accepted: set[str] = set()
-        self.packages: dict[str, tuple[str, ...]] = {}
         self.ran: Counter[str] = Counter()
         self._on_begin = on_begin
         self._begun = 0
@@ -59,33 +58,23 @@ class NodesExecutor(Executor):
         self._inner.waited = self.waited
         self._inner.connect(server_url)
 
-    def nodes(self) -> tuple[Node, ...]:
-        """Those that are there."""
-        return tuple(Node(name, capacity) for name, capacity in self.capacities.items())
-
-    def accept(self, node: str) -> None:
-        """Run trials there."""
-        self.accepted.add(node)
-
     def end(self, node: str) -> None:
         """End a node at once."""
         self.capacities.pop(node, None)
-        self.accepted.discard(node)
         self._lost.pop(node, asyncio.Event()).set()
 
-    async def describe(self, framework: str, node: str = "") -> FrameworkInfo:
-        """What a worker says, with the packages that the node has."""
-        info = await self._inner.describe(framework)
-        return info.model_copy(update={"packages": self.packages.get(node, info.packages)})
+    async def describe(self, framework: str) -> FrameworkInfo:
+        """What a worker says."""
+        return await self._inner.describe(framework)
 
     async def execute(self, spec: TrialSpec) -> Outcome | LostTrial:
-        """Run a trial on the accepted node with most room."""
+        """Run a trial on the node with most room."""
         self._begun += 1
         if self._on_begin is not None:
             self._on_begin(self, self._begun)
-        places = {name: self.capacities[name] - self._busy[name] for name in self.accepted}
+        places = {name: room - self._busy[name] for name, room in self.capacities.items()}
         if not places:
-            return LostTrial("", "no node is left")
+            raise NothingMeasured("no node was left")
         node = max(places, key=places.__getitem__)
         lost = self._lost.setdefault(node, asyncio.Event())
         work, end = asyncio.ensure_future(self._inner.execute(spec)), asyncio.ensure_future(lost.wait())

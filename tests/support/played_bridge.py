@@ -48,12 +48,13 @@ class Place(threading.Thread):
         name = asked["framework"]
         refused = {"error": "DriverNotFound", "message": "no such framework"}
         broken = {"error": "SandboxUnavailable", "message": "no pyseccomp"}
-        if name == "fatal" or name == "fragile" and self.number == 1:
+        if name == "fragile" and self.number == 3:
             self.reason = "out of memory"
             return False
         if name in ("unknown", "boxed"):
             return self.answer(asked, "failed", **{"unknown": refused, "boxed": broken}[name])
-        info = {"name": name, "version": "1", "adapter": "a", "adapter_version": "1", "python": "3"}
+        version = str(self.node) if name == "odd" else "2" if name == "renewed" and self.number > 4 else "1"
+        info = {"name": name, "version": version, "adapter": "a", "adapter_version": "1", "python": "3"}
         return self.answer(asked, "described", info=info)
 
     def execute(self, asked):

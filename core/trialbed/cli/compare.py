@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from trialbed.cli.formats import chosen_format, format_option, records_text
-from trialbed.cli.options import FILE, SingleOption, json_option, json_text, make_option
+from trialbed.cli.options import FILE, json_option, json_text, make_option
 from trialbed.cli.sections import SectionedCommand
 from trialbed.errors import DriverError, UsageError
 
@@ -30,12 +30,12 @@ Examples:
 """
 
 SHARED: tuple[click.Option, ...] = (
-    SingleOption(["-o", "--output"], type=FILE, metavar="FILE", help="Write the comparison as JSON."),
-    SingleOption(
+    click.Option(["-o", "--output"], type=FILE, metavar="FILE", help="Write the comparison as JSON."),
+    click.Option(
         ["--force"], is_flag=True, help="Compare what both have even if requests, settings or datasets differ."
     ),
     make_option("--store", metavar="FILE|URL", help="Where runs are kept. [default: .trialbed/trialbed.db]"),
-    SingleOption(["--legend"], is_flag=True, help="Say below the tables what each figure means."),
+    click.Option(["--legend"], is_flag=True, help="Say below the tables what each figure means."),
 )
 """Options for whatever is compared."""
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -54,38 +54,6 @@ class Numbers(click.ParamType[Any]):
         return tuple(numbers)
 
 
-class SingleOption(click.Option):
-    """An option that may be given once; without this, click takes the last of several values silently.
-
-    Every option of a ``bench`` command is of this class.
-    """
-
-    def add_to_parser(self, parser: Any, ctx: click.Context) -> None:
-        """Have the parser keep every value that is given."""
-        single = not (self.multiple or self.is_flag or self.count)
-        self.multiple = self.multiple or single
-        try:
-            super().add_to_parser(parser, ctx)
-        finally:
-            self.multiple = self.multiple and not single
-
-    def consume_value(self, ctx: click.Context, opts: Mapping[str, Any]) -> tuple[Any, Any]:
-        """The one value.
-
-        Raises:
-            click.BadParameter: there are several.
-        """
-        name = self.name or ""
-        given = opts.get(name)
-        if self.multiple or self.is_flag or self.count or not isinstance(given, list):
-            return super().consume_value(ctx, opts)
-        if len(given) > 1:
-            # Not the values: one of them may be a key.
-            raise click.BadParameter(f"it is given {len(given)} times; give it once.", ctx, self)
-        # Alone, so that click sees an option whose value was left out.
-        return super().consume_value(ctx, {**opts, name: given[0]})
-
-
 Decorated = TypeVar("Decorated", bound=Callable[..., Any] | click.Command)
 
 
@@ -96,19 +64,18 @@ def option(*names: str, **settings: Any) -> Callable[[Decorated], Decorated]:
 
 def make_option(*names: str, **settings: Any) -> click.Option:
     """As ``option``, for a command that is put together from options of several parts."""
-    made: click.Option = (chosen := _settable(names, settings)).pop("cls")(names, **chosen)
-    return made
+    return click.Option(names, **_settable(names, settings))
 
 
 def _settable(names: tuple[str, ...], settings: dict[str, Any]) -> dict[str, Any]:
     long = next(name for name in names if name.startswith("--"))
     variable = f"TRIALBED_{long[2:].split('/')[0].replace('-', '_').upper()}"
-    return {"cls": SingleOption, "envvar": variable, "show_default": settings.get("default") is not None, **settings}
+    return {"envvar": variable, "show_default": settings.get("default") is not None, **settings}
 
 
 def plain_option(*names: str, **settings: Any) -> Callable[[Decorated], Decorated]:
     """A click option without an environment variable."""
-    return click.option(*names, **{"cls": SingleOption, **settings})
+    return click.option(*names, **settings)
 
 
 json_option = plain_option("--json", "as_json", is_flag=True, help="Print the result as JSON on stdout.")

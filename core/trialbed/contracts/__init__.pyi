@@ -5,7 +5,7 @@ from ._dataset import Dataset as Dataset
 from ._dataset import DatasetDriver as DatasetDriver
 from ._executor import Executor as Executor
 from ._executor import LostTrial as LostTrial
-from ._executor import Node as Node
+from ._executor import difference as difference
 from ._judge import STATUS_VALUES as STATUS_VALUES
 from ._judge import AnswerStatus as AnswerStatus
 from ._judge import Judge as Judge

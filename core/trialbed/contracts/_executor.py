@@ -16,22 +16,6 @@ from trialbed.records import Environment, Failure, FrameworkInfo, Outcome, Trial
 
 
 @dataclass(frozen=True)
-class Node:
-    """A place where workers run, such as a machine, that may be lost while others go on.
-
-    Attributes:
-        name: differs from that of any other node; after a node is gone, another may have its name.
-        capacity: how many trials it runs at once, as things are now.
-        identity: differs from that of an earlier node of this name, such as the time of its start. Without it, a node
-            that is lost and back before the engine has asked again is taken for the same one, and is not accepted anew.
-    """
-
-    name: str
-    capacity: int
-    identity: str = ""
-
-
-@dataclass(frozen=True)
 class LostTrial:
     """In place of an outcome: the node is gone, and how the trial would have ended cannot be known.
 
@@ -69,8 +53,6 @@ class Executor(ABC):
             such as the store, results and datasets; None for workers without a sandbox.
         option_names: name of an option -> its meaning in a line; ``--executor-option`` takes these and no others.
         remote: whether workers are on other machines, which cannot reach this one's loopback.
-        patience: seconds that a run waits for a node where there is none.
-        absence: why a node is missing, in words, where that is known: the reason of the last one that was lost.
         commands: set by the engine before it is entered: label in the run -> the program that runs under it.
         options: set by the engine before it is entered: those that the user gave, by name.
         concurrency: set by the engine before it is entered: how many trials the run has at once, at most.
@@ -83,8 +65,6 @@ class Executor(ABC):
     runs_sandboxed: ClassVar[bool] = False
     option_names: ClassVar[Mapping[str, str]] = MappingProxyType({})
     remote: ClassVar[bool] = False
-    patience: float = 60.0
-    absence: str = ""
     concurrency: int = 1
     hidden: tuple[Path, ...] | None = None
     waited: Callable[[str], Awaitable[float]] | None = None
@@ -134,17 +114,6 @@ class Executor(ABC):
         """
         return None
 
-    def nodes(self) -> tuple[Node, ...] | None:
-        """The nodes that there are now; None where trials run in one place that is never lost.
-
-        This may change at any time: the engine asks again and again. It describes the run's frameworks on each new
-        node, and accepts the node if they are the same there as on the others.
-        """
-        return None
-
-    def accept(self, node: str) -> None:  # noqa: B027 - most have no nodes
-        """Let trials run on a node; until then it runs none."""
-
     async def time_waited(self, trial: str) -> float:
         """Seconds by which the deadline of a trial is later; 0 where they are not known."""
         if self.waited is None:
@@ -165,15 +134,18 @@ class Executor(ABC):
         """End every worker and all that it started."""
 
     @abstractmethod
-    async def describe(self, framework: str, node: str = "") -> FrameworkInfo:
+    async def describe(self, framework: str) -> FrameworkInfo:
         """Start a worker of this framework and return its report.
+
+        An executor of several machines starts one on each that there is, and compares their reports (``difference``).
+        Later it runs trials on no machine where another one comes out.
 
         Args:
             framework: the label in the run: the driver's name, with a release if one was asked for.
-            node: where; empty if there are no nodes.
 
         Raises:
-            DriverError: the adapter is missing, broken or of another contract.
+            DriverError: the adapter is missing, broken, of another contract, or not the same everywhere.
+            NothingMeasured: there is no machine.
         """
 
     @abstractmethod
@@ -181,6 +153,30 @@ class Executor(ABC):
         """Run one trial in a worker of its framework; never raises for a fault of the trial.
 
         The caller bounds how many run at once. A crash, hang, leak or garbage ends as ``Outcome.failure``. The first
-        trial of a worker process has ``Outcome.first``: its times are kept apart. Where a node is lost, ``nodes`` no
-        longer has it, or has less of it, when this returns that the trial is.
+        trial of a worker process has ``Outcome.first``: its times are kept apart. It waits where no machine has room.
+
+        Raises:
+            NothingMeasured: no machine is left, and none comes. The run ends, and the same command goes on with it.
         """
+
+
+SAME = ("version", "adapter", "adapter_version", "python", "lock_digest", "sandbox", "packages")
+"""The fields of a framework's description that must be equal wherever its trials run."""
+
+MOST_PACKAGES = 3
+"""Packages that are named of those that differ."""
+
+
+def difference(first: FrameworkInfo, second: FrameworkInfo, fields: Sequence[str] = SAME) -> str:
+    """Return in words the first of some fields in which two descriptions of a framework differ; empty for none."""
+    for name in fields:
+        one, other = getattr(first, name), getattr(second, name)
+        if one == other:
+            continue
+        if isinstance(one, tuple):
+            one, other = (
+                ", ".join(sorted({*mine} - {*theirs})[:MOST_PACKAGES]) or "none"
+                for mine, theirs in ((one, other), (other, one))
+            )
+        return f"{first.name}: {name.replace('_', ' ')} {one} and {other}"
+    return ""

@@ -72,18 +72,16 @@ class ModelDriver(ABC):
 
     Class attributes:
         contract: the contract's version the driver was written for (``"1"``); checked at load.
-        settings: names of settings of a run that its models read, and those of most other drivers do not.
     """
 
     contract: ClassVar[str]
-    settings: ClassVar[Sequence[str]] = ()
 
     def advice(self) -> str:
         """Why it cannot list models that it could serve, and how it can; empty where nothing is missing."""
         return ""
 
     def names(self, settings: RunSettings) -> Sequence[str]:  # noqa: ARG002 - drivers override it
-        """The names that can be listed, without the scheme; for completion, and for ``bench models``.
+        """The names that can be listed, without the scheme; for ``bench models``.
 
         Raises:
             TrialbedError: they cannot be listed; says why.

@@ -9,12 +9,11 @@ from dataclasses import KW_ONLY, dataclass, field
 from functools import partial
 from typing import TYPE_CHECKING
 
-from trialbed.engine._nodes import NodeWatch
 from trialbed.engine._offers import ToolsNotChosen
 from trialbed.engine._outage import Outage
 from trialbed.engine._progress import RunProgress
-from trialbed.engine._slots import NoNodeLeft
 from trialbed.engine._trial import TrialRunner
+from trialbed.errors import NothingMeasured
 from trialbed.records import TrialKey, TrialResult
 from trialbed.store import Commits, Store
 
@@ -36,7 +35,6 @@ class Lanes:
         slots: how many agents work at once.
         ambient: whether trials are open one at a time.
         lost: node -> how many trials were lost with it, over all sessions.
-        nodes: looks for lost nodes.
         ended: called for each trial that is committed.
         committed: called with several of them, in a thread.
         admission: lets trials begin as far as the budget of the run covers them; None without one.
@@ -49,7 +47,6 @@ class Lanes:
     ambient: bool
     outage: Outage
     lost: Counter[str]
-    nodes: NodeWatch
     progress: RunProgress
     ended: Callable[[TrialResult], None]
     committed: Committed | None = None
@@ -92,7 +89,7 @@ class Lanes:
             result: TrialResult | None = None
             try:
                 result = await runner(key, attempt)
-            except NoNodeLeft as gone:
+            except NothingMeasured as gone:
                 queue.appendleft((key, attempt))
                 self.outage.gone = str(gone)
                 return
@@ -105,7 +102,6 @@ class Lanes:
             self.outage.note(result)
             failure = result.outcome.failure
             if failure is not None and failure.kind == "lost":
-                self.nodes.look()
                 await self._count_lost(result.outcome.node, failure.message)
                 self._times_lost[key] += 1
                 if self._times_lost[key] < MOST_LOST:

@@ -11,7 +11,7 @@ from dataclasses import KW_ONLY, dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING
 
-from trialbed.contracts import Executor, Judge, OpenedModel
+from trialbed.contracts import Executor, Judge, OpenedModel, difference
 from trialbed.drivers import load_driver
 from trialbed.engine._background import Standing, frozen_heap, meanwhile
 from trialbed.engine._control import ControlClient
@@ -19,15 +19,13 @@ from trialbed.engine._gold import make_gold_calls
 from trialbed.engine._helper_use import KeptUse
 from trialbed.engine._judge import judge_duties, judge_of, judge_report
 from trialbed.engine._lanes import Committed, Lanes
-from trialbed.engine._nodes import NodeWatch
 from trialbed.engine._outage import Outage, watch_endpoint
 from trialbed.engine._progress import RunProgress, say_when_long
 from trialbed.engine._server import server
-from trialbed.engine._slots import Slots
 from trialbed.engine._tools import prepared_selector, select_tools
 from trialbed.engine._trial import TrialRunner
-from trialbed.errors import NothingMeasured
-from trialbed.models import HelperModels, idle_settings, run_model
+from trialbed.errors import DriverError, NothingMeasured
+from trialbed.models import HelperModels, run_model
 from trialbed.plugins import installed_listeners
 from trialbed.preparation import Prepared, count_trials, due_trials, executor_options, hidden_paths
 from trialbed.records import (
@@ -44,6 +42,10 @@ from trialbed.wire.addresses import split_address
 if TYPE_CHECKING:
     from trialbed.engine._spent import Admission
     from trialbed.live import CallbackServer
+
+
+MEASURED = ("version", "adapter", "adapter_version", "python", "lock_digest", "packages")
+"""The fields of an agent's description that must be what they were, wherever it runs; the sandbox may change."""
 
 
 @dataclass
@@ -128,7 +130,7 @@ class RunSession:
 
             check_budget(options, self.record, own_judge=self.prepared.objects.judge is not None)
         answered = {config.cell(framework).model for framework in ends.measured}
-        async with self._runner(answered, todo[0][0]) as (runner, nodes):
+        async with self._runner(answered, todo[0][0]) as runner:
             self._listeners.notify("run_started", run=self.record)
             total = count_trials(config)
             self.progress.begin(self.record, total=total, done=total - len(todo))
@@ -140,7 +142,6 @@ class RunSession:
                     ambient=self.ambient,
                     outage=self._outage,
                     lost=self._lost,
-                    nodes=nodes,
                     progress=self.progress,
                     ended=lambda result: self._listeners.notify("trial_finished", run=self.record, result=result),
                     committed=self.committed,
@@ -157,10 +158,7 @@ class RunSession:
             self.record = self.record.model_copy(update={"over_budget": over_budget})
             await asyncio.to_thread(partial(self.store.update_run, self.record.run_id, over_budget=over_budget))
         if over_budget:
-            from trialbed.engine._spent import shares_text
-
-            shares = await asyncio.to_thread(shares_text, options.budget or "", self.store, self.record)
-            self.progress.note(f"{self._outage.spent}{shares}; the same command with a larger --budget goes on")
+            self.progress.note(f"{self._outage.spent}; the same command with a larger --budget goes on")
 
     async def _models(self, answered: Collection[str]) -> dict[str, OpenedModel]:
         """Open the run's models, before anything else is started for the trials.
@@ -170,24 +168,19 @@ class RunSession:
         """
         options, own = self.prepared.options, self.prepared.objects.model
         found: dict[str, OpenedModel] = {}
-        read: set[str] = set()
         for name, identity in {cell.model: cell.model_identity for cell in self.record.config.cells}.items():
             model = run_model(name, own)
             settings = replace(options, probe=0) if name in answered else options
             key = own, name, identity, options.base_url, options.api_key_env
             found[name] = await self.standing.use(key, partial(model.open, settings))
-            read |= {*model.driver.settings}
             for note in found[name].notes:
                 self.progress.note(note)
-        at_endpoint = bool(options.base_url or any(model.base_url for model in found.values()))
-        for note in idle_settings(options, read, at_endpoint=at_endpoint):
-            self.progress.note(note)
         # No more agents work at once than a model answers requests.
         self._at_once = min([options.concurrency, *(model.at_once for model in found.values() if model.at_once)])
         return found
 
     @asynccontextmanager
-    async def _runner(self, answered: Collection[str], first: TrialKey) -> AsyncIterator[tuple[TrialRunner, NodeWatch]]:
+    async def _runner(self, answered: Collection[str], first: TrialKey) -> AsyncIterator[TrialRunner]:
         """Open all that trials need.
 
         Args:
@@ -218,14 +211,12 @@ class RunSession:
             for cell in config.cells
         }
         helpers = HelperModels(options, self.record)
-        apart = tuple(name for name in self._frameworks if executors[name] is workers)
-        nodes = NodeWatch(workers, apart, self.progress.note, earlier=self._earlier, moved=self.record.on_nodes)
         # Workers import their frameworks while the tools are selected and the server starts.
         async with (
             live or nullcontext(),
             helpers,
             calls or nullcontext(),
-            meanwhile(self._describe(executors, nodes)) as described,
+            meanwhile(self._describe(executors)) as described,
         ):
             open_selector = partial(prepared_selector, options, helpers, own=objects.selector)
             tools = await say_when_long(
@@ -244,7 +235,7 @@ class RunSession:
                     frameworks=await described,
                     server_url=control.url,
                     judge=dict(report),
-                    on_nodes=self.record.on_nodes or nodes.are_there,
+                    on_nodes=self.record.on_nodes or workers.remote,
                     # Scorers that are objects of this program are known here alone.
                     scores={**self.record.scores, **self._listeners.descriptions()},
                 )
@@ -273,7 +264,7 @@ class RunSession:
                     judge=judge,
                     models=models,
                     cached_as=prepared.cached_as,
-                    slots=Slots(self._at_once),
+                    slots=asyncio.Semaphore(self._at_once),
                     ambient=self.ambient,
                     processes=scoring,
                     checks=objects.checks,
@@ -282,9 +273,8 @@ class RunSession:
                 async with (
                     self._used.keep_within(helpers, control),
                     meanwhile(watch_endpoint(control.endpoint, self.progress.note)),
-                    meanwhile(nodes.watch(runner.slots)),
                 ):
-                    yield runner, nodes
+                    yield runner
             self.record = self.record.model_copy(update={"helpers": self._used.found})
 
     async def _workers(self) -> Executor:
@@ -330,7 +320,28 @@ class RunSession:
             self._listeners.elsewhere = scoring
             yield control, judge, scoring
 
-    async def _describe(self, executors: Mapping[str, Executor], nodes: NodeWatch) -> tuple[FrameworkInfo, ...]:
-        own = dict(await nodes.describe())
-        own |= {name: await executors[name].describe(name) for name in self._frameworks if name not in own}
+    async def _describe(self, executors: Mapping[str, Executor]) -> tuple[FrameworkInfo, ...]:
+        """Describe the agents; other machines must have what the run began with, and so must this one after them.
+
+        Raises:
+            DriverError: one is not what it was.
+        """
+        asked = [executors[name].describe(name) for name in self._frameworks]
+        own = dict(zip(self._frameworks, await asyncio.gather(*asked), strict=True))
+        moves = self.record.on_nodes or any(executor.remote for executor in executors.values())
+        for name, info in own.items() if moves else ():
+            earlier = self._earlier.get(name, info)
+            # A package that only one of both has changes nothing.
+            common = set.intersection(*({one.partition("==")[0] for one in had.packages} for had in (earlier, info)))
+            before, now = (
+                had.model_copy(
+                    update={"packages": tuple(one for one in had.packages if one.partition("==")[0] in common)}
+                )
+                for had in (earlier, info)
+            )
+            if found := difference(before, now, MEASURED):
+                raise DriverError(
+                    f"an agent is not what the run began with: {found}; make it the same, or start a new run with "
+                    "--fresh"
+                )
         return tuple(own[cell.framework].model_copy(update={"name": cell.label}) for cell in self.record.config.cells)

@@ -121,15 +121,6 @@ def used_part(budget: Budget, store: Store, run: Run, helpers: Iterable[HelperUs
     return sum(_used_by_models(budget, store, run)[0].values()) + sum(map(budget.helpers_part, helpers))
 
 
-def shares_text(text: str, store: Store, run: Run) -> str:
-    """Return how much of a run's budget each of its models and helpers has used, in words; empty where one used all."""
-    budget = run_budget(text, run)
-    shares, _ = _used_by_models(budget, store, run)
-    shares |= {f"{use.role} {use.model}": budget.helpers_part(use) for use in run.helpers}
-    parts = [f"{name} {budget.text_of(share)}" for name, share in shares.items() if share]
-    return f" ({', '.join(parts)})" if len(parts) > 1 else ""
-
-
 def _used_by_models(budget: Budget, store: Store, run: Run) -> tuple[dict[str, float], dict[str, int]]:
     """The use of each model in all attempts at trials so far, and the number of these."""
     used, ended = dict.fromkeys(run.config.models, 0.0), dict.fromkeys(run.config.models, 0)

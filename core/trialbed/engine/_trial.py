@@ -18,7 +18,6 @@ from trialbed.engine._classification import classify
 from trialbed.engine._control import ControlClient, new_trial_token
 from trialbed.engine._gold import gold_script
 from trialbed.engine._offers import OfferedTools
-from trialbed.engine._slots import Slots
 from trialbed.errors import NothingMeasured
 from trialbed.integrity import integrity_findings, outside_clock, unnamed_gold
 from trialbed.listeners import Listeners
@@ -93,7 +92,7 @@ class TrialRunner:
     listeners: Listeners
     judge: Judge
     models: Mapping[str, OpenedModel]
-    slots: Slots = field(default_factory=partial(Slots, 1))
+    slots: asyncio.Semaphore = field(default_factory=partial(asyncio.Semaphore, 1))
     live: frozenset[str] = frozenset()
     callbacks: CallbackServer | None = None
     ambient: bool = False
@@ -106,7 +105,7 @@ class TrialRunner:
         """Run, observe, classify and score one attempt of a trial.
 
         Raises:
-            NoNodeLeft: there is no node for it; it has not begun.
+            NothingMeasured: there is no machine for it; it has not begun.
             ToolsNotChosen: its tools could not be chosen.
         """
         spec, outcome, wire, outside = await self._execute(await self._spec(key))

@@ -160,7 +160,7 @@ class LiveExecutor(Executor):
             await agent.code.stop(0.0)
             agent.code.end()
 
-    async def describe(self, framework: str, node: str = "") -> FrameworkInfo:  # noqa: ARG002 - there is one place
+    async def describe(self, framework: str) -> FrameworkInfo:
         """The framework, described by the name of the function or class."""
         return FrameworkInfo(
             name=framework,

@@ -13,7 +13,6 @@ from ._objects import ObjectModel as ObjectModel
 from ._settings import check_endpoint_keys as check_endpoint_keys
 from ._settings import check_standing as check_standing
 from ._settings import choose_cache as choose_cache
-from ._settings import idle_settings as idle_settings
 from ._settings import is_at_endpoint as is_at_endpoint
 from ._settings import judge_choice as judge_choice
 from ._settings import judge_drivers as judge_drivers

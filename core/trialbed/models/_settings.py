@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import TypeVar
@@ -14,7 +14,7 @@ from trialbed.drivers import list_drivers, load_driver
 from trialbed.errors import UsageError
 from trialbed.models._find import FoundModel, close_scheme, find_model
 from trialbed.records import HelperRole
-from trialbed.settings import RunSettings, declared_settings, is_secret, key_variable, make_folder, model_cache
+from trialbed.settings import RunSettings, is_secret, key_variable, make_folder, model_cache
 from trialbed.suggestions import closest, did_you_mean
 from trialbed.wire.addresses import is_loopback, split_address
 from trialbed.wire.redaction import check_url, shown_url
@@ -240,32 +240,6 @@ def _check_key(base_url: str, variable: str) -> None:
     _check_name(variable)
     if urlsplit(base_url).hostname == urlsplit(OPENAI_URL).hostname and not os.environ.get(variable):
         raise UsageError(f"{base_url} needs a key: {key_hint(variable)}")
-
-
-READERS = {
-    "rpm": "no model of this run is at an endpoint",
-    "tpm": "no model of this run is at an endpoint",
-    "on_miss": "it is for recorded models, and no model of this run is one",
-    "chat_template": "it is for models on this machine that Trialbed starts, and no model of this run is one",
-}
-"""Setting that only some models read -> why it changes nothing with others."""
-
-PACE = ("rpm", "tpm")
-"""The settings that the gateway reads for any endpoint."""
-
-
-def idle_settings(settings: RunSettings, read: Collection[str], *, at_endpoint: bool) -> Iterator[str]:
-    """Yield a sentence for each setting that has another value than its default and that nothing in the run reads.
-
-    Args:
-        read: the settings that the drivers of the run's models read.
-        at_endpoint: whether the run asks an endpoint for anything.
-    """
-    for declared in declared_settings():
-        value = getattr(settings, declared.name)
-        is_read = declared.name in read or (at_endpoint and declared.name in PACE)
-        if declared.name in READERS and value != declared.default and not is_read:
-            yield f"{declared.setting.option[-1]} {value} changes nothing: {READERS[declared.name]}"
 
 
 OFF = "off"

@@ -9,7 +9,7 @@ from typing import Any
 
 import click
 
-from trialbed.cli.options import FOLDER, SingleOption, json_option
+from trialbed.cli.options import FOLDER, json_option
 from trialbed.cli.sections import SectionedCommand
 from trialbed.cli.stored import store_option
 from trialbed_evaluation.judge_settings import JUDGE_SETTINGS, option_list
@@ -78,7 +78,7 @@ command = SectionedCommand(
         click.Argument(["target"], metavar="FILE|RUN"),
         *_files.options(),
         *option_list(["data_dir"], store_option),
-        SingleOption(["-o", "--output"], type=FOLDER, metavar="FOLDER", help="Write result documents with the scores."),
+        click.Option(["-o", "--output"], type=FOLDER, metavar="FOLDER", help="Write result documents with the scores."),
         *option_list(MODEL_SETTINGS),
     ],
     callback=_run,

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from trialbed.cli.options import FILE, SingleOption, print_json
+from trialbed.cli.options import FILE, print_json
 from trialbed.cli.plugin_files import DriverOrFile
 from trialbed.errors import DataError, UsageError
 from trialbed_evaluation.judge_settings import settings_of
@@ -31,42 +31,42 @@ EXPLAINED = 5
 def options() -> list[click.Option]:
     """Return the options for files."""
     return [
-        SingleOption(
+        click.Option(
             ["--metric", "metrics"],
             multiple=True,
             metavar="NAME",
             help="A metric; may be repeated. [default: all for which the file has what they need]",
         ),
-        SingleOption(
+        click.Option(
             ["--order"],
             type=click.Choice(["strict", "flexible"]),
             default="strict",
             show_default=True,
             help="Whether the order of the reference counts in tool_call_accuracy.",
         ),
-        SingleOption(
+        click.Option(
             ["--compat"], type=click.Choice(["ragas"]), help="Compute what this program does, with all its oddities."
         ),
-        SingleOption(
+        click.Option(
             ["--rule", "rules"],
             multiple=True,
             metavar="[TOOL.]ARGUMENT=RULE",
             help="How an argument is compared: exact, number, text, date, list, set, object, regex, ignore, semantic; "
             "may be repeated. [default: by its schema]",
         ),
-        SingleOption(
+        click.Option(
             ["--reference"], type=FILE, metavar="FILE", help="What is right, by the ids of the conversations."
         ),
-        SingleOption(
+        click.Option(
             ["--tools"], type=FILE, metavar="FILE", help="Definitions of the tools, with JSON Schemas of arguments."
         ),
-        SingleOption(
+        click.Option(
             ["--judge"],
             type=DriverOrFile("judges"),
             metavar="NAME|MODEL|FILE.py:NAME",
             help="The judge, or the model that answers the steps of metrics.",
         ),
-        SingleOption(
+        click.Option(
             ["--fail-under"],
             multiple=True,
             metavar="METRIC=X",

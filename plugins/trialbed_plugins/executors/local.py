@@ -151,7 +151,7 @@ class LocalExecutor(Executor):
         self._server_url = server_url
         self._connected.set()
 
-    async def describe(self, framework: str, node: str = "") -> FrameworkInfo:  # noqa: ARG002 - there is one place
+    async def describe(self, framework: str) -> FrameworkInfo:
         """The framework as reported by one of its workers, which is kept for the first trial."""
         try:
             worker = await self._take(framework)

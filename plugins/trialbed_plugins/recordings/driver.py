@@ -32,7 +32,6 @@ class ReplayModels(ModelDriver):
     """Recorded models, which answer as they did and need neither a key nor the model."""
 
     contract = "1"
-    settings = ("on_miss",)
 
     def names(self, settings: RunSettings) -> Sequence[str]:  # noqa: ARG002 - they are in this folder
         """The cassettes that come with Trialbed, by their names, and those of this folder.

@@ -84,7 +84,7 @@ class WorkersOfMany(Executor):
     async def __aexit__(self, *_: object) -> None:
         """Leave the workers to the next run."""
 
-    async def describe(self, framework: str, node: str = "") -> FrameworkInfo:
+    async def describe(self, framework: str) -> FrameworkInfo:
         return await self._executor.describe(framework)
 
     async def execute(self, spec: TrialSpec) -> Outcome:

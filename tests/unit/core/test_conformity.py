@@ -42,7 +42,7 @@ class TooFew(Simulator):
 
 
 class Abstract(Executor):
-    async def describe(self, framework, node=""):  # type: ignore[no-untyped-def]
+    async def describe(self, framework):  # type: ignore[no-untyped-def]
         raise NotImplementedError
 
     async def execute(self, spec):  # type: ignore[no-untyped-def]
@@ -191,7 +191,7 @@ SOURCE = """
 from trialbed.contracts import Executor
 
 class Remote(Executor):
-    async def describe(self, framework, node=""): ...
+    async def describe(self, framework): ...
     async def execute(self, spec): ...
 """
 

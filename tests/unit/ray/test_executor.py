@@ -7,6 +7,7 @@ import json
 import os
 import re
 import sys
+from collections import Counter
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager, suppress
 from pathlib import Path
@@ -17,7 +18,7 @@ from support.cases import for_each
 from support.played_bridge import BRIDGE
 
 from trialbed.contracts import LostTrial
-from trialbed.errors import DriverBroken, DriverNotFound, NothingMeasured, SettingsError, UsageError
+from trialbed.errors import DriverError, DriverNotFound, NothingMeasured, SettingsError, UsageError
 from trialbed.installed import extra_command
 from trialbed.records import Environment, Limits, ModelEndpoint, Outcome, TrialKey, TrialSpec
 from trialbed_ray import _places
@@ -65,10 +66,14 @@ async def entered(**attributes: Any) -> AsyncIterator[RayExecutor]:
     for name, value in attributes.items():
         setattr(executor, name, value)
     async with executor:
-        await until(lambda: sum(node.capacity for node in executor.nodes()) == executor.concurrency)
-        for node in executor.nodes():
-            executor.accept(node.name)
+        await until(lambda: places(executor).total() == executor.concurrency)
+        await executor.describe("f")
         yield executor
+
+
+def places(executor: RayExecutor) -> Counter[str]:
+    """Node -> the number of its places."""
+    return Counter(place.node for place in executor._places.open.values())
 
 
 def lines(file: Path) -> list[str]:
@@ -87,15 +92,15 @@ async def test_places_are_found_described_and_used(folder: Path, monkeypatch: py
     async with entered(hidden=(folder / "store",), options={"memory": "512M", "cpus": "0.5"}) as executor:
         executor.connect("http://10.0.0.7:1")
         assert executor.server_host() == "127.0.0.1"
-        assert [(node.name, node.capacity) for node in executor.nodes()] == [(NODE_0, 2), (NODE_1, 2)]
-        assert (await executor.describe("f", NODE_1)).name == "f"
+        assert places(executor) == {NODE_0: 2, NODE_1: 2}
+        assert (await executor.describe("f")).name == "f"
         with pytest.raises(DriverNotFound, match=r"no such framework \(on the node 10\.0\.0\.8/node-0\)"):
-            await executor.describe("unknown", NODE_0)
+            await executor.describe("unknown")
         with pytest.raises(NothingMeasured, match="no pyseccomp"):
-            await executor.describe("boxed", NODE_0)
+            await executor.describe("boxed")
         outcome = await executor.execute(spec("good"))
         assert isinstance(outcome, Outcome)
-        assert outcome.node == NODE_1, "a worker of the framework waits there"
+        assert outcome.node in (NODE_0, NODE_1)
         await until(lambda: len(lines(folder / "servers")) == 4)
     written = (folder / "orders").read_text(encoding="utf-8")
     assert '"memory": 536870912' in written
@@ -113,12 +118,12 @@ async def test_a_lost_place_costs_its_trial_and_no_other(folder: Path) -> None:
         lost = await executor.execute(spec("be lost"))
         assert isinstance(lost, LostTrial)
         assert lost.reason == "out of memory"
-        assert sum(node.capacity for node in executor.nodes()) == 3
+        assert places(executor).total() == 3
         assert isinstance(await executor.execute(spec("full disk")), LostTrial)
         assert isinstance(await executor.execute(spec("good")), Outcome)
         waiting = [asyncio.create_task(executor.execute(spec("wait"))) for _ in range(5)]
         (folder / "unplug").touch()
-        await until(lambda: len(executor.nodes()) == 1)
+        await until(lambda: len(places(executor)) == 1)
         for task in waiting:
             task.cancel()
         await asyncio.gather(*waiting, return_exceptions=True)
@@ -127,11 +132,42 @@ async def test_a_lost_place_costs_its_trial_and_no_other(folder: Path) -> None:
 @pytest.mark.usefixtures("folder")
 async def test_a_place_that_is_lost_while_it_describes_is_not_its_node() -> None:
     async with entered() as executor:
-        assert (await executor.describe("fragile", NODE_1)).name == "fragile"
-        assert [(node.name, node.capacity) for node in executor.nodes()] == [(NODE_0, 2), (NODE_1, 1)]
-        with pytest.raises(DriverBroken, match=r"10\.0\.0\.8/node-0 was lost while it described fatal: out of memory"):
-            await executor.describe("fatal", NODE_0)
-        assert [node.name for node in executor.nodes()] == [NODE_1]
+        assert (await executor.describe("fragile")).name == "fragile"
+        assert places(executor) == {NODE_0: 2, NODE_1: 1}
+
+
+@pytest.mark.usefixtures("folder")
+async def test_a_run_does_not_begin_on_nodes_that_differ() -> None:
+    async with entered() as executor:
+        with pytest.raises(DriverError, match=f"the nodes {NODE_0} and {NODE_1} differ: odd: version 0 and 1; install"):
+            await executor.describe("odd")
+
+
+async def test_a_node_that_joins_and_differs_is_not_used(
+    folder: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setattr(_places, "PAUSES", (1.0,))
+    async with entered() as executor:
+        await executor.describe("renewed")
+        (folder / "unplug").touch()
+        await until(lambda: [*places(executor)] == [NODE_0])
+        assert isinstance(await executor.execute(spec("good", "renewed")), Outcome)
+        await until(lambda: NODE_1 in places(executor))
+        for _ in range(3):
+            found = await executor.execute(spec("good", "renewed"))
+            assert isinstance(found, Outcome)
+            assert found.node == NODE_0
+        await until(lambda: f"the node {NODE_1} is not used: renewed: version 1 and 2" in caplog.text)
+        assert isinstance(await executor.execute(spec("good")), Outcome)
+
+
+@pytest.mark.usefixtures("folder")
+async def test_a_run_begins_on_no_node_if_none_comes() -> None:
+    async with entered(concurrency=1) as executor:
+        assert isinstance(await executor.execute(spec("be lost")), LostTrial)
+        executor.patience = 0.2
+        with pytest.raises(NothingMeasured, match=r"there is no node, and none has come within 0\.2 s: out of memory"):
+            await executor.describe("another")
 
 
 @pytest.mark.usefixtures("at_once")
@@ -143,7 +179,7 @@ async def test_the_end_of_the_cluster_costs_trials_a_repetition() -> None:
         assert isinstance(lost, LostTrial)
         assert isinstance(await waiting, LostTrial)
         await until(lambda: executor.absence == "no answer of the head.")
-        await until(lambda: sum(node.capacity for node in executor.nodes()) == 4)
+        await until(lambda: places(executor).total() == 4)
         assert isinstance(await executor.execute(spec("good")), Outcome)
 
 
@@ -151,7 +187,7 @@ async def test_the_end_of_the_cluster_costs_trials_a_repetition() -> None:
 async def test_a_place_that_can_run_nothing_is_not_used_again() -> None:
     async with entered() as executor:
         assert isinstance(await executor.execute(spec("full disk there")), LostTrial)
-        assert [(node.name, node.capacity) for node in executor.nodes()] == [(NODE_0, 2), (NODE_1, 1)]
+        assert places(executor) == {NODE_0: 2, NODE_1: 1}
         for _ in range(3):
             assert isinstance(await executor.execute(spec("full disk there")), Outcome)
 
@@ -169,7 +205,7 @@ async def test_a_message_of_a_place_that_cannot_be_read_costs_the_place(query: s
         lost = await executor.execute(spec(query))
         assert isinstance(lost, LostTrial)
         assert lost.reason == reason
-        assert sum(node.capacity for node in executor.nodes()) == 3
+        assert places(executor).total() == 3
         await until(lambda: executor.absence == reason)
 
 
@@ -180,8 +216,8 @@ async def test_a_trial_that_is_given_up_costs_its_place(at_once: Path) -> None:
         await asyncio.sleep(0)
         given_up.cancel()
         await asyncio.wait([given_up])
-        assert sum(node.capacity for node in executor.nodes()) == 3
-        await until(lambda: sum(node.capacity for node in executor.nodes()) == 4)
+        assert places(executor).total() == 3
+        await until(lambda: places(executor).total() == 4)
         await until(lambda: len(lines(at_once / "servers")) == 5)
     assert len(lines(at_once / "made")) == 5
     assert lines(at_once / "servers") == ["http://10.0.0.7:1"] * 5, "the one that was made anew has it, too"
@@ -195,14 +231,11 @@ async def test_a_place_is_made_anew_with_longer_pauses_until_it_has_run_a_trial(
     async with entered(concurrency=1) as executor:
         for query, kind in (("good", Outcome), ("be lost", LostTrial)) * 2:
             assert isinstance(await executor.execute(spec(query)), kind)
-            await until(lambda: len(executor.nodes()) == 1)
-            for node in executor.nodes():
-                executor.accept(node.name)
+            await until(lambda: len(places(executor)) == 1)
         assert isinstance(await executor.execute(spec("be lost")), LostTrial)
         executor.patience = 0.2
-        lost = await executor.execute(spec("good"))
-        assert isinstance(lost, LostTrial)
-        assert lost.node == "the cluster"
+        with pytest.raises(NothingMeasured, match=r"no node was left, and none has come within 0\.2 s: "):
+            await executor.execute(spec("good"))
 
 
 async def test_nobody_else_is_taken_for_a_place(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -220,7 +253,7 @@ async def test_nobody_else_is_taken_for_a_place(folder: Path, monkeypatch: pytes
             writer.write(said)
             assert await reader.read() == b""
             writer.close()
-        assert sum(node.capacity for node in executor.nodes()) == 4
+        assert places(executor).total() == 4
 
 
 async def test_who_has_not_said_which_place_it_is_is_hung_up_on_at_the_end(folder: Path) -> None:
@@ -284,7 +317,7 @@ async def test_a_cluster_that_gives_no_places_any_more_is_connected_with_anew(
     monkeypatch.setattr(_places, "RENEWALS", (0.05, 3600.0))
     async with entered(concurrency=1) as executor:
         assert isinstance(await executor.execute(spec("lose the head")), LostTrial)
-        await until(lambda: len(executor.nodes()) == 1)
+        await until(lambda: len(places(executor)) == 1)
         assert isinstance(await executor.execute(spec("good")), Outcome)
     assert len((at_once / "orders").read_text(encoding="utf-8").splitlines()) == 2
 

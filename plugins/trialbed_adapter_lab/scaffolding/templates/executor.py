@@ -38,7 +38,7 @@ class NewPluginExecutor(Executor):
     ) -> None:
         """Nothing is left: each worker ends with its trial."""
 
-    async def describe(self, framework: str, node: str = "") -> FrameworkInfo:
+    async def describe(self, framework: str) -> FrameworkInfo:
         """Start a worker of this framework and return its report."""
         async with self._worker(framework) as worker:
             return worker.info.model_copy(update={"name": framework})

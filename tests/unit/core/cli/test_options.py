@@ -1,9 +1,8 @@
-"""Options: each is given once, or says that it may be given again."""
+"""Options that several commands share, and their values."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
 from typing import Any
 
 import click
@@ -12,39 +11,7 @@ from click.testing import CliRunner
 from support.cases import for_each
 
 from trialbed.cli import cli
-from trialbed.cli.options import Numbers, SingleOption, escape_controls, json_text, option
-
-
-def commands(command: click.Command, path: tuple[str, ...] = ()) -> Iterator[tuple[str, click.Command]]:
-    """Every command below this one, with the words that call it."""
-    yield " ".join(path), command
-    if isinstance(command, click.Group):
-        context = click.Context(command)
-        for name in command.list_commands(context):
-            found = command.get_command(context, name)
-            if found is not None:
-                yield from commands(found, (*path, name))
-
-
-def test_every_option_is_refused_twice_unless_it_is_repeatable() -> None:
-    options = [
-        (path, parameter)
-        for path, command in commands(cli)
-        for parameter in command.params
-        if isinstance(parameter, click.Option) and not (parameter.multiple or parameter.is_flag or parameter.count)
-    ]
-    assert len(options) > 60
-    assert [(path, option.name) for path, option in options if not isinstance(option, SingleOption)] == []
-
-
-@for_each("arguments", [("run", "--selector"), ("run", "-j"), ("verify", __file__, "--api-key"), ("serve", "--faults")])
-def test_an_option_that_is_given_twice_is_refused_without_its_values(arguments: tuple[str, ...]) -> None:
-    *before, flag = arguments
-    done = CliRunner().invoke(cli, [*before, flag, "12341234", flag, "43214321"])
-    assert done.exit_code == 2
-    assert "it is given 2 times; give it once" in done.output
-    assert "12341234" not in done.output
-    assert "43214321" not in done.output
+from trialbed.cli.options import Numbers, escape_controls, json_text, option
 
 
 def ask(*arguments: str, **settings: Any) -> Any:

@@ -19,10 +19,6 @@ from trialbed.records import Run, TrialKey, TrialResult
 from trialbed.store import Store
 
 
-class Watch:
-    def look(self) -> None: ...
-
-
 async def test_trials_under_way_are_kept_where_the_tools_of_another_cannot_be_chosen(tmp_path: Path) -> None:
     failed = asyncio.Event()
 
@@ -45,7 +41,6 @@ async def test_trials_under_way_are_kept_where_the_tools_of_another_cannot_be_ch
             ambient=True,
             outage=Outage(measured=True, key_variable="KEY"),
             lost=Counter(),
-            nodes=cast("Any", Watch()),
             progress=progress,
             ended=lambda _: None,
         )

@@ -12,7 +12,6 @@ import pytest
 from support.trials import cells_of, run_config
 
 from trialbed.contracts import Executor, Judge, LostTrial, OpenedModel, Verdict
-from trialbed.engine._slots import Slots
 from trialbed.engine._trial import TrialRunner
 from trialbed.prices import read_prices
 from trialbed.records import (
@@ -75,7 +74,7 @@ class Workers(Executor):
     async def __aexit__(self, kind, error, trace):
         """Nothing to end."""
 
-    async def describe(self, framework, node=""):
+    async def describe(self, framework):
         return FrameworkInfo(name=framework, version="1", adapter="a", adapter_version="1", python="3")
 
     async def execute(self, spec):
@@ -151,7 +150,7 @@ def runner_of(executor, control, scored=None, processes=None):
         listeners=SimpleNamespace(notify=lambda *event, **details: None, score=score),
         judge=None,
         models={name: OpenedModel(model=name) for name in config.models},
-        slots=Slots(1),
+        slots=asyncio.Semaphore(1),
         processes=processes,
     )
 
