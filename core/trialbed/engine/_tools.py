@@ -96,9 +96,9 @@ async def select_tools(
                     for query_id in missing:
                         chosen[query_id] = stage.tools(queries[query_id], selector, max_tools=most)
                 finally:  # a choice may have cost money
-                    store.add_selections(run.run_id, chosen, most)
+                    is_first = store.add_selections(run.run_id, chosen, most)
                 # Another process may have been faster: its selections count.
-                own |= store.selections(run.run_id, missing, most)
+                own |= chosen if is_first else store.selections(run.run_id, missing, most)
             found[most] = {query_id: own[query_id] for query_id in ids}
         return found
 

@@ -79,16 +79,18 @@ _ENCODER = json.JSONEncoder(default=_plain, separators=(",", ":"))
 Rows = list[dict[str, Any]]
 
 
-def insert(connection: Connection, table: Table, rows: Rows, *, only_new: bool = False) -> None:
-    """Insert rows, which have all columns of the table.
+def insert(connection: Connection, table: Table, rows: Rows, *, only_new: bool = False) -> bool:
+    """Insert rows, which have all columns of the table; return whether all are known to be there now.
 
     Args:
         only_new: leave a row whose key exists already as it is.
     """
+    if not rows:
+        return True
     # SQLAlchemy would go through every value of every row, which takes longer than to insert them.
-    if rows:
-        statement, order = _statement(connection.dialect, table, only_new)
-        connection.exec_driver_sql(statement, rows if order is None else list(map(itemgetter(*order), rows)))
+    statement, order = _statement(connection.dialect, table, only_new)
+    given = rows if order is None else list(map(itemgetter(*order), rows))
+    return connection.exec_driver_sql(statement, given).rowcount == len(rows)
 
 
 @lru_cache(maxsize=16)

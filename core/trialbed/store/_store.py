@@ -251,8 +251,11 @@ class Store(AbstractContextManager["Store"]):
         with self._database.read() as connection:
             yield from results_of(connection, connection.scalars(every).all())
 
-    def add_selections(self, run_id: str, offers: Mapping[int | str, Sequence[ToolSpec]], most: int) -> None:
+    def add_selections(self, run_id: str, offers: Mapping[int | str, Sequence[ToolSpec]], most: int) -> bool:
         """Keep the tools that queries of this run are offered, all or none; those that were kept first stay.
+
+        Returns:
+            Whether all are kept; False if some may have been kept before.
 
         Args:
             most: the number of tools of the columns that they are for.
@@ -261,7 +264,7 @@ class Store(AbstractContextManager["Store"]):
         for query_id, tools in offers.items():
             found = [tool.model_dump() | ({"topped_up": True} if tool.topped_up else {}) for tool in tools]
             rows.append({"query_id": encode_id(query_id, most), "tools": found})
-        self._keep(selections, "tools", run_id, rows)
+        return self._keep(selections, "tools", run_id, rows)
 
     def selections(self, run_id: str, queries: Sequence[int | str], most: int) -> dict[int | str, tuple[ToolSpec, ...]]:
         """Return the tools offered for queries of this run, without those for which nothing is kept yet.
@@ -295,14 +298,14 @@ class Store(AbstractContextManager["Store"]):
         answers = (decode_record(GoldAnswer, text) for text in bodies.values())
         return {answer.query_id: answer for answer in answers}
 
-    def _keep(self, table: Table, body: str, run_id: str, rows: Rows) -> None:
+    def _keep(self, table: Table, body: str, run_id: str, rows: Rows) -> bool:
         """Add rows about queries of a run, the values of one column as bodies; rows that are there stay."""
         bodies: Bodies = {}
         added = [row | {"run_id": run_id, body: add_body(bodies, encode(row[body]))} for row in rows]
         try:
             with self._database.write() as connection:
                 insert_bodies(connection, bodies)
-                insert(connection, table, added, only_new=True)
+                return insert(connection, table, added, only_new=True)
         except IntegrityError as error:
             raise DataError(f"the store has no run {run_id!r}; create it before {table.name}") from error
 
