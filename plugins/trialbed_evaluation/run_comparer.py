@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import click
@@ -41,12 +42,11 @@ class RunComparer(Comparer):
 
     def recognises(self, value: str) -> bool:
         """Return whether it is a result document or the id of a run."""
-        from trialbed.report.comparison import document_file, is_document, is_run_name
+        from trialbed.report.comparison import is_document, is_run_name
         from trialbed.store import run_kind
 
-        path = document_file(value)
-        if path is not None:
-            return is_document(path)
+        if value and Path(value).exists():
+            return is_document(Path(value))
         context = click.get_current_context(silent=True)
         store = context.params.get("store") if context else None
         return is_run_name(value) and run_kind(value, store) != "endpoints"

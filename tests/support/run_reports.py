@@ -22,7 +22,6 @@ from trialbed.records import (
 )
 from trialbed.report import (
     Counts,
-    Figures,
     Reason,
     Report,
     ScoreMean,
@@ -149,6 +148,7 @@ def _with_figures(measured: Summary, document: Mapping[str, Any], labels: tuple[
         scores=_scores(found),
         over_answered=_figures(found.get("over_answered") or {}),
         common=_figures(found["common"]) if found.get("common") else None,
+        common_trials=(found.get("common") or {}).get("trials", 0),
         failures=tuple(Reason(**{"alike": one["count"], **one}) for one in found.get("failures", ())),
         untold=tuple(Reason(**{"alike": one["count"], **one}) for one in found.get("untold_reasons", ())),
         tokens=_tokens(found.get("totals", {})),
@@ -233,13 +233,12 @@ def _scores(found: Mapping[str, Any]) -> dict[str, ScoreSummary]:
     }
 
 
-def _figures(found: Mapping[str, Any]) -> Figures:
+def _figures(found: Mapping[str, Any]) -> dict[str, ScoreSummary]:
     intervals, counts = found.get("intervals", {}), found.get("denominators", {})
-    scores = {
+    return {
         name: ScoreSummary(value, intervals.get(name), counts.get(name, 0), name=name, bounded=True, quality=False)
         for name, value in found.get("averages", {}).items()
     }
-    return Figures(found.get("trials", 0), scores)
 
 
 def _mean(found: Mapping[str, Any]) -> ScoreMean:

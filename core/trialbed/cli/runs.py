@@ -15,12 +15,10 @@ from trialbed.cli.options import json_option, plain_option, print_json
 from trialbed.cli.stored import Since, store_option
 
 if TYPE_CHECKING:
-    from trialbed.records import Rating, RunStatus
+    from trialbed.records import RunStatus
     from trialbed.store import StoredRun
 
 JUDGED = "sopr_score"
-
-RATINGS = ("right", "wrong", "unclear")
 
 STATUSES = ("running", "interrupted", "incomplete", "finished")
 
@@ -30,7 +28,6 @@ Examples:
   bench runs --framework langgraph --since 7d
   bench runs --tag nightly --limit 50
   bench runs remove 20260101T120000
-  bench runs annotate latest langgraph/17 --rating wrong
   bench runs --model gpt-4o-mini --dataset stabletoolbench:G1_instruction --json
 """
 
@@ -175,54 +172,6 @@ def remove(runs: tuple[str, ...], store: str | None, as_json: bool) -> None:
         return
     for run_id in found:
         click.echo(f"removed: {run_id} ({trials[run_id]} trial{'s' * (trials[run_id] != 1)})")
-
-
-@command.command("annotate", epilog="Example: bench runs annotate latest langgraph/17 --rating wrong --note 'No order'")
-@click.argument("run")
-@click.argument("trial")
-@plain_option("--rating", type=click.Choice(RATINGS), help="Your verdict on the answer.")
-@plain_option("--note", metavar="TEXT", help="Your words on the trial.")
-@plain_option("--correction", metavar="TEXT", help="A right answer.")
-@plain_option("--clear", is_flag=True, help="Remove the annotation that the trial has.")
-@store_option
-@json_option
-def annotate(
-    run: str,
-    trial: str,
-    rating: Rating | None,
-    note: str | None,
-    correction: str | None,
-    clear: bool,
-    store: str | None,
-    as_json: bool,
-) -> None:
-    """Rate a trial, and add a note or a right answer.
-
-    It stays with the run and goes into its exports, and no score changes. What you do not give stays as it was. The
-    page of answers of bench view has the same.
-    """
-    from trialbed.cli.show import named_attempt
-    from trialbed.records import Annotation
-    from trialbed.settings import store_file
-    from trialbed.store import Store, open_store
-
-    given = {"rating": rating, "note": note, "correction": correction}
-    if not clear and all(value is None for value in given.values()):
-        raise click.UsageError("give --rating, --note or --correction, or --clear")
-    place = store or store_file()
-    with open_store(place) as reader:
-        found = reader.run(run)
-        key = named_attempt(found, trial).key
-        fresh = Annotation(framework=key.framework, query_id=key.query_id, repeat=key.repeat)
-        said = fresh if clear else found.annotations.get(fresh.key, fresh)
-    said = said.model_copy(update={name: value for name, value in given.items() if value is not None})
-    with Store.open(place) as opened:
-        opened.annotate(found.run_id, said)
-    if as_json:
-        print_json({"run_id": found.run_id, **said.model_dump()})
-        return
-    words = " ".join(filter(None, (said.rating, said.note))) or said.correction
-    click.echo(f"{found.run_id} {trial}: {words or 'nothing is said of it any more'}")
 
 
 COLUMNS = ("run", "status", "dataset", "queries", "model", "trials", "framework", "solved")

@@ -29,14 +29,12 @@ from ._report import REPEATS as REPEATS
 from ._report import AskQueries as AskQueries
 from ._report import Queries as Queries
 from ._report import Report as Report
-from ._report import ReportPlugins as ReportPlugins
 from ._report import ThresholdCheck as ThresholdCheck
 from ._report import check_thresholds as check_thresholds
 from ._report import read_report as read_report
 from ._summary import AttributedCall as AttributedCall
 from ._summary import Attribution as Attribution
 from ._summary import Counts as Counts
-from ._summary import Figures as Figures
 from ._summary import Integrity as Integrity
 from ._summary import IntegrityTally as IntegrityTally
 from ._summary import Reason as Reason

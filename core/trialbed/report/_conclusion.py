@@ -166,7 +166,7 @@ def conclusions(report: Report) -> tuple[Conclusion, ...]:
     for one in report.frameworks:
         config, whole = report.run.config, len(report.frameworks) == 1 or not report.incomplete
         counts, judged = one.counts, one.scores.get(JUDGED)
-        scores: Mapping[str, ScoreMean] = one.scores if whole else one.common.scores if one.common else {}
+        scores: Mapping[str, ScoreMean] = one.scores if whole else one.common or {}
         # The measure that leads; where the judge failed to give verdicts, none takes their place.
         names = [*leading_scores(report.run.scores), JUDGED]
         names += [] if judged and judged.untold else ["api_call_score"]

@@ -15,7 +15,7 @@ from trialbed.report._entries import entry, failed_scores
 from trialbed.report._files import clean, json_bytes
 from trialbed.report._metadata import legacy_metadata
 from trialbed.report._report import Queries, Report
-from trialbed.report._summary import Figures, QueryId, ScoreMean, Summary
+from trialbed.report._summary import QueryId, ScoreMean, Summary
 from trialbed.scoring import TIMES
 from trialbed.settings import declared_settings, secret_values
 from trialbed.statistics import LEVEL
@@ -137,8 +137,8 @@ def legacy_summary(summary: Summary) -> dict[str, Any]:
         "average_evaluation_time": times.evaluation,
         "overall_time": summary.run.overall_time,
         "quality_scores": [name for name, found in scores.items() if found.quality],
-        "over_answered": _figures(summary.over_answered),
-        "common": None if summary.common is None else _figures(summary.common),
+        "over_answered": _figures(counts.answered, summary.over_answered),
+        "common": None if summary.common is None else _figures(summary.common_trials, summary.common),
         "medians": {name: found.median for name, found in scores.items() if found.median is not None},
         "quartiles": {name: found.quartiles for name, found in scores.items() if found.quartiles is not None},
         "pass_at_k": {str(k): _estimate(found) for k, found in summary.success["any"].items()},
@@ -200,12 +200,12 @@ def _fields(record: object, *names: str) -> dict[str, Any]:
     return {name: getattr(record, name) for name in names}
 
 
-def _figures(found: Figures) -> dict[str, Any]:
+def _figures(trials: int, scores: Mapping[str, ScoreMean]) -> dict[str, Any]:
     return {
-        "trials": found.trials,
-        "averages": {name: mean.value for name, mean in found.scores.items()},
-        "denominators": {name: mean.denominator for name, mean in found.scores.items()},
-        "intervals": {name: mean.interval for name, mean in found.scores.items() if mean.interval},
+        "trials": trials,
+        "averages": {name: mean.value for name, mean in scores.items()},
+        "denominators": {name: mean.denominator for name, mean in scores.items()},
+        "intervals": {name: mean.interval for name, mean in scores.items() if mean.interval},
     }
 
 

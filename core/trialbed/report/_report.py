@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from functools import cached_property, partial
-from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
+from typing import TYPE_CHECKING, NamedTuple
 
 from trialbed.errors import UsageError
 from trialbed.records import (
@@ -28,6 +28,7 @@ from trialbed.store import StoredRun, TrialTable, require_frameworks
 from trialbed.texts import number_of
 
 if TYPE_CHECKING:
+    from trialbed.listeners import Listeners
     from trialbed.report.comparison import FrameworkComparison, Ranks, Side
 
 
@@ -44,16 +45,6 @@ class ThresholdCheck(NamedTuple):
     score: str
     least: float
     problem: str
-
-
-class ReportPlugins(Protocol):
-    """What plugins add to reports."""
-
-    def descriptions(self) -> Mapping[str, ScoreDescription]:
-        """Return the descriptions of scores by name."""
-
-    def aggregate(self, run: Run, results: Iterable[TrialResult]) -> Mapping[str, Any]:
-        """Return figures on the trials of a framework."""
 
 
 Queries = Mapping[QueryId, Query]
@@ -242,7 +233,7 @@ def _mean(summary: Summary, name: str) -> tuple[float | None, str]:
 def read_report(
     stored: StoredRun,
     queries: Queries | AskQueries | None = None,
-    plugins: ReportPlugins | None = None,
+    plugins: Listeners | None = None,
     *,
     against: str | None = None,
     margin: float | None = None,
@@ -278,7 +269,7 @@ def read_report(
     against, is_whole = against or run.against, run.status == "finished"
     compared: Mapping[str, tuple[FrameworkComparison, ...]] = {}
     ranks: Ranks = {}
-    if (len(summaries) > 1 or against) and (is_whole or (allow_incomplete and all(one.common for one in summaries))):
+    if (len(summaries) > 1 or against) and (is_whole or (allow_incomplete and summaries[0].common is not None)):
         from trialbed.report.comparison import compare_frameworks, open_ranks, run_sides
 
         sides, most = run_sides(run, table), margin or run.margin

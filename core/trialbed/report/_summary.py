@@ -96,14 +96,6 @@ class ScoreSummary(ScoreMean):
 
 
 @dataclass(frozen=True, slots=True)
-class Figures:
-    """The scores over a part of the trials, and how many these are."""
-
-    trials: int
-    scores: Mapping[str, ScoreSummary]
-
-
-@dataclass(frozen=True, slots=True)
 class Counts:
     """The ends of the trials of a framework.
 
@@ -214,7 +206,8 @@ class Summary:
         info: the framework as the workers found it; None where none has begun.
         scores: over the trials that were measured, failed ones as 0 in scores of quality.
         over_answered: the means over the trials without failure alone.
-        common: the scores over the queries and repeats that were measured for every framework, if some were not.
+        common: the scores over the queries and repeats that were measured for every framework, if some were not;
+            ``common_trials``: how many these are.
         failures: why trials failed or were not measured, the most frequent first; ``untold``: why scores have no value.
         claims: those of agents over the trials without failure, beside what was observed, as documents have them.
         wire: facts of the wire over all trials, those that failed too, as documents have them; ``waited``: the
@@ -234,8 +227,9 @@ class Summary:
     info: FrameworkInfo | None
     counts: Counts
     scores: Mapping[str, ScoreSummary]
-    over_answered: Figures
-    common: Figures | None
+    over_answered: Mapping[str, ScoreSummary]
+    common: Mapping[str, ScoreSummary] | None
+    common_trials: int
     failures: tuple[Reason, ...]
     untold: tuple[Reason, ...]
     tokens: Tokens
@@ -267,7 +261,7 @@ class Summary:
 
         None if there are no such figures, as in a run that was not allowed to be incomplete, or if the row is void.
         """
-        scores = self.scores if not self.is_part else self.common.scores if self.common else {}
+        scores = self.scores if not self.is_part else self.common or {}
         return {} if self.integrity.void else scores
 
     @property
@@ -352,8 +346,9 @@ def summarise(
                 info=framework_info(run, label),
                 counts=_counts(run, own),
                 scores=figures(own.measured, *given),
-                over_answered=Figures(int(own.answered.sum()), figures(own.answered, ())),
-                common=None if shared is None else Figures(int(shared.sum()), figures(shared, *given)),
+                over_answered=figures(own.answered, ()),
+                common=None if shared is None else figures(shared, *given),
+                common_trials=0 if shared is None else int(shared.sum()),
                 failures=tuple(sorted(_reasons(failed), key=lambda reason: -reason.count)),
                 untold=tuple(_reasons(undetermined)),
                 tokens=_tokens(every.of(label), has_prices=run.prices_of(label) is not None),

@@ -1,13 +1,10 @@
 """Opens a database: finds it, sets it up, compacts it, and explains its errors.
 
-A reader of SQLite writes, too: into files beside the store, by which readers and writers know of each other. Where none
-of them can be made, such as in a mounted archive, nobody else writes either: the file is read as one that stays so.
+A reader of SQLite writes, too: into files beside the store, by which readers and writers know of each other.
 """
 
 from __future__ import annotations
 
-import os
-import sqlite3
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
@@ -105,7 +102,7 @@ def open_database(url_or_path: str, *, read_only: bool = False) -> Database:
     Raises:
         UsageError: the URL is malformed or its driver is not installed.
         DataError: the database is damaged, not a store, or written by another Trialbed; or it is to be read only, and
-            does not exist or has changes that cannot be read where nothing can be written.
+            does not exist or stands in a folder that cannot be written.
     """
     try:
         is_url = "://" in url_or_path
@@ -145,28 +142,8 @@ def _engine(url: URL, *, read_only: bool) -> Engine:
     if is_file and not read_only:
         make_private_file(file)
     event.listen(engine, "begin", _begin)
-    # SQLite's readers make files beside the store too, by which readers and writers know of each other.
-    if read_only and is_file and not (os.access(file.absolute().parent, os.W_OK) or Path(f"{file}-shm").exists()):
-        event.listen(engine, "do_connect", partial(_connect_unchanging, file))
-    else:
-        event.listen(engine, "connect", partial(_set_pragmas, read_only=read_only))
+    event.listen(engine, "connect", partial(_set_pragmas, read_only=read_only))
     return engine
-
-
-def _connect_unchanging(file: Path, *_: object) -> sqlite3.Connection:
-    """Connect to a file that no one writes, and make none beside it.
-
-    Raises:
-        DataError: changes stand beside the file that are not in it yet; says what to copy.
-    """
-    log = Path(f"{file}-wal")
-    if log.is_file() and log.stat().st_size > 0:
-        raise DataError(
-            f"the store {file} cannot be read where it is: its folder cannot be written, and {log.name} beside "
-            "it has trials that are not in it yet; copy both files into another folder and name the copy with --store"
-        )
-    address = f"{file.absolute().as_uri()}?mode=ro&immutable=1"
-    return sqlite3.connect(address, uri=True, check_same_thread=False, isolation_level=None)
 
 
 def _set_pragmas(connection: Any, _record: Any, *, read_only: bool) -> None:

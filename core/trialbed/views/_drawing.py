@@ -7,8 +7,6 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 from typing import ClassVar, Self
 
-from trialbed.views._labels import fit_label
-
 WIDE, NARROW = 680, 400
 """The width of a drawing on a screen, at which its texts are as large as small ones of a page, and on a telephone."""
 EDGE = 8
@@ -19,6 +17,14 @@ THIN, BROAD = frozenset(" .,:;'|!-()[]/fijlrtI"), frozenset("mwMW@%+=<>")
 LEFT, NARROW_LEFT = 64, 44
 TOP, BOTTOM = 24, 44
 LEGEND_ROW = 20
+
+
+def fit_label(text: str, characters: int) -> str:
+    """Return a label in this many characters: of a longer one its beginning and its end, which differs from others."""
+    if len(text) <= characters:
+        return text
+    start = characters // 3
+    return f"{text[:start]}…{text[start + 1 - characters :]}"
 
 
 def text_width(text: str) -> float:

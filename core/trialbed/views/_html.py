@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, TypeAlias
 from trialbed.views._bars import BarPlot, Timeline
 from trialbed.views._curves import DistributionPlot
 from trialbed.views._disclosures import Disclosures, Folded
+from trialbed.views._drawing import fit_label
 from trialbed.views._figures import UNKNOWN, compact, printable
-from trialbed.views._labels import fit_label
 from trialbed.views._plot import IntervalPlot
 from trialbed.views._scatter import ScatterPlot
 from trialbed.views._table import INTERVAL, Table

@@ -2,20 +2,20 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 from trialbed.views._drawing import BOTTOM, EDGE, LEGEND_ROW, LETTER, LONGEST, NARROW, AxesPlot, room_for
 from trialbed.views._figures import compact
-from trialbed.views._labels import PlacedLabel, place_labels
 from trialbed.views._scale import Scale
 
 BESIDE = 12
 """Pixels between the axes and the legend."""
-NEAR = 6
-"""Pixels up to which marks lie in one place."""
-NAMED = 44
-"""Characters of a label up to which the names of marks in one place stand beside them."""
+NEAR = 16
+"""Pixels up to which marks share a label: the height of a line."""
+APART = 11
+"""Pixels from a mark to its number."""
 SHAPES = ("circle", "square", "triangle", "diamond", "cross", "ring")
 
 
@@ -24,7 +24,7 @@ class Mark:
     """A point with both its coordinates.
 
     Attributes:
-        label: its name, beside it and in the legend.
+        label: its name, in the legend.
         x, y: None draws no mark.
         text: the figures in words.
         interval: of ``y``; None where there is none.
@@ -39,7 +39,7 @@ class Mark:
 
 @dataclass(frozen=True)
 class ScatterPlot(AxesPlot):
-    """Points on two axes; each has its name, or a shape and a number, so that colour alone distinguishes none.
+    """Points on two axes; each has a shape and a number, so that colour alone distinguishes none.
 
     Attributes:
         title: names the contents.
@@ -63,7 +63,7 @@ class ScatterPlot(AxesPlot):
 
     @property
     def beside(self) -> int:
-        """Pixels for the names of marks: those near the right end, or all in the legend."""
+        """Pixels for the names of marks in the legend."""
         return BESIDE + room_for(_legend_text(place + 1, mark) for place, mark in enumerate(self.marks))
 
     @property
@@ -79,9 +79,7 @@ class ScatterPlot(AxesPlot):
 
     @property
     def legend(self) -> list[tuple[str, int, int]]:
-        """The names of numbered marks with their places; none if all have their names beside them."""
-        if self._names is not None:
-            return []
+        """The names of the numbered marks with their places."""
         x, y = (EDGE, self.bottom + BOTTOM + 14) if self.narrow else (self.right + BESIDE, 24)
         return [(_legend_text(place + 1, mark), x, y + LEGEND_ROW * place) for place, mark in enumerate(self.marks)]
 
@@ -95,22 +93,13 @@ class ScatterPlot(AxesPlot):
         ]
 
     @property
-    def labels(self) -> list[PlacedLabel]:
-        """The labels of marks, one for all in one place: their names where there is room, else their numbers."""
-        if self._names is not None:
-            return self._names
-        numbered = [(str(place + 1), x, y) for place, _, x, y, _ in self.points]
-        bounds = (self.left, 0, self.right + 2 * EDGE, self.bottom)
-        return place_labels(_together(numbered), bounds) or []
-
-    @property
-    def _names(self) -> list[PlacedLabel] | None:
-        named = _together([(mark.label, x, y) for _, mark, x, y, _ in self.points])
-        if any(mark.x is None or mark.y is None for mark in self.marks) or any(
-            len(text) > NAMED for text, _, _ in named
-        ):
-            return None
-        return place_labels(named, (self.left, 0, self.width, self.bottom))
+    def labels(self) -> list[tuple[str, float, float]]:
+        """The numbers beside marks, all of one place together, with their positions."""
+        places: dict[tuple[float, float], list[str]] = {}
+        for number, _, x, y, _ in self.points:
+            near = next((place for place in places if math.dist(place, (x, y)) < NEAR), (x, y))
+            places.setdefault(near, []).append(str(number + 1))
+        return [(", ".join(numbers), x + APART, y + 4) for (x, y), numbers in places.items()]
 
     @property
     def x_ticks(self) -> list[tuple[float, str]]:
@@ -141,13 +130,3 @@ class ScatterPlot(AxesPlot):
 
 def _legend_text(number: int, mark: Mark) -> str:
     return f"{number} {mark.label}" + ("" if mark.x is not None and mark.y is not None else ": not known")
-
-
-def _together(marks: Sequence[tuple[str, float, float]]) -> list[tuple[str, float, float]]:
-    """Return one label for all marks that lie in one place, from the top down."""
-    places: dict[tuple[float, float], list[str]] = {}
-    for text, x, y in marks:
-        near = next((place for place in places if abs(place[0] - x) < NEAR and abs(place[1] - y) < NEAR), (x, y))
-        places.setdefault(near, []).append(text)
-    found = [(", ".join(texts), *place) for place, texts in places.items()]
-    return sorted(found, key=lambda item: (item[2], item[1]))

@@ -89,8 +89,8 @@ class RunFigures:
     @property
     def common(self) -> int | None:
         """The number of queries and repeats that every framework has measured, if figures are over these alone."""
-        found = self.report.frameworks[0].common
-        return None if found is None else found.trials
+        found = self.report.frameworks[0]
+        return None if found.common is None else found.common_trials
 
     @property
     def leaves_out_first(self) -> bool:

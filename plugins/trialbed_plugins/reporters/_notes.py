@@ -135,14 +135,14 @@ def _on_missing(summaries: Sequence[Summary], shown: Sequence[str]) -> Iterator[
     if not any(summary.incomplete for summary in summaries):
         return
     yield f"INCOMPLETE: {_missing(summaries)}; {how_to_complete(summaries)}."
-    common = summaries[0].common
-    if len(summaries) > 1 and shown and common is not None and common.trials:
-        some = "one query that was" if common.trials == 1 else f"{common.trials} queries and repeats that were"
+    common = summaries[0].common_trials
+    if len(summaries) > 1 and shown and common:
+        some = "one query that was" if common == 1 else f"{common} queries and repeats that were"
         scores = f"The scores are over the {some} measured for every framework"
         compare = f"bench compare {summaries[0].run.run_id} --allow-incomplete"
         is_compared = any(summary.comparisons for summary in summaries)
         yield f"{scores}." if is_compared else f"{scores}; {compare} has verdicts over them."
-    elif len(summaries) > 1 and common is not None:
+    elif len(summaries) > 1 and summaries[0].common is not None:
         yield "No scores are shown, as no query was measured for every framework yet."
     elif len(summaries) > 1:
         yield (
@@ -203,15 +203,14 @@ def _own(summary: Summary) -> Iterator[str]:
 
 def _on_answered(summary: Summary) -> Iterator[str]:
     """Scores of quality over the trials without a failure alone, where others failed."""
-    found = summary.over_answered
-    means = ((name, found.scores.get(name)) for name, score in summary.scores.items() if score.quality)
+    means = ((name, summary.over_answered.get(name)) for name, score in summary.scores.items() if score.quality)
     known = [
         f"{shown_name(name)} {compact(mean.value)}"
         for name, mean in means
         if mean is not None and mean.value is not None
     ]
     if summary.counts.failed and known:
-        yield f"over the {number_of(found.trials, 'trial')} without failure alone: {', '.join(known)}"
+        yield f"over the {number_of(summary.counts.answered, 'trial')} without failure alone: {', '.join(known)}"
 
 
 def _on_repeats(success: Mapping[str, Mapping[int, ScoreMean]]) -> Iterator[str]:

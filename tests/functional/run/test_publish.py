@@ -12,6 +12,9 @@ from typing import Any
 import pytest
 from support.bench import Bench, bare_environment, bench_in
 
+from trialbed.records import Annotation
+from trialbed.store import Store
+
 pytestmark = pytest.mark.slow(20)
 
 TASKS = '''
@@ -60,7 +63,9 @@ def test_published_numbers_are_made_again_elsewhere_and_a_forged_one_is_found(be
         5,
     )
     bench("run", *chosen, "--model", "scripted:wrong-args")
-    bench("runs", "annotate", "latest", "reference/lamp/0", "--note", "for us alone")
+    with Store.open(str(tmp_path / ".trialbed/trialbed.db")) as store:
+        said = Annotation(framework="reference", query_id="lamp", note="for us alone")
+        store.annotate(store.find_run("latest").run_id, said)
     (tmp_path / "__pycache__").mkdir(exist_ok=True)  # as Python leaves it where it writes bytecode
     (tmp_path / "about.txt").write_text("A shop.\n\nOf two\nthings.\n")
     written = bench("publish", "latest", "-o", "out", "--dataset", "shop.py", "--about", "about.txt").out

@@ -25,7 +25,6 @@ from ._sides import QueryId as QueryId
 from ._sides import Side as Side
 from ._sides import are_same_trials as are_same_trials
 from ._sides import compared_settings as compared_settings
-from ._sides import document_file as document_file
 from ._sides import is_document as is_document
 from ._sides import is_run_name as is_run_name
 from ._sides import read_groups as read_groups

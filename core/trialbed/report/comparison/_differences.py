@@ -127,12 +127,6 @@ def _compare_pairs(
         apart = all(side.first_apart for side in pair)
         baseline, candidate = (replace(side, first_apart=apart) for side in shared_trials(*pair))
         notes = _check_sides(baseline, candidate, force=force)
-        count, only = sum(side.first_trials for side in pair), [side.name for side in pair if not side.first_apart]
-        if count and only:
-            why = f"as a framework of the run of {' and '.join(only)} has no others"
-            notes.append(f"times include the first trial of each worker, {why}")
-        elif count:
-            notes.append(f"times leave out the first trial of each worker ({number_of(count, 'trial')})")
         if not force and judges_differ(baseline, candidate):
             baseline, candidate = baseline.without(JUDGED), candidate.without(JUDGED)
         comparable.append((baseline, candidate, notes))

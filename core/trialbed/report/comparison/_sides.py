@@ -43,9 +43,6 @@ BESIDE_SETTINGS = ("judge_prompt", "judge_rules", "catalog_digest", "trialbed_ve
 JUDGE_KEYS = ("evaluator_model", "judge_model", "judge_prompt")
 """The settings that say who judged."""
 
-FOLDER = Path("results", "tools")
-"""The folder of documents that may be named by their names alone."""
-
 NEAR = 1e-9
 """By how much rounding may put a score outside its range."""
 
@@ -97,11 +94,6 @@ class Side:
     against: str | None = None
     margin: float = MARGIN
     _means: dict[str, NDArray[Any]] = field(default_factory=dict, init=False, repr=False, compare=False)
-
-    @property
-    def first_trials(self) -> int:
-        """The trials without failure that were the first of their workers."""
-        return int((self.trials.answered & (self.trials["first"] > 0)).sum())
 
     @cached_property
     def queries(self) -> NDArray[Any]:
@@ -330,12 +322,6 @@ def is_document(path: Path) -> bool:
     return bool(documents) and all(isinstance(one, dict) and needed <= one.keys() for one in documents)
 
 
-def document_file(value: str) -> Path | None:
-    """Return the file of this path, or of this name where documents are usually written; None if there is neither."""
-    paths = [Path(value), FOLDER / f"{value}.json"] if value else []
-    return next((path for path in paths if path.exists()), None)
-
-
 def read_groups(values: Sequence[str], store: str | None) -> list[list[Side]]:
     """Return the sides of files of result documents and of runs in the store, one per framework; a run is read once.
 
@@ -345,8 +331,8 @@ def read_groups(values: Sequence[str], store: str | None) -> list[list[Side]]:
     known: dict[str, dict[str, Side]] = {}
     groups: list[list[Side]] = []
     for value in values:
-        if (path := document_file(value)) is not None:
-            groups.append(_read_documents(path))
+        if value and Path(value).exists():
+            groups.append(_read_documents(Path(value)))
             continue
         name, _, framework = value.partition("/")
         with open_store(store) as reader:

@@ -65,7 +65,6 @@ PRINTS_A_RESULT = (
     "reproduce",
     "run",
     "runs",
-    "runs annotate",
     "runs remove",
     "score",
     "select",

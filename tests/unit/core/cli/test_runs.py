@@ -15,6 +15,7 @@ from support.trials import changed_config
 
 from trialbed.cli.stored import Since, seconds, show_command
 from trialbed.errors import DataError
+from trialbed.records import Annotation
 from trialbed.store import Store
 
 OLD, NEW = "20260101T120000-aaaaaa", "20260202T120000-bbbbbb"
@@ -165,17 +166,15 @@ def test_runs_are_found_by_their_tags_and_show_their_notes(bench: Any, stored: P
     assert "after the fix?[2J" in shown
 
 
-def test_what_is_said_of_a_trial_stays_until_it_is_taken_back(bench: Any, stored: Path) -> None:
-    done = bench("runs", "annotate", NEW[:8], "reference/1", "--rating", "wrong", "--note", "no source")
-    assert done.output == f"{NEW} reference/1: wrong no source\n"
-    said = json.loads(bench("runs", "annotate", NEW, "reference/1", "--correction", "7", "--json").output)
-    assert (said["rating"], said["note"], said["correction"]) == ("wrong", "no source", "7")
+def test_what_is_said_of_a_trial_is_shown_with_it(bench: Any, stored: Path) -> None:
+    said = Annotation(framework="reference", query_id=1, rating="wrong", note="no source", correction="7")
+    with Store.open(str(stored)) as store:
+        store.annotate(NEW, said)
     shown = bench("show", NEW, "reference/1").output
     assert "Noted since the run\n  rating: wrong\n  note: no source\n  right answer: 7\n" in shown
     assert json.loads(bench("show", NEW, "reference/1", "--json").output)["annotation"]["correction"] == "7"
-    assert "give --rating" in str(bench("runs", "annotate", NEW, "reference/1").exception)
-    assert "nothing is said" in bench("runs", "annotate", NEW, "reference/1", "--clear").output
     with Store.open(str(stored)) as store:
+        store.annotate(NEW, Annotation(framework="reference", query_id=1))
         assert store.run(NEW).annotations == ()
 
 

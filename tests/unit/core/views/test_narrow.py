@@ -24,7 +24,6 @@ from trialbed.views import (
     svg,
     svg_file,
 )
-from trialbed.views._labels import CHARACTER, LINE, PlacedLabel, place_labels
 
 NAME = "openai-agents:controlled"
 PLOTS: list[Plot] = [
@@ -53,20 +52,11 @@ def test_a_page_has_both_drawings_with_ids_of_their_own() -> None:
     assert len(set(ids)) == 4
 
 
-def test_points_that_share_a_place_share_a_label_and_no_label_lies_on_another() -> None:
-    marks = [Mark("one", 100.0, 1.0), Mark("two", 100.0, 1.0), Mark("three", 100.5, 0.98), Mark("four", 99.0, 0.97)]
+def test_points_have_numbers_and_a_legend_and_those_of_one_place_share_a_label() -> None:
+    marks = [Mark("one", 100.0, 1.0), Mark("two", 100.0, 1.0), Mark("three", 120.0, 0.5), Mark("none", None, 0.5)]
     plot = ScatterPlot("cost", "tokens", "score", marks, y_limits=(0.0, 1.0))
-    assert {label.text for label in plot.labels} == {"one, two", "three", "four"}
-    assert plot.legend == []
-    boxes = [_box(label) for label in plot.labels]
-    assert not any(_meet(one, other) for place, one in enumerate(boxes) for other in boxes[place + 1 :])
-
-
-def test_points_without_room_for_names_have_numbers_and_a_legend() -> None:
-    marks = [Mark(f"{NAME}-{place}", 100.0 + place / 10, 0.5 + place / 1000) for place in range(9)]
-    plot = ScatterPlot("cost", "tokens", "score", marks, y_limits=(0.0, 1.0))
-    assert [text for text, _, _ in plot.legend] == [f"{place + 1} {NAME}-{place}" for place in range(9)]
-    assert all(re.fullmatch(r"[\d, ]+", label.text) for label in plot.labels)
+    assert [text for text, _, _ in plot.labels] == ["1, 2", "3"]
+    assert [text for text, _, _ in plot.legend] == ["1 one", "2 two", "3 three", "4 none: not known"]
 
 
 def test_the_axes_of_points_hold_what_is_drawn_and_little_more() -> None:
@@ -89,20 +79,6 @@ def test_only_success_is_green() -> None:
     printed = svg_file(plot)
     assert ".part-good { fill: #009e73; }" in printed
     assert printed.count("#009e73") == 1
-
-
-def test_labels_for_which_there_is_no_room_have_no_place() -> None:
-    assert place_labels([("a long name", 10.0, 10.0)], (0.0, 0.0, 40.0, 40.0)) is None
-
-
-def _box(label: PlacedLabel) -> tuple[float, float, float, float]:
-    width = CHARACTER * len(label.text)
-    left = label.x if label.anchor == "start" else label.x - width
-    return left, label.y - 4 - LINE / 2, left + width, label.y - 4 + LINE / 2
-
-
-def _meet(one: tuple[float, float, float, float], other: tuple[float, float, float, float]) -> bool:
-    return one[0] < other[2] and other[0] < one[2] and one[1] < other[3] and other[1] < one[3]
 
 
 def test_a_label_without_room_keeps_the_end_that_differs() -> None:
