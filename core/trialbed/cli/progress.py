@@ -10,7 +10,7 @@ from typing import Protocol, TypeVar
 import click
 from rich.console import Console
 from rich.markup import escape
-from rich.progress import BarColumn, MofNCompleteColumn, TaskID, TextColumn, TimeRemainingColumn
+from rich.progress import BarColumn, MofNCompleteColumn, TaskID, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 from rich.progress import Progress as Bar
 
 from trialbed.errors import NothingMeasured
@@ -76,6 +76,10 @@ class PlainProgress:
         """Print a line that stays."""
         click.echo(line, err=True)
 
+    def say_alive(self, line: str) -> None:
+        """Print a line during a long silence."""
+        self.write(line)
+
     def end(self) -> None:
         """Do nothing: lines need no clean-up."""
 
@@ -88,6 +92,7 @@ class LiveProgress(PlainProgress):
             TextColumn("{task.description}"),
             BarColumn(),
             MofNCompleteColumn(),
+            TimeElapsedColumn(),
             TimeRemainingColumn(),
             TextColumn("[red]{task.fields[failed]}"),
         )
@@ -106,6 +111,9 @@ class LiveProgress(PlainProgress):
     def write(self, line: str) -> None:
         """Print a line above the bars."""
         self.bar.console.print(line, markup=False, highlight=False, soft_wrap=True)
+
+    def say_alive(self, line: str) -> None:
+        """Do nothing: the bar shows the time."""
 
     def end(self) -> None:
         """Remove the bars."""

@@ -8,6 +8,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 
 from trialbed.engine._classification import cause_of
+from trialbed.engine._progress import RunProgress
 from trialbed.errors import NothingMeasured, TrialbedError
 from trialbed.models import key_hint
 from trialbed.records import EndpointStatus, Failure, TrialResult
@@ -109,27 +110,28 @@ def _says_something(result: TrialResult) -> bool:
 
 async def watch_endpoint(
     endpoint: Callable[[], Awaitable[EndpointStatus]],
-    say: Callable[[str], None],
+    progress: RunProgress,
     pause: Callable[[float], Awaitable[None]] = asyncio.sleep,
 ) -> None:
     """Look at the models' endpoint until cancelled; trials report a server that does not answer.
 
     Args:
         endpoint: gives its status.
-        say: is given a line while requests wait and none is answered: at the second look that finds it so, then after
-            twice as many each time.
+        progress: is told at each look that the run goes on. It gets a note while requests wait and none is answered: at
+            the second look that finds it so, then after twice as many each time.
         pause: sleeps.
     """
     answered, stuck, due = -1, 0, 1
     while True:
         await pause(INTERVAL)
+        progress.goes_on()
         with suppress(TrialbedError):
             status = await endpoint()
             waits = status.waiting > 0 or status.held > 0 or status.state != "closed"
             stuck = stuck + 1 if waits and status.answered == answered else 0
             answered = status.answered
             if stuck >= due:
-                say(_waiting_line(status))
+                progress.note(_waiting_line(status))
                 stuck, due = 0, 2 * due
 
 

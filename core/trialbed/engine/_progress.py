@@ -26,6 +26,9 @@ class RunProgress:
     def again(self, count: int) -> None:
         """Trials that ended without a measurement, ``count`` of them, are attempted again."""
 
+    def goes_on(self) -> None:
+        """Trials are under way; this is called every few seconds."""
+
     def end(self) -> None:
         """No more trials end."""
 

@@ -272,7 +272,7 @@ class RunSession:
                 )
                 async with (
                     self._used.keep_within(helpers, control),
-                    meanwhile(watch_endpoint(control.endpoint, self.progress.note)),
+                    meanwhile(watch_endpoint(control.endpoint, self.progress)),
                 ):
                     yield runner
             self.record = self.record.model_copy(update={"helpers": self._used.found})

@@ -25,6 +25,9 @@ MAX_CAUSE = 160
 MAX_NOTE = 400
 """Characters of a note."""
 
+SILENCE = 30.0
+"""Seconds without a line after which the next one comes where there is no terminal; then after twice as many."""
+
 WAIT = 2.0
 """Seconds after which a run from Python takes long."""
 
@@ -54,13 +57,15 @@ class TrialProgress(RunProgress):
         self._after = after
         self._head: str | None = None
         self._ended = 0
-        self._began = 0.0
+        self._began = self._due = 0.0
+        self._silence = SILENCE
         self._seen: set[tuple[str, str]] = set()
 
     def begin(self, run: Run, *, total: int, done: int) -> None:
         """Say which run it is and what of it is kept."""
         self.total, self.done, self.kept = total, done, done
         self._began = self._clock()
+        self._due = self._began + SILENCE
         again = f", {done} of them kept from before" if done else ""
         self._head = f"run {run.run_id}: {total} trial{'s' * (total != 1)}{again}"
         self._is_shown()
@@ -72,6 +77,7 @@ class TrialProgress(RunProgress):
     def advance(self, result: TrialResult) -> None:
         """Count a trial, and give the cause of the first failure of its kind."""
         is_shown = self._is_shown()
+        self._silence, self._due = SILENCE, self._clock() + SILENCE
         self.done += 1
         self._ended += 1
         self.kept += result.status != "not measured"
@@ -80,6 +86,13 @@ class TrialProgress(RunProgress):
         if is_shown:
             self._write_first(result)
             self._display.move("", self.done, self.total, failed=self.errors(), left=self.left())
+
+    def goes_on(self) -> None:
+        """Say how far the run is if no trial has ended for long, so that it does not seem to hang."""
+        if self._is_shown() and self._clock() >= self._due:
+            self._display.say_alive(f"[{self.done}/{self.total}] after {duration(self._clock() - self._began)}")
+            self._silence *= 2
+            self._due = self._clock() + self._silence
 
     def again(self, count: int) -> None:
         """Say that trials are attempted again, and count them no longer."""

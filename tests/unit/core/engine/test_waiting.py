@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 
 import pytest
 
+from trialbed.engine import RunProgress
 from trialbed.engine._outage import watch_endpoint
 from trialbed.errors import NothingMeasured
 from trialbed.records import EndpointStatus
@@ -18,6 +19,8 @@ async def said(statuses: Sequence[EndpointStatus | None]) -> list[str]:
     """The lines for what the endpoint is at each look; None where the server does not answer."""
     looks: Iterator[EndpointStatus | None] = iter(statuses)
     lines: list[str] = []
+    progress = RunProgress()
+    setattr(progress, "note", lines.append)  # noqa: B010 - a method
 
     async def endpoint() -> EndpointStatus:
         status = next(looks, BUSY)
@@ -34,7 +37,7 @@ async def said(statuses: Sequence[EndpointStatus | None]) -> list[str]:
             raise asyncio.CancelledError
 
     with pytest.raises(asyncio.CancelledError):
-        await watch_endpoint(endpoint, lines.append, pause)
+        await watch_endpoint(endpoint, progress, pause)
     return lines
 
 

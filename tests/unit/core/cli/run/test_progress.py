@@ -99,6 +99,19 @@ def test_the_time_left_is_that_of_the_pace_once_three_trials_have_ended() -> Non
     assert run_with(0.1, 0.1, 0.1, total=16)[0].left() == ""
 
 
+def test_a_run_says_now_and_then_that_it_goes_on_while_no_trial_ends(capsys: pytest.CaptureFixture[str]) -> None:
+    shown, clock = run_with(20.0, 20.0, 20.0, total=6)
+    lines(capsys)
+    for _ in range(28):
+        clock.now += 5
+        shown.goes_on()
+    assert lines(capsys) == ["[3/6] after 90 s", "[3/6] after 2 min"]
+    shown.advance(ended())
+    clock.now += 29
+    shown.goes_on()
+    assert len(lines(capsys)) == 1
+
+
 def test_trials_that_are_attempted_again_are_not_counted_twice(capsys: pytest.CaptureFixture[str]) -> None:
     shown = TrialProgress(PlainProgress())
     shown.begin(RUN, total=2, done=0)
