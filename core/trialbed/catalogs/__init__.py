@@ -1,7 +1,7 @@
 """Datasets by name: their queries, and the Apis of catalogs, read when they are needed."""
 
 from trialbed.catalogs._catalog import ApiCatalog
-from trialbed.catalogs._choice import absent_ends, choose_queries
+from trialbed.catalogs._choice import choose_queries
 from trialbed.catalogs._datasets import dataset_driver, known_queries, open_catalog, open_dataset, run_queries
 from trialbed.catalogs._folders import open_documents
 from trialbed.catalogs._stored import StoredApis
@@ -9,7 +9,6 @@ from trialbed.catalogs._stored import StoredApis
 __all__ = [
     "ApiCatalog",
     "StoredApis",
-    "absent_ends",
     "choose_queries",
     "dataset_driver",
     "known_queries",

@@ -57,16 +57,6 @@ def _random_place(shuffle: int, query: Query) -> bytes:
     return hashlib.sha256(json.dumps([shuffle, query.query_id]).encode()).digest()
 
 
-def absent_ends(dataset: Dataset, query_ids: Sequence[str]) -> Iterator[str]:
-    """Yield a line for each range of ids of which an end is no query: a dataset may begin later, and end sooner."""
-    ranges = [(wanted, ends) for wanted in query_ids if (ends := RANGE.fullmatch(wanted)) is not None]
-    ids = {str(query.query_id) for query in dataset.queries()} if ranges else set()
-    for wanted, ends in ranges:
-        absent = [end for end in ends.groups() if str(int(end)) not in ids]
-        if absent and wanted not in ids:
-            yield f"--query-id {wanted}: {dataset.test_set} has no query {' and none '.join(absent)}"
-
-
 def _matcher(wanted: str, queries: Sequence[Query], test_set: str) -> Callable[[str], bool]:
     """Return whether a query's id is the one that is wanted, or lies in the range."""
     ids = {str(query.query_id) for query in queries}

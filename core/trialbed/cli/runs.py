@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
+import re
 import sys
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack
 from dataclasses import replace
-from datetime import datetime
+from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from trialbed.cli.options import json_option, plain_option, print_json
-from trialbed.cli.stored import Since, store_option
+from trialbed.cli.stored import store_option
 
 if TYPE_CHECKING:
     from trialbed.records import RunStatus
@@ -22,6 +23,9 @@ JUDGED = "sopr_score"
 
 STATUSES = ("running", "interrupted", "incomplete", "finished")
 
+AGO = re.compile(r"(\d{1,6})\s*([mhdw])")
+UNITS = {"m": "minutes", "h": "hours", "d": "days", "w": "weeks"}
+
 EPILOG = """\b
 Examples:
   bench runs
@@ -30,6 +34,26 @@ Examples:
   bench runs remove 20260101T120000
   bench runs --model gpt-4o-mini --dataset stabletoolbench:G1_instruction --json
 """
+
+
+class Since(click.ParamType[datetime]):
+    """A moment: a date or time of ISO 8601 (UTC, where it names no zone), or how long ago: ``30m``, ``12h``, ``7d``."""
+
+    name = "time"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> datetime:
+        """The moment."""
+        if isinstance(value, datetime):
+            return value
+        try:
+            if ago := AGO.fullmatch(value.strip()):
+                return datetime.now(UTC) - timedelta(**{UNITS[ago[2]]: int(ago[1])})
+            moment = datetime.fromisoformat(value.strip())
+        except (ValueError, OverflowError):
+            self.fail(
+                f"{value!r} is neither a time, such as 2026-11-22 or 2026-11-22T18:00, nor 30m, 12h or 7d.", param, ctx
+            )
+        return moment if moment.tzinfo else moment.replace(tzinfo=UTC)
 
 
 @click.group("runs", epilog=EPILOG, invoke_without_command=True)

@@ -2,22 +2,16 @@
 
 from __future__ import annotations
 
-import re
 import shlex
 from collections.abc import Sequence
-from datetime import UTC, datetime, timedelta
-from typing import TYPE_CHECKING, Any, cast
-
-import click
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, cast
 
 from trialbed.cli.options import option, plain_option
 
 if TYPE_CHECKING:
     from trialbed.contracts import Reporter
     from trialbed.report import WorstQuery
-
-AGO = re.compile(r"(\d{1,6})\s*([mhdw])")
-UNITS = {"m": "minutes", "h": "hours", "d": "days", "w": "weeks"}
 
 store_option = option(
     "--store",
@@ -27,26 +21,6 @@ store_option = option(
 )
 
 legend_option = plain_option("--legend", is_flag=True, help="Say below the tables what each figure means.")
-
-
-class Since(click.ParamType[datetime]):
-    """A moment: a date or time of ISO 8601 (UTC, where it names no zone), or how long ago: ``30m``, ``12h``, ``7d``."""
-
-    name = "time"
-
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> datetime:
-        """The moment."""
-        if isinstance(value, datetime):
-            return value
-        try:
-            if ago := AGO.fullmatch(value.strip()):
-                return datetime.now(UTC) - timedelta(**{UNITS[ago[2]]: int(ago[1])})
-            moment = datetime.fromisoformat(value.strip())
-        except (ValueError, OverflowError):
-            self.fail(
-                f"{value!r} is neither a time, such as 2026-11-22 or 2026-11-22T18:00, nor 30m, 12h or 7d.", param, ctx
-            )
-        return moment if moment.tzinfo else moment.replace(tzinfo=UTC)
 
 
 def moment(time: datetime) -> str:

@@ -25,17 +25,15 @@ KEPT_EVERY = 5.0
 class KeptUse:
     """The use of helpers over all sessions of a run.
 
-    Attributes:
+    Args:
         found: as it was kept last.
     """
 
     options: RunOptions
     store: Store
     run: Run
+    found: Sequence[HelperUse]
     _simulated: Sequence[HelperUse] = field(default=(), init=False)
-
-    def __post_init__(self) -> None:
-        self.found = self.run.helpers
 
     def so_far(self, helpers: HelperModels) -> tuple[HelperUse, ...]:
         """The use until now, of all sessions; that of simulators is some seconds old."""

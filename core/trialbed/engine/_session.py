@@ -25,7 +25,7 @@ from trialbed.engine._server import server
 from trialbed.engine._tools import prepared_selector, select_tools
 from trialbed.engine._trial import TrialRunner
 from trialbed.errors import DriverError, NothingMeasured
-from trialbed.models import HelperModels, run_model
+from trialbed.models import HelperModels, helpers_of, run_model
 from trialbed.plugins import installed_listeners
 from trialbed.preparation import Prepared, count_trials, due_trials, executor_options, hidden_paths
 from trialbed.records import (
@@ -68,7 +68,7 @@ class RunSession:
     committed: Committed | None = None
 
     def __post_init__(self) -> None:
-        self._used = KeptUse(self.prepared.options, self.store, self.record)
+        self._used = KeptUse(self.prepared.options, self.store, self.record, self.record.helpers)
         self._listeners = installed_listeners(self.prepared.objects.plugins)
         self._outage = Outage(measured=False, key_variable=self.prepared.options.api_key_env)
         self._earlier: dict[str, FrameworkInfo] = {}
@@ -271,7 +271,7 @@ class RunSession:
                     shares=len(self.record.config.frameworks) * self.record.config.repeat > 1,
                 )
                 async with (
-                    self._used.keep_within(helpers, control),
+                    self._used.keep_within(helpers, control) if any(helpers_of(options)) else nullcontext(),
                     meanwhile(watch_endpoint(control.endpoint, self.progress)),
                 ):
                     yield runner

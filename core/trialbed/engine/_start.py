@@ -7,7 +7,6 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, nullcontext, suppress
 from functools import partial
 
-from trialbed.catalogs import absent_ends
 from trialbed.engine._background import Standing
 from trialbed.engine._lanes import Committed
 from trialbed.engine._progress import RunProgress
@@ -42,7 +41,7 @@ async def run(
         store = await kept.use(prepared.options.store, partial(_opened, prepared.options.store))
         async with hold_run(store, digest, partial(find_run, store, prepared)) as found:
             run_ = await asyncio.to_thread(_record, store, prepared, found, digest, shown)
-            for line in (*prepared.notes, *absent_ends(prepared.dataset, prepared.options.query_ids)):
+            for line in prepared.notes:
                 shown.note(line)
             session = RunSession(prepared, store, run_, shown, ambient=ambient, standing=kept, committed=committed)
             return await session.run()

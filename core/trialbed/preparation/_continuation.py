@@ -7,7 +7,6 @@ from collections.abc import Iterator, Sequence
 from trialbed.errors import UsageError
 from trialbed.preparation._configuration import FOLLOWING, config_digest
 from trialbed.preparation._options import Prepared
-from trialbed.preparation._trials import count_trials
 from trialbed.records import Run, RunConfig
 from trialbed.store import Store
 from trialbed.texts import number_of
@@ -51,10 +50,6 @@ def remarks(store: Store, prepared: Prepared) -> Iterator[str]:
         changed = _changed_since(run.config, config)
         if changed and run.status != "finished":
             yield f"{changed} changed since run {run.run_id} began: a new run is started"
-            return
-        if _values(run.config) != _values(config) and why_not_extended(run.config, config) is None:
-            kept, total = store.count_measured(run.run_id), count_trials(config)
-            yield f"run {run.run_id} has {kept} of these {total} trials; with --extend it is continued instead"
             return
 
 

@@ -127,7 +127,8 @@ def with_labels(options: RunOptions, live: Collection[str], commands: Mapping[st
             framework.
     """
     labels = expand_profiles(options.frameworks, options.profiles, options.environments, live)
-    check_wanted(labels, options.profiles)
+    if options.profiles:
+        check_wanted(labels, options.profiles)
     environments = {
         label: options.environments[asked] for label, asked in labels.items() if asked in options.environments
     }

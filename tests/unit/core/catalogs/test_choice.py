@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from trialbed.catalogs import absent_ends, choose_queries, open_dataset
+from trialbed.catalogs import choose_queries, open_dataset
 from trialbed.errors import UsageError
 from trialbed.records import Api, GoldCall, Query
 
@@ -37,14 +37,6 @@ def test_a_range_has_the_numbers_between_its_ends_and_ids_stand_beside_it() -> N
     assert ids("1", "5-6", "none") == [1, 5, 6, "none"]
     assert ids("2-3") == ["2-3"], "an id is itself"
     assert ids("1-100", limit=2) == [1, 2]
-
-
-def test_a_range_that_begins_or_ends_at_no_query_is_named() -> None:
-    assert list(absent_ends(Few(), ("1-6", "none", "2-3"))) == []  # type: ignore[arg-type]
-    assert list(absent_ends(Few(), ("0-9", "5-7"))) == [  # type: ignore[arg-type]
-        "--query-id 0-9: few has no query 0 and none 9",
-        "--query-id 5-7: few has no query 7",
-    ]
 
 
 @pytest.mark.parametrize("wanted", ["9", "7-9", "6-4", "1-", "a-b", "1-" + "9" * 50])

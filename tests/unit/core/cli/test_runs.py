@@ -13,7 +13,8 @@ import pytest
 from click.testing import Result
 from support.trials import changed_config
 
-from trialbed.cli.stored import Since, seconds, show_command
+from trialbed.cli.runs import Since
+from trialbed.cli.stored import seconds, show_command
 from trialbed.errors import DataError
 from trialbed.records import Annotation
 from trialbed.store import Store

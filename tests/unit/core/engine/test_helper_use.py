@@ -30,7 +30,7 @@ async def test_what_helpers_use_is_kept_while_the_session_goes_on(
     control: Any = None
     with Store.open(str(tmp_path / "trials.db")) as store:
         store.create_run(run)
-        used = KeptUse(RunOptions(), store, run)
+        used = KeptUse(RunOptions(), store, run, run.helpers)
         async with used.keep_within(helpers, control), asyncio.timeout(60):
             for asked in (1, 3):
                 while True:
