@@ -124,28 +124,22 @@ def requirement_folder(line: str) -> Path | None:
 
 
 def read_requirement(text: str) -> str:
-    """The requirement for ``NAME``, ``NAME==VERSION``, ``NAME @ URL``, a URL, a path or ``-e PATH``.
+    """The requirement for a path, ``-e PATH``, or whatever else uv takes, such as ``NAME==VERSION`` or a URL.
 
     Raises:
-        UsageError: the text has none of these forms.
+        UsageError: the folder after ``-e`` does not exist, or the text is no one requirement.
     """
     text = text.strip()
-    if text.startswith("-e "):
-        folder = Path(text[3:].strip()).resolve()
-        if not folder.is_dir():
-            raise UsageError(f"--adapter {text!r}: the folder does not exist")
-        return f"-e {folder.as_uri()}"
-    if "://" in text and " " not in text:
-        return text
-    if Path(text).exists() and ("/" in text or "\\" in text or text.endswith(".whl")):
-        return Path(text).resolve().as_uri()
-    try:
-        Requirement(text)
-    except InvalidRequirement as error:
+    path = Path(text.removeprefix("-e ").strip())
+    if text.startswith("-e ") and path.is_dir():
+        return f"-e {path.resolve().as_uri()}"
+    if text.startswith("-") or "\n" in text:
         raise UsageError(
             f"--adapter {without_credentials(text)!r} is not a requirement: write NAME, NAME==VERSION, 'NAME @ URL', "
             "a URL, the path of a wheel or folder, or '-e FOLDER'"
-        ) from error
+        )
+    if path.exists() and ("/" in text or "\\" in text or text.endswith(".whl")):
+        return path.resolve().as_uri()
     return text
 
 

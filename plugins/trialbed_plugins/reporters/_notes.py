@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shlex
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
@@ -18,8 +17,7 @@ from trialbed.report import (
     how_to_complete,
     reason_lines,
 )
-from trialbed.scoring import JUDGED, RULE, judge_note
-from trialbed.settings import declared_settings
+from trialbed.scoring import JUDGED, judge_note
 from trialbed.statistics import LEVEL
 from trialbed.texts import number_of, percent
 from trialbed.views import compact, counts, estimate, helper_line, lost_line
@@ -27,12 +25,6 @@ from trialbed_plugins.reporters._scores import telling_names
 
 PLAIN = ("prompt_tokens", "completion_tokens", "total_tokens", "wall_time", "model_time")
 """Scores whose names say what they are."""
-
-BOUNDS = "max_steps", "max_tools", "max_tokens", "max_trial_tokens"
-"""Settings that may keep the plain loop from making the calls that are expected."""
-
-PLAIN_LOOP, RIGHT_MODEL = "reference", "scripted:gold"
-"""The framework that adds nothing and loses nothing, and the model that makes the expected calls."""
 
 UNEVEN = 0.1
 """Difference of the shares of calls answered from the cache from which times of tools are not alike."""
@@ -46,7 +38,6 @@ def run_notes(report: Report) -> Iterator[str]:
     shown, summaries = telling_names(report), report.frameworks
     yield from _on_faults(report.run)
     yield from _on_missing(summaries, shown)
-    yield from _on_tasks(summaries)
     if shown:
         yield f"[low, high]: {percent(LEVEL)} interval. Times and tokens: mean / median, or the median."
     if "cost" in shown:
@@ -79,7 +70,6 @@ def brief_notes(report: Report) -> Iterator[str]:
     """Yield the notes without which a few figures would mislead: on missing trials and scores, and on void rows."""
     yield from _on_faults(report.run)
     yield from _on_missing(report.frameworks, telling_names(report))
-    yield from _on_tasks(report.frameworks)
     for summary in report.frameworks:
         void = [f"VOID: {summary.integrity.void}; no score is shown, and nothing is compared with it"]
         # Failed trials have a column, and the most frequent failure is told below the table.
@@ -92,23 +82,6 @@ def _on_faults(run: Run) -> Iterator[str]:
     """Yield the faults that were put in."""
     if note := fault_note(run.config.faults):
         yield f"{note}."
-
-
-def _on_tasks(summaries: Sequence[Summary]) -> Iterator[str]:
-    """Yield that tasks of the user may have a fault, where the plain loop does not solve them with their own calls."""
-    config = summaries[0].run.config
-    if not config.dataset_file or config.faults or config.judge != RULE:
-        return
-    check = shlex.join(["bench", "tasks", "check", config.dataset_file])
-    for summary in summaries:
-        wrong = summary.counts.unsolved - summary.counts.failed
-        cell, own = config.cell(summary.framework), config.settings(summary.framework)
-        is_bounded = any(own[item.name] != item.usual for item in declared_settings() if item.name in BOUNDS)
-        if wrong > 0 and cell.framework == PLAIN_LOOP and cell.model == RIGHT_MODEL and not is_bounded:
-            yield (
-                f"{summary.framework} ends {number_of(wrong, 'trial')} unsolved, though {RIGHT_MODEL} makes the calls "
-                f"that are expected: the tasks may have a fault, which {check} finds."
-            )
 
 
 def run_legend(report: Report) -> Iterator[str]:
@@ -214,12 +187,7 @@ def _on_answered(summary: Summary) -> Iterator[str]:
 
 
 def _on_repeats(success: Mapping[str, Mapping[int, ScoreMean]]) -> Iterator[str]:
-    """pass@k and pass^k, where trials are repeated; once where they are the same for each k, as where all fail."""
-    texts = {mean_text(mean) for found in success.values() for mean in found.values()}
-    if len(texts) == 1:
-        most = max(success["any"])
-        yield f"solved in any and in each of k trials of a query, k up to {most}: pass@k and pass^k {texts.pop()}"
-        return
+    """pass@k and pass^k, where trials are repeated."""
     for meaning, name in (("any", "pass@"), ("each", "pass^")):
         if success[meaning]:
             figures = ", ".join(f"{name}{k} {mean_text(mean)}" for k, mean in success[meaning].items())

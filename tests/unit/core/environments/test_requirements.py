@@ -30,7 +30,7 @@ def test_paths_become_urls_that_hold_anywhere(tmp_path: Path, monkeypatch: pytes
     assert read_requirement("a-1-py3-none-any.whl") == f"{tmp_path.as_uri()}/a-1-py3-none-any.whl"
 
 
-@for_each("text", ["./absent", "-e absent", "a b", "a\nb", "--index-url", "a==1 @ b"])
+@for_each("text", ["-e absent", "a\nb", "--index-url"])
 def test_anything_else_is_wrong_usage(text: str) -> None:
     with pytest.raises(UsageError, match="--adapter"):
         read_requirement(text)

@@ -11,7 +11,6 @@ from xml.etree import ElementTree as Xml
 import pytest
 from support.cases import for_each
 from support.run_reports import document, reason, reported
-from support.trials import changed_config
 
 from trialbed.report import Integrity, IntegrityTally, ScoreMean, check_thresholds
 from trialbed.scoring import judge_note
@@ -46,35 +45,13 @@ def test_the_reasons_of_failures_stand_below(show: Show) -> None:
     assert "over the 16 trials without failure alone: solved 0.8" in text
 
 
-@pytest.mark.parametrize("brief", [False, True])
-def test_tasks_of_the_user_that_the_plain_loop_does_not_solve_may_have_a_fault(show: Show, brief: bool) -> None:
-    def shown(**settings: str | int) -> str:
-        report = reported(document())
-        config = changed_config(report.run.config, **{"dataset_file": "desk.py", "judge": "rule", **settings})
-        run = report.run.model_copy(update={"config": config})
-        summaries = tuple(replace(one, run=run) for one in report.frameworks)
-        return " ".join(show(replace(report, run=run, frameworks=summaries), brief=brief).split())
-
-    note = "reference ends 3 trials unsolved, though scripted:gold makes the calls that are expected"
-    assert f"{note}: the tasks may have a fault, which bench tasks check desk.py finds." in shown()
-    assert "which bench tasks check 'my desk.py' finds." in shown(dataset_file="my desk.py")
-    for others in (
-        {"dataset_file": ""},
-        {"model": "scripted:partial"},
-        {"judge": "other"},
-        {"faults": '{"model": {}}'},
-        {"max_steps": 1},
-    ):
-        assert note not in shown(**others)
-
-
 def test_a_run_is_incomplete_without_all_verdicts_too(show: Show) -> None:
     untold = {"score": "sopr_score", **reason("judge", 3, message="no verdict after 3 votes")}
     text = show([document(status="incomplete", untold_reasons=[untold])])
     assert "INCOMPLETE: 3 verdicts are missing; the same command runs what is missing." in text
 
 
-def test_success_over_repeats_that_is_the_same_for_each_k_is_said_once(show: Show) -> None:
+def test_success_over_repeats_is_said_for_each_k(show: Show) -> None:
     def shown(any_of: dict[int, ScoreMean], each_of: dict[int, ScoreMean]) -> str:
         report = reported(document())
         (only,) = report.frameworks
@@ -82,9 +59,6 @@ def test_success_over_repeats_that_is_the_same_for_each_k_is_said_once(show: Sho
         return " ".join(show(replace(report, frameworks=(replace(only, success=success),)), 200).split())
 
     none, half = ScoreMean(0.0, (0.0, 0.39), 6), ScoreMean(0.5, (0.2, 0.8), 6)
-    each_k = {1: none, 2: none, 3: none}
-    once = "solved in any and in each of k trials of a query, k up to 3: pass@k and pass^k 0.00 [0.00, 0.39]"
-    assert once in shown(each_k, each_k)
     apart = shown({1: none, 2: half}, {1: none, 2: none})
     assert "solved in any of k trials of a query: pass@1 0.00 [0.00, 0.39], pass@2 0.50 [0.20, 0.80]" in apart
     assert "solved in each of k trials of a query: pass^1 0.00 [0.00, 0.39], pass^2 0.00 [0.00, 0.39]" in apart
