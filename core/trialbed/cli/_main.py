@@ -10,7 +10,6 @@ import atexit
 import errno
 import gc
 import io
-import os
 import sys
 from collections.abc import Sequence
 from pathlib import Path
@@ -91,11 +90,6 @@ def _context(arguments: list[str]) -> dict[str, Any]:
     from trialbed.settings import read_env_file, read_settings_file
 
     read_env_file(Path.cwd())
-    if given := [name for name in os.environ if name.startswith("TRIALBED_")]:
-        from trialbed.cli._settings import misspelt_variables
-
-        for variable, meant in misspelt_variables(given).items():
-            click.echo(f"Warning: nothing in Trialbed reads {variable}; did you mean {meant}?", err=True)
     settings = read_settings_file(Path.cwd())
     if settings is None:
         return {}

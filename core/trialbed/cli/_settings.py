@@ -1,39 +1,15 @@
-"""Settings from outside of the command line: defaults of a settings file, and misspelt variables."""
+"""Defaults of options from a settings file."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from typing import Any
 
 import click
 
 from trialbed.cli._group import cli
 from trialbed.errors import SettingsError
-from trialbed.settings import SettingsFile, declared_settings
+from trialbed.settings import SettingsFile
 from trialbed.suggestions import closest, did_you_mean
-
-PREFIX = "TRIALBED_"
-
-OTHERS = """
-ALLOW_HOST ALLOW_ORIGIN ANSWERS CONFIG CONTROL_TOKEN DATA_DIR ENVIRONMENT ENV_DIR EXTRA_BODY FAIL_ON_REGRESSION
-FAIL_UNDER FROM HOST INDEX_DIR MANY MAX_ANSWER MAX_BODY MAX_PROTOCOL_ERRORS MCP_URL MEMORY_LIMIT METRICS MIN_F1
-MIN_SUCCESS MODEL_TYPE ONLY OUTPUT_DIR PART PLUGIN PORT RATE_LIMIT REAL_KEY REAL_KEY_ENV REAL_TIMEOUT REAL_URL RETRIES
-ROUNDS SERVER_TOKEN SIMULATOR SIMULATOR_KEY SIMULATOR_PROMPTS SIMULATOR_TIMEOUT STATE_DIR STREAM SUMMARY TIMES
-TOKENIZER_MODEL TOOLS TOOLS_URL TRIALS UPSTREAM_KEY UPSTREAM_KEYS VENDOR_CONCURRENCY WEIGHTS_DIR WORKER WORKER_TRIALS
-YES
-"""
-"""Trialbed's other variables, besides those of a run's settings, without the prefix."""
-
-ALIKE = 0.8
-"""The similarity of a misspelt name to the one that is meant: others may be a user's own, or a plugin's."""
-
-
-def misspelt_variables(given: Iterable[str]) -> dict[str, str]:
-    """Return the variables that look like misspelt ones of Trialbed, each with the right spelling."""
-    known = {*OTHERS.split(), *(item.variable.removeprefix(PREFIX) for item in declared_settings())}
-    names = {variable.removeprefix(PREFIX) for variable in given if variable.startswith(PREFIX)}
-    found = {name: closest(name, known, cutoff=ALIKE) for name in sorted(names - known)}
-    return {f"{PREFIX}{name}": f"{PREFIX}{close}" for name, close in found.items() if close}
 
 
 def default_map(settings: SettingsFile) -> dict[str, Any]:

@@ -121,15 +121,6 @@ def test_a_fault_of_ours_is_not_hidden(monkeypatch: pytest.MonkeyPatch) -> None:
         main(["probe"])
 
 
-def test_misspelt_variables_are_named(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
-    for name in ("TRIALBED_STOER", "TRIALBED_STORE", "TRIALBED_STATE_DIR", "TRIALBED_SOMETHING_ELSE"):
-        monkeypatch.setenv(name, "nowhere")
-    main(["runs"])
-    shown = capsys.readouterr().err
-    assert "Warning: nothing in Trialbed reads TRIALBED_STOER; did you mean TRIALBED_STORE?\n" in shown
-    assert shown.count("Warning: ") == 1
-
-
 def test_a_variable_of_another_command_is_not_misspelt(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
