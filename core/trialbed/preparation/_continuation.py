@@ -9,7 +9,6 @@ from trialbed.preparation._configuration import FOLLOWING, config_digest
 from trialbed.preparation._options import Prepared
 from trialbed.records import Run, RunConfig
 from trialbed.store import Store
-from trialbed.texts import number_of
 
 LAST = "last"
 """Stands for the latest run that fits, instead of a run's id."""
@@ -66,15 +65,9 @@ def why_not_extended(there: RunConfig, here: RunConfig) -> str | None:
         before, now = (getattr(config.cells[0], name) for config in (there, here))
         if before != now:
             return f"its {name.replace('_', ' ')} is {before!r}, not {now!r}"
-    fewer = [framework for framework in there.frameworks if framework not in here.frameworks]
-    if fewer:
-        return f"it has the framework {', '.join(fewer)} too; name it as well"
-    missing = len({*there.query_ids} - {*here.query_ids})
-    if missing:
-        are = "is" if missing == 1 else "are"
-        return f"it has {number_of(missing, 'query', 'queries')} that {are} not chosen here"
-    if there.repeat > here.repeat:
-        return f"its repeats are {there.repeat}, not {here.repeat}"
+    shrinks = not {*there.frameworks} <= {*here.frameworks} or not {*there.query_ids} <= {*here.query_ids}
+    if shrinks or there.repeat > here.repeat:
+        return "it has frameworks, queries or repeats that are not asked for here"
     other = [cell.label for cell in there.cells if cell not in here.cells]
     changed = _changed_adapters(there, here) or (f"the model of {', '.join(other)}" if other else None)
     return f"{changed} changed since it began" if changed else None
