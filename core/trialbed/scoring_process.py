@@ -9,18 +9,17 @@ import pickle
 import signal
 import sys
 import threading
-import time
-from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import BrokenExecutor, CancelledError, Future
-from contextlib import AbstractAsyncContextManager, asynccontextmanager, contextmanager, suppress
+from contextlib import AbstractAsyncContextManager, contextmanager, suppress
 from dataclasses import replace
 from functools import cache, partial
 from types import ModuleType, TracebackType
 from typing import TYPE_CHECKING, Any, cast
 
-from trialbed.contracts import Judge, Verdict
+from trialbed.contracts import Judge
 from trialbed.errors import JudgeError, TrialbedError
-from trialbed.records import ModelEndpoint, Score
+from trialbed.records import Score
 from trialbed.scoring import (
     MEMORY,
     PROCESSOR_SECONDS,
@@ -29,7 +28,6 @@ from trialbed.scoring import (
     ScoreContext,
     ScoringStopped,
     judged_score,
-    make_judge,
     open_criteria,
     run_criteria,
     trial_size,
@@ -41,10 +39,7 @@ if TYPE_CHECKING:
     from trialbed.listeners import Listeners
 
 MOST = 2
-"""Processes of one run that score, and of one that judge."""
-
-MOST_WAITING = 8
-"""Processes of one run whose judge asks a model, for which they wait most of the time."""
+"""Processes of one run that score."""
 
 TRIALS = 200
 """Calls after which a process is replaced, so that what plugins leave behind is bounded."""
@@ -58,8 +53,8 @@ SAFE_PATH = "PYTHONSAFEPATH"
 LONGEST = 64 * 2**20
 """Bytes of a result of a scoring process."""
 
-QUESTIONS = ("judge", "meets", "kept_reply", "count_kept", "keep_reply", "reply")
-"""The methods of a judge or a model that a process may ask the run for."""
+QUESTIONS = ("judge", "meets")
+"""The methods of a judge that a process may ask the run for."""
 
 
 class ScoringProcesses(AbstractAsyncContextManager["ScoringProcesses"]):
@@ -109,7 +104,7 @@ class ScoringProcesses(AbstractAsyncContextManager["ScoringProcesses"]):
         """Return the result of a function, async or not, that a process calls.
 
         Args:
-            asked: the judge or model that it may ask.
+            asked: the judge that it may ask.
 
         Raises:
             ScoringStopped: it passed a limit.
@@ -130,30 +125,6 @@ class ScoringProcesses(AbstractAsyncContextManager["ScoringProcesses"]):
                     self._idle.append(process)
                 else:
                     await asyncio.shield(process.end())
-
-
-@asynccontextmanager
-async def judge_in_processes(judge: Judge, driver: str, votes: int, prompts: str | None) -> AsyncIterator[Judge]:
-    """Have a judge of another distribution asked in processes, which make it for themselves.
-
-    Args:
-        judge: as it was made here, with its model.
-    """
-
-    async def ask(method: str, *arguments: Any) -> Any:
-        made_of = driver, judge.endpoint, votes, prompts
-        try:
-            found = await processes.call(_ask_judge, made_of, method, arguments, asked=judge.model)
-        except ScoringStopped as stopped:
-            raise JudgeError(f"stopped: it {stopped}") from None
-        except RuntimeError as error:
-            raise JudgeError(str(error)) from None
-        if isinstance(found, str):
-            raise JudgeError(found)
-        return found
-
-    async with ScoringProcesses(MOST if judge.model is None else MOST_WAITING) as processes:
-        yield RelayedJudge(ask, judge)
 
 
 async def with_criteria(context: ScoreContext, processes: ScoringProcesses | None) -> ScoreContext:
@@ -219,7 +190,8 @@ class _Process:
             async with asyncio.timeout(SILENT_SECONDS) as self._silence:
                 found = await asyncio.wrap_future(self._pool.submit(_carry_out, function, arguments, named))
         except BrokenExecutor:
-            raise _end_of(await asyncio.to_thread(self._status)) from None
+            await asyncio.to_thread(self._pool.shutdown)  # waits for the process
+            raise _end_of(self._process.exitcode) from None
         except TimeoutError:
             raise ScoringStopped(f"was silent for {SILENT_SECONDS:.0f} s") from None
         except RuntimeError:
@@ -227,16 +199,6 @@ class _Process:
             raise
         self.serves = True
         return pickle.loads(found)  # noqa: S301 - plugins run there that would run here
-
-    def _status(self) -> int:
-        """Wait for the process; return its exit code, or minus the number of the signal that ended it."""
-        self._process.join()
-        for _ in range(1000):
-            # A thread of the pool's waits, too: it may know, and notes that in a moment.
-            if (status := self._process.exitcode) is not None:
-                return int(status)
-            time.sleep(0.001)
-        return 0
 
     def _answer(self, loop: asyncio.AbstractEventLoop) -> None:
         """Answer the process's questions, in a thread; the process waits meanwhile."""
@@ -285,7 +247,9 @@ def _unseen() -> Iterator[None]:
             signal.pthread_sigmask(signal.SIG_SETMASK, blocked)
 
 
-def _end_of(status: int) -> ScoringStopped:
+def _end_of(status: int | None) -> ScoringStopped:
+    if status is None:
+        return ScoringStopped("ended its process")
     if status >= 0:
         return ScoringStopped(f"ended its process with code {status}")
     name = signal.Signals(-status).name
@@ -357,30 +321,14 @@ def _listeners() -> Listeners:
     return installed_listeners()
 
 
-@cache
-def _made_judge(driver: str, endpoint: ModelEndpoint | None, votes: int, prompts: str | None) -> Judge:
-    from trialbed.model_access import RelayedModel
-
-    model = None if endpoint is None else RelayedModel(endpoint, _ask)
-    return make_judge(driver, model, votes=votes, prompts=prompts)
-
-
 async def _score(plugin: str | None, context: ScoreContext) -> Sequence[Score]:
     """Score a trial by one plugin, with the run's judge unless the context has one."""
     context = replace(context, judge=context.judge or RelayedJudge(_ask))
     return [await judged_score(context)] if plugin is None else await _listeners().score_by(plugin, context)
 
 
-async def _ask_judge(made_of: tuple[Any, ...], method: str, arguments: tuple[Any, ...]) -> Verdict | str:
-    """Return the verdict of a judge, or why it has none."""
-    try:
-        return cast("Verdict", await getattr(_made_judge(*made_of), method)(*arguments))
-    except JudgeError as error:
-        return str(error)
-
-
 async def _ask(method: str, *arguments: Any) -> Any:
-    """Return the result of a method of the run's judge, or of its model."""
+    """Return the result of a method of the run's judge."""
     return await asyncio.to_thread(_exchange, (method, arguments))
 
 

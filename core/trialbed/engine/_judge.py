@@ -31,7 +31,6 @@ from trialbed.scoring import (
     kept_calibrations,
     make_judge,
 )
-from trialbed.scoring_process import judge_in_processes
 from trialbed.settings import RunSettings
 from trialbed.wire.addresses import split_address
 
@@ -62,10 +61,15 @@ async def judge_of(
     async with AsyncExitStack() as stack:
         access = None if model is None else await stack.enter_async_context(_access(helpers, control, model))
         judge = make_judge(driver, access, votes=settings.judge_votes, prompts=settings.judge_prompts)
-        stack.push_async_callback(judge.close)
         if {known.distribution for known in list_drivers("judges") if known.name == driver} != {PROJECT_DISTRIBUTION}:
-            bounded = judge_in_processes(judge, driver, settings.judge_votes, settings.judge_prompts)
-            judge = await stack.enter_async_context(bounded)
+            if access is not None:
+                from trialbed.foreign_code import in_this_loop  # most judges are Trialbed's
+                from trialbed.model_access import RelayedModel
+
+                # The connections of the model are of this event loop.
+                judge.model = RelayedModel(access.endpoint, in_this_loop(access))
+            judge = await stack.enter_async_context(judge_apart(judge))
+        stack.push_async_callback(judge.close)
         yield judge
 
 

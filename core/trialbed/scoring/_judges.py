@@ -80,7 +80,7 @@ def as_judge(given: Judge | JudgeFunction) -> Judge:
 
 @asynccontextmanager
 async def judge_apart(judge: Judge) -> AsyncIterator[Judge]:
-    """Have a judge of the caller's work in an event loop of its own, so that a run goes on whatever it does."""
+    """Have a judge that is not Trialbed's work in its own event loop, so that a run goes on whatever it does."""
     from trialbed.foreign_code import ForeignCode
 
     code = ForeignCode(judge)
@@ -129,3 +129,7 @@ class RelayedJudge(Judge):
     async def meets(self, criterion: str, query: Query, answer: Answer, wire: WireLog) -> Verdict:
         """Return the verdict of the judge on a criterion."""
         return cast("Verdict", await self._ask("meets", criterion, query, answer, wire))
+
+    async def close(self) -> None:
+        """Close the judge."""
+        await self._ask("close")

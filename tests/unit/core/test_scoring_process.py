@@ -6,23 +6,20 @@ import asyncio
 import os
 import signal
 import sys
-from collections.abc import AsyncIterator, Iterator, Mapping
+from collections.abc import AsyncIterator, Iterator
 from contextlib import suppress
 from pathlib import Path
-from typing import Any
 
 import psutil
 import pytest
 from support.scoring import api_call, context
 
 from trialbed.contracts import Judge, Verdict
-from trialbed.errors import JudgeError, ModelUnavailable
 from trialbed.listeners import Listeners
-from trialbed.model_access import ModelAccess
 from trialbed.plugins import installed_listeners
-from trialbed.records import Answer, ModelEndpoint, Query, Score, WireLog
+from trialbed.records import Answer, Query, Score, WireLog
 from trialbed.scoring import ScoreContext, ScoringStopped, judge_apart, trial_size
-from trialbed.scoring_process import ScoringProcesses, judge_in_processes
+from trialbed.scoring_process import ScoringProcesses
 from trialbed_evaluation.judges.rule import RuleJudge
 from trialbed_plugins.scorers import score_trial
 
@@ -52,40 +49,17 @@ def score_trial(context):
 """
 
 METADATA = "Metadata-Version: 2.1\nName: trialbed-heavy\nVersion: 1.0\n"
-JUDGE = """
-import os
-from trialbed.contracts import Judge, Verdict
-from trialbed.errors import JudgeError
-
-class HeavyJudge(Judge):
-    async def judge(self, query, answer, wire):
-        if self.model is not None:
-            reply = await self.model.ask([{"role": "user", "content": answer.final_answer}])
-            return Verdict(status="Solved", value=1.0, reason=f"{reply} {os.getpid()}", votes=("Solved",))
-        if answer.final_answer == "heavy":
-            os._exit(4)
-        return Verdict(status="Solved", value=1.0, reason="light", votes=("Solved",))
-
-    async def meets(self, criterion, query, answer, wire):
-        if answer.final_answer == "heavy":
-            os._exit(4)
-        return Verdict(status="Unsolved", value=0.0, reason=f"{criterion} {os.getpid()}", votes=("Unsolved",))
-
-"""
 
 
 @pytest.fixture(scope="module")
 def distribution(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
-    """A distribution with a plugin and a judge."""
+    """A distribution with a plugin."""
     folder = tmp_path_factory.mktemp("site")
     (folder / "heavy_plugin.py").write_text(PLUGIN)
-    (folder / "heavy_judge.py").write_text(JUDGE)
     info = folder / "trialbed_heavy-1.0.dist-info"
     info.mkdir()
     (info / "METADATA").write_text(METADATA)
-    (info / "entry_points.txt").write_text(
-        "[trialbed.plugins]\nheavy = heavy_plugin\n[trialbed.judges]\nheavy = heavy_judge:HeavyJudge\n"
-    )
+    (info / "entry_points.txt").write_text("[trialbed.plugins]\nheavy = heavy_plugin\n")
     sys.path.insert(0, str(folder))
     yield folder
     sys.path.remove(str(folder))
@@ -126,39 +100,6 @@ async def test_what_passes_a_limit_costs_its_own_scores_alone(heard: Listeners) 
         assert reason in failure.message
         assert set(found) - {"heavy:failed"} == set(whole) - {"process"}
     assert (await by_name(heard, trial("light")))["process"].value not in (os.getpid(), whole["process"].value)
-
-
-async def test_a_judge_that_passes_a_limit_costs_its_own_score_alone(distribution: Path) -> None:
-    listeners = installed_listeners()
-    async with judge_in_processes(RuleJudge(), "heavy", 1, None) as judge, ScoringProcesses() as listeners.elsewhere:
-        light, heavy = [await by_name(listeners, trial(text, judge)) for text in ("light", "heavy")]
-    assert light["sopr_score"].value == 1.0
-    assert heavy["sopr_score"].failure is not None
-    assert heavy["sopr_score"].failure.message == "judge rule: stopped: it ended its process with code 4"
-    assert heavy["api_call_score"] == light["api_call_score"]
-
-
-class Asked(ModelAccess):
-    """A model of this process."""
-
-    async def reply(self, request: dict[str, Any], schema: Mapping[str, Any] | None) -> str:
-        text = request["messages"][0]["content"]
-        if text == "dear":
-            raise ModelUnavailable("the budget of 1 request is used up")
-        return f"reply to {text}"
-
-
-async def test_a_foreign_judge_asks_its_model_from_a_process(distribution: Path) -> None:
-    endpoint = ModelEndpoint(base_url="http://nowhere/v1", api_key="", model="m")
-    judge = RuleJudge(endpoint)
-    judge.model = Asked(endpoint)
-    async with judge_in_processes(judge, "heavy", 1, None) as apart, ScoringProcesses() as processes:
-        light, dear = [await processes.judge_score(trial(text, apart)) for text in ("light", "dear")]
-    reply, _, process = light.detail["reason"].rpartition(" ")
-    assert (reply, light.value) == ("reply to light", 1.0)
-    assert process != str(os.getpid())
-    assert dear.failure is not None
-    assert dear.failure.message == "judge rule: ModelUnavailable: the budget of 1 request is used up"
 
 
 async def test_a_function_that_passes_a_limit_is_stopped() -> None:
@@ -251,20 +192,6 @@ async def test_a_process_ends_with_the_program_and_runs_neither_it_nor_its_folde
     program.kill()
     await program.wait()
     await asyncio.to_thread(process.wait, 60)
-
-
-async def test_a_foreign_judge_is_asked_within_the_limits_outside_of_trials_too(distribution: Path) -> None:
-    light, heavy = map(trial, ("x", "heavy"))
-    query = light.query
-    async with judge_in_processes(RuleJudge(), "heavy", 1, None) as judge:
-        assert (await judge.judge(query, light.answer, light.wire)).reason == "light"
-        with pytest.raises(JudgeError, match=r"^stopped: it ended its process with code 4$"):
-            await judge.judge(query, heavy.answer, heavy.wire)
-        criterion, process = (await judge.meets("polite", query, light.answer, light.wire)).reason.split()
-        assert criterion == "polite"
-        assert process != str(os.getpid())
-        with pytest.raises(JudgeError, match=r"^stopped: it ended its process with code 4$"):
-            await judge.meets("polite", query, heavy.answer, heavy.wire)
 
 
 async def test_small_trials_start_no_process_for_own_scorers() -> None:

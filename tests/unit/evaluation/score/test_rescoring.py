@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import os
+import re
 import threading
 from collections.abc import Iterator
 from dataclasses import replace
@@ -297,14 +298,14 @@ def score_trial(context):
 class EndingJudge(Judge):
     async def judge(self, query, answer, wire):
         if answer.final_answer == "bad":
-            os._exit(4)
-        return Verdict(status="Unsure", value=0.5, reason=str(os.getpid()), votes=("Unsure",))
+            raise KeyError("no such answer")
+        return Verdict(status="Unsure", value=0.5, reason="read", votes=("Unsure",))
 """
 
 
 @pytest.fixture
 def foreign(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """A distribution with a plugin and a judge that end their process at one answer."""
+    """A distribution with a plugin that ends its process at one answer, and a judge that fails there."""
     info = tmp_path / "site" / "trialbed_ending-1.0.dist-info"
     info.mkdir(parents=True)
     (info.parent / "ending_plugin.py").write_text(PLUGIN)
@@ -331,14 +332,15 @@ async def test_a_plugin_that_a_text_ends_costs_its_score_of_that_trial_alone(sto
 
 
 @pytest.mark.usefixtures("foreign")
-async def test_a_judge_that_a_text_ends_costs_its_verdict_on_that_trial_alone(store: Store, run: Run) -> None:
+async def test_a_judge_that_fails_at_a_text_costs_its_verdict_on_that_trial_alone(store: Store, run: Run) -> None:
     await rejudge(store, run, queries(run), RunOptions(judge=("ending",)), "ending")
     first, second, _ = (result.score("sopr_score@ending") for result in results(store, run))
     assert first is not None
-    assert (first.value, first.detail["reason"] == str(os.getpid())) == (0.5, False)
+    assert (first.value, first.detail["reason"]) == (0.5, "read")
     assert second is not None
     assert second.failure is not None
-    assert second.failure.message == "judge ending: stopped: it ended its process with code 4"
+    said = r"judge ending: KeyError: 'no such answer' \(File \".*ending_plugin.py\", line \d+\)"
+    assert re.fullmatch(said, second.failure.message)
 
 
 async def test_texts_that_are_too_much_for_the_scorers_cost_their_trial_alone(
