@@ -17,8 +17,6 @@ from trialbed_evaluation.metrics import TrialMetrics as TrialMetrics
 from trialbed_evaluation.metrics import agent_goal_accuracy as agent_goal_accuracy
 from trialbed_evaluation.metrics import agent_goal_accuracy_with_reference as agent_goal_accuracy_with_reference
 from trialbed_evaluation.metrics import agent_goal_accuracy_without_reference as agent_goal_accuracy_without_reference
-from trialbed_evaluation.metrics import atool_call_accuracy as atool_call_accuracy
-from trialbed_evaluation.metrics import atool_call_f1 as atool_call_f1
 from trialbed_evaluation.metrics import lacking as lacking
 from trialbed_evaluation.metrics import parse_rule as parse_rule
 from trialbed_evaluation.metrics import replayed as replayed

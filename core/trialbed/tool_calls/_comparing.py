@@ -10,7 +10,6 @@ from dataclasses import dataclass, field
 from datetime import UTC, date, datetime, time
 from typing import Any, cast
 
-from trialbed.errors import UsageError
 from trialbed.texts import normalize
 from trialbed.tool_calls._rules import (
     NO_SCHEMA,
@@ -33,9 +32,6 @@ DATE_WORDS = ("%d %B %Y", "%B %d, %Y", "%d %b %Y", "%b %d, %Y", "%Y/%m/%d", "%Y.
 Compared = tuple[float, str, str]
 """Points from 0 to 1, the rule by which two values were compared, and a note on anything odd."""
 
-Judgements = Mapping[tuple[str, str, str], bool]
-"""A model's verdicts: (path, given, wanted) -> True if both mean the same; values as JSON."""
-
 
 @dataclass(frozen=True, slots=True)
 class ValueComparer:
@@ -44,11 +40,9 @@ class ValueComparer:
     Attributes:
         rules: ``tool.argument`` or ``argument`` -> rule, before what schemas ask for; ``argument`` may be a path, such
             as ``filter.city``.
-        judgements: of a model, where the rule is ``semantic``.
     """
 
     rules: Mapping[str, str] = field(default_factory=dict)
-    judgements: Judgements = field(default_factory=dict)
 
     def rule(self, tool: str, path: str, schema: Schema, wanted: Any) -> str:
         """Return the rule for an argument."""
@@ -73,8 +67,6 @@ class ValueComparer:
             if not isinstance(given, kinds) or not isinstance(wanted, kinds) or not (given or wanted):
                 return float(same_value(given, wanted)), rule, ""
             return parts[name](tool, path, given, wanted, schema), rule, ""
-        if name == "semantic":
-            return float(self._means(tool, path, given, wanted)), rule, ""
         same, note = _PLAIN[name](given, wanted, parameter)
         return float(same), rule, note
 
@@ -100,16 +92,6 @@ class ValueComparer:
                     break
         both = len(given) - len(left)
         return both / (len(given) + len(wanted) - both)
-
-    def _means(self, tool: str, path: str, given: Any, wanted: Any) -> bool:
-        if same_text(given, wanted, None)[0]:
-            return True
-        judged = self.judgements.get((f"{tool}.{path}", as_json(given), as_json(wanted)))
-        if judged is None:
-            raise UsageError(
-                f"the rule semantic for {tool}.{path} needs a model: use atool_call_accuracy or atool_call_f1 with one"
-            )
-        return judged
 
 
 def same_value(given: Any, wanted: Any) -> bool:

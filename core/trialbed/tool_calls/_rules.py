@@ -61,7 +61,6 @@ RULES = {
     "object": "key by key; points for the share that is right",
     "regex": "the whole text matches the reference, or the PATTERN of `regex:PATTERN`",
     "ignore": "any value, or none at all",
-    "semantic": "a model says that both mean the same",
 }
 """Every rule, and when values are right by it."""
 

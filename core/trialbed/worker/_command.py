@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-import contextlib
 import json
 import os
 import shlex
 import signal
 import subprocess
 import sys
-import tempfile
 import threading
-import time
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
+from contextlib import suppress
 from pathlib import Path
+from tempfile import TemporaryDirectory, TemporaryFile
 from typing import IO, Any, ClassVar
 
 from trialbed.answers import answer_names, read_answer
@@ -30,11 +29,11 @@ MAX_OUTPUT = 8 * 2**20
 TAIL = 16 * 2**10
 """Bytes of the end of standard error that are kept."""
 
-LAST_OUTPUT = 5.0
-"""Seconds in which output of the program may still be read after it has ended."""
+MAX_ERRORS = 64 * 2**20
+"""Bytes of standard error, likewise."""
 
-LOOKS, BETWEEN = 3, 0.02
-"""Times in a row that its output is found empty, and the seconds between, where another process holds it open."""
+LOOK = 0.1
+"""Seconds after which the sizes of both are looked at again."""
 
 SHOWN = 300
 """Characters of a command, and of standard error, in a message."""
@@ -67,7 +66,7 @@ class CommandAgent(BaseAgent):
             CommandFailed: it fails.
             AnswerError: it prints a document that is not an answer.
         """
-        with tempfile.TemporaryDirectory(dir=Path.cwd(), prefix="trial-", ignore_cleanup_errors=True) as folder:
+        with TemporaryDirectory(dir=Path.cwd(), prefix="trial-", ignore_cleanup_errors=True) as folder:
             text = self._output(json.dumps(self.task(query)).encode(), folder)
         return read_output(text, self._tools)
 
@@ -109,102 +108,74 @@ class CommandAgent(BaseAgent):
 
     def _output(self, task: bytes, folder: str) -> str:
         shown = shlex.join((Path(self.command.arguments[0]).name, *self.command.arguments[1:]))[:SHOWN]
-        process = subprocess.Popen(
-            self.command.arguments,
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            env=self.environment(),
-            cwd=folder,
-            start_new_session=True,
-        )
-        try:
-            streams = _Streams(process, task)
-            code = process.wait()
-        finally:
-            # Processes that it has left running hold its output open. All else that it started is ended with the trial.
+        # Files, as a process that the program leaves behind may hold a pipe open.
+        with (
+            TemporaryFile(dir=folder) as given,
+            TemporaryFile(dir=folder) as output,
+            TemporaryFile(dir=folder) as errors,
+        ):
+            given.write(task)
+            given.seek(0)
+            process = subprocess.Popen(
+                self.command.arguments,
+                stdin=given,
+                stdout=output,
+                stderr=errors,
+                env=self.environment(),
+                cwd=folder,
+                start_new_session=True,
+            )
+            ended = threading.Event()
+            bounds = ((output, MAX_OUTPUT), (errors, MAX_ERRORS))
+            watching = threading.Thread(target=_end_at_bounds, args=(process, bounds, ended))
+            watching.start()
+            try:
+                code = process.wait()
+            finally:
+                # All else that it started is ended with the trial.
+                end_group(process)
+                ended.set()
+                watching.join()
+            for stream, most in bounds:
+                if _size(stream) > most:
+                    raise CommandFailed(f"{shown} wrote more than {most >> 20} MiB")
+            if code != 0:
+                raise _failure(shown, code, errors)
+            output.seek(0)
+            return output.read().decode(errors="replace")
+
+
+def _failure(shown: str, code: int, errors: IO[bytes]) -> CommandFailed:
+    """Return the failure of a program that ended with this code, with the end of its standard error."""
+    errors.seek(max(0, _size(errors) - TAIL))
+    said = errors.read().decode(errors="replace").strip()
+    ending = f"ended with exit code {code}" if code > 0 else f"was killed by signal {-code}"
+    with suppress(ValueError):
+        ending = f"was killed by {signal.Signals(-code).name}"
+    last = said.splitlines()[-1][-SHOWN:] if said else "it wrote nothing to standard error"
+    failure = CommandFailed(f"{shown} {ending}: {last}")
+    if said:
+        failure.add_note(f"the end of its standard error:\n{said}")
+    return failure
+
+
+def _end_at_bounds(
+    process: subprocess.Popen[bytes], bounds: Sequence[tuple[IO[bytes], int]], ended: threading.Event
+) -> None:
+    """End a program that writes more than it may; ``ended``: that it has ended."""
+    while not ended.wait(LOOK):
+        if any(_size(stream) > most for stream, most in bounds):
             end_group(process)
-        streams.join()
-        if streams.too_much:
-            raise CommandFailed(f"{shown} wrote more than {MAX_OUTPUT >> 20} MiB to standard output")
-        if code != 0:
-            errors = bytes(streams.errors).decode(errors="replace").strip()
-            ending = f"ended with exit code {code}" if code > 0 else f"was killed by signal {-code}"
-            with contextlib.suppress(ValueError):
-                ending = f"was killed by {signal.Signals(-code).name}"
-            last = errors.splitlines()[-1][-SHOWN:] if errors else "it wrote nothing to standard error"
-            failure = CommandFailed(f"{shown} {ending}: {last}")
-            if errors:
-                failure.add_note(f"the end of its standard error:\n{errors}")
-            raise failure
-        return bytes(streams.output).decode(errors="replace")
 
 
-class _Streams:
-    """The standard streams of a process, each served by a thread, so that none can block another."""
-
-    def __init__(self, process: subprocess.Popen[bytes], task: bytes) -> None:
-        self.too_much = False
-        self._process = process
-        self._task = task
-        self.output = bytearray()
-        self.errors = bytearray()
-        self._start(self._write, process.stdin)
-        readers = ((self._read, process.stdout), (self._keep, process.stderr))
-        self._readers = [(self._start(work, pipe), pipe) for work, pipe in readers]
-
-    @staticmethod
-    def _start(work: Callable[[IO[bytes]], None], pipe: IO[bytes] | None) -> threading.Thread:
-        thread = threading.Thread(target=work, args=(pipe,), daemon=True)
-        thread.start()
-        return thread
-
-    def join(self) -> None:
-        """Wait until everything is read: to the end, or until nothing is left where another process holds it open."""
-        end = time.monotonic() + LAST_OUTPUT
-        for thread, pipe in self._readers:
-            empty = 0
-            while thread.is_alive() and empty < LOOKS and time.monotonic() < end:
-                thread.join(BETWEEN)
-                empty = empty + 1 if _is_empty(pipe) else 0
-
-    def _write(self, pipe: IO[bytes]) -> None:
-        # A program need not read its task.
-        with contextlib.suppress(OSError), pipe:
-            pipe.write(self._task)
-
-    def _read(self, pipe: IO[bytes]) -> None:
-        with contextlib.suppress(OSError, ValueError), pipe:
-            while part := os.read(pipe.fileno(), 2**16):
-                self.output += part
-                if len(self.output) > MAX_OUTPUT:
-                    self.too_much = True
-                    end_group(self._process)
-                    return
-
-    def _keep(self, pipe: IO[bytes]) -> None:
-        with contextlib.suppress(OSError, ValueError), pipe:
-            while part := os.read(pipe.fileno(), 2**16):
-                self.errors += part
-                del self.errors[:-TAIL]
-
-
-def _is_empty(pipe: IO[bytes] | None) -> bool:
-    """Return whether a pipe holds nothing that could be read now; False where the system does not say."""
-    try:
-        import fcntl
-        import termios
-
-        held = fcntl.ioctl(pipe.fileno(), termios.FIONREAD, bytes(4)) if pipe else b""
-    except (ImportError, OSError, ValueError):
-        return False
-    return not any(held)
+def _size(stream: IO[bytes]) -> int:
+    return os.fstat(stream.fileno()).st_size
 
 
 def end_group(process: subprocess.Popen[bytes]) -> None:
     """End a process and the processes of its group."""
     if hasattr(os, "killpg"):
-        with contextlib.suppress(ProcessLookupError, PermissionError):
+        with suppress(ProcessLookupError, PermissionError):
             os.killpg(process.pid, signal.SIGKILL)
     else:
         process.kill()

@@ -21,8 +21,6 @@ from ._tool_calls import ArgumentFinding as ArgumentFinding
 from ._tool_calls import CallFinding as CallFinding
 from ._tool_calls import Diagnosis as Diagnosis
 from ._tool_calls import MetricResult as MetricResult
-from ._tool_calls import atool_call_accuracy as atool_call_accuracy
-from ._tool_calls import atool_call_f1 as atool_call_f1
 from ._tool_calls import parse_rule as parse_rule
 from ._tool_calls import tool_call_accuracy as tool_call_accuracy
 from ._tool_calls import tool_call_f1 as tool_call_f1

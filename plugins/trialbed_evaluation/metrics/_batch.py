@@ -15,7 +15,7 @@ from trialbed_evaluation.metrics._conversations import EXTRACTION as TOPICS_STEP
 from trialbed_evaluation.metrics._conversations import INFERENCE as GOAL_STEP
 from trialbed_evaluation.metrics._conversations import agent_goal_accuracy, topic_adherence
 from trialbed_evaluation.metrics._inputs import Compat, Order, StepModel, replayed
-from trialbed_evaluation.metrics._tool_calls import judge_arguments, tool_call_accuracy, tool_call_f1
+from trialbed_evaluation.metrics._tool_calls import tool_call_accuracy, tool_call_f1
 
 METRICS = {
     "tool_call_accuracy": "points of all calls over the number of calls",
@@ -186,9 +186,6 @@ async def _result(metric: str, sample: Sample, options: ScoringOptions) -> Any:
         made, right = list(sample.calls), list(sample.reference or ())
         tools = sample.tools or options.tools
         how: dict[str, Any] = {"tools": tools, "rules": options.rules, "compat": options.compat}
-        if options.model is not None and options.compat is None and "semantic" in options.rules.values():
-            judged = await judge_arguments(made, right, model=options.model, tools=tools, rules=options.rules)
-            how["judgements"] = judged
         if metric == "tool_call_f1":
             return tool_call_f1(made, right, **how)
         return tool_call_accuracy(made, right, order=options.order, **how)

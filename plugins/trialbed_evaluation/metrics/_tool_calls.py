@@ -1,27 +1,21 @@
-"""Metrics of calls: tool_call_accuracy and tool_call_f1, and the same with a model for arguments."""
+"""Metrics of calls: tool_call_accuracy and tool_call_f1."""
 
 from __future__ import annotations
 
-import asyncio
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property, partial
 from typing import Any
 
-from trialbed.errors import JudgeError, UsageError
+from trialbed.errors import UsageError
 from trialbed.tool_calls import (
     ACCURACY,
     F1,
-    NO_SCHEMA,
-    Judgements,
     ToolCall,
     ValueComparer,
     accuracy_of,
     align,
-    as_json,
     f1_of,
-    property_schema,
-    same_text,
 )
 from trialbed.tool_calls import RULES as RULES
 from trialbed.tool_calls import ArgumentFinding as ArgumentFinding
@@ -33,9 +27,6 @@ from trialbed_evaluation.metrics import _ragas
 from trialbed_evaluation.metrics._inputs import (
     Compat,
     Order,
-    Step,
-    StepModel,
-    ask,
     check_compat,
     check_order,
     made_calls,
@@ -43,9 +34,6 @@ from trialbed_evaluation.metrics._inputs import (
     right_calls,
     right_groups,
 )
-from trialbed_evaluation.schemas import object_schema
-
-NO_JUDGEMENTS: Judgements = {}
 
 
 @dataclass(frozen=True)
@@ -82,7 +70,6 @@ def tool_call_accuracy(
     tools: Any = None,
     rules: Mapping[str, str] | None = None,
     compat: Compat | None = None,
-    judgements: Judgements = NO_JUDGEMENTS,
 ) -> MetricResult:
     """Measure how well the calls made match the calls wanted: points of all calls over the number of calls.
 
@@ -93,7 +80,6 @@ def tool_call_accuracy(
         tools: JSON Schemas of arguments: OpenAI's definitions of tools, or name -> schema. They choose the rules.
         rules: ``tool.argument`` or ``argument`` -> rule, where another one than the schema's is wanted.
         compat: ``ragas`` computes what Ragas 0.4.3 does, without schemas and rules.
-        judgements: a model's verdicts on arguments with the rule ``semantic``; see ``atool_call_accuracy``.
 
     Returns:
         The value, from 0 to 1, with its diagnosis.
@@ -105,7 +91,7 @@ def tool_call_accuracy(
     if compat is None:
         check_order(order)
         made, groups, known = _read(predicted, reference, tools)
-        comparer = ValueComparer(rules or {}, judgements)
+        comparer = ValueComparer(rules or {})
         rows = align(made, groups, known, comparer, ordered=order == "strict")
         return _result(accuracy_of(rows, order, _unused_rules(rules, made, groups, known)))
     if compat != "ragas":
@@ -123,14 +109,13 @@ def tool_call_f1(
     tools: Any = None,
     rules: Mapping[str, str] | None = None,
     compat: Compat | None = None,
-    judgements: Judgements = NO_JUDGEMENTS,
 ) -> MetricResult:
     """F1 of the calls made against the calls wanted, in any order, with points for calls that are partly right.
 
     Args:
         predicted: a list of calls, a conversation as a list of messages, or a sample.
         reference: the calls that are right. None: those of the sample.
-        tools: as for ``tool_call_accuracy``, like ``rules`` and ``judgements``.
+        tools: as for ``tool_call_accuracy``, like ``rules``.
         compat: ``ragas`` computes what Ragas 0.4.3 does, without schemas and rules.
 
     Returns:
@@ -142,7 +127,7 @@ def tool_call_f1(
     """
     if compat is None:
         made, groups, known = _read(predicted, reference, tools)
-        rows = align(made, groups, known, ValueComparer(rules or {}, judgements), ordered=False)
+        rows = align(made, groups, known, ValueComparer(rules or {}), ordered=False)
         return _result(f1_of(rows, len(made), sum(map(len, groups)), _unused_rules(rules, made, groups, known)))
     if compat != "ragas":
         check_compat(compat)
@@ -216,79 +201,3 @@ def _reference_calls(predicted: Any, reference: Any) -> Any:
     if found is None:
         raise UsageError("the reference is missing: give the right calls, or a sample with reference_tool_calls")
     return found
-
-
-COMPARE = "compare_argument"
-ASK_SAME = (
-    "Decide whether both values mean the same as this argument of this tool: whether the tool would do the same with "
-    "either. Wording, language and order of words do not matter; other facts, names and numbers do."
-)
-SCHEMA = object_schema(same={"type": "boolean"})
-
-
-async def atool_call_accuracy(
-    predicted: Any,
-    reference: Any = None,
-    *,
-    model: StepModel,
-    order: Order = "strict",
-    tools: Any = None,
-    rules: Mapping[str, str] | None = None,
-) -> MetricResult:
-    """``tool_call_accuracy``, with a model for arguments with the rule ``semantic``.
-
-    Args:
-        model: is asked once for each two different values.
-    """
-    judged = await judge_arguments(predicted, reference, model=model, tools=tools, rules=rules)
-    return tool_call_accuracy(predicted, reference, order=order, tools=tools, rules=rules, judgements=judged)
-
-
-async def atool_call_f1(
-    predicted: Any,
-    reference: Any = None,
-    *,
-    model: StepModel,
-    tools: Any = None,
-    rules: Mapping[str, str] | None = None,
-) -> MetricResult:
-    """``tool_call_f1``, with a model for arguments with the rule ``semantic``.
-
-    Args:
-        model: is asked once for each two different values.
-    """
-    judged = await judge_arguments(predicted, reference, model=model, tools=tools, rules=rules)
-    return tool_call_f1(predicted, reference, tools=tools, rules=rules, judgements=judged)
-
-
-async def judge_arguments(
-    predicted: Any, reference: Any, *, model: StepModel, tools: Any, rules: Mapping[str, str] | None
-) -> Judgements:
-    """Ask the model about every two values that may have to be compared by ``semantic``."""
-    wanted = reference_in(predicted, "reference_tool_calls") if reference is None else reference
-    right = [call for group in right_groups(wanted or ()) for call in group]
-    schemas = predicted.tools if tools is None and isinstance(predicted, Sample) else read_tool_schemas(tools)
-    found: dict[tuple[str, str, str], Step] = {}
-    for tool, name, given, due in _values(made_calls(predicted), right):
-        part = property_schema(schemas.get(tool, NO_SCHEMA), name)
-        if ValueComparer(rules or {}).rule(tool, name, part, due) == "semantic" and not same_text(given, due, None)[0]:
-            inputs = {"tool": tool, "argument": name, "first": given, "second": due}
-            found[f"{tool}.{name}", as_json(given), as_json(due)] = Step(COMPARE, ASK_SAME, inputs, SCHEMA)
-    answers = await asyncio.gather(*(ask(model, step) for step in found.values()))
-    return dict(zip(found, map(_same, answers), strict=True))
-
-
-def _values(made: Sequence[ToolCall], right: Sequence[ToolCall]) -> Iterator[tuple[str, str, Any, Any]]:
-    for call in made:
-        for wanted in right:
-            if call.name == wanted.name:
-                for name, due in (wanted.args or {}).items():
-                    if name in (call.args or {}):
-                        yield call.name, name, (call.args or {})[name], due
-
-
-def _same(answer: Mapping[str, Any]) -> bool:
-    value = answer.get("same")
-    if isinstance(value, bool):
-        return value
-    raise JudgeError(f"{COMPARE}: same must be true or false, not {value!r:.100}")

@@ -51,7 +51,7 @@ def options() -> list[click.Option]:
             ["--rule", "rules"],
             multiple=True,
             metavar="[TOOL.]ARGUMENT=RULE",
-            help="How an argument is compared: exact, number, text, date, list, set, object, regex, ignore, semantic; "
+            help="How an argument is compared: exact, number, text, date, list, set, object, regex, ignore; "
             "may be repeated. [default: by its schema]",
         ),
         click.Option(

@@ -166,8 +166,7 @@ def test_a_process_that_it_leaves_in_its_group_is_ended_and_holds_up_nothing() -
     assert agent("sleep 600 & echo done", shell=True).answer("?").final_answer == "done"
 
 
-def test_a_process_that_left_its_group_holds_up_nothing(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(_command, "LAST_OUTPUT", 60.0)
+def test_a_process_that_left_its_group_holds_up_nothing(folder: Path) -> None:
     noted = folder / "pid"
     left = f"echo $$ > {noted}; sleep 30; echo late"
     code = f"setsid sh -c '{left}' & while [ ! -s {noted} ]; do sleep 0.01; done; echo Yes"

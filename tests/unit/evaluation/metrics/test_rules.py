@@ -8,13 +8,10 @@ from typing import Any
 import pytest
 from support.cases import for_each
 
-from trialbed.errors import DataError, JudgeError, UsageError
+from trialbed.errors import DataError, UsageError
 from trialbed_evaluation.conversations import ToolCall
 from trialbed_evaluation.metrics import (
     RULES,
-    Step,
-    atool_call_accuracy,
-    atool_call_f1,
     tool_call_accuracy,
     tool_call_f1,
 )
@@ -122,7 +119,7 @@ def test_each_rule(given: Any, wanted: Any, rule: str, points: float) -> None:
 
 def test_every_rule_is_tried_here_or_below() -> None:
     assert set(RULES) == {
-        "exact", "number", "text", "date", "list", "set", "object", "regex", "ignore", "semantic",
+        "exact", "number", "text", "date", "list", "set", "object", "regex", "ignore",
     }  # fmt: skip
 
 
@@ -242,37 +239,6 @@ def test_many_calls_of_one_tool_are_paired_at_best() -> None:
     right = [ToolCall("f", {"x": place, "y": place % 2}) for place in range(6)]
     made = [ToolCall("f", {"x": place, "y": 1 - place % 2}) for place in (3, 5, 0, 1, 4, 2)]
     assert tool_call_accuracy(made, right, order="flexible").value == 0.5
-
-
-async def says(step: Step) -> str:
-    return f'The answer is ```json\n{{"same": {"true" if "cheap" in str(step.inputs["first"]) else "false"}}}\n```'
-
-
-async def test_semantic_asks_once_for_each_two_values() -> None:
-    asked: list[Step] = []
-
-    async def model(step: Step) -> str:
-        asked.append(step)
-        return await says(step)
-
-    made = [ToolCall("search", {"q": "cheap hotels"}), ToolCall("search", {"q": "Hotels "})]
-    right = [ToolCall("search", {"q": "low-cost hotels"}), ToolCall("search", {"q": "hotels"})]
-    rules = {"search.q": "semantic"}
-    assert (await atool_call_accuracy(made, right, model=model, rules=rules)).value == 1.0
-    pairs = {(step.inputs["first"], step.inputs["second"]) for step in asked}
-    assert len(asked) == len(pairs) == 3
-    assert (await atool_call_f1(made[:1], right[1:], model=says, rules=rules)).value == 1.0
-    with pytest.raises(UsageError, match="atool_call_accuracy"):
-        tool_call_accuracy(made, right, rules=rules)
-
-
-async def test_an_answer_without_a_verdict_is_an_error() -> None:
-    async def silent(step: Step) -> str:
-        return "no idea"
-
-    calls = [ToolCall("f", {"x": "a"})], [ToolCall("f", {"x": "b"})]
-    with pytest.raises(JudgeError, match="compare_argument: the answer is not a JSON object"):
-        await atool_call_f1(*calls, model=silent, rules={"x": "semantic"})
 
 
 @for_each(
