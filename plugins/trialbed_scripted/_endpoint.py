@@ -11,8 +11,7 @@ from typing import Any
 from trialbed.contracts import QuestionRefused
 from trialbed.errors import UsageError
 from trialbed.wire import parse_object, read_served
-from trialbed.wire.dialects import dialect
-from trialbed.wire.dialects.responses import KeptResponses, ResponsesRequest, not_found
+from trialbed.wire.dialects.responses import KeptResponses, ResponsesRequest
 from trialbed_scripted._requests import ReceivedRequest
 from trialbed_scripted._responses import Response, fail
 from trialbed_scripted._scripts import Model, ask_model
@@ -110,13 +109,6 @@ class ScriptedEndpoint:
             return None
         why, code = self._responses.refusal(request.asked, strict=True)
         return _refuse(request, why, code or None) if why else None
-
-    def serve_kept(self, method: str, path: str) -> Response:
-        """Answer a request for a response that was given, or for its end."""
-        document = self._responses.serve(method, path)
-        if document is None:
-            return fail(404, not_found(path), REFUSED, spoken=dialect("responses"))
-        return Response.document(document)
 
     def _keep(self, request: ReceivedRequest, response: Response) -> None:
         """Keep a response, where its dialect lets another request follow it."""

@@ -13,7 +13,6 @@ from typing import Any
 from aiohttp import web
 
 from trialbed.wire.dialects import CHAT, PATHS, dialect
-from trialbed.wire.dialects.responses import FOLDER
 from trialbed_scripted._endpoint import ScriptedEndpoint
 from trialbed_scripted._http import HttpServer, send
 from trialbed_scripted._responses import fail
@@ -46,8 +45,7 @@ class ScriptedServer(ScriptedEndpoint, HttpServer):
         return f"{self.origin}/v1"
 
     def _routes(self) -> list[tuple[str, str]]:
-        kept = [(method, f"/v1/{FOLDER}{{rest:.+}}") for method in ("GET", "DELETE")]
-        return [*(("POST", f"/v1/{path}") for path in (*PATHS, "completions")), *kept]
+        return [("POST", f"/v1/{path}") for path in (*PATHS, "completions")]
 
     async def handle(self, request: web.Request) -> web.StreamResponse:
         """Answer a request to the model."""
@@ -55,8 +53,6 @@ class ScriptedServer(ScriptedEndpoint, HttpServer):
         if self._expected is not None and not hmac.compare_digest(_key_in(request), self._expected):
             refusal = fail(401, NO_TOKEN, "authentication_error", spoken=dialect(spoken))
             return await send(request, refusal, self.ended)
-        if request.method != "POST":
-            return await send(request, self.serve_kept(request.method, request.path.removeprefix("/v1/")), self.ended)
         response = await self.respond(self.receive(await request.read(), request.headers, spoken))
         try:
             return await send(request, response, self.ended)

@@ -20,7 +20,7 @@ from trialbed.texts import json_leaves
 from trialbed.wire import ModelRequest
 from trialbed.wire.dialects import COUNTS, dialect_at
 from trialbed.wire.dialects import PATHS as DIALECTS
-from trialbed.wire.dialects.responses import KeptResponses, is_kept, not_found
+from trialbed.wire.dialects.responses import KeptResponses
 from trialbed.wire_log import estimated_usage
 from trialbed_scripted import Response
 from trialbed_scripted.faults import put_in
@@ -160,7 +160,7 @@ class Gateway(TrialEndpoint):
         redactor = Redactor(None) if upstream is None else upstream.redactor()
         watched = self.untagged if trial is None else trial
         exchange = RecordedExchange(watched.elapsed, watched.budget, redactor.whole(body), spoken=dialect_at(path))
-        exchange.beside = path in BESIDE or is_kept(scope["method"], path)
+        exchange.beside = path in BESIDE
         writer = ResponseWriter(send, exchange)
         work = self._answer(trial, body, scope, writer)
         if trial is None:
@@ -200,7 +200,7 @@ class Gateway(TrialEndpoint):
         path, method, exchange = scope["path_params"]["path"], scope["method"], writer.exchange
         asks, embeds = path in DIALECTS, path == embeddings.PATH
         posted = method == "POST" and (asks or embeds or path in COUNTS)
-        if not posted and not is_kept(method, path) and (method, path) != ("GET", MODELS):
+        if not posted and (method, path) != ("GET", MODELS):
             served = ", ".join(f"POST /v1/{served}" for served in (*DIALECTS, *COUNTS, embeddings.PATH))
             message = f"{method} /v1/{path} is not served here; {served} and GET /v1/{MODELS} are"
             raise Refused(message, 404, cause="path")
@@ -221,11 +221,6 @@ class Gateway(TrialEndpoint):
             created = int(trial.opened_at.timestamp())
             entry = {"id": trial.model_name, "object": "model", "owned_by": "trialbed", "created": created}
             await writer.document({"object": "list", "data": [entry]})
-        elif trial is not None and is_kept(method, path) and self._keeps(trial, path):
-            document = self._responses(trial).serve(method, path)
-            if document is None:
-                raise Refused(not_found(path), 404)
-            await writer.document(document)
         elif trial is not None and asks and trial.model is not None:
             await self._have_answered(trial, trial.model, body, scope, writer)
         else:
@@ -288,10 +283,6 @@ class Gateway(TrialEndpoint):
                 record = embeddings.record_embedding(exchange, started=started, duration=duration, made=made)
                 trial.embedding_calls.append(record)
                 trial.tokens += record.tokens or 0
-
-    def _keeps(self, trial: OpenTrial, path: str) -> bool:
-        """Return whether the gateway keeps the responses of a trial, or at least this one."""
-        return self._answers_here(trial) or self._responses(trial).serve("GET", path) is not None
 
     def _responses(self, trial: OpenTrial | None) -> KeptResponses:
         """Return the responses that a trial's model has given in the gateway, which end with the trial."""

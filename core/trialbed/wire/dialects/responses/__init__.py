@@ -14,20 +14,17 @@ from trialbed.wire.dialects.responses._requests import (
     write_request,
     write_settings,
 )
-from trialbed.wire.dialects.responses._storage import FOLDER, KeptResponses, is_kept, not_found
+from trialbed.wire.dialects.responses._storage import KeptResponses
 from trialbed.wire.dialects.responses._streams import open_stream
 from trialbed.wire.dialects.responses._writing import open_writer, write_answer, write_document, write_message
 
 __all__ = [
     "FLAWS",
-    "FOLDER",
     "HEADERS",
     "NAME",
     "PATH",
     "KeptResponses",
     "ResponsesRequest",
-    "is_kept",
-    "not_found",
     "open_stream",
     "open_writer",
     "read_answer",
