@@ -18,6 +18,8 @@ if TYPE_CHECKING:
 
 log = logging.getLogger("trialbed.plugins")
 
+NO_WRAPPERS = "{} is a wrapper, and each plugin is called on its own: leave out wrapper=True and hookwrapper=True"
+
 
 def empty_manager() -> pluggy.PluginManager:
     """A manager with the hooks and without plugins."""
@@ -79,8 +81,11 @@ def register(manager: pluggy.PluginManager, offer: Offer) -> None:
 
     taken = manager.has_plugin(offer.name)
     try:
-        manager.register(load_target(offer.target), name=offer.name)
+        plugin = load_target(offer.target)
+        manager.register(plugin, name=offer.name)
         manager.check_pending()
+        if hook := _wrapped_hook(manager, plugin):
+            raise TypeError(NO_WRAPPERS.format(hook))
     except KeyboardInterrupt:
         raise
     except BaseException as error:
@@ -91,6 +96,12 @@ def register(manager: pluggy.PluginManager, offer: Offer) -> None:
             f"plugin {offer.name!r} of {offer.distribution} {offer.version} cannot be loaded: "
             f"{type(error).__name__}: {error}\nUninstall or update {offer.distribution}."
         ) from error
+
+
+def _wrapped_hook(manager: pluggy.PluginManager, plugin: object) -> str:
+    """Return the name of a hook that a plugin wraps; empty if it wraps none."""
+    calls = ((one, call.name) for call in manager.get_hookcallers(plugin) or () for one in call.get_hookimpls())
+    return next((name for one, name in calls if one.plugin is plugin and (one.wrapper or one.hookwrapper)), "")
 
 
 def installed_listeners(more: Mapping[str, object] | None = None) -> Listeners:
@@ -110,5 +121,7 @@ def installed_listeners(more: Mapping[str, object] | None = None) -> Listeners:
         if manager.has_plugin(name):
             raise UsageError(f"scorers: an installed plugin is called {name!r}; give yours another name")
         manager.register(plugin, name)
+        if hook := _wrapped_hook(manager, plugin):
+            raise UsageError(f"scorers: {name!r}: {NO_WRAPPERS.format(hook)}")
     manager.check_pending()
     return Listeners(manager, more or ())

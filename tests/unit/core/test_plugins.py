@@ -2,20 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
 
-from trialbed.errors import DriverBroken
+from trialbed.errors import DriverBroken, UsageError
+from trialbed.hook_markers import hookimpl
 from trialbed.installed import offers
-from trialbed.plugins import described_scores, empty_manager, plugin_manager
+from trialbed.plugins import described_scores, empty_manager, installed_listeners, plugin_manager
 
 FakeDistribution = Callable[..., Path]
 
 GOOD = "from trialbed import hookimpl\n\n@hookimpl\ndef aggregate_scores(results):\n    return {'good': len(results)}\n"
 UNKNOWN_HOOK = "from trialbed import hookimpl\n\n@hookimpl\ndef no_such_hook(run):\n    pass\n"
 UNKNOWN_ARGUMENT = "from trialbed import hookimpl\n\n@hookimpl\ndef run_started(weather):\n    pass\n"
+WRAPPER = "from trialbed import hookimpl\n\n@hookimpl(wrapper=True)\ndef run_started(run):\n    return (yield)\n"
+OLD_WRAPPER = "from trialbed import hookimpl\n\n@hookimpl(hookwrapper=True)\ndef score_trial(context):\n    yield\n"
 
 
 def plugin(fake_distribution: FakeDistribution, name: str, source: str, version: str = "1.0") -> None:
@@ -58,6 +61,8 @@ def test_own_plugins_can_be_left_out() -> None:
         ("raise SystemExit(4)", "SystemExit: 4"),
         (UNKNOWN_HOOK, "no_such_hook"),
         (UNKNOWN_ARGUMENT, "weather"),
+        (WRAPPER, "run_started is a wrapper, and each plugin is called on its own"),
+        (OLD_WRAPPER, "score_trial is a wrapper"),
     ],
 )
 def test_a_broken_plugin_is_named_with_its_distribution_version_and_cause(
@@ -92,6 +97,16 @@ def test_two_plugins_of_one_name_leave_the_first_in_place(fake_distribution: Fak
     manager = plugin_manager(own=False, on_broken=broken.append)
     assert len(broken) == 1
     assert manager.hook.aggregate_scores(run=None, results=[1]) == [{"good": 1}]
+
+
+def test_an_object_that_wraps_a_hook_is_refused() -> None:
+    class Wrapping:
+        @hookimpl(wrapper=True)
+        def score_trial(self, context: object) -> Iterator[None]:
+            return (yield)
+
+    with pytest.raises(UsageError, match="'mine': score_trial is a wrapper, and each plugin is called on its own"):
+        installed_listeners({"mine": Wrapping()})
 
 
 def test_an_interruption_while_a_plugin_is_imported_is_an_interruption(fake_distribution: FakeDistribution) -> None:
