@@ -1,6 +1,3 @@
-from .answers import api_call_score as api_call_score
-from .answers import extract_called_apis as extract_called_apis
-from .answers import has_finish as has_finish
 from .api import aevaluate as aevaluate
 from .api import evaluate as evaluate
 from .benchmark import arun_benchmark as arun_benchmark

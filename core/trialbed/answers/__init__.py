@@ -1,18 +1,14 @@
 """Answers as documents, those that agents return and those of results, read and written; StableToolBench's names."""
 
 from trialbed.answers._names import answer_names, change_name, function_name, look_up_claims, standardize
-from trialbed.answers._original import api_call_score, extract_called_apis, has_finish
 from trialbed.answers._reading import FINISH, answer_document, read_answer
 
 __all__ = [
     "FINISH",
     "answer_document",
     "answer_names",
-    "api_call_score",
     "change_name",
-    "extract_called_apis",
     "function_name",
-    "has_finish",
     "look_up_claims",
     "read_answer",
     "standardize",

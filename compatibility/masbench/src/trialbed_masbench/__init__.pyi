@@ -1,11 +1,11 @@
 from ._answers import AnswerValidator as AnswerValidator
 from ._answers import sanitize_param_name as sanitize_param_name
+from ._called import calculate_api_call_score as calculate_api_call_score
+from ._called import extract_called_apis_from_answer_details as extract_called_apis_from_answer_details
 from ._evaluation import EvaluatorLoader as EvaluatorLoader
 from ._evaluation import StableToolBenchEvaluator as StableToolBenchEvaluator
 from ._gold import GoldAnswerGenerator as GoldAnswerGenerator
 from ._names import ToolSelector as ToolSelector
-from ._names import calculate_api_call_score as calculate_api_call_score
-from ._names import extract_called_apis_from_answer_details as extract_called_apis_from_answer_details
 from ._names import sanitize_tool_name as sanitize_tool_name
 from ._queries import QueryLoader as QueryLoader
 from ._runner import BaseAgent as BaseAgent

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from trialbed.answers import has_finish
+from trialbed_masbench._called import has_finish
 
 
 class AnswerValidator:

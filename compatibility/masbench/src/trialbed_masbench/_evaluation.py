@@ -10,11 +10,16 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from trialbed.answers import api_call_score, extract_called_apis, has_finish, read_answer
+from trialbed.answers import read_answer
 from trialbed.contracts import Verdict
 from trialbed.engine import standing_judge
 from trialbed.records import Query, WireLog
 from trialbed.settings import RunSettings
+from trialbed_masbench._called import (
+    calculate_api_call_score,
+    extract_called_apis_from_answer_details,
+    has_finish,
+)
 from trialbed_masbench._queries import QueryLoader
 from trialbed_masbench.printing import Printer
 
@@ -49,7 +54,9 @@ class StableToolBenchEvaluator:
 
     def calculate_api_call_score(self, query: Mapping[str, Any], answer: Mapping[str, Any]) -> float:
         """Return the share of the gold Apis that the answer names as called."""
-        return api_call_score(extract_called_apis(answer), QueryLoader.extract_gold_tool_calls(query))
+        return calculate_api_call_score(
+            extract_called_apis_from_answer_details(answer), QueryLoader.extract_gold_tool_calls(query)
+        )
 
     def check_is_solved(self, query: Mapping[str, Any], answer: Mapping[str, Any], return_reason: bool = False) -> Any:
         """Return the status of an answer, ``Solved``, ``Unsure`` or ``Unsolved``, with the reason if that is asked for.

@@ -7,8 +7,8 @@ from typing import Any
 
 from support.cases import for_each
 
-from trialbed import ToolSpec, api_call_score, extract_called_apis, has_finish
-from trialbed.records import ApiRef
+from trialbed_masbench import AnswerValidator, calculate_api_call_score
+from trialbed_masbench import extract_called_apis_from_answer_details as extract_called_apis
 
 
 def node(name: Any, *then: Any, text: bool = True, role: str = "tool") -> dict[str, Any]:
@@ -32,13 +32,6 @@ def answer(*nodes: Any) -> dict[str, Any]:
 )
 def test_names_are_split_as_the_original_splits_them(name: str, pair: list[str]) -> None:
     assert extract_called_apis(answer(node(name))) == [pair]
-
-
-def test_names_of_offered_tools_are_looked_up() -> None:
-    api = ApiRef(category="C", tool_name="Dad Jokes_v2", api_name="random")
-    spec = ToolSpec(name="Dad_Jokes_v2_random", description="", parameters={}, api=api)
-    found = extract_called_apis(answer(node("Dad Jokes_v2_random"), node("Dad_Jokes_v2_random"), node("a_b")), [spec])
-    assert found == [["Dad Jokes_v2", "random"], ["Dad Jokes_v2", "random"], ["a", "b"]]
 
 
 def test_nodes_are_read_in_order_and_the_finish_is_left_out() -> None:
@@ -67,14 +60,13 @@ def test_what_cannot_be_read_is_left_out(odd: Any) -> None:
 @for_each("empty", [{}, {"answer": {}}, {"answer": {"answer_details": []}}, {"answer": None}])
 def test_an_answer_without_details_called_nothing(empty: dict[str, Any]) -> None:
     assert extract_called_apis(empty) == []
-    assert not has_finish(empty)
+    assert not AnswerValidator.check_has_finish(empty)
 
 
 def test_a_single_node_and_the_inner_object_are_read_too() -> None:
     assert extract_called_apis({"answer": {"answer_details": node("a_b")}}) == [["a", "b"]]
     assert extract_called_apis({"answer_details": [node("a_b")]}) == [["a", "b"]]
     assert extract_called_apis([node("a_b"), node("c_d")]) == [["a", "b"], ["c", "d"]]
-    assert has_finish([node("Finish")])
 
 
 @for_each(
@@ -91,14 +83,14 @@ def test_a_single_node_and_the_inner_object_are_read_too() -> None:
     ],
 )
 def test_the_api_call_score(called: list[Any], gold: list[Any], score: float) -> None:
-    assert api_call_score(called, gold) == score
+    assert calculate_api_call_score(called, gold) == score
 
 
 def test_a_finish_is_found_wherever_it_stands() -> None:
-    assert has_finish(answer(node("a_b", node("Finish"))))
-    assert has_finish(answer(node("Finish", text=False)))
-    assert not has_finish(answer(node("a_b")))
-    assert not has_finish(answer(node("Finish", role="assistant")))
+    assert AnswerValidator.check_has_finish(answer(node("a_b", node("Finish"))))
+    assert AnswerValidator.check_has_finish(answer(node("Finish", text=False)))
+    assert not AnswerValidator.check_has_finish(answer(node("a_b")))
+    assert not AnswerValidator.check_has_finish(answer(node("Finish", role="assistant")))
 
 
 def test_a_deep_chain_is_read() -> None:

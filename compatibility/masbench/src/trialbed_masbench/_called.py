@@ -1,36 +1,31 @@
-"""The helpers of the original benchmark on answers as agents return them."""
+"""The calls that an answer reports, and their score."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
-from trialbed.answers._names import answer_names
-from trialbed.answers._reading import FINISH
-from trialbed.records import ToolSpec
+from trialbed.answers import FINISH
 from trialbed.wire import lenient_json
 
 Pair = tuple[str, str]
 
 
-def extract_called_apis(answer: Mapping[str, Any] | Sequence[Any], tools: Sequence[ToolSpec] = ()) -> list[list[str]]:
+def extract_called_apis_from_answer_details(answer: Mapping[str, Any] | Sequence[Any]) -> list[list[str]]:
     """The ``[tool_name, api_name]`` of every call that an answer's details report, in order, ``Finish`` left out.
 
     As in the original, only nodes of role ``tool`` count whose message is JSON text, and what cannot be read is left
-    out. Names of ``tools`` are looked up; any other is split at its first ``_``, or else at its first space, which is
-    right only if the tool's name has none. (The original splits every name.)
+    out. Names are split at the first ``_``, or else at the first space, which is right only if the tool's name has
+    none.
 
     Args:
         answer: ``{"answer": {"answer_details": [node, ...]}}``, the inner object alone, or the list of nodes.
-        tools: on offer to the agent.
     """
-    names = answer_names(tools)
     called = (name for name in _names_of(_details(answer), texts_only=True) if name != FINISH)
-    pairs = (names[name].pair if name in names else _split(name) for name in called)
-    return [list(pair) for pair in pairs if pair is not None]
+    return [list(pair) for pair in map(_split, called) if pair is not None]
 
 
-def api_call_score(called_apis: Iterable[Sequence[str]], gold_apis: Iterable[Sequence[str]]) -> float:
+def calculate_api_call_score(called_apis: Iterable[Sequence[str]], gold_apis: Iterable[Sequence[str]]) -> float:
     """Return the share of the distinct expected Apis that are among the called ones; 0 where none is expected.
 
     Pairs of (tool_name, api_name) are compared as they are: order, arguments, success, repeats and further calls do
