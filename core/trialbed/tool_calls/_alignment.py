@@ -110,19 +110,18 @@ def _arguments(
             yield ArgumentFinding(name, "ignored", given, wanted, "ignore", None)
             continue
         is_pair, is_null = name in made and name in right, given is None and wanted is None
-        points, rule, note = 0.0, "", ""
+        points, rule = 0.0, ""
         if is_pair or ("default" in part and not is_null):
             usual = part.get("default")
-            points, rule, note = comparer.compare(tool, name, made.get(name, usual), right.get(name, usual), part)
+            points, rule = comparer.compare(tool, name, made.get(name, usual), right.get(name, usual), part)
         if is_pair:
             status: ArgumentStatus = "matched" if points == 1 else "partly matched" if points else "differs"
-            yield ArgumentFinding(name, status, given, wanted, rule, points, note)
+            yield ArgumentFinding(name, status, given, wanted, rule, points)
         elif is_null or points == 1:
-            why = "null counts as left out" if is_null else ""
             if name in right:
-                yield ArgumentFinding(name, "default", None, wanted, "default", 1.0, why)
+                yield ArgumentFinding(name, "default", None, wanted, "default", 1.0)
             else:
-                yield ArgumentFinding(name, "ignored", given, None, "default", None, why or "it is the default")
+                yield ArgumentFinding(name, "ignored", given, None, "default", None)
         else:
             status = "missing" if name in right else "extra"
             yield ArgumentFinding(name, status, given, wanted, status, 0.0)

@@ -29,8 +29,8 @@ CLOSE = 1e-9
 DATE_WORDS = ("%d %B %Y", "%B %d, %Y", "%d %b %Y", "%b %d, %Y", "%Y/%m/%d", "%Y.%m.%d")
 """Dates that are not ISO 8601 and can be read in one way only."""
 
-Compared = tuple[float, str, str]
-"""Points from 0 to 1, the rule by which two values were compared, and a note on anything odd."""
+Compared = tuple[float, str]
+"""Points from 0 to 1, and the rule by which two values were compared."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,10 +65,9 @@ class ValueComparer:
         if name in parts:
             kinds: tuple[type, ...] = (Mapping,) if name == "object" else (list, tuple)
             if not isinstance(given, kinds) or not isinstance(wanted, kinds) or not (given or wanted):
-                return float(same_value(given, wanted)), rule, ""
-            return parts[name](tool, path, given, wanted, schema), rule, ""
-        same, note = _PLAIN[name](given, wanted, parameter)
-        return float(same), rule, note
+                return float(same_value(given, wanted)), rule
+            return parts[name](tool, path, given, wanted, schema), rule
+        return float(_PLAIN[name](given, wanted, parameter)), rule
 
     def _objects(self, tool: str, path: str, given: Any, wanted: Any, schema: Schema) -> float:
         points = [
@@ -107,11 +106,11 @@ def same_value(given: Any, wanted: Any) -> bool:
     return type(given) is type(wanted) and bool(given == wanted)
 
 
-def same_number(given: Any, wanted: Any, tolerance: str | None) -> tuple[bool, str]:
-    """Return whether two values are equal numbers, with a note on anything odd."""
+def same_number(given: Any, wanted: Any, tolerance: str | None) -> bool:
+    """Return whether two values are equal numbers."""
     one, other = _number(given), _number(wanted)
     if one is None or other is None:
-        return same_value(given, wanted), ""
+        return same_value(given, wanted)
     try:
         are_whole = all(isinstance(number, int) or number.is_integer() for number in (one, other))
         usual = 0.0 if are_whole else CLOSE
@@ -120,41 +119,34 @@ def same_number(given: Any, wanted: Any, tolerance: str | None) -> tuple[bool, s
         same = one == other or (within > 0 and math.isclose(one, other, rel_tol=within))
     except OverflowError:
         same = False
-    note = "" if isinstance(given, str) == isinstance(wanted, str) else f"{_kind(given)} where {_kind(wanted)} is due"
-    return same or same_value(given, wanted), note if same else ""
+    return same or same_value(given, wanted)
 
 
-def same_text(given: Any, wanted: Any, _: str | None) -> tuple[bool, str]:
-    """Return whether two texts are the same but for case, white space and Unicode's forms, with a note if odd."""
+def same_text(given: Any, wanted: Any, _: str | None) -> bool:
+    """Return whether two texts are the same but for case, white space and Unicode's forms."""
     if isinstance(given, str) and isinstance(wanted, str):
-        return given == wanted or _fold(given) == _fold(wanted), ""
+        return given == wanted or _fold(given) == _fold(wanted)
     if isinstance(given, str) != isinstance(wanted, str) and is_number(wanted if isinstance(given, str) else given):
-        same = _fold(_text(given)) == _fold(_text(wanted))
-        return same, f"{_kind(given)} where {_kind(wanted)} is due" if same else ""
-    return same_value(given, wanted), ""
+        return _fold(_text(given)) == _fold(_text(wanted))
+    return same_value(given, wanted)
 
 
-def same_date(given: Any, wanted: Any, _: str | None) -> tuple[bool, str]:
+def same_date(given: Any, wanted: Any, _: str | None) -> bool:
     """Return whether two values are the same date or time; texts are compared where either is something else."""
     one, other = _moment(given), _moment(wanted)
     if one is None or other is None:
         return same_text(given, wanted, None)
     if isinstance(one, time) or isinstance(other, time):
-        return one == other, ""
+        return one == other
     try:
-        same = _instant(one) == _instant(other)
+        return _instant(one) == _instant(other)
     except OverflowError:  # The first or last day there is, in another zone.
-        return one == other, ""
-    # The assumption by which two dates or times of different kinds are the same.
-    note = "" if type(one) is type(other) else "a date is taken as its midnight in UTC"
-    if isinstance(one, datetime) and isinstance(other, datetime) and (one.tzinfo is None) != (other.tzinfo is None):
-        note = "a time without a zone is taken as UTC"
-    return same, note if same else ""
+        return one == other
 
 
-def matches(given: Any, wanted: Any, pattern: str | None) -> tuple[bool, str]:
+def matches(given: Any, wanted: Any, pattern: str | None) -> bool:
     """Return whether the whole of a value's text matches the pattern, or the reference as a pattern."""
-    return matches_whole(_text(wanted) if pattern is None else pattern, _text(given)), ""
+    return matches_whole(_text(wanted) if pattern is None else pattern, _text(given))
 
 
 def as_json(value: Any) -> str:
@@ -162,13 +154,13 @@ def as_json(value: Any) -> str:
     return json.dumps(value, ensure_ascii=False, sort_keys=True, default=str)
 
 
-_PLAIN: Mapping[str, Callable[[Any, Any, str | None], tuple[bool, str]]] = {
-    "exact": lambda given, wanted, _: (same_value(given, wanted), ""),
+_PLAIN: Mapping[str, Callable[[Any, Any, str | None], bool]] = {
+    "exact": lambda given, wanted, _: same_value(given, wanted),
     "number": same_number,
     "text": same_text,
     "date": same_date,
     "regex": matches,
-    "ignore": lambda *_: (True, ""),
+    "ignore": lambda *_: True,
 }
 
 
@@ -188,10 +180,6 @@ def _fold(text: str) -> str:
 
 def _text(value: Any) -> str:
     return value if isinstance(value, str) else as_json(value)
-
-
-def _kind(value: Any) -> str:
-    return "a text" if isinstance(value, str) else "a number"
 
 
 def _moment(value: Any) -> datetime | date | time | None:

@@ -43,7 +43,6 @@ class ArgumentFinding:
         given: the value in the call made; ``wanted``: in the reference. None where it is absent: see ``status``.
         rule: by which the two were compared.
         points: from 0 to 1; None where it does not count.
-        note: what else is to be said.
     """
 
     name: str
@@ -52,7 +51,6 @@ class ArgumentFinding:
     wanted: Any
     rule: str
     points: float | None
-    note: str = ""
 
     def __str__(self) -> str:
         given, wanted = shown(self.given), shown(self.wanted)
@@ -64,8 +62,7 @@ class ArgumentFinding:
             "matched": f"{given} is right",
         }.get(self.status, f"{given} instead of {wanted}")
         said = f"{self.name}: {found} ({self.rule})"
-        points = "" if self.points is None else f" {self.points:.2f}"
-        return f"{said}{points}{f'; {self.note}' if self.note else ''}"
+        return said if self.points is None else f"{said} {self.points:.2f}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,7 +131,7 @@ class Diagnosis:
         lines = [f"{self.metric} {self.value:.4g} = {self.formula}{f' ({how})' if how else ''}"]
         for call in self.calls:
             lines.append(f"  {call}")
-            lines += [f"      {argument}" for argument in call.arguments if argument.points != 1 or argument.note]
+            lines += [f"      {argument}" for argument in call.arguments if argument.points != 1]
         return "\n".join([*lines, *(f"  {note}" for note in self.notes)])
 
 
