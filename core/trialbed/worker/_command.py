@@ -7,7 +7,6 @@ import os
 import shlex
 import signal
 import subprocess
-import sys
 import threading
 from collections.abc import Sequence
 from contextlib import suppress
@@ -72,7 +71,6 @@ class CommandAgent(BaseAgent):
 
     def task(self, query: str) -> dict[str, Any]:
         """The task, as the program gets it."""
-        url = mcp_url(self._server_url)
         return {
             "query": query,
             "instructions": self.system_prompt,
@@ -87,8 +85,7 @@ class CommandAgent(BaseAgent):
                 for tool in self._tools
             ],
             "tools_url": self._server_url,
-            "mcp_url": url,
-            "mcp_command": [sys.executable, "-m", "trialbed.wire.mcp", url],
+            "mcp_url": mcp_url(self._server_url),
             "limits": self.limits.model_dump(mode="json"),
         }
 

@@ -1,11 +1,8 @@
-"""A trial's tools as the official client sees them, over HTTP and over standard streams."""
+"""A trial's tools as the official client sees them."""
 
 from __future__ import annotations
 
 import json
-import sys
-from collections.abc import AsyncIterator
-from contextlib import AsyncExitStack, asynccontextmanager
 from pathlib import Path
 from typing import Any
 
@@ -21,31 +18,15 @@ from trialbed_tools.servers import server_connection
 CITY = {"city": "Oslo"}
 
 
-@asynccontextmanager
-async def over_stdio(url: str) -> AsyncIterator[Any]:
-    import mcp
-    from mcp.client.stdio import StdioServerParameters, stdio_client
-
-    program = StdioServerParameters(command=sys.executable, args=["-m", "trialbed.wire.mcp", url])
-    async with AsyncExitStack() as stack:
-        assert sys.__stderr__ is not None
-        # The default is the one that was there when the SDK was imported, perhaps by a command of another test.
-        streams = await stack.enter_async_context(stdio_client(program, sys.__stderr__))
-        session = await stack.enter_async_context(mcp.ClientSession(*streams))
-        await session.initialize()
-        yield session
-
-
 def plain(result: Any) -> Any:
     return result.model_dump(mode="json", by_alias=True, exclude_none=True)
 
 
 @pytest.mark.filterwarnings("ignore:Use `streamable_http_client`:DeprecationWarning")
-@pytest.mark.parametrize("connect", [over_http, over_stdio])
-async def test_the_official_client_lists_and_calls_the_tools(serve: Serve, connect: Any) -> None:
+async def test_the_official_client_lists_and_calls_the_tools(serve: Serve) -> None:
     client = await serve()
     assert (await client.post("/control/trials", json=registration())).status_code == 201
-    async with connect(mcp_url(f"{client.base_url}/t/{TRIAL}/virtual".replace("//t", "/t"))) as session:
+    async with over_http(mcp_url(f"{client.base_url}/t/{TRIAL}/virtual".replace("//t", "/t"))) as session:
         (tool,) = plain(await session.list_tools())["tools"]
         assert (tool["name"], tool["description"], tool["inputSchema"]) == (TOOL["name"], "d", SCHEMA)
         good, bad = [plain(await session.call_tool(TOOL["name"], given)) for given in (CITY, {"city": 5})]

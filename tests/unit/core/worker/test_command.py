@@ -64,7 +64,6 @@ def test_the_task_is_on_standard_input() -> None:
         ],
         "tools_url": f"{ROOT}/virtual",
         "mcp_url": f"{ROOT}/mcp",
-        "mcp_command": [sys.executable, "-m", "trialbed.wire.mcp", f"{ROOT}/mcp"],
         "limits": {"max_steps": 5, "timeout": 9.0},
     }
 

@@ -1,4 +1,4 @@
-"""A server of tools, made with the SDK's first or second generation, whichever is installed.
+"""A trial's tools over the Model Context Protocol (MCP), with the first or second generation of the official SDK.
 
 Both have a low-level server, which passes schemas and arguments on as they are. Its interface differs: other packages
 in an environment decide which generation it has (AutoGen needs the first).
@@ -11,43 +11,17 @@ from collections.abc import Awaitable, Callable, Sequence
 from functools import cache
 from importlib import import_module
 from importlib.metadata import version
-from typing import Any, Protocol
-
-from starlette.types import Receive, Scope, Send
+from typing import TYPE_CHECKING, Any
 
 from trialbed.records import ToolSpec
+
+if TYPE_CHECKING:
+    from starlette.types import Receive, Scope, Send
 
 NAME = "trialbed"
 
 INVALID_PARAMS = -32602
 """JSON-RPC's code for an unknown tool, as MCP has it."""
-
-
-def refusal(message: str, code: int = INVALID_PARAMS) -> Exception:
-    """Return the SDK's own exception for a request that cannot be served; its code and its text are sent."""
-    from mcp import types
-    from mcp.shared import exceptions
-
-    sdk: Any = exceptions
-    if hasattr(sdk, "MCPError"):
-        made: Exception = sdk.MCPError(code, message)
-    else:
-        made = sdk.McpError(types.ErrorData(code=code, message=message))
-    return made
-
-
-class ToolSource(Protocol):
-    """The source of the tools; its arguments and results are MCP's JSON."""
-
-    async def list_tools(self) -> list[dict[str, Any]]:
-        """The tools: ``name``, ``description``, ``inputSchema``."""
-
-    async def call_tool(self, name: str, arguments: dict[str, Any]) -> dict[str, Any]:
-        """The result of a call: ``content``, ``isError``.
-
-        Raises:
-            Exception: the trial does not have this tool; the one that ``refusal`` makes.
-        """
 
 
 class OfferedTools:
@@ -63,23 +37,33 @@ class OfferedTools:
         self._tools = {tool.name: tool for tool in tools}
         self._call = call
 
-    async def list_tools(self) -> list[dict[str, Any]]:
+    async def list_tools(self) -> Any:
         """Return the tools, in their order."""
-        return [
+        from mcp import types
+
+        tools = [
             {"name": tool.name, "description": tool.description, "inputSchema": tool.parameters}
             for tool in self._tools.values()
         ]
+        return types.ListToolsResult.model_validate({"tools": tools})
 
-    async def call_tool(self, name: str, arguments: dict[str, Any]) -> dict[str, Any]:
+    async def call_tool(self, params: Any) -> Any:
         """Make a call.
 
         Raises:
-            Exception: the trial does not have this tool; the one that ``refusal`` makes.
+            Exception: the trial does not have this tool; the SDK's own, whose code and text are sent.
         """
-        if name not in self._tools:
-            raise refusal(f"Unknown tool: {name}")
-        text, is_error = await self._call(self._tools[name], arguments)
-        return {"content": [{"type": "text", "text": text}], "isError": is_error}
+        from mcp import types
+        from mcp.shared import exceptions
+
+        if params.name not in self._tools:
+            sdk: Any = exceptions
+            said = f"Unknown tool: {params.name}"
+            if hasattr(sdk, "MCPError"):
+                raise sdk.MCPError(INVALID_PARAMS, said)
+            raise sdk.McpError(types.ErrorData(code=INVALID_PARAMS, message=said))
+        text, is_error = await self._call(self._tools[params.name], params.arguments or {})
+        return types.CallToolResult.model_validate({"content": [{"type": "text", "text": text}], "isError": is_error})
 
 
 def load_sdk() -> None:
@@ -88,7 +72,7 @@ def load_sdk() -> None:
     import_module("mcp.server.streamable_http_manager")
 
 
-async def serve_request(source: ToolSource, scope: Scope, receive: Receive, send: Send, *, max_body: int) -> None:
+async def serve_request(tools: OfferedTools, scope: Scope, receive: Receive, send: Send, *, max_body: int) -> None:
     """Serve one HTTP request of MCP's streamable transport.
 
     Without sessions, a request needs only its URL; without streams, every answer is one JSON document.
@@ -96,23 +80,17 @@ async def serve_request(source: ToolSource, scope: Scope, receive: Receive, send
     Args:
         max_body: largest request in bytes.
     """
+    from mcp.server.lowlevel import Server
     from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
 
     settings: dict[str, Any] = {"json_response": True, "stateless": True}
     # Older releases have no bound.
     if _takes(StreamableHTTPSessionManager, "max_request_body_size"):
         settings["max_request_body_size"] = max_body
-    manager = StreamableHTTPSessionManager(sdk_server(source), **settings)
+    make = _second_generation if _takes(Server, "on_list_tools") else _first_generation
+    manager = StreamableHTTPSessionManager(make(Server, tools), **settings)
     async with manager.run():
         await manager.handle_request(scope, receive, send)
-
-
-def sdk_server(source: ToolSource) -> Any:
-    """The SDK's server for these tools."""
-    from mcp.server.lowlevel import Server
-
-    make = _second_generation if _takes(Server, "on_list_tools") else _first_generation
-    return make(Server, source)
 
 
 @cache
@@ -120,14 +98,14 @@ def _takes(made: type, setting: str) -> bool:
     return setting in inspect.signature(made.__init__).parameters  # type: ignore[misc] # of this class, and no other
 
 
-def _first_generation(server_class: Any, source: ToolSource) -> Any:
+def _first_generation(server_class: Any, tools: OfferedTools) -> Any:
     types: Any = import_module("mcp.types")
 
     async def list_tools(_request: Any) -> Any:
-        return types.ServerResult(await _list_tools(source))
+        return types.ServerResult(await tools.list_tools())
 
     async def call_tool(request: Any) -> Any:
-        return types.ServerResult(await _call_tool(source, request.params))
+        return types.ServerResult(await tools.call_tool(request.params))
 
     server = server_class(NAME, version=version("trialbed"))
     server.request_handlers[types.ListToolsRequest] = list_tools
@@ -135,23 +113,11 @@ def _first_generation(server_class: Any, source: ToolSource) -> Any:
     return server
 
 
-def _second_generation(server_class: Any, source: ToolSource) -> Any:
+def _second_generation(server_class: Any, tools: OfferedTools) -> Any:
     async def list_tools(_context: Any, _params: Any) -> Any:
-        return await _list_tools(source)
+        return await tools.list_tools()
 
     async def call_tool(_context: Any, params: Any) -> Any:
-        return await _call_tool(source, params)
+        return await tools.call_tool(params)
 
     return server_class(NAME, version=version("trialbed"), on_list_tools=list_tools, on_call_tool=call_tool)
-
-
-async def _list_tools(source: ToolSource) -> Any:
-    from mcp import types
-
-    return types.ListToolsResult.model_validate({"tools": await source.list_tools()})
-
-
-async def _call_tool(source: ToolSource, params: Any) -> Any:
-    from mcp import types
-
-    return types.CallToolResult.model_validate(await source.call_tool(params.name, params.arguments or {}))
