@@ -26,7 +26,6 @@ def matching_texts(pattern: str, least: int = 0) -> Iterator[str]:
 
     # The engine of the schemas has properties of Unicode; ASCII letters have the common ones.
     readable = re.sub(r"\\p\{[^{}]*\}", "[a-z]", re.sub(r"\(\?<(?![=!])", "(?P<", pattern))
-    readable = re.sub(r"\\k<(\w+)>", r"(?P=\1)", readable)
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")

@@ -34,7 +34,6 @@ REFERENCES = frozenset(("$ref", "$dynamicRef", "$recursiveRef"))
 ROOT = "trialbed-root"
 """The name under which a part of a schema has the whole one."""
 
-DRAFT_3 = "json-schema.org/draft-03/"
 UNKNOWN_DIALECT = "Unknown meta-schema"
 TOO_MANY_STEPS = "Max limit for backtracking count exceeded"
 IN_A_URI = "/:?#[]@!$&'()*+,;=%~"
@@ -184,8 +183,6 @@ def _without_lone_surrogates(value: Any) -> Any:
 
 def _compile(schema: Schema) -> Any:
     """Return the validator; what only a stricter reader refuses is mended first."""
-    if isinstance(schema, dict) and DRAFT_3 in str(schema.get("$schema")):
-        raise UnusableSchema("draft 3 of JSON Schema is not supported; name a later one in $schema")
     try:
         found = _validator(_map_parts(_without_dialect(schema), _mend))
     except Exception as error:  # noqa: BLE001 - a schema from outside can break the compiler in any way
@@ -237,28 +234,17 @@ def _mend(part: dict[str, Any]) -> dict[str, Any]:
     return mended
 
 
-_ATOM = re.compile(
-    r"\\k<(\w+)>|\\.|\(\?<(?![=!])(\w+)>|\((?!\?)|\[\^?\]|\[(?:\\.|[^\]\\])*\\?(?:\]|\Z)|\{,|.", re.DOTALL
-)
+_CLASS = re.compile(r"\\.|\[(?:\\.|[^\]\\])*\]", re.DOTALL)
 _RANGE = re.compile(r"(\\[wdsWDS])-(?=[^\]])|-(?=\\[wdsWDS])")
 
 
 def _portable(pattern: str) -> str:
-    r"""A pattern of ECMA 262 without ``\k<name>``, ``[]``, ``[^]``, ``[\w-.]`` and ``{,3}``."""
-    groups = (match[2] for match in _ATOM.finditer(pattern) if match[2] or match[0] == "(")
-    numbers: dict[str | None, int] = {}
-    for number, name in enumerate(groups, 1):
-        numbers.setdefault(name, number)
+    r"""A pattern of ECMA 262 whose classes, such as ``[\w-.]``, are written as the engine reads them."""
 
-    def atom(match: re.Match[str]) -> str:
-        text = match[0]
-        if match[1]:
-            return f"(?:\\{numbers[match[1]]})" if match[1] in numbers else text
-        if text in ("[]", "[^]", "{,"):
-            return {"[]": "(?!)", "[^]": r"[\s\S]", "{,": r"\{,"}[text]
-        return _RANGE.sub(lambda found: f"{found[1] or ''}\\-", text) if text[0] == "[" else text
+    def write(match: re.Match[str]) -> str:
+        return _RANGE.sub(lambda found: f"{found[1] or ''}\\-", match[0]) if match[0][0] == "[" else match[0]
 
-    return _ATOM.sub(atom, pattern)
+    return _CLASS.sub(write, pattern)
 
 
 def _map_parts(schema: Schema, change: Callable[[dict[str, Any]], dict[str, Any]]) -> Schema:

@@ -33,7 +33,6 @@ NODE = {"type": "object", "properties": {"next": {"anyOf": [{"$ref": "#/$defs/no
         {"type": "number", "exclusiveMinimum": 1, "exclusiveMaximum": 1.2},
         {"type": "integer", "maximum": -3},
         {"type": "string", "default": "hello", "pattern": "^[a-z]+$", "minLength": 9},
-        {"type": "string", "pattern": r"^(?<y>\d{4})-\k<y>$"},
         {"type": "string", "pattern": r"^\p{L}+ \p{L}+$"},
         {"type": "array", "items": {"enum": ["a", "b"]}, "minItems": 2, "uniqueItems": True},
         {"type": "array", "prefixItems": [{"type": "integer"}], "items": {"type": "null"}, "minItems": 3},
