@@ -9,8 +9,8 @@ import pickle
 import signal
 import sys
 import threading
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from concurrent.futures import BrokenExecutor, CancelledError, Future
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import BrokenExecutor
 from contextlib import AbstractAsyncContextManager, contextmanager, suppress
 from dataclasses import replace
 from functools import cache, partial
@@ -18,15 +18,17 @@ from types import ModuleType, TracebackType
 from typing import TYPE_CHECKING, Any, cast
 
 from trialbed.contracts import Judge
-from trialbed.errors import JudgeError, TrialbedError
+from trialbed.errors import JudgeError
 from trialbed.records import Score
 from trialbed.scoring import (
+    JUDGED,
     MEMORY,
     PROCESSOR_SECONDS,
     SILENT_SECONDS,
     RelayedJudge,
     ScoreContext,
     ScoringStopped,
+    ask_judge,
     judged_score,
     open_criteria,
     run_criteria,
@@ -34,8 +36,6 @@ from trialbed.scoring import (
 )
 
 if TYPE_CHECKING:
-    from multiprocessing.connection import Connection
-
     from trialbed.listeners import Listeners
 
 MOST = 2
@@ -53,8 +53,7 @@ SAFE_PATH = "PYTHONSAFEPATH"
 LONGEST = 64 * 2**20
 """Bytes of a result of a scoring process."""
 
-QUESTIONS = ("judge", "meets")
-"""The methods of a judge that a process may ask the run for."""
+ABSENT = "it cannot be asked from a scoring process"
 
 
 class ScoringProcesses(AbstractAsyncContextManager["ScoringProcesses"]):
@@ -84,10 +83,15 @@ class ScoringProcesses(AbstractAsyncContextManager["ScoringProcesses"]):
             ScoringStopped: it passed a limit.
             RuntimeError: it failed; the text is why.
         """
-        judge = context.judge
+        judge, sent = context.judge, context
         if isinstance(judge, RelayedJudge) or judge.model is not None:
-            context = replace(context, judge=cast("Judge", None))
-        return cast("Sequence[Score]", await self.call(_score, plugin, context, asked=judge))
+            sent = replace(context, judge=cast("Judge", None))
+        scores: list[Score] = await self.call(_score, plugin, sent)
+        for place, score in enumerate(scores):
+            if score.name == JUDGED and score.failure is not None and score.failure.message.endswith(ABSENT):
+                outcomes = {name: value for name, value in score.detail.items() if name != "method"}
+                scores[place] = await ask_judge(context, outcomes)
+        return scores
 
     async def judge_score(self, context: ScoreContext) -> Score:
         """Return the judge's score.
@@ -100,11 +104,8 @@ class ScoringProcesses(AbstractAsyncContextManager["ScoringProcesses"]):
             return await judged_score(context)
         return (await self.score(None, context))[0]
 
-    async def call(self, function: Callable[..., Any], *arguments: Any, asked: object = None, **named: Any) -> Any:
+    async def call(self, function: Callable[..., Any], *arguments: Any, **named: Any) -> Any:
         """Return the result of a function, async or not, that a process calls.
-
-        Args:
-            asked: the judge that it may ask.
 
         Raises:
             ScoringStopped: it passed a limit.
@@ -112,14 +113,14 @@ class ScoringProcesses(AbstractAsyncContextManager["ScoringProcesses"]):
         """
         for _ in range(REPEATS):
             with suppress(_Killed):  # by something else: a limit of its own would end it otherwise
-                return await self._call(function, arguments, named, asked)
-        return await self._call(function, arguments, named, asked)
+                return await self._call(partial(function, *arguments, **named))
+        return await self._call(partial(function, *arguments, **named))
 
-    async def _call(self, *order: Any) -> Any:
+    async def _call(self, work: Callable[[], Any]) -> Any:
         async with self._slots:
             process = self._idle.pop() if self._idle else _Process()
             try:
-                return await process.call(*order)
+                return await process.call(work)
             finally:
                 if process.serves and process.calls < TRIALS:
                     self._idle.append(process)
@@ -156,7 +157,7 @@ class _Killed(ScoringStopped):
 
 
 class _Process:
-    """A process that does one call after the other; it may ask the run meanwhile.
+    """A process that does one call after the other.
 
     Attributes:
         serves: whether it can do a further call.
@@ -169,63 +170,31 @@ class _Process:
 
         self.calls = 0
         self.serves = True
-        self._asked: object = None
-        self._asking: Future[bytes] | None = None
-        context = get_context("spawn")
-        self._pipe, theirs = context.Pipe()
-        self._pool = ProcessPoolExecutor(1, context, _begin, (theirs,))
+        self._pool = ProcessPoolExecutor(1, get_context("spawn"), _begin)
         with _unseen():
             self._pool.submit(os.getpid)  # starts it
-        theirs.close()
         (self._process,) = self._pool._processes.values()
-        answering = threading.Thread(target=self._answer, args=(asyncio.get_running_loop(),), daemon=True)
-        answering.start()
 
-    async def call(
-        self, function: Callable[..., Any], arguments: tuple[Any, ...], named: Mapping[str, Any], asked: object
-    ) -> Any:
+    async def call(self, work: Callable[[], Any]) -> Any:
         self.calls += 1
-        self.serves, self._asked = False, asked
+        self.serves = False
         try:
-            async with asyncio.timeout(SILENT_SECONDS) as self._silence:
-                found = await asyncio.wrap_future(self._pool.submit(_carry_out, function, arguments, named))
+            async with asyncio.timeout(SILENT_SECONDS):
+                found = await asyncio.wrap_future(self._pool.submit(_carry_out, work))
         except BrokenExecutor:
             await asyncio.to_thread(self._pool.shutdown)  # waits for the process
             raise _end_of(self._process.exitcode) from None
         except TimeoutError:
-            raise ScoringStopped(f"was silent for {SILENT_SECONDS:.0f} s") from None
+            raise ScoringStopped(f"takes more than {SILENT_SECONDS:.0f} s") from None
         except RuntimeError:
             self.serves = True
             raise
         self.serves = True
         return pickle.loads(found)  # noqa: S301 - plugins run there that would run here
 
-    def _answer(self, loop: asyncio.AbstractEventLoop) -> None:
-        """Answer the process's questions, in a thread; the process waits meanwhile."""
-        with self._pipe, suppress(EOFError, OSError, RuntimeError, CancelledError):
-            while True:
-                method, arguments = self._pipe.recv()
-                self._asking = asyncio.run_coroutine_threadsafe(self._reply(method, arguments), loop)
-                self._pipe.send_bytes(self._asking.result())
-
-    async def _reply(self, method: str, arguments: tuple[Any, ...]) -> bytes:
-        self._silence.reschedule(None)
-        try:
-            if method not in QUESTIONS:
-                raise JudgeError(f"it asks for {method!r}")
-            return pickle.dumps((await getattr(self._asked, method)(*arguments), None))
-        except TrialbedError as error:
-            return pickle.dumps((None, error))
-        except Exception as error:  # noqa: BLE001 - a judge is foreign code: its fault must not cost the other scores
-            return pickle.dumps((None, JudgeError(f"{type(error).__name__}: {error}")))
-        finally:
-            self._silence.reschedule(asyncio.get_running_loop().time() + SILENT_SECONDS)
-
     async def end(self) -> None:
         """End the process."""
         self._process.kill()
-        if self._asking is not None:
-            self._asking.cancel()
         await asyncio.to_thread(self._pool.shutdown)
 
 
@@ -260,16 +229,11 @@ def _end_of(status: int | None) -> ScoringStopped:
 
 # What follows runs in the processes.
 
-_pipe: Connection
-_asking = threading.Lock()
 
-
-def _begin(pipe: Connection) -> None:
+def _begin() -> None:
     """Prepare a process."""
     from multiprocessing import parent_process
 
-    global _pipe
-    _pipe = pipe
     os.environ.pop(SAFE_PATH, None)
     os.dup2(2, 1)  # what plugins print is no output of the run
     threading.Thread(target=_end_after, args=(parent_process(),), daemon=True).start()
@@ -289,13 +253,13 @@ def _end_after(parent: Any) -> None:
     os._exit(1)
 
 
-def _carry_out(function: Callable[..., Any], arguments: tuple[Any, ...], named: Mapping[str, Any]) -> bytes:
+def _carry_out(work: Callable[[], Any]) -> bytes:
     """Return the result of a function, pickled; whatever it raises becomes text."""
     # The system ends the process after this much work, whatever holds the interpreter. Windows has no such timer.
     limit_work = partial(signal.setitimer, signal.ITIMER_PROF) if hasattr(signal, "setitimer") else lambda _: None
     limit_work(PROCESSOR_SECONDS)
     try:
-        found = function(*arguments, **named)
+        found = work()
         packed = pickle.dumps(_runner().run(found) if inspect.iscoroutine(found) else found)
     except MemoryError:
         raise ScoringStopped(f"needs more than {MEMORY // 2**30} GiB of memory") from None
@@ -322,20 +286,10 @@ def _listeners() -> Listeners:
 
 
 async def _score(plugin: str | None, context: ScoreContext) -> Sequence[Score]:
-    """Score a trial by one plugin, with the run's judge unless the context has one."""
-    context = replace(context, judge=context.judge or RelayedJudge(_ask))
+    """Score a trial by one plugin; a judge that the context lacks is asked later."""
+    context = replace(context, judge=context.judge or RelayedJudge(_refuse))
     return [await judged_score(context)] if plugin is None else await _listeners().score_by(plugin, context)
 
 
-async def _ask(method: str, *arguments: Any) -> Any:
-    """Return the result of a method of the run's judge."""
-    return await asyncio.to_thread(_exchange, (method, arguments))
-
-
-def _exchange(question: tuple[str, tuple[Any, ...]]) -> Any:
-    with _asking:
-        _pipe.send(question)
-        found, error = _pipe.recv()
-    if error is not None:
-        raise error
-    return found
+async def _refuse(_method: str, *_arguments: Any) -> Any:
+    raise JudgeError(ABSENT)

@@ -35,7 +35,7 @@ from trialbed.scoring._expected import (
     run_checks,
     run_criteria,
 )
-from trialbed.scoring._judged import JUDGED, RULE, judge_label, judged_score, open_criteria
+from trialbed.scoring._judged import JUDGED, RULE, ask_judge, judge_label, judged_score, open_criteria
 from trialbed.scoring._judges import FunctionJudge, JudgeFunction, RelayedJudge, as_judge, judge_apart, make_judge
 from trialbed.scoring._scorers import ScoreFunction, Scorer, scorer
 from trialbed.scoring._words import score_heading, score_words
@@ -66,6 +66,7 @@ __all__ = [
     "ScoringStopped",
     "absent_scores",
     "as_judge",
+    "ask_judge",
     "calibration_of",
     "criterion_name",
     "expectations",

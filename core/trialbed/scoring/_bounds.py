@@ -27,7 +27,7 @@ PROCESSOR_SECONDS = 60
 """Seconds of work for the scores of one plugin on one trial."""
 
 SILENT_SECONDS = 600.0
-"""Seconds in which a scoring process may say nothing: a plugin may wait for a model of its own."""
+"""Seconds that these scores, or a judge, may take: they may wait for a model of their own."""
 
 MEMORY = 4 * 2**30
 """Bytes of data of a scoring process."""

@@ -34,7 +34,7 @@ class ScoreContext:
         answer: the agent's claims.
         wire: the log of the server.
         timing: wall time and its parts, in seconds.
-        judge: the run's judge.
+        judge: the run's judge, which cannot be asked in a scoring process.
         judge_name: ``rule`` or the judge model's name.
         unasked: the calls of Apis that no answer of the model asked for; they give no points.
         in_process: whether the agent is an object of the caller's program, which may answer by itself.

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from trialbed.contracts import STATUS_VALUES, AnswerStatus
 from trialbed.errors import JudgeError
@@ -39,19 +39,27 @@ async def judged_score(context: ScoreContext) -> Score:
     found = await asyncio.to_thread(expectations, context) if context.answer.is_long else expectations(context)
     if found and (context.judge_name.partition(":")[0] == RULE or not all(one.met for one in found)):
         return _as_expected(context, found)
+    return await ask_judge(context, _list_outcomes(context, found))
+
+
+async def ask_judge(context: ScoreContext, outcomes: Mapping[str, Json]) -> Score:
+    """Return the score that the run's judge gives an answer.
+
+    Args:
+        outcomes: those of the expectations and checks of the task, which the details of the score have.
+    """
     try:
         verdict = await context.judge.judge(context.query, context.answer, context.asked_wire)
     except MemoryError:
         raise
     except Exception as error:  # noqa: BLE001 - a judge is foreign code: its fault must not cost the other scores
         kind = "" if isinstance(error, JudgeError) else f"{type(error).__name__}: "
-        return _judge_failure(context, f"{kind}{error}", found)
-    detail: dict[str, Json] = {"method": context.judge_name, "reason": verdict.reason, "votes": list(verdict.votes)}
-    detail["agreement"] = verdict.agreement
+        return _judge_failure(context, f"{kind}{error}", outcomes)
+    found = {"reason": verdict.reason, "votes": list(verdict.votes), "agreement": verdict.agreement}
+    detail: dict[str, Json] = {"method": context.judge_name, **found}
     if verdict.ballots:
         detail["ballots"] = [vote.model_dump(exclude_defaults=True) for vote in verdict.ballots]
-    detail |= _list_outcomes(context, found)
-    return Score(name=JUDGED, value=verdict.value, label=verdict.status, detail=detail)
+    return Score(name=JUDGED, value=verdict.value, label=verdict.status, detail={**detail, **outcomes})
 
 
 def open_criteria(context: ScoreContext) -> frozenset[str]:
@@ -76,7 +84,8 @@ def _as_expected(context: ScoreContext, found: Sequence[Expectation]) -> Score:
     unknown = [one for one in found if one.met is None]
     shown = "; ".join(one.finding for one in unmet or unknown)
     if unknown and not unmet:
-        return _judge_failure(context, f"whether the task is solved is not known: {shown}", found)
+        unknown_text = f"whether the task is solved is not known: {shown}"
+        return _judge_failure(context, unknown_text, _list_outcomes(context, found))
     status: AnswerStatus = "Unsolved" if unmet else "Solved"
     lacking = f"{len(unmet)} of {len(found)} expectations are not met: {shown}"
     detail: dict[str, Json] = {
@@ -102,7 +111,6 @@ def _unsolved_score(method: str, reason: str) -> Score:
     return Score(name=JUDGED, value=0.0, label="Unsolved", detail=detail)
 
 
-def _judge_failure(context: ScoreContext, message: str, found: Sequence[Expectation]) -> Score:
+def _judge_failure(context: ScoreContext, message: str, outcomes: Mapping[str, Json]) -> Score:
     failure = Failure(kind="judge", message=f"judge {context.judge_name}: {message}")
-    detail = {"method": context.judge_name, **_list_outcomes(context, found)}
-    return Score(name=JUDGED, value=None, detail=detail, failure=failure)
+    return Score(name=JUDGED, value=None, detail={"method": context.judge_name, **outcomes}, failure=failure)

@@ -134,7 +134,7 @@ class Own(Judge):
         return Verdict(status="Unsure", value=0.5, reason="own", votes=("Unsure",))
 
 
-async def test_a_judge_of_the_program_is_asked_from_a_process() -> None:
+async def test_a_judge_of_the_program_is_asked_about_a_trial_that_a_process_reads() -> None:
     own, long = Own(), "It is 4242. " * 10_000
     async with judge_apart(own) as judge, ScoringProcesses() as processes:
         (found, failed) = [await processes.judge_score(trial(long, judge)) for _ in range(2)]
