@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 
-from trialbed.records import ModelCall, Prices, Timing, Usage, WireLog
+from trialbed.records import ModelCall, Timing, Usage, WireLog
 from trialbed.wire.estimates import BYTES_PER_TOKEN
 from trialbed.wire.spans import Span, covered
 
@@ -56,12 +56,6 @@ def observed_usage(wire: WireLog) -> Usage | None:
     return total
 
 
-def estimated_requests(wire: WireLog) -> int:
-    """Count the requests in ``observed_usage`` whose tokens are an estimate."""
-    broken = sum(call.status == 0 and call.usage is None and call.cause == "gone" for call in wire.model_calls)
-    return broken + sum(call.estimated for call in wire.embedding_calls)
-
-
 def estimated_usage(call: ModelCall) -> Usage | None:
     """Return the tokens of a request, estimated where the model did not report them; None where it did not answer.
 
@@ -73,16 +67,6 @@ def estimated_usage(call: ModelCall) -> Usage | None:
         return call.usage
     written = call.response.count("data:") if call.stream else call.response_bytes // BYTES_PER_TOKEN
     return Usage(prompt_tokens=call.request_bytes // BYTES_PER_TOKEN, completion_tokens=written)
-
-
-def observed_cost(wire: WireLog, prices: Prices) -> float | None:
-    """Return the cost of all model calls in US dollars.
-
-    None where the tokens of an answer are not known, or where another model was asked, whose prices are not known.
-    """
-    if observed_usage(wire) is None or any(call.other_model for call in wire.model_calls if not failed(call)):
-        return None
-    return sum(prices.cost(call.usage) for call in wire.model_calls if call.usage is not None)
 
 
 def repeated_requests(wire: WireLog) -> int:

@@ -10,7 +10,7 @@ from golden.loading import INPUTS, write_run
 
 from trialbed.records import Run, TrialResult
 from trialbed.store import Store
-from trialbed.wire_log import observed_cost
+from trialbed.wire_log import observed_usage
 
 ORIGIN = "mixed"
 FIRST, OTHER, THIRD = "scripted:gold", "scripted:partial", "scripted:extra"
@@ -67,9 +67,8 @@ def _price(document: dict[str, Any]) -> None:
         if prices is None:
             continue
         attempt["cost"] = sum(prices.cost(call.usage) for call in result.wire.model_calls if call.usage is not None)
-        score = observed_cost(result.wire, prices)
-        if not result.failed and score is not None:
-            attempt["scores"].append({"name": "cost", "value": score, "bounded": False, "quality": False})
+        if not result.failed and observed_usage(result.wire) is not None:
+            attempt["scores"].append({"name": "cost", "value": attempt["cost"], "bounded": False, "quality": False})
 
 
 def _derived(beginning: str, labels: dict[str, str], queries: Any) -> dict[str, Any]:

@@ -9,7 +9,6 @@ from ._asked import asked_calls as asked_calls
 from ._calls import canonical as canonical
 from ._calls import claimed_calls as claimed_calls
 from ._calls import compare_calls as compare_calls
-from ._calls import sent_pairs as sent_pairs
 from ._comparing import ValueComparer as ValueComparer
 from ._comparing import as_json as as_json
 from ._comparing import same_text as same_text

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 from trialbed.identity import once_for
-from trialbed.records import Answer, ApiCall, ApiRef, Json, ToolSpec, WireLog
+from trialbed.records import Answer, ApiCall, Json, WireLog
 from trialbed.wire import lenient_json, plain_numbers
 
 Pair = tuple[str, str]
@@ -37,13 +36,6 @@ class ClaimComparison:
         """The share of calls that are both, of all that are either (Jaccard over multisets); 1 where there are none."""
         total = self.agreed + len(self.invented) + len(self.unreported)
         return self.agreed / total if total else 1.0
-
-
-def sent_pairs(wire: WireLog, tools: Sequence[ToolSpec]) -> list[Pair]:
-    """Return the Apis of the calls that the model sent and that can be made, in order."""
-    by_name: dict[str, ApiRef] = {tool.name: tool.api for tool in tools}
-    sent = (call for turn in wire.model_calls for call in turn.tool_calls if call.problem is None)
-    return [by_name[call.tool_name].pair for call in sent if call.tool_name in by_name]
 
 
 def claimed_calls(answer: Answer) -> list[tuple[Pair, Json]]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from trialbed.records import Json, Score
 from trialbed.scoring import ScoreContext, judged_score, scorer
-from trialbed.tool_calls import claimed_calls, compare_calls, sent_pairs, uses_of
+from trialbed.tool_calls import claimed_calls, compare_calls, uses_of
 from trialbed_plugins.scorers._reasons import reason, title
 
 
@@ -77,12 +77,13 @@ def claimed_vs_observed(context: ScoreContext) -> Score | None:
     """
     if not context.answer.reports_calls:
         return None
-    found = compare_calls(context.answer, context.wire)
+    found, offered = compare_calls(context.answer, context.wire), {tool.name: tool.api for tool in context.tools}
+    sent = [call for turn in context.wire.model_calls for call in turn.tool_calls if call.problem is None]
     detail = {
         "invented": list(map(list, found.invented)),
         "unreported": list(map(list, found.unreported)),
         "unasked": [list(call.api.pair) for call in context.unasked],
-        "sent": list(map(list, sent_pairs(context.wire, context.tools))),
+        "sent": [list(offered[call.tool_name].pair) for call in sent if call.tool_name in offered],
         "claimed": [list(pair) for pair, _ in claimed_calls(context.answer)],
     }
     return Score(name="claimed_vs_observed", value=found.agreement, detail=detail, quality=False)

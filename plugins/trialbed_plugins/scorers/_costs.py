@@ -8,7 +8,7 @@ from functools import partial
 
 from trialbed.records import Failure, Score, ScoreDescription, WireLog
 from trialbed.scoring import ScoreContext, scorer
-from trialbed.wire_log import estimated_requests, failed, observed_cost, observed_usage, repeated_requests
+from trialbed.wire_log import failed, observed_usage, repeated_requests
 
 ASKS_FOR_USAGE = re.compile(r'"include_usage"\s*:\s*true')
 """In the body of a request."""
@@ -36,13 +36,16 @@ def token_scores(context: ScoreContext) -> Iterable[Score]:
     The detail has the framework's own count, and the number of requests whose tokens are estimated. Without the usage
     that the model reports they have no value.
     """
-    observed, claimed = observed_usage(context.wire), context.answer.usage
+    wire, claimed = context.wire, context.answer.usage
+    observed, broken = observed_usage(wire), [call for call in wire.model_calls if call.cause == "gone"]
+    estimated = sum(call.status == 0 and call.usage is None for call in broken)
+    estimated += sum(call.estimated for call in wire.embedding_calls)
     for score in TOKENS:
         detail = {"claimed": getattr(claimed, score.name) if claimed else None}
-        if estimated := estimated_requests(context.wire):
+        if estimated:
             detail["estimated"] = estimated
         value = None if observed is None else float(getattr(observed, score.name))
-        failure = _unreported_tokens(context.wire) if observed is None else None
+        failure = _unreported_tokens(wire) if observed is None else None
         yield Score(name=score.name, value=value, detail=detail, bounded=False, failure=failure)
 
 
@@ -74,9 +77,11 @@ def cost_score(context: ScoreContext) -> Score | None:
     """
     if context.prices is None:
         return None
-    cost = observed_cost(context.wire, context.prices)
-    failure = _unreported_tokens(context.wire) if cost is None else None
-    return Score(name="cost", value=cost, bounded=False, failure=failure)
+    answered = [call for call in context.wire.model_calls if not failed(call)]
+    if observed_usage(context.wire) is None or any(call.other_model for call in answered):
+        return Score(name="cost", value=None, bounded=False, failure=_unreported_tokens(context.wire))
+    cost = sum(context.prices.cost(call.usage) for call in context.wire.model_calls if call.usage is not None)
+    return Score(name="cost", value=cost, bounded=False)
 
 
 @scorer(unit="turns", meaning="requests that the model answered", bounded=False, quality=False, lower_is_better=True)
