@@ -60,14 +60,11 @@ class ScoringProcesses(AbstractAsyncContextManager["ScoringProcesses"]):
     """Scores trials, and reads foreign texts, in processes: started when they are first needed, used for many trials.
 
     Each call has ``PROCESSOR_SECONDS`` of work and a process ``MEMORY``; a process that passes a limit is replaced.
-
-    Args:
-        most: processes at a time.
     """
 
-    def __init__(self, most: int = MOST) -> None:
+    def __init__(self) -> None:
         self._idle: list[_Process] = []
-        self._slots = asyncio.Semaphore(most)
+        self._slots = asyncio.Semaphore(MOST)
 
     async def __aexit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
