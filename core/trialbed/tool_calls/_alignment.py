@@ -45,18 +45,15 @@ def align(
     right = [call for group in groups for call in group]
 
     @cache
-    def found(given: int, wanted: int) -> tuple[float, tuple[ArgumentFinding, ...], str]:
+    def found(given: int, wanted: int) -> Compared:
         return _compare(made[given], right[wanted], tools.get(right[wanted].name, NO_SCHEMA), comparer)
 
-    def worth(given: int, wanted: int) -> float:
-        return found(given, wanted)[0]
-
     names = [call.name for call in made], [call.name for call in right]
-    pairs = _pairs(groups, names, worth, ordered=ordered)
+    pairs = _pairs(groups, names, found, ordered=ordered)
     taken = {given for given, _ in pairs}, {wanted for _, wanted in pairs}
     left = [place for place in range(len(made)) if place not in taken[0]]
     due = [place for place in range(len(right)) if place not in taken[1]]
-    late = free_pairs(left, due, names, worth)
+    late = free_pairs(left, due, names, found)
     rows: list[CallFinding] = []
     for given, wanted in (*pairs, *late):
         points, arguments, note = found(given, wanted)
@@ -81,10 +78,8 @@ def align(
     return tuple(sorted(rows, key=lambda row: (row.right or 0, 0.5) if row.made is None else (row.made, 0.0)))
 
 
-def _compare(
-    made: ToolCall, right: ToolCall, schema: Schema, comparer: ValueComparer
-) -> tuple[float, tuple[ArgumentFinding, ...], str]:
-    """Compare a pair of calls of one name: return the points, the finding on each argument, and a note.
+def _compare(made: ToolCall, right: ToolCall, schema: Schema, comparer: ValueComparer) -> Compared:
+    """Compare a pair of calls of one name.
 
     The points are the mean over the arguments that count: those of the reference, and those that are extra. Left out,
     an argument counts as its default, and ``null`` as left out.
@@ -128,16 +123,16 @@ def _arguments(
 
 
 def _pairs(
-    groups: Sequence[Sequence[ToolCall]], names: tuple[Sequence[str], Sequence[str]], worth: Any, *, ordered: bool
+    groups: Sequence[Sequence[ToolCall]], names: tuple[Sequence[str], Sequence[str]], compare: Compare, *, ordered: bool
 ) -> Pairs:
     free = not ordered or len(groups) == 1
     # Where each name has one call made and one wanted at most, there is no choice of pairs.
     if free or all(len(set(own)) == len(own) for own in names):
-        found = free_pairs(range(len(names[0])), range(len(names[1])), names, worth)
+        found = free_pairs(range(len(names[0])), range(len(names[1])), names, compare)
         if free or are_in_order(found):
             return found
     ends = zip(groups, accumulate(map(len, groups)), strict=True)
-    return ordered_pairs([range(end - len(group), end) for group, end in ends if group], names, worth)
+    return ordered_pairs([range(end - len(group), end) for group, end in ends if group], names, compare)
 
 
 def _same(call: ToolCall) -> str:
@@ -166,8 +161,11 @@ def f1_of(rows: tuple[CallFinding, ...], made: int, right: int, notes: tuple[str
     return Diagnosis(F1, value, formula, rows, "", "", precision, recall, notes)
 
 
-Worth = Callable[[int, int], float]
-"""(place of a call made, place of a call wanted) -> points of the pair; asked for pairs of one name only."""
+Compared = tuple[float, tuple[ArgumentFinding, ...], str]
+"""The points of a pair of calls, the finding on each argument, and a note."""
+
+Compare = Callable[[int, int], Compared]
+"""(place of a call made, place of a call wanted) -> both compared; asked for pairs of one name only."""
 
 Pairs = list[tuple[int, int]]
 """(place of a call made, place of a call wanted)."""
@@ -182,7 +180,7 @@ SMALL = 3
 """Calls of one name up to which all assignments are tried, so that scipy is not imported."""
 
 
-def free_pairs(made: Sequence[int], right: Sequence[int], names: Names, worth: Worth) -> Pairs:
+def free_pairs(made: Sequence[int], right: Sequence[int], names: Names, compare: Compare) -> Pairs:
     """Return the best pairs where any order is right: for each name as many as there can be.
 
     Args:
@@ -196,7 +194,7 @@ def free_pairs(made: Sequence[int], right: Sequence[int], names: Names, worth: W
     for place in made:
         if names[0][place] in wanted:
             given.setdefault(names[0][place], []).append(place)
-    return [pair for name, rows in given.items() for pair in _assign(rows, wanted[name], worth)]
+    return [pair for name, rows in given.items() for pair in _assign(rows, wanted[name], compare)]
 
 
 def are_in_order(pairs: Pairs) -> bool:
@@ -205,7 +203,7 @@ def are_in_order(pairs: Pairs) -> bool:
     return wanted == sorted(wanted)
 
 
-def ordered_pairs(groups: Sequence[Sequence[int]], names: Names, worth: Worth) -> Pairs:
+def ordered_pairs(groups: Sequence[Sequence[int]], names: Names, compare: Compare) -> Pairs:
     """Return the best pairs where the order matters: calls of a group are made after those of the groups before it.
 
     The best have the most points and, among those, the most pairs. A recursion over (groups, calls made), as for the
@@ -224,9 +222,9 @@ def ordered_pairs(groups: Sequence[Sequence[int]], names: Names, worth: Worth) -
             if end and (len(group) == 1 or last < 0):
                 choices.append((best[-1], pairs[-1]))
             for start in range(max(last, 0) if len(group) == 1 else 0, last + 1):
-                found = free_pairs(places[start : last + 1], group, names, worth)
+                found = free_pairs(places[start : last + 1], group, names, compare)
                 points, count = before[places[start]]
-                choices.append(((points + sum(worth(*pair) for pair in found), count + len(found)), found))
+                choices.append(((points + sum(compare(*pair)[0] for pair in found), count + len(found)), found))
             chosen = max(choices, key=itemgetter(0))
             best.append(chosen[0])
             pairs.append(chosen[1])
@@ -240,15 +238,15 @@ def ordered_pairs(groups: Sequence[Sequence[int]], names: Names, worth: Worth) -
     return way
 
 
-def _assign(rows: Sequence[int], columns: Sequence[int], worth: Worth) -> Pairs:
+def _assign(rows: Sequence[int], columns: Sequence[int], compare: Compare) -> Pairs:
     if len(rows) <= SMALL and len(columns) <= SMALL:
         if len(rows) <= len(columns):
             choices = [list(zip(rows, chosen, strict=True)) for chosen in permutations(columns, len(rows))]
         else:
             choices = [list(zip(chosen, columns, strict=True)) for chosen in permutations(rows, len(columns))]
-        return max(choices, key=lambda pairs: sum(worth(*pair) for pair in pairs))
+        return max(choices, key=lambda pairs: sum(compare(*pair)[0] for pair in pairs))
     from scipy.optimize import linear_sum_assignment
 
-    table = [[worth(row, column) for column in columns] for row in rows]
+    table = [[compare(row, column)[0] for column in columns] for row in rows]
     chosen = linear_sum_assignment(table, maximize=True)
     return [(rows[row], columns[column]) for row, column in zip(*chosen, strict=True)]
