@@ -98,12 +98,16 @@ class LiveAgent:
         return ".".join(filter(None, (named.__module__, named.__qualname__)))
 
     async def make(self, spec: TrialSpec, code: ForeignCode) -> tuple[Any, Tools]:
-        """Return the agent of a trial, and what makes its tools.
+        """Return the agent of a trial, and what makes its tools in a form, each time the same ones.
 
         Args:
             code: calls what is the agent's.
         """
-        tools = self._tools_of(spec)
+        from trialbed.tools import Tool  # its HTTP client takes long to import, and runs of workers do not need it
+
+        is_async = inspect.iscoroutinefunction(self.answering)
+        offered = [Tool(tool, spec.server_url) for tool in spec.tools]
+        tools = cache(lambda form: [TOOL_FORMS[form](tool, is_async) for tool in offered])
         if not self.is_class:
             return self.agent, tools
         if issubclass(self.agent, BaseAgent):
@@ -128,14 +132,6 @@ class LiveAgent:
         except Exception as error:  # noqa: BLE001 - the user's code: its trial is over
             problem = f"{error}" if isinstance(error, StuckCode) else f"raised {exception_text(error, self.agent)}"
             LOG.warning("an agent of %s: close() %s; its trial stays as it is", self.version, problem)
-
-    def _tools_of(self, spec: TrialSpec) -> Tools:
-        """Return what makes the tools of a trial in a form, each time the same ones."""
-        from trialbed.tools import Tool  # its HTTP client takes long to import, and runs of workers do not need it
-
-        is_async = inspect.iscoroutinefunction(self.answering)
-        made = [Tool(tool, spec.server_url) for tool in spec.tools]
-        return cache(lambda form: [TOOL_FORMS[form](tool, is_async) for tool in made])
 
 
 class LiveExecutor(Executor):
