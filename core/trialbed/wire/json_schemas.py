@@ -234,7 +234,7 @@ def _mend(part: dict[str, Any]) -> dict[str, Any]:
     return mended
 
 
-_CLASS = re.compile(r"\\.|\[(?:\\.|[^\]\\])*\]", re.DOTALL)
+_CLASS = re.compile(r"\\.|\[(?:\\.|[^\]\\])*\\?(?:\]|\Z)", re.DOTALL)
 _RANGE = re.compile(r"(\\[wdsWDS])-(?=[^\]])|-(?=\\[wdsWDS])")
 
 
