@@ -142,14 +142,6 @@ class Listeners:
         """Return whether any plugin has the hook."""
         return bool(self._each(hook))
 
-    def releases(self, hook: str) -> tuple[str, ...]:
-        """Return the plugins that have the hook, each with its distribution and version, where it is installed.
-
-        The version of a plugin in a file changes with the file.
-        """
-        known = {offer.name: f"{offer.name} of {offer.distribution} {offer.version}" for offer in offers(PLUGINS)}
-        return tuple(known.get(name, name) for name, _ in self._each(hook))
-
     def aggregate(self, run: Run, results: Iterable[TrialResult]) -> Mapping[str, Any]:
         """The plugins' additions to a summary; one that a plugin fails to give is logged under its name and left out.
 

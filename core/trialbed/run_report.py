@@ -42,8 +42,10 @@ async def run_and_report(
     entries: Entries | None = {} if documents else None
     keep = None if entries is None else partial(add_entries, entries, queries)
     ended = await run(prepared, ambient=ambient, progress=progress, committed=keep)
-    if await _judge_again(prepared, ended, shown) and entries:
-        entries.clear()
+    if len(prepared.options.judge) > 1:
+        await _judge_again(prepared, ended, shown)
+        if entries:
+            entries.clear()
 
     def conclude() -> Report:
         with open_store(store) as reader:
@@ -65,8 +67,8 @@ async def run_and_report(
     return await say_when_long(shown.note, "reporting the trials", asyncio.to_thread(conclude))
 
 
-async def _judge_again(prepared: Prepared, ended: Run, progress: RunProgress) -> bool:
-    """Have further judges grade the answers of a run that has ended; return whether there are any.
+async def _judge_again(prepared: Prepared, ended: Run, progress: RunProgress) -> None:
+    """Have further judges grade the answers of a run that has ended.
 
     A judge that may not or cannot grade them is a note: the trials have been paid for, and are reported all the same.
     """
@@ -88,7 +90,6 @@ async def _judge_again(prepared: Prepared, ended: Run, progress: RunProgress) ->
             progress.note(
                 f"the judge {judge} has not graded the answers: {refusal}; bench score {run_id} --judge {judge} asks it"
             )
-    return len(options.judge) > 1
 
 
 def prepare_run(options: RunOptions, objects: RunObjects = NO_OBJECTS) -> Prepared:

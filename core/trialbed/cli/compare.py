@@ -23,9 +23,6 @@ Examples:
   bench compare 20261121T231039-52d790 20261122T090211-0c4b1e --format markdown > report.md
   bench compare 20261121/langgraph latest/langgraph
   bench compare official.jsonl vendor.jsonl
-  bench compare --baseline official.jsonl --vendor vendor.jsonl --output comparison.json
-  bench compare --baseline official.jsonl --vendor a.jsonl --vendor b.jsonl --format csv > figures.csv
-  bench compare --baseline monday.jsonl --baseline tuesday.jsonl --vendor vendor.jsonl
   bench compare --baseline official.jsonl --vendor vendor.jsonl --fail-under f1=0.73 --fail-if different
 """
 

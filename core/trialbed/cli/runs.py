@@ -32,7 +32,6 @@ Examples:
   bench runs --framework langgraph --since 7d
   bench runs --tag nightly --limit 50
   bench runs remove 20260101T120000
-  bench runs --model gpt-4o-mini --dataset stabletoolbench:G1_instruction --json
 """
 
 

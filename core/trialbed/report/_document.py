@@ -175,25 +175,19 @@ def legacy_summary(summary: Summary) -> dict[str, Any]:
     if taken := sorted(figures.keys() & summary.extra.keys()):
         raise DataError(f"a plugin's aggregate_scores gives {taken[0]!r}, which the summary already has; rename it")
     cleaned: dict[str, Any] = clean({**figures, **summary.extra}, secret_values())
-    return cleaned | _found_beside(summary)
-
-
-def _found_beside(summary: Summary) -> dict[str, Any]:
-    """Return the attribution of the expected calls, and the comparisons with other frameworks of the run."""
     lost, integrity = summary.attribution, summary.integrity
-    attribution = {"gold_calls": lost.gold_calls, "counts": dict(lost.counts), "shares": lost.shares}
-    found: dict[str, Any] = {"attribution": attribution}
+    cleaned["attribution"] = {"gold_calls": lost.gold_calls, "counts": dict(lost.counts), "shares": lost.shares}
     if integrity.trials:
         findings = {kind: clean(asdict(tally), ()) for kind, tally in integrity.found.items()}
-        found["integrity"] = {"trials": integrity.trials, "void": integrity.void or None, "findings": findings}
-    found["comparisons"] = [
+        cleaned["integrity"] = {"trials": integrity.trials, "void": integrity.void or None, "findings": findings}
+    cleaned["comparisons"] = [
         {"kind": one.kind, "against": one.against}
         | {"scores": {score: finding.as_json() for score, finding in one.scores.items()}}
         for one in summary.comparisons
     ]
     if summary.ranks is not None:
-        found["ranks"] = {score: list(rank) for score, rank in summary.ranks.items()}
-    return found
+        cleaned["ranks"] = {score: list(rank) for score, rank in summary.ranks.items()}
+    return cleaned
 
 
 def _fields(record: object, *names: str) -> dict[str, Any]:

@@ -7,7 +7,6 @@ from collections.abc import Sequence
 from datetime import UTC
 from typing import Any
 
-from trialbed.errors import UsageError
 from trialbed.records import (
     FrameworkInfo,
     HelperUse,
@@ -18,7 +17,7 @@ from trialbed.records import (
 )
 from trialbed.report._files import clean
 from trialbed.settings import declared_settings
-from trialbed.texts import number_of, one_line, percent
+from trialbed.texts import number_of, percent
 from trialbed.wire.redaction import shown_url
 
 OPTIONAL = ("prices", "helpers", "lost_trials", "plugin_files")
@@ -71,25 +70,15 @@ def framework_info(run: Run, name: str) -> FrameworkInfo | None:
     return next((info for info in run.frameworks if info.name == name), None)
 
 
-MOST = 200
-"""Characters of a plan of faults that is not read."""
-
-
 def fault_note(plan: str | None) -> str:
-    """Return how often which faults were put in, by a run's plan; empty where there are none.
-
-    A plan of another version, which this one cannot read, is given as it is.
-    """
+    """Return how often which faults were put in, by a run's plan; empty where there are none."""
     found = fault_words(plan) if plan is not None else ""
     return f"Faults were put in on purpose: {found}" if found else ""
 
 
 def fault_words(plan: str) -> str:
     """Return how often a plan puts which faults in; empty where it puts in none."""
-    try:
-        read = read_fault_plan(plan)
-    except UsageError:
-        return f"by a plan that this version cannot read: {one_line(plan, MOST)}"
+    read = read_fault_plan(plan)
     return "; ".join(
         f"{percent(part.rate)} of the {of} ({', '.join(part.faults).replace('_', ' ')})"
         for part, of in ((read.tools, "calls of tools"), (read.model, "requests to the model"))

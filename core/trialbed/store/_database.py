@@ -109,16 +109,6 @@ def open_database(url_or_path: str, *, read_only: bool = False) -> Database:
         url = make_url(url_or_path) if is_url else URL.create("sqlite", database=str(Path(url_or_path).expanduser()))
     except (ArgumentError, ValueError) as error:
         raise UsageError("the store's URL cannot be read; write it as postgresql+psycopg://USER@HOST/NAME") from error
-    database = Database(_engine(url, read_only=read_only), read_only=read_only)
-    try:
-        _create(database)
-    except BaseException:
-        database.close()
-        raise
-    return database
-
-
-def _engine(url: URL, *, read_only: bool) -> Engine:
     try:
         engine = create_engine(url)
     except (NoSuchModuleError, ImportError) as error:
@@ -126,24 +116,29 @@ def _engine(url: URL, *, read_only: bool) -> Engine:
             f"a store at {url.drivername}:// needs a driver that is not installed ({error}); "
             "for PostgreSQL: pip install 'psycopg[binary]' and write postgresql+psycopg://"
         ) from error
-    if engine.dialect.name != "sqlite":
-        return engine
-    if not url.database:
-        raise UsageError("the store needs a file; name one, such as .trialbed/trialbed.db")
-    file, is_file = Path(url.database), "uri" not in url.query and url.database != ":memory:"
-    if read_only and is_file and not file.exists():
-        raise _no_store(url.database)
+    if engine.dialect.name == "sqlite":
+        if not url.database:
+            raise UsageError("the store needs a file; name one, such as .trialbed/trialbed.db")
+        file, is_file = Path(url.database), "uri" not in url.query and url.database != ":memory:"
+        if read_only and is_file and not file.exists():
+            raise _no_store(url.database)
+        try:
+            make_private_folder(file.parent)
+        except OSError as error:
+            raise UsageError(
+                f"the store's folder {file.parent} cannot be created: {error.strerror}; name another file"
+            ) from error
+        if is_file and not read_only:
+            make_private_file(file)
+        event.listen(engine, "begin", _begin)
+        event.listen(engine, "connect", partial(_set_pragmas, read_only=read_only))
+    database = Database(engine, read_only=read_only)
     try:
-        make_private_folder(file.parent)
-    except OSError as error:
-        raise UsageError(
-            f"the store's folder {file.parent} cannot be created: {error.strerror}; name another file"
-        ) from error
-    if is_file and not read_only:
-        make_private_file(file)
-    event.listen(engine, "begin", _begin)
-    event.listen(engine, "connect", partial(_set_pragmas, read_only=read_only))
-    return engine
+        _create(database)
+    except BaseException:
+        database.close()
+        raise
+    return database
 
 
 def _set_pragmas(connection: Any, _record: Any, *, read_only: bool) -> None:

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import secrets
-import shlex
-from contextlib import suppress
 from datetime import UTC, datetime
 from typing import Any, TypedDict
 
@@ -28,7 +26,7 @@ from trialbed.records import (
 from trialbed.store._rows import decode_record, encode
 from trialbed.store._schema import runs
 
-MOST_NAMED, MOST_SEARCHED = 5, 1000
+MOST_NAMED = 5
 """Runs that a message lists."""
 
 
@@ -66,12 +64,9 @@ def read_run(connection: Connection, run_id: str, *, lock: bool = False) -> Run:
 
 def no_run(connection: Connection, name: str) -> DataError:
     """Return the error of a run that the store does not have; it lists others."""
-    newest = connection.execute(select(runs).order_by(runs.c.created.desc()).limit(MOST_SEARCHED)).all()
-    known = ", ".join(row.run_id for row in newest[:MOST_NAMED])
+    newest = connection.execute(select(runs).order_by(runs.c.created.desc()).limit(MOST_NAMED)).all()
+    known = ", ".join(row.run_id for row in newest)
     found = f"its latest runs are {known}" if known else "it has no runs yet; `bench run` creates one"
-    with suppress(DataError):  # of another run, which is damaged
-        if any(name in decode_record(Run, row.record).tags for row in newest):
-            found = f"that is a tag: `bench runs --tag {shlex.quote(name)}` lists its runs"
     return DataError(f"the store has no run {name!r}; {found}")
 
 

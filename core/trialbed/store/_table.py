@@ -273,18 +273,9 @@ def read_table(connection: Connection, run: Run, renamed: Mapping[str, str]) -> 
     columns["facts"] = np.fromiter(map(decode, columns["facts"]), dtype=object)
     order = np.lexsort([columns[name] for name in ("attempt", "repeat", "query", "framework")])
     columns = {name: column[order] for name, column in columns.items()}
-    columns |= _which_count(columns)
-    found = _read_scores(connection, run.run_id, columns["row"], renamed)
-    columns["verdict"] = found.pop("verdict")
-    return TrialTable(labels, queries, columns, **found)
-
-
-def _which_count(columns: Mapping[str, NDArray[Any]]) -> dict[str, NDArray[Any]]:
-    """Return the columns ``counts`` and ``again``."""
-    import numpy as np
-
-    names = ("framework", "query", "repeat", "attempt", "status", "adapter_digest", "failure")
-    rows = zip(*(columns[name].tolist() for name in names), strict=True)
+    # Which attempt of each trial counts, and which trials were measured again.
+    keys = ("framework", "query", "repeat", "attempt", "status", "adapter_digest", "failure")
+    rows = zip(*(columns[name].tolist() for name in keys), strict=True)
     every = [AttemptSummary(row[:3], row[3], row[4], row[5], row[6], place) for place, row in enumerate(rows)]
     counted = {one.key: one for one in counted_attempts(every)}
     counts, again = np.zeros(len(every), dtype=bool), np.zeros(len(every), dtype=np.int64)
@@ -293,7 +284,10 @@ def _which_count(columns: Mapping[str, NDArray[Any]]) -> dict[str, NDArray[Any]]
         own = counted[one.key]
         if one is not own and one.status != "not measured":
             again[own.row] = max(again[own.row], REPLACED if one.attempt < own.attempt else SEVERAL)
-    return {"counts": counts, "again": again}
+    columns |= {"counts": counts, "again": again}
+    found = _read_scores(connection, run.run_id, columns["row"], renamed)
+    columns["verdict"] = found.pop("verdict")
+    return TrialTable(labels, queries, columns, **found)
 
 
 def _read_scores(connection: Connection, run_id: str, rows: NDArray[Any], renamed: Mapping[str, str]) -> dict[str, Any]:

@@ -2,8 +2,6 @@ from ._bars import Bar as Bar
 from ._bars import BarPlot as BarPlot
 from ._bars import BarSpan as BarSpan
 from ._bars import Timeline as Timeline
-from ._curves import Curve as Curve
-from ._curves import DistributionPlot as DistributionPlot
 from ._disclosures import Disclosure as Disclosure
 from ._disclosures import Disclosures as Disclosures
 from ._disclosures import Excerpt as Excerpt

@@ -1,11 +1,10 @@
-"""The measures that drawings share: a wide one and one for a telephone, and two axes with names beside them."""
+"""The measures that drawings share: a wide one and one for a telephone."""
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
 from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
-from typing import ClassVar, Self
+from typing import Self
 
 WIDE, NARROW = 680, 400
 """The width of a drawing on a screen, at which its texts are as large as small ones of a page, and on a telephone."""
@@ -14,9 +13,6 @@ LETTER, LONGEST = 7.5, 36
 """Pixels that a letter takes on average, and the letters of a name that a wide drawing has room for."""
 THIN, BROAD = frozenset(" .,:;'|!-()[]/fijlrtI"), frozenset("mwMW@%+=<>")
 """Characters that are narrower than others, and wider ones."""
-LEFT, NARROW_LEFT = 64, 44
-TOP, BOTTOM = 24, 44
-LEGEND_ROW = 20
 
 
 def fit_label(text: str, characters: int) -> str:
@@ -51,40 +47,3 @@ class Drawing:
     def for_telephone(self) -> Self:
         """The same for a telephone."""
         return replace(self, narrow=True)
-
-
-@dataclass(frozen=True)
-class AxesPlot(Drawing, ABC):
-    """A plot on two axes, with names beside them on a wide drawing and below them on a narrow one.
-
-    Attributes:
-        area_height: pixels between the ends of the vertical axis.
-    """
-
-    area_height: ClassVar[int]
-    top: ClassVar[int] = TOP
-
-    @property
-    def bottom(self) -> int:
-        """The position of the horizontal axis."""
-        return self.top + self.area_height
-
-    @property
-    def left(self) -> int:
-        """The position of the vertical axis."""
-        return NARROW_LEFT if self.narrow else LEFT
-
-    @property
-    def right(self) -> int:
-        """The position of the end of the horizontal axis."""
-        return NARROW - 2 * EDGE if self.narrow else WIDE - self.beside
-
-    @property
-    def width(self) -> int:
-        """The width of the drawing, with room for names on the right of a wide one."""
-        return NARROW if self.narrow else WIDE
-
-    @property
-    @abstractmethod
-    def beside(self) -> int:
-        """Pixels for the names on the right of a wide drawing."""

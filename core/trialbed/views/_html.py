@@ -8,7 +8,6 @@ from importlib.resources import files
 from typing import TYPE_CHECKING, TypeAlias
 
 from trialbed.views._bars import BarPlot, Timeline
-from trialbed.views._curves import DistributionPlot
 from trialbed.views._disclosures import Disclosures, Folded
 from trialbed.views._drawing import fit_label
 from trialbed.views._figures import UNKNOWN, compact, printable
@@ -26,7 +25,7 @@ SHOWN, PRINTED = 7, 8
 NOTHING = ("none", "+0")
 """The texts of cells in which nothing was found; pages show them faintly."""
 
-Plot: TypeAlias = IntervalPlot | ScatterPlot | BarPlot | Timeline | DistributionPlot
+Plot: TypeAlias = IntervalPlot | ScatterPlot | BarPlot | Timeline
 Part: TypeAlias = Table | Plot | Disclosures | Folded
 
 

@@ -6,12 +6,17 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from trialbed.views._drawing import BOTTOM, EDGE, LEGEND_ROW, LETTER, LONGEST, NARROW, AxesPlot, room_for
+from trialbed.views._drawing import EDGE, LETTER, LONGEST, NARROW, WIDE, Drawing, room_for
 from trialbed.views._figures import compact
 from trialbed.views._scale import Scale
 
+LEFT, NARROW_LEFT = 64, 44
+TOP, BOTTOM = 24, 44
+AREA = 260
+"""Pixels between the ends of the vertical axis."""
 BESIDE = 12
 """Pixels between the axes and the legend."""
+LEGEND_ROW = 20
 NEAR = 16
 """Pixels up to which marks share a label: the height of a line."""
 APART = 11
@@ -38,7 +43,7 @@ class Mark:
 
 
 @dataclass(frozen=True)
-class ScatterPlot(AxesPlot):
+class ScatterPlot(Drawing):
     """Points on two axes; each has a shape and a number, so that colour alone distinguishes none.
 
     Attributes:
@@ -54,7 +59,8 @@ class ScatterPlot(AxesPlot):
     y_limits: tuple[float, float] | None = None
 
     template = "scatter"
-    area_height = 260
+    top = TOP
+    bottom = TOP + AREA
 
     @property
     def has_one_place(self) -> bool:
@@ -62,9 +68,21 @@ class ScatterPlot(AxesPlot):
         return len({(mark.x, mark.y) for mark in self.marks if mark.x is not None and mark.y is not None}) < 2
 
     @property
-    def beside(self) -> int:
-        """Pixels for the names of marks in the legend."""
-        return BESIDE + room_for(_legend_text(place + 1, mark) for place, mark in enumerate(self.marks))
+    def width(self) -> int:
+        """The width of the drawing, with room for the legend on the right of a wide one."""
+        return NARROW if self.narrow else WIDE
+
+    @property
+    def left(self) -> int:
+        """The position of the vertical axis."""
+        return NARROW_LEFT if self.narrow else LEFT
+
+    @property
+    def right(self) -> int:
+        """The position of the end of the horizontal axis."""
+        if self.narrow:
+            return NARROW - 2 * EDGE
+        return WIDE - BESIDE - room_for(_legend_text(place + 1, mark) for place, mark in enumerate(self.marks))
 
     @property
     def letters(self) -> int:
@@ -100,11 +118,6 @@ class ScatterPlot(AxesPlot):
             near = next((place for place in places if math.dist(place, (x, y)) < NEAR), (x, y))
             places.setdefault(near, []).append(str(number + 1))
         return [(", ".join(numbers), x + APART, y + 4) for (x, y), numbers in places.items()]
-
-    @property
-    def x_ticks(self) -> list[tuple[float, str]]:
-        """The positions of round values, with the values."""
-        return self.x_scale.ticks
 
     @property
     def x_scale(self) -> Scale:

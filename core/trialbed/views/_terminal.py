@@ -35,59 +35,45 @@ def print_tables(tables: Iterable[Table], stream: TextIO, *, explained: bool = T
         ruled: whether a line stands below the headings.
     """
     console = Console(file=stream, highlight=False, markup=False, emoji=False)
-    room = console.width if console.is_terminal or "COLUMNS" in os.environ else UNLIMITED
-    for place, table in enumerate(tables):
-        if place:
-            console.print()
-        _print(console, table, room, explained=explained, ruled=ruled)
-
-
-def _print(console: Console, table: Table, room: int, *, explained: bool, ruled: bool) -> None:
-    while table.narrow is not None and _width(_folded([table.columns, *table.lines])) > room:
-        table = table.narrow
-    in_corner = bool(table.rows) and not table.columns[0] and cell_len(table.title) <= LABEL_WIDTH
-    columns = [table.title if in_corner else table.columns[0], *table.columns[1:]] if table.rows else []
-    if table.title and not in_corner:
-        console.print(Text(printable(table.title)), soft_wrap=True)
-        if table.rows:
-            console.print()
     width = console.width
-    widths = _widths([columns, *table.lines], room)
-    for place, block in enumerate(_blocks(widths, table.pinned, room)):
-        if place:
+    room = width if console.is_terminal or "COLUMNS" in os.environ else UNLIMITED
+    for number, table in enumerate(tables):
+        if number:
             console.print()
-        console.width = max(width, _width(widths[index] for index in block))
-        console.print(_block(columns, table.rows, widths, block, ruled=ruled))
-        console.width = width
-    notes = [*table.notes, *(table.legend if explained else ())]
-    if table.rows and notes:
-        console.print()
-    for note in notes:
-        # In a file or a pipe, a note is one line, so that it can be searched for.
-        console.print(Text(printable(note)), soft_wrap=room == UNLIMITED)
+        while table.narrow is not None and _width(_widths([table.columns, *table.lines], folded=True)) > room:
+            table = table.narrow
+        in_corner = bool(table.rows) and not table.columns[0] and cell_len(table.title) <= LABEL_WIDTH
+        columns = [table.title if in_corner else table.columns[0], *table.columns[1:]] if table.rows else []
+        if table.title and not in_corner:
+            console.print(Text(printable(table.title)), soft_wrap=True)
+            if table.rows:
+                console.print()
+        # Headings of several words go over several lines before columns go into blocks.
+        lines = [columns, *table.lines]
+        widths = _widths(lines)
+        if _width(widths) > room:
+            widths = _widths(lines, folded=True)
+        if _width(widths) > room:
+            widths = [min(own, COLUMN_WIDTH if at else LABEL_WIDTH) for at, own in enumerate(_widths(lines))]
+        for place, block in enumerate(_blocks(widths, table.pinned, room)):
+            if place:
+                console.print()
+            console.width = max(width, _width(widths[index] for index in block))
+            console.print(_block(columns, table.rows, widths, block, ruled=ruled))
+            console.width = width
+        notes = [*table.notes, *(table.legend if explained else ())]
+        if table.rows and notes:
+            console.print()
+        for note in notes:
+            # In a file or a pipe, a note is one line, so that it can be searched for.
+            console.print(Text(printable(note)), soft_wrap=room == UNLIMITED)
 
 
-def _widths(lines: Sequence[Sequence[str]], room: int) -> list[int]:
-    """The width of each column: of its longest text if all fits side by side, otherwise narrow enough for blocks."""
-    natural = _natural(lines)
-    if _width(natural) <= room:
-        return natural
-    # Headings of several words go over several lines before columns go into blocks.
-    folded = _folded(lines)
-    if _width(folded) <= room:
-        return folded
-    return [min(width, COLUMN_WIDTH if index else LABEL_WIDTH) for index, width in enumerate(natural)]
-
-
-def _natural(lines: Sequence[Sequence[str]]) -> list[int]:
-    """The width of the longest text of each column."""
-    return [max(1, *(cell_len(printable(text)) for text in column)) for column in zip(*lines, strict=True)]
-
-
-def _folded(lines: Sequence[Sequence[str]]) -> list[int]:
-    """The width of each column whose heading breaks at spaces."""
+def _widths(lines: Sequence[Sequence[str]], *, folded: bool = False) -> list[int]:
+    """The width of the longest text of each column, whose heading breaks at spaces if it is folded."""
     head, *rows = lines
-    return _natural([[max(text.split(), key=cell_len, default="") for text in head], *rows])
+    head = [max(text.split(), key=cell_len, default="") for text in head] if folded else head
+    return [max(1, *(cell_len(printable(text)) for text in column)) for column in zip(head, *rows, strict=True)]
 
 
 def _width(widths: Iterable[int]) -> int:

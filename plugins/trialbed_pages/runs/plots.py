@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
 from trialbed.records import labels_in_words
 from trialbed.report import ScoreMean
@@ -11,9 +11,7 @@ from trialbed.views import (
     UNKNOWN,
     Bar,
     BarPlot,
-    IntervalPlot,
     Mark,
-    PlotPoint,
     ScatterPlot,
     compact,
     estimate,
@@ -75,20 +73,3 @@ def time_gaps(figures: RunFigures, frameworks: Sequence[str]) -> dict[str, list[
         for name in frameworks
     }
     return {name: parts for name, parts in found.items() if parts}
-
-
-def rank_plot(score: str, ranks: Mapping[str, tuple[int, int]]) -> IntervalPlot:
-    """Plot the ranks that are left open to each framework, the best first."""
-    ordered = sorted(ranks.items(), key=lambda item: item[1])
-    points = [
-        PlotPoint(
-            labels_in_words(name),
-            low if low == high else None,
-            low,
-            high,
-            str(low) if low == high else f"{low} to {high}",
-        )
-        for name, (low, high) in ordered
-    ]
-    title = f"Ranks by {score_words(score)}; frameworks overlap where no difference is shown"
-    return IntervalPlot(title, points, (0.5, len(ranks) + 0.5), whole=True)

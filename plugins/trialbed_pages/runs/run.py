@@ -18,10 +18,10 @@ from trialbed.report.comparison import (
 )
 from trialbed.scoring import JUDGED, TIMES, score_words
 from trialbed.store import StoredRun, TrialRow
-from trialbed.views import BarPlot, IntervalPlot, ScatterPlot
+from trialbed.views import BarPlot, ScatterPlot
 from trialbed.wire.redaction import shown_url
 from trialbed_pages.runs.figures import COST, TOKENS, QueryId, RunFigures
-from trialbed_pages.runs.plots import TIME_PARTS, cost_plot, rank_plot, time_gaps, time_plot
+from trialbed_pages.runs.plots import TIME_PARTS, cost_plot, time_gaps, time_plot
 
 WORST = 5
 """Queries that are named as the worst."""
@@ -238,17 +238,7 @@ class Differences:
     @property
     def notes(self) -> list[str]:
         """Sentences on p-values, verdicts and ranks."""
-        ranks = rank_notes(self.ranks, self._scores_with_order[:1], named=score_words)
-        return [*verdict_notes(self.findings), *ranks]
-
-    @property
-    def rank_plots(self) -> list[IntervalPlot]:
-        """The ranks by the first score that shows an order; the notes say those by others."""
-        return [rank_plot(score, self.ranks[score]) for score in self._scores_with_order[:1]]
-
-    @property
-    def _scores_with_order(self) -> list[str]:
-        return [score for score, ranks in self.ranks.items() if len({*ranks.values()}) > 1]
+        return [*verdict_notes(self.findings), *rank_notes(self.ranks, score_words)]
 
 
 def _dataset(config: RunConfig) -> str:

@@ -12,9 +12,7 @@ from trialbed.statistics import Estimate, quantile
 from trialbed.texts import percent
 from trialbed.views import (
     UNKNOWN,
-    Curve,
     Disclosures,
-    DistributionPlot,
     IntervalPlot,
     PlotPoint,
     Table,
@@ -29,7 +27,7 @@ from trialbed_verify.vendor_rows import VendorRows
 from trialbed_verify.verification.results import ResultRow
 from trialbed_verify.views import VendorSuites, moment, suite_tables
 
-Part: TypeAlias = Table | IntervalPlot | DistributionPlot | Disclosures
+Part: TypeAlias = Table | IntervalPlot | Disclosures
 
 TIMES = {"ttft_ms": "TTFT, ms", "duration_ms": "duration, ms", "tps": "tokens/s", "total_tokens": "tokens"}
 
@@ -121,9 +119,6 @@ def _model(model: str, vendors: Sequence[VendorFile]) -> Iterator[Part]:
         ]
         if points:
             yield IntervalPlot(_titled(model, f"{title}, with its 95 % interval"), points, limits=(0.0, 1.0))
-    curves = [Curve(one.label, values) for one in vendors if (values := _values(one.results.rows, "ttft_ms"))]
-    if curves:
-        yield DistributionPlot(_titled(model, "time to the first token"), "TTFT, ms", curves)
     yield from _faults(model, vendors)
     suites = [(one.results.vendor, one.results.is_of_baseline, one.source.tally.summaries()) for one in vendors]
     yield from suite_tables([VendorSuites(*own) for own in suites])

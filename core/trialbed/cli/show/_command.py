@@ -18,8 +18,6 @@ Examples:
   bench show latest --full
   bench show 20261122T090211 --format markdown
   bench show latest langgraph/17
-  bench show latest langgraph:native/17/2 --full
-  bench show latest langgraph/17 --json
 """
 
 

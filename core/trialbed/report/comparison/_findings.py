@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
 from itertools import combinations, compress
@@ -227,17 +227,14 @@ def open_ranks(sides: Sequence[Side], margin: float, scores: Sequence[str] | Non
 NO_ORDER = "no order is shown, as each may be at any rank"
 
 
-def rank_notes(ranks: Ranks, drawn: Collection[str] = (), named: Callable[[str], str] = shown_name) -> Iterator[str]:
+def rank_notes(ranks: Ranks, named: Callable[[str], str] = shown_name) -> Iterator[str]:
     """The ranks in words, the best first: those with the same ranks stand together; then the meaning of ranks.
 
     Args:
-        drawn: scores whose ranks a drawing shows.
         named: names a score.
     """
     said: dict[str, list[str]] = {}
     for score, found in ranks.items():
-        if score in drawn:
-            continue
         bands: dict[tuple[int, int], list[str]] = {}
         for name, rank in sorted(found.items(), key=lambda item: item[1]):
             bands.setdefault(rank, []).append(name)
@@ -247,7 +244,7 @@ def rank_notes(ranks: Ranks, drawn: Collection[str] = (), named: Callable[[str],
         said.setdefault("; ".join(texts) if len(texts) > 1 else NO_ORDER, []).append(named(score))
     yield from (f"ranks by {' and by '.join(names)}: {text}." for text, names in said.items())
     sides = max((len(found) for found in ranks.values()), default=0)
-    if drawn or set(said) - {NO_ORDER}:
+    if set(said) - {NO_ORDER}:
         pairs = sides * (sides - 1) // 2
         yield (
             f"Frameworks share a rank unless one is shown to be better. p is adjusted over all {pairs} pairs here, so "

@@ -12,8 +12,6 @@ from trialbed.views import (
     Bar,
     BarPlot,
     BarSpan,
-    Curve,
-    DistributionPlot,
     IntervalPlot,
     Mark,
     Plot,
@@ -31,7 +29,6 @@ PLOTS: list[Plot] = [
     ScatterPlot("cost", "tokens", "score", [Mark(NAME, 10.0, 0.5), Mark("none", None, 0.5)]),
     BarPlot("times", [Bar(NAME, {"model": 1.0, "framework": 2.0}, "3.00")]),
     Timeline("line", ("model", "framework"), [BarSpan("framework", "at work", 0.0, 0.5)]),
-    DistributionPlot("times", "seconds", [Curve(NAME, [0.1, 0.2])]),
 ]
 
 

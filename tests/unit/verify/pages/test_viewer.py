@@ -9,10 +9,10 @@ import pytest
 from support.played_vendors import write_played
 from support.vendor_rows import k2_row, own_row, write_rows
 
-from trialbed.views import Disclosures, DistributionPlot, Folded, IntervalPlot, Table
+from trialbed.views import Disclosures, Folded, IntervalPlot, Table
 from trialbed_verify.pages import VendorViewer
 
-Shown = dict[str, list[Table | IntervalPlot | DistributionPlot | Disclosures | Folded]]
+Shown = dict[str, list[Table | IntervalPlot | Disclosures | Folded]]
 
 
 @pytest.fixture(scope="module")
@@ -28,8 +28,6 @@ def test_rates_have_intervals_and_times_their_distribution(shown: Shown) -> None
     plots = [part for part in parts if isinstance(part, IntervalPlot)]
     assert {point.label for plot in plots for point in plot.points} == {"official", "acme"}
     assert all(point.low is not None and point.high is not None for plot in plots for point in plot.points)
-    (times,) = (part for part in parts if isinstance(part, DistributionPlot))
-    assert [curve.label for curve in times.curves] == ["official", "acme"]
 
 
 def test_failures_stand_by_kind_with_an_example_of_each(shown: Shown) -> None:
