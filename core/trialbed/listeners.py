@@ -45,12 +45,10 @@ class Listeners:
 
     Attributes:
         elsewhere: where trials are scored that are not to be scored in this process; None scores all here.
-        failed: the plugins that failed to give figures.
     """
 
     def __init__(self, manager: pluggy.PluginManager, objects: Collection[str] = ()) -> None:
         self.elsewhere: Elsewhere | None = None
-        self.failed: set[str] = set()
         self._outside: set[str] = set()
         self._notices: ThreadPoolExecutor | None = None
         self._objects: dict[str, ForeignCode] = {}
@@ -157,7 +155,6 @@ class Listeners:
                 json.dumps(figures)
             except Exception:
                 log.exception("plugin %r failed in aggregate_scores; its figures are left out", plugin)
-                self.failed.add(plugin)
                 continue
             if taken := sorted(figures.keys() & extra.keys()):
                 raise DataError(f"plugin {plugin!r}: another plugin already gives the summary's key {taken[0]!r}")

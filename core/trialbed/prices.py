@@ -17,12 +17,6 @@ from trialbed.wire.addresses import split_address
 TABLE = "genai-prices"
 """The distribution that has the table; the extra ``prices`` installs it."""
 
-FORM = (
-    "two or three numbers, the price in US dollars of a million tokens: IN,OUT or IN,OUT,CACHED, and before them NAME= "
-    "where it is not the first model's"
-)
-
-
 AMOUNT = re.compile(r"(?P<number>[0-9]{1,12}(?:\.[0-9]{1,6})?) ?(?P<thousands>[kM]?) ?(?P<unit>USD|tokens)")
 THOUSANDS = {"": 1, "k": 1_000, "M": 1_000_000}
 
@@ -102,7 +96,10 @@ def read_prices(text: str) -> Prices:
     try:
         rate = TokenRate(**dict(zip(names, map(float, parts), strict=True)))
     except ValueError:
-        raise UsageError(f"--price: {text!r:.60} is not {FORM}") from None
+        raise UsageError(
+            f"--price: {text!r:.60} is not IN,OUT or IN,OUT,CACHED, the US dollars of a million tokens, with NAME= "
+            "before it for another model than the first"
+        ) from None
     return Prices(rates=(rate,), source="--price")
 
 

@@ -149,9 +149,9 @@ def _write(found: Comparison, given: Mapping[str, Any], form: str) -> None:
 
 
 def _junit(found: Comparison) -> str:
-    """A test for each figure with a verdict, which fails where that is worse; one for all where there are none."""
+    """A test for each figure with a verdict, which fails where that is worse."""
     from trialbed.records import shown_name
-    from trialbed.views import TestCase, TestOutcome, TestSuite, junit
+    from trialbed.views import TestCase, TestSuite, junit
 
     cases = list(found.tests)
     for record in () if cases else found.records:
@@ -161,10 +161,6 @@ def _junit(found: Comparison) -> str:
                 worse = f"worse by {record['difference']:.4f} [{record['low']:.4f}, {record['high']:.4f}]"
             names = f"{record['candidate']} against {record['baseline']}", shown_name(record["score"])
             cases.append(TestCase(*names, outcome="failure" if worse else "passed", kind="worse", message=worse))
-    if not cases:
-        outcome: TestOutcome = "failure" if found.failed else "passed"
-        message = "; ".join(found.failed)
-        cases.append(TestCase("comparison", "verdicts", outcome=outcome, kind="verdict", message=message))
     return junit([TestSuite("bench compare", cases)], "bench compare")
 
 

@@ -54,6 +54,11 @@ def entry(query: Query, result: TrialResult, gold: GoldAnswer | None = None) -> 
     }
     sopr = result.score("sopr_score")
     verdict = sopr.detail if sopr else {}
+    scores = failed_scores(()) | ({} if result.status == "failed" else {"has_finish": None})
+    if result.status == "answered":
+        label = sopr.label if sopr and sopr.value is not None else "Error"
+        scores = {"sopr_score": None, "api_call_score": None, **{score.name: score.value for score in result.scores}}
+        scores |= {"answer_status": label, "has_finish": finished}
     document: dict[str, Any] = {
         "query_id": query.query_id,
         "repeat": result.key.repeat,
@@ -70,7 +75,7 @@ def entry(query: Query, result: TrialResult, gold: GoldAnswer | None = None) -> 
         "topped_up_tools": list(result.topped_up_tools),
         "system_answer_time": outcome.wall_time,
         "system_answer": {"final_answer": answer.final_answer, "has_finish": finished},
-        "scores": _scores(result, finished=finished),
+        "scores": scores,
         "score_details": {name: detail for name, detail in details.items() if detail},
         "called_apis": [call.api.pair for call in result.wire.api_calls],
         "evaluation": {
@@ -112,16 +117,6 @@ def failed_scores(zeros: Iterable[str]) -> dict[str, Any]:
     """Return the ``scores`` of a trial that failed, which has some as 0."""
     values = {"sopr_score": None, "api_call_score": None, **dict.fromkeys(zeros, 0.0)}
     return {**values, "answer_status": "Error", "has_finish": False}
-
-
-def _scores(result: TrialResult, *, finished: bool) -> dict[str, Any]:
-    if result.status != "answered":
-        return failed_scores(()) | ({} if result.status == "failed" else {"has_finish": None})
-    values: dict[str, Any] = {"sopr_score": None, "api_call_score": None}
-    values |= {score.name: score.value for score in result.scores}
-    sopr = result.score("sopr_score")
-    label = sopr.label if sopr and sopr.value is not None else "Error"
-    return values | {"answer_status": label, "has_finish": finished}
 
 
 def _usage(usage: Usage | None) -> dict[str, int | None]:

@@ -7,7 +7,6 @@ import os
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from datetime import UTC, datetime
 from functools import cached_property, partial
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -101,12 +100,6 @@ class Report:
     def incomplete(self) -> bool:
         """True where the run has ended without all of its trials measured."""
         return self.run.status == "incomplete"
-
-    @property
-    def last_end(self) -> datetime | None:
-        """The time at which its last trial ended; None without one."""
-        ended = self.table["ended"]
-        return datetime.fromtimestamp(float(ended.max()), UTC) if len(ended) else None
 
     def trials(self, framework: str | None = None) -> Iterator[TrialResult]:
         """Yield the trials that count as a whole, wire logs included, of one framework or of all.

@@ -70,7 +70,7 @@ def show_run(
         click.echo()
         print_tables([_worst_table(worst, report)], sys.stdout)
     click.echo()
-    for line in _settings(run, report, brief=brief):
+    for line in _settings(run, brief=brief):
         click.echo(line)
     if commands := next_commands(run.run_id, worst, store, full=not brief):
         click.echo(commands)
@@ -84,14 +84,14 @@ def _name(query: WorstQuery) -> str:
     return trial_name(key.framework, key.query_id, key.repeat)
 
 
-def _settings(run: StoredRun, report: Report, *, brief: bool) -> Iterator[str]:
+def _settings(run: StoredRun, *, brief: bool) -> Iterator[str]:
     """The settings of a run, and how it went, each on a line; if brief, only how it went and the user's own words."""
     from trialbed.views import printable
 
-    config = run.config
+    config, took = run.config, f", took {seconds(run.overall_time)}" if run.overall_time else ""
     dataset = f"{config.named_dataset} ({config.test_set}), {_number(run)}, sha256 {config.dataset_digest[:12]}"
     found = [
-        ("run", f"{run.run_id}: {run.status}, began {moment(run.created_at)} UTC{_duration(run, report)}"),
+        ("run", f"{run.run_id}: {run.status}, began {moment(run.created_at)} UTC{took}"),
         ("frameworks", ", ".join(_framework_versions(run))),
         *(("program", text) for text in config.commands),
         ("dataset", dataset),
@@ -103,14 +103,6 @@ def _settings(run: StoredRun, report: Report, *, brief: bool) -> Iterator[str]:
     rows = [(name, text) for name, text in found if text and (not brief or name in BRIEF)]
     width = max(len(name) for name, _ in rows)
     yield from (printable(f"{name:<{width}}  {text}") for name, text in rows)
-
-
-def _duration(run: StoredRun, report: Report) -> str:
-    """Return how long a run took; of one that was killed or is under way, as far as its trials show."""
-    if run.overall_time:
-        return f", took {seconds(run.overall_time)}"
-    end = report.last_end
-    return "" if end is None else f", its last trial ended {seconds((end - run.created_at).total_seconds())} later"
 
 
 def _framework_versions(run: StoredRun) -> Iterator[str]:

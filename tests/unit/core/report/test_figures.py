@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
-from datetime import timedelta
 from io import StringIO
 from statistics import fmean, median
 from typing import Any
@@ -16,7 +15,7 @@ from support.cases import for_each
 from support.examples import examples
 from support.memory_runs import report_of, stored_run
 from support.scoring import api_call, gold_call, model_call, sent_call
-from support.trials import NOW, run_config, run_of, trial_of, verdict
+from support.trials import run_config, run_of, trial_of, verdict
 
 from trialbed.prices import read_prices
 from trialbed.records import (
@@ -373,11 +372,6 @@ def test_plugins_sum_up_whole_trials() -> None:
     assert [one.extra for one in found.frameworks] == [{"bytes": 300}, {"bytes": 0}]
     assert [len(one.wire.model_calls) for one in found.trials("reference")] == [1]
     assert [one.key.framework for one in found.trials()] == ["reference", "b"]
-
-
-def test_the_last_trial_ends_the_run() -> None:
-    assert reported(trial_of(1, wall=3.0), trial_of(2)).last_end == NOW + timedelta(seconds=3)
-    assert reported().last_end is None
 
 
 def test_queries_on_which_most_went_wrong_come_first() -> None:
