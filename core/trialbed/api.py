@@ -242,7 +242,10 @@ def run_parts(
     """
     _check_objects(judge, selector, simulator, tasks)
     frameworks, live = ((), {}) if agents is None else _agents(agents)
-    own_dataset = _dataset(tasks, name)
+    own_dataset = tasks if isinstance(tasks, Dataset) else None
+    if tasks is not None and not isinstance(tasks, str | Dataset):
+        own_dataset = TaskDataset([tasks] if isinstance(tasks, Task | Query) else tasks, name)
+        own_dataset.check_calls()
     models, own_model = _names_and_object("model", model)
     judges, own_judge = _names_and_object("judge", judge)
     named = {
@@ -335,15 +338,6 @@ def _name_of(thing: Any) -> str:
     """Return a name for an object: a function's or class's own, else that of its class."""
     name = getattr(thing, "name", None) or getattr(thing, "__name__", None) or type(thing).__name__
     return re.sub(r"[^A-Za-z0-9_.-]+", "", str(name)) or "agent"
-
-
-def _dataset(given: Tasks | None, name: str) -> Dataset | None:
-    """Return the dataset that tasks are; None where they are named."""
-    if given is None or isinstance(given, (str, Dataset)):
-        return given if isinstance(given, Dataset) else None
-    dataset = TaskDataset([given] if isinstance(given, (Task, Query)) else given, name)
-    dataset.check_calls()
-    return dataset
 
 
 def _plugins(scorers: Sequence[Any]) -> dict[str, object]:
