@@ -220,7 +220,8 @@ class RayExecutor(Executor):
     async def _look(self, node: str, framework: str) -> None:
         """See whether a framework is the same on a node as on the first."""
         try:
-            problem = difference(self._infos[framework], await self._describe(framework, node))
+            found = await self._describe(framework, node)
+            problem = difference(self._infos.setdefault(framework, found), found)
         except TrialbedError as error:
             problem = str(error)
         self._problems[node, framework] = problem

@@ -6,7 +6,7 @@ import asyncio
 from collections import Counter
 from collections.abc import Callable, Mapping
 from types import TracebackType
-from typing import Self
+from typing import Any, Self
 
 from trialbed.contracts import Executor, LostTrial
 from trialbed.errors import NothingMeasured
@@ -23,6 +23,7 @@ class NodesExecutor(Executor):
 
     Attributes:
         ran: node -> how many of its trials ended.
+        changed: the fields of every description that are other than on this machine.
     """
 
     reuses_workers = True
@@ -39,6 +40,7 @@ class NodesExecutor(Executor):
         self._inner = LocalExecutor(environments=environments)
         self.capacities = dict({"east": 1, "west": 2} if capacities is None else capacities)
         self.ran: Counter[str] = Counter()
+        self.changed: dict[str, Any] = {}
         self._on_begin = on_begin
         self._begun = 0
         self._busy: Counter[str] = Counter()
@@ -64,8 +66,8 @@ class NodesExecutor(Executor):
         self._lost.pop(node, asyncio.Event()).set()
 
     async def describe(self, framework: str) -> FrameworkInfo:
-        """What a worker says."""
-        return await self._inner.describe(framework)
+        """What a worker says, with what is other on these nodes."""
+        return (await self._inner.describe(framework)).model_copy(update=self.changed)
 
     async def execute(self, spec: TrialSpec) -> Outcome | LostTrial:
         """Run a trial on the node with most room."""

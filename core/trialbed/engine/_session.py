@@ -330,18 +330,20 @@ class RunSession:
         own = dict(zip(self._frameworks, await asyncio.gather(*asked), strict=True))
         moves = self.record.on_nodes or any(executor.remote for executor in executors.values())
         for name, info in own.items() if moves else ():
-            earlier = self._earlier.get(name, info)
-            # A package that only one of both has changes nothing.
-            common = set.intersection(*({one.partition("==")[0] for one in had.packages} for had in (earlier, info)))
-            before, now = (
-                had.model_copy(
-                    update={"packages": tuple(one for one in had.packages if one.partition("==")[0] in common)}
-                )
-                for had in (earlier, info)
-            )
-            if found := difference(before, now, MEASURED):
+            if found := _changes(self._earlier.get(name, info), info):
                 raise DriverError(
                     f"an agent is not what the run began with: {found}; make it the same, or start a new run with "
                     "--fresh"
                 )
         return tuple(own[cell.framework].model_copy(update={"name": cell.label}) for cell in self.record.config.cells)
+
+
+def _changes(before: FrameworkInfo, now: FrameworkInfo) -> str:
+    """Return in words how an agent has changed; a package that only one of both has makes no difference."""
+    had, has = ({one.partition("==")[0]: one for one in info.packages} for info in (before, now))
+    common = sorted(had.keys() & has.keys())
+    return difference(
+        before.model_copy(update={"packages": tuple(had[name] for name in common)}),
+        now.model_copy(update={"packages": tuple(has[name] for name in common)}),
+        MEASURED,
+    )

@@ -17,6 +17,7 @@ from support.warm import warm_programs
 
 from trialbed.contracts import Executor
 from trialbed.engine import RunProgress
+from trialbed.errors import DriverError
 from trialbed.preparation import RunOptions
 from trialbed.records import TrialKey
 from trialbed.report import Report, legacy_documents
@@ -115,3 +116,18 @@ def test_a_run_without_nodes_ends_and_the_same_command_goes_on(tmp_path: Path) -
     assert set(measured(tmp_path, again).values()) == {1}
     assert len(measured(tmp_path, again)) == TRIALS
     assert again.run.lost == report.run.lost, "counted over all sessions"
+
+
+def test_a_run_goes_on_with_what_it_began_with_alone(tmp_path: Path) -> None:
+    def begin(executor: NodesExecutor, number: int) -> None:
+        if number == 6:
+            executor.capacities.clear()
+
+    report, _ = run(tmp_path, NodesExecutor(on_begin=begin))
+    other, more = NodesExecutor(), NodesExecutor()
+    other.changed = {"packages": ("pydantic==0.0.1",)}
+    with pytest.raises(DriverError, match=r"reference: packages pydantic==.* and pydantic==0\.0\.1; make it the same"):
+        run(tmp_path, other)
+    more.changed = {"packages": ("of-these-nodes-alone==1",), "sandbox": ("seccomp",)}
+    again, _ = run(tmp_path, more)
+    assert (again.run.run_id, again.run.status) == (report.run.run_id, "finished")
