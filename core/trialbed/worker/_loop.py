@@ -25,13 +25,12 @@ from typing import Any, BinaryIO, ClassVar, NoReturn
 
 from trialbed.answers import answer_names, read_answer
 from trialbed.contracts import AGENT_CONTRACT, BaseAgent
-from trialbed.drivers import driver_info, load_driver
+from trialbed.drivers import broken_message, driver_info, load_driver
 from trialbed.errors import AnswerError, DriverBroken, DriverError, DriverNotFound, ModelFailed
 from trialbed.installed import installed_packages
-from trialbed.records import Answer, Deviation, Failure, FailureKind, FrameworkInfo, Outcome, Record, TrialSpec
+from trialbed.records import Answer, Failure, FailureKind, FrameworkInfo, Outcome, Record, TrialSpec
 from trialbed.texts import record_json, whole_text
 from trialbed.tools import Tool, ToolClient, connected_tools
-from trialbed.tracebacks import own_line
 from trialbed.wire.redaction import redact
 from trialbed.worker._protocol import (
     WORKER_MARK,
@@ -195,31 +194,20 @@ def load_agent(framework: str) -> tuple[type[BaseAgent], FrameworkInfo]:
 
         entry = adapter_info(framework)
     loaded: type[BaseAgent] = load_driver("frameworks", entry.name, AGENT_CONTRACT)
-    wrong = next((item for item in loaded.deviations if not isinstance(item, Deviation)), None)
-    if wrong is not None:
-        raise DriverBroken(
-            f"frameworks: {framework!r} of {entry.distribution} {entry.version}: {loaded.__name__}.deviations holds a "
-            f"{type(wrong).__name__}; declare trialbed.Deviation(check=…, text=…)"
-        )
     try:
-        version = loaded.framework_version()
+        return loaded, FrameworkInfo(
+            name=entry.name,
+            version=loaded.framework_version(),
+            adapter=entry.distribution,
+            adapter_version=entry.version,
+            python=platform.python_version(),
+            deviations=tuple(loaded.deviations),
+            packages=installed_packages(),
+            dialect=loaded.dialect,
+            finish_tool=loaded.finish_tool,
+        )
     except Exception as error:
-        raise DriverBroken(
-            f"frameworks: {entry.name!r} of {entry.distribution} {entry.version}: "
-            f"{loaded.__name__}.framework_version() fails: {type(error).__name__}: {error}"
-            f"{own_line(entry.target.partition(':')[0], error)}"
-        ) from error
-    return loaded, FrameworkInfo(
-        name=entry.name,
-        version=version,
-        adapter=entry.distribution,
-        adapter_version=entry.version,
-        python=platform.python_version(),
-        deviations=tuple(loaded.deviations),
-        packages=installed_packages(),
-        dialect=loaded.dialect,
-        finish_tool=loaded.finish_tool,
-    )
+        raise DriverBroken(broken_message(entry, error, "cannot be described by")) from error
 
 
 def command_agent(name: str, command: str) -> tuple[type[BaseAgent], FrameworkInfo]:

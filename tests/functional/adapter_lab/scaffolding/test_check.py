@@ -133,11 +133,11 @@ def test_an_adapter_that_cannot_be_loaded_is_named_with_the_cause(bench: Bench, 
     [
         (
             ('version("trialbed-acme")', 'version("acme-sdk")'),
-            "AcmeAgent.framework_version() fails: PackageNotFoundError",
+            "PackageNotFoundError",
         ),
         (
             ("deviations: ClassVar[tuple[Deviation, ...]] = ()", "deviations = ({'check': 'x'},)"),
-            "deviations holds a dict",
+            "deviations.0.text: Field required",
         ),
     ],
 )
@@ -146,7 +146,8 @@ def test_an_adapter_that_says_wrong_things_of_itself_is_named(
 ) -> None:
     new_adapter("acme", _agent=change)
     done = bench("adapter", "check", "acme", code=2)
-    assert f"'acme' of trialbed-acme 0.1.0: {said}" in done.err.replace("AcmeAgent.dev", "dev")
+    assert "'acme' of trialbed-acme 0.1.0 cannot be described by trialbed_acme" in done.err
+    assert said in done.err
     assert "Traceback" not in done.err
 
 
