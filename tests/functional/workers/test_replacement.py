@@ -46,8 +46,9 @@ async def test_a_process_that_has_loaded_the_adapter_is_started_anew_if_it_is_ki
     async with LocalExecutor() as executor:
         (before,) = await pids(executor, make_spec, "pid")
         (supervisor,) = set(psutil.Process().children()) - set(others)
+        worker = psutil.Process(int(before))
         supervisor.children()[0].kill()
-        await asyncio.to_thread(wait_until_ended, [psutil.Process(int(before))])
+        await asyncio.to_thread(wait_until_ended, [worker])
         (after,) = await pids(executor, make_spec, "pid")
     assert before != after
 
