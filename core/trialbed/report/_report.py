@@ -8,7 +8,7 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from trialbed.errors import UsageError
 from trialbed.records import (
@@ -27,7 +27,6 @@ from trialbed.store import StoredRun, TrialTable, require_frameworks
 from trialbed.texts import number_of
 
 if TYPE_CHECKING:
-    from trialbed.listeners import Listeners
     from trialbed.report.comparison import FrameworkComparison, Ranks, Side
 
 
@@ -226,7 +225,7 @@ def _mean(summary: Summary, name: str) -> tuple[float | None, str]:
 def read_report(
     stored: StoredRun,
     queries: Queries | AskQueries | None = None,
-    plugins: Listeners | None = None,
+    plugins: Any = None,
     *,
     against: str | None = None,
     margin: float | None = None,
