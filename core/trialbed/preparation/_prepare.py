@@ -137,10 +137,6 @@ def check_criteria(queries: Sequence[Query], settings: RunSettings, own: Judge |
         )
 
 
-SHOWN = 10
-"""Ids that a note names."""
-
-
 def recorded_queries(
     options: RunOptions, queries: Sequence[Query], models: Mapping[str, ModelInfo], *, own: bool = False
 ) -> tuple[Sequence[Query], str]:
@@ -153,7 +149,7 @@ def recorded_queries(
         own: whether the dataset is an object of the calling program, which has chosen its tasks.
     """
     recorded = {name: info.answers_seed for name, info in models.items() if info.answers_seed is not None}
-    if not recorded:
+    if not recorded or own or options.limit or options.query_ids or options.categories or options.shuffle is not None:
         return queries, ""
     known = []
     for query in queries:
@@ -163,19 +159,9 @@ def recorded_queries(
             known.append(query)
     if not known or len(known) == len(queries):
         return queries, ""
-    names, total = " and ".join(recorded), len(queries)
-    if own or options.limit or options.query_ids or options.categories or options.shuffle is not None:
-        missing = f"{total - len(known)} of {number_of(total, 'query', 'queries')}"
-        note = f"{names}: no answers are recorded for {missing}, whose trials are not measured"
-        return queries, f"{note}; recorded are {_ids(known)}"
-    some = f"{len(known)} of {number_of(total, 'query', 'queries')}"
-    note = f"{names}: answers are recorded for {some}, and these are run: {_ids(known)}"
-    return known, f"{note}; --limit {total} runs all"
-
-
-def _ids(queries: Sequence[Query]) -> str:
-    shown = ", ".join(str(query.query_id) for query in queries[:SHOWN])
-    return f"{shown}, …" if len(queries) > SHOWN else shown
+    some = f"{len(known)} of {number_of(len(queries), 'query', 'queries')}"
+    note = f"{' and '.join(recorded)}: answers are recorded for {some}, and these are run"
+    return known, f"{note}; --limit {len(queries)} runs all"
 
 
 def check_prices(options: RunOptions, *, own_judge: bool = False) -> None:

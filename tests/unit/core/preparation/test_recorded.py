@@ -28,16 +28,13 @@ def of(models: dict[str, ModelInfo], *, own: bool = False, **options: Any) -> tu
 def test_only_the_recorded_queries_are_run_where_none_are_chosen() -> None:
     ids, note = of({"replay:a": recorded(1, 2, 3)})
     assert ids == [1, 2, 3]
-    assert note == "replay:a: answers are recorded for 3 of 6 queries, and these are run: 1, 2, 3; --limit 6 runs all"
+    assert note == "replay:a: answers are recorded for 3 of 6 queries, and these are run; --limit 6 runs all"
 
 
 @for_each("options", [{"own": True}, {"limit": 6}, {"query_ids": ("1-6",)}, {"categories": ("x",)}, {"shuffle": 0}])
 def test_queries_that_were_chosen_are_run_all_the_same(options: dict[str, Any]) -> None:
     ids, note = of({"replay:a": recorded(2)}, **options)
-    assert len(ids) == 6
-    assert note == (
-        "replay:a: no answers are recorded for 5 of 6 queries, whose trials are not measured; recorded are 2"
-    )
+    assert (len(ids), note) == (6, "")
 
 
 @for_each(
