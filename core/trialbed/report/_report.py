@@ -254,7 +254,7 @@ def read_report(
     run = record if record.status == "finished" else record.model_copy(update={"status": "incomplete"})
     every, gold = stored.attempt_table(renamed), stored.gold_answers()
     table = every.take(every["counts"])
-    results = partial(_read_results, stored, renamed or {})
+    results = partial(stored.results_at, renamed=renamed)
     # The scorers of the run may not be installed here, or have changed.
     known = {**(plugins.descriptions() if plugins else {}), **run.scores}
     summaries = summarise(run, table, every, known, gold, has_common=allow_incomplete is not False)
@@ -274,14 +274,6 @@ def read_report(
         summaries[place] = replace(one, comparisons=compared.get(label, ()), ranks=own, extra=extra)
     ask = queries if callable(queries) else lambda: queries
     return Report(run, tuple(summaries), table, known, gold, results, ask)
-
-
-def _read_results(stored: StoredRun, renamed: Mapping[str, str], rows: Sequence[int]) -> Iterator[TrialResult]:
-    """Yield attempts by their rows, their scores under the names that the report has for them."""
-    for result in stored.results_at(rows):
-        kept = (score for score in result.scores if score.name in renamed or score.name not in renamed.values())
-        scores = [score.model_copy(update={"name": renamed.get(score.name, score.name)}) for score in kept]
-        yield result.model_copy(update={"scores": tuple(scores)}) if renamed else result
 
 
 def _reporter_text(report: Report, name: str) -> str:

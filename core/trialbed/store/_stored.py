@@ -143,10 +143,13 @@ class StoredRun:
         """Yield the trials that count, whole, in the order of ``table``, read a part at a time."""
         return self.results_at(self.table()["row"].tolist())
 
-    def results_at(self, rows: Sequence[int]) -> Iterator[TrialResult]:
+    def results_at(self, rows: Sequence[int], renamed: Mapping[str, str] | None = None) -> Iterator[TrialResult]:
         """Yield the attempts of some rows, as the column ``row`` of a table has them, whole and in this order.
 
         They are read a part at a time, each as it is then: writers do not wait for the reader.
+
+        Args:
+            renamed: as ``table`` takes it.
 
         Raises:
             DataError: one of them is gone.
@@ -157,7 +160,13 @@ class StoredRun:
                 part = list(results_of(connection, own))
             if len(part) < len(own):
                 raise DataError(f"trials of run {self.run_id} were deleted while they were read")
-            yield from part
+            if not renamed:
+                yield from part
+                continue
+            for result in part:
+                kept = (one for one in result.scores if one.name in renamed or one.name not in renamed.values())
+                scores = (one.model_copy(update={"name": renamed.get(one.name, one.name)}) for one in kept)
+                yield result.model_copy(update={"scores": tuple(scores)})
 
     def trials(
         self,

@@ -71,7 +71,35 @@ def insert_trials(connection: Connection, run_id: str, results: Sequence[TrialRe
     """Add attempts that have ended, in this order."""
     if not results:
         return
-    trial_ids = connection.scalars(INSERT_TRIALS, [_trial_row(run_id, result) for result in results]).all()
+    left_out: dict[str, Any] = {"wire": {"model_calls", "api_calls"}, **dict.fromkeys(("scores", *IN_FACTS), True)}
+    rows = []
+    for result in results:
+        outcome, wire = result.outcome, result.wire
+        facts = {
+            **{name: getattr(result, name) for name in IN_FACTS},
+            "finish_reasons": finish_reasons(wire),
+            "refused": refusals(wire),
+            "lost": [call.reason for call in wire.lost],
+            "message": outcome.failure.message if outcome.failure else None,
+        }
+        rows.append(
+            {
+                "run_id": run_id,
+                **_key_columns(result),
+                "status": result.status,
+                "failure": outcome.failure.kind if outcome.failure else None,
+                "adapter_digest": result.adapter_digest,
+                "first": int(outcome.first),
+                "wall_time": result.timing.wall,
+                "evaluation_time": result.evaluation_time,
+                "ended": outcome.started_at.timestamp() + outcome.wall_time,
+                "absent": ",".join(result.absent),
+                **_numbers(result)._asdict(),
+                "facts": encode(facts),
+                "record": encode(result.model_dump(exclude=left_out)),
+            }
+        )
+    trial_ids = connection.scalars(INSERT_TRIALS, rows).all()
     bodies: Bodies = {}
     score_rows, call_rows = [], []
     for trial_id, result in zip(trial_ids, results, strict=True):
@@ -86,34 +114,6 @@ def _key_columns(result: TrialResult) -> dict[str, Any]:
     key = result.key
     own = {"framework": key.framework, "query_id": encode_id(key.query_id), "repeat": key.repeat}
     return own | {"attempt": result.attempt}
-
-
-def _trial_row(run_id: str, result: TrialResult) -> dict[str, Any]:
-    outcome, wire = result.outcome, result.wire
-    left_out: dict[str, Any] = {"wire": {"model_calls", "api_calls"}, **dict.fromkeys(("scores", *IN_FACTS), True)}
-    return {
-        "run_id": run_id,
-        **_key_columns(result),
-        "status": result.status,
-        "failure": outcome.failure.kind if outcome.failure else None,
-        "adapter_digest": result.adapter_digest,
-        "first": int(outcome.first),
-        "wall_time": result.timing.wall,
-        "evaluation_time": result.evaluation_time,
-        "ended": outcome.started_at.timestamp() + outcome.wall_time,
-        "absent": ",".join(result.absent),
-        **_numbers(result)._asdict(),
-        "facts": encode(
-            {
-                **{name: getattr(result, name) for name in IN_FACTS},
-                "finish_reasons": finish_reasons(wire),
-                "refused": refusals(wire),
-                "lost": [call.reason for call in wire.lost],
-                "message": outcome.failure.message if outcome.failure else None,
-            }
-        ),
-        "record": encode(result.model_dump(exclude=left_out)),
-    }
 
 
 IN_PART = 100

@@ -89,10 +89,14 @@ def _settings(run: StoredRun, *, brief: bool) -> Iterator[str]:
     from trialbed.views import printable
 
     config, took = run.config, f", took {seconds(run.overall_time)}" if run.overall_time else ""
-    dataset = f"{config.named_dataset} ({config.test_set}), {_number(run)}, sha256 {config.dataset_digest[:12]}"
+    versions = {info.name: info.version for info in run.frameworks}
+    queries = number_of(len(config.query_ids), "query", "queries") + (
+        f" x {config.repeat}" if config.repeat > 1 else ""
+    )
+    dataset = f"{config.named_dataset} ({config.test_set}), {queries}, sha256 {config.dataset_digest[:12]}"
     found = [
         ("run", f"{run.run_id}: {run.status}, began {moment(run.created_at)} UTC{took}"),
-        ("frameworks", ", ".join(_framework_versions(run))),
+        ("frameworks", ", ".join(f"{name} {versions.get(name, '')}".strip() for name in config.frameworks)),
         *(("program", text) for text in config.commands),
         ("dataset", dataset),
         *_other_settings(run),
@@ -103,17 +107,6 @@ def _settings(run: StoredRun, *, brief: bool) -> Iterator[str]:
     rows = [(name, text) for name, text in found if text and (not brief or name in BRIEF)]
     width = max(len(name) for name, _ in rows)
     yield from (printable(f"{name:<{width}}  {text}") for name, text in rows)
-
-
-def _framework_versions(run: StoredRun) -> Iterator[str]:
-    versions = {info.name: info.version for info in run.frameworks}
-    yield from (f"{name} {versions.get(name, '')}".strip() for name in run.config.frameworks)
-
-
-def _number(run: StoredRun) -> str:
-    count, repeat = len(run.config.query_ids), run.config.repeat
-    text = number_of(count, "query", "queries")
-    return text if repeat == 1 else f"{text} x {repeat}"
 
 
 def _other_settings(run: StoredRun) -> Iterator[tuple[str, str]]:
