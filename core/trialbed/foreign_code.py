@@ -259,8 +259,11 @@ def _run_loop(loop: asyncio.AbstractEventLoop) -> None:
     asyncio.set_event_loop(loop)
     loop.set_exception_handler(_handle)
     with suppress(_Interruption):
-        while not _has_stopped(loop):
-            pass
+        is_stopped = False
+        while not is_stopped:  # a task of its own may end it instead of whoever it is for
+            with suppress(SystemExit, KeyboardInterrupt):
+                loop.run_forever()
+                is_stopped = True
     loop.set_exception_handler(lambda *_: None)  # what does not end now is given up
     with suppress(_Interruption):
         for task in asyncio.all_tasks(loop):
@@ -268,15 +271,6 @@ def _run_loop(loop: asyncio.AbstractEventLoop) -> None:
         loop.run_until_complete(asyncio.sleep(0))
     with suppress(_Interruption):
         loop.close()
-
-
-def _has_stopped(loop: asyncio.AbstractEventLoop) -> bool:
-    """Run a loop; False if a task of its own has ended it instead of whoever it is for."""
-    try:
-        loop.run_forever()
-    except (SystemExit, KeyboardInterrupt):
-        return False
-    return True
 
 
 def _handle(loop: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:
