@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from trialbed.records import (
     NOT_MEASURED,
@@ -21,10 +21,8 @@ from trialbed.scoring import JUDGED
 from trialbed.texts import one_line
 from trialbed.tool_calls import (
     NOT_MADE,
-    AlignedCall,
     AskedCall,
     Uses,
-    align_gold_calls,
     asked_calls,
     last_turn,
     said,
@@ -33,6 +31,9 @@ from trialbed.tool_calls import (
     was_told,
 )
 from trialbed.wire_log import failed
+
+if TYPE_CHECKING:
+    from trialbed.tool_calls import AlignedCall
 
 Loss = tuple[Stage, str]
 """A stage, and the reason in words."""
@@ -164,6 +165,10 @@ def attribute(query: Query, tools: Sequence[ToolSpec], result: TrialResult) -> t
     Args:
         tools: the tools that the query was offered.
     """
+    if not query.gold_calls:
+        return ()
+    from trialbed.tool_calls import align_gold_calls
+
     calls = asked_calls(result.wire, tools, unrequested_calls(result, tools))
     by_api = {tool.api: tool for tool in tools}
     ended, stopped = _ends(result, calls)
@@ -208,6 +213,8 @@ def _loss(
         return "not called", "the model did not ask for it" if result.wire.model_calls else SILENT
     error = f"; it failed: {call.problem}" if call.problem else ""
     if not aligned.right and call.sent:
+        from trialbed.tool_calls import align_gold_calls
+
         as_sent = replace(call, arguments=call.sent, problem="")
         if align_gold_calls([aligned.gold], [as_sent], tools).gold[0].right:
             return "not made", f"the framework changed the arguments that the model sent: {aligned.difference}{error}"

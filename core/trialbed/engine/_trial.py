@@ -293,7 +293,7 @@ class TrialRunner:
         answer, live = result.outcome.answer or Answer(final_answer=""), self._is_live(result.key)
         query, wire = self.queries[result.key.query_id], result.wire
         size = trial_size(answer, wire)
-        if size == "small" and (not unnamed_gold(query) or is_short(query, tools)):
+        if size == "small" and (is_short(query, tools) or not unnamed_gold(query)):
             # To wait for a thread takes nearly as long, and both then take turns.
             return examine(result, query, tools, outside, in_process=live)
         if self.processes is None or size != "large":

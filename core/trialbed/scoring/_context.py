@@ -72,7 +72,8 @@ class ScoreContext:
     @cached_property
     def asked(self) -> tuple[AskedCall, ...]:
         """The calls that the model asked for, in its order, and what became of each; read once for all scorers."""
-        return asked_calls(self.wire, self.tools, self.unasked)
+        wire = self.wire
+        return asked_calls(wire, self.tools, self.unasked) if wire.model_calls or wire.api_calls else ()
 
     @cached_property
     def asked_wire(self) -> WireLog:

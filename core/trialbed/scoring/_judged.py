@@ -69,7 +69,7 @@ def open_criteria(context: ScoreContext) -> frozenset[str]:
 
 def _not_its_own(context: ScoreContext) -> Score | None:
     """Return the score of a trial whose answer is not the model's; None where it is."""
-    asked = {ref.pair for ref in context.called_apis}
+    asked = {ref.pair for ref in context.called_apis} if context.unasked else set()
     if others := [call for call in context.unasked if call.api.pair not in asked]:
         found = relied_on(context.query, context.answer.final_answer, context.wire, others, context.asked)
         if found:

@@ -60,6 +60,8 @@ class TaskDataset(Dataset):
         Raises:
             UsageError: one does not; says why.
         """
+        if not self.functions:
+            return
         from trialbed.wire.json_schemas import JsonSchema, Undecided  # most programs do not need it
 
         schemas = {api.ref: JsonSchema(api.parameters_schema()) for api in self.apis() if api.ref in self.functions}

@@ -47,6 +47,8 @@ def used_results(context: ScoreContext) -> Score | None:
     """
     calls = context.asked
     accepted = {(call.api, call.signature): call for call in reversed(calls) if call.accepted}
+    if not accepted:
+        return None
     uses = uses_of(context.query, context.answer.final_answer, calls)
     found: dict[bool, list[str]] = {True: [], False: []}
     for call in reversed(accepted.values()):
