@@ -90,7 +90,9 @@ class ForeignCode:
             lane = self._functions = _Lane()
         if lane.stuck is not None:
             raise lane.stuck
-        future = lane.put(function)
+        future: Future[Any] = Future()
+        context = contextvars.copy_context()
+        lane.jobs.put(lambda: _settle(partial(context.run, function), future))
         if not self._in_order:
             lane.end()
         self._last = lane, future
@@ -142,12 +144,13 @@ class _Lane:
 
     Attributes:
         stuck: why it was given up.
+        jobs: the functions that are left; None ends the thread.
     """
 
     def __init__(self, loop: asyncio.AbstractEventLoop | None = None) -> None:
         self.stuck: StuckCode | None = None
         self._loop = loop
-        self._jobs: SimpleQueue[Callable[[], None] | None] = SimpleQueue()
+        self.jobs: SimpleQueue[Callable[[], None] | None] = SimpleQueue()
         self._asked: set[Future[Any]] = set()
         target, given = (self._run_functions, ()) if loop is None else (_run_loop, (loop,))
         self.thread = threading.Thread(target=target, args=given, name="trialbed-foreign-code", daemon=True)
@@ -155,14 +158,8 @@ class _Lane:
 
     def _run_functions(self) -> None:
         with suppress(_Interruption):
-            while (job := self._jobs.get()) is not None:
+            while (job := self.jobs.get()) is not None:
                 job()
-
-    def put(self, function: Callable[[], Any]) -> Future[Any]:
-        future: Future[Any] = Future()
-        context = contextvars.copy_context()
-        self._jobs.put(lambda: _settle(lambda: context.run(function), future))
-        return future
 
     def begin(self, begin: Callable[[], Awaitable[Any]], ended: Future[None]) -> Future[Any]:
         assert self._loop is not None  # noqa: S101 - it is one of coroutines
@@ -216,7 +213,7 @@ class _Lane:
         return await _happens(reached)
 
     def end(self) -> None:
-        self._jobs.put(None)
+        self.jobs.put(None)
         if self._loop is not None:
             with suppress(RuntimeError):  # its own code has closed it
                 self._loop.call_soon_threadsafe(self._loop.stop)

@@ -42,4 +42,4 @@ def describe_scores() -> tuple[ScoreDescription, ...]:
 @hookimpl
 async def score_trial(context: ScoreContext) -> list[Score]:
     """Return the built-in scores of one trial."""
-    return [score for scorer in SCORERS for score in await scorer.scores_of(scorer(context))]
+    return [score for scorer in SCORERS for score in await scorer.scores_of(scorer.code(context))]
