@@ -391,7 +391,7 @@ def _legend(found: RunComparison) -> Iterator[str]:
     yield (
         f"difference is {found.candidate.name} less {found.baseline.name}, query by query, with its "
         "95 % interval over queries that both have. A failed trial is 0 in scores of quality; other figures are of "
-        "trials without failure."
+        "trials without failure. Each query counts once, so means may differ from those over all trials of a run."
     )
     yield from verdict_notes(list(found.findings.values()))
     ours, theirs = (side.about["run_id"] for side in (found.baseline, found.candidate))
