@@ -7,6 +7,7 @@ import contextvars
 import ctypes
 import inspect
 import math
+import os
 import sys
 import threading
 from collections.abc import Awaitable, Callable
@@ -21,9 +22,6 @@ if TYPE_CHECKING:
 
 GRACE = 1.0
 """Seconds in which code that is to end, or to let others go on, does so."""
-
-ENDING = (StopIteration, SystemExit, KeyboardInterrupt, asyncio.CancelledError)
-"""Exceptions that mean something else to an event loop than to the code that raises them."""
 
 
 class StuckCode(Exception):
@@ -224,27 +222,45 @@ class _Interruption(BaseException):
 
 
 def _settle(function: Callable[[], Any], future: Future[Any]) -> None:
+    owner = os.getpid()
     with suppress(InvalidStateError):  # nobody waits any more
         try:
-            result = function()
+            # As a result: futures replace a ``TimeoutError`` by another one, which knows no line.
+            found = function(), None
         except _Interruption:
             raise
         except BaseException as error:  # noqa: BLE001 - it is the asker's
-            # As a result: futures replace a ``TimeoutError`` by another one, which knows no line.
-            future.set_result((None, RuntimeError(repr(error)) if isinstance(error, ENDING) else error))
-        else:
-            future.set_result((result, None))
+            found = None, _raisable(error, owner)
+        _end_fork(owner, 0)
+        future.set_result(found)
 
 
 async def _call(begin: Callable[[], Awaitable[Any]], ended: Future[None]) -> Any:
+    owner = os.getpid()
     try:
-        return await begin(), None
-    except Exception as error:  # noqa: BLE001 - it is the asker's
-        return None, error
-    except (SystemExit, KeyboardInterrupt) as error:  # they would end the loop, and with it all others
-        return None, RuntimeError(repr(error))
+        found = await begin(), None
+    except (asyncio.CancelledError, _Interruption):
+        raise
+    except BaseException as error:  # noqa: BLE001 - it is the asker's; some would end the loop, and all others with it
+        found = None, _raisable(error, owner)
     finally:
         ended.set_result(None)
+    _end_fork(owner, 0)
+    return found
+
+
+def _raisable(error: BaseException, owner: int) -> Exception:
+    """Return an error as one that means nothing to an event loop, with the lines that raised it."""
+    _end_fork(owner, int(not isinstance(error, SystemExit) or bool(error.code)))
+    if isinstance(error, Exception) and not isinstance(error, StopIteration):
+        return error
+    return RuntimeError(repr(error)).with_traceback(error.__traceback__)
+
+
+def _end_fork(owner: int, status: int) -> None:
+    """End this process if it is a fork that the called code has made: nothing but that code goes on in it."""
+    if os.getpid() != owner:
+        os._exit(status)
 
 
 async def _happens(event: Future[None]) -> bool:

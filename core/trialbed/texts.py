@@ -189,5 +189,7 @@ def points(difference: float) -> str:
     found = round(abs(100 * difference), 9)
     if 0 < found < LEAST_POINTS:
         return "less than 0.1 points"
-    shown = f"{found:.0f}" if found >= WHOLE_POINTS else f"{found:.1f}".removesuffix(".0")
+    # Rounded as the difference is where it stands as a number, such as -0.33.
+    whole = f"{100 * float(f'{abs(difference):.2f}'):.0f}"
+    shown = whole if found >= WHOLE_POINTS else f"{found:.1f}".removesuffix(".0")
     return "1 point" if shown == "1" else f"{shown} points"

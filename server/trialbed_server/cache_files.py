@@ -17,7 +17,6 @@ from trialbed_server.standard_names import StandardName, canonical_json, request
 
 FOLDER = "tool_response_cache"
 LAYOUTS = "{category}/{tool}_for_{category}/{api}.json or {category}/{tool_name}/{api_name}.json"
-DEPTH = len(("category", "tool", "api"))
 
 
 def cache_folder(folder: Path) -> Path | None:
@@ -42,7 +41,7 @@ def misplaced_files(folder: Path) -> Iterator[Path]:
         parts = path.relative_to(folder).parts
         if path.suffix.lower() != ".json" or any(part.startswith(".") for part in parts):
             continue
-        if path.is_file() and len(parts) == DEPTH and path.suffix == ".json":
+        if path.is_file() and len(parts) == 3 and path.suffix == ".json":
             continue
         if path.is_file() or path.is_symlink():
             yield path
@@ -57,7 +56,6 @@ def name_of(file: Path) -> StandardName:
     return requested_name(category, tool, file.name.removesuffix(".json"))
 
 
-IMPORTED = Origin("imported")
 NOT_AN_ANSWER = "Failed to generate fake response"
 """The response that StableToolBench's server caches when its simulator fails, which is not an Api's answer."""
 
@@ -109,7 +107,7 @@ def _entry(name: StandardName, key: str, answer: Any) -> Entry:
     text = canonical_json(tool_input)
     if json.loads(text) != tool_input:
         raise ValueError("the key is not the text of a JSON value")
-    return Entry(request_key(name, tool_input), name, text, _body(answer), IMPORTED)
+    return Entry(request_key(name, tool_input), name, text, _body(answer), Origin("imported"))
 
 
 def _input(key: str) -> Any:

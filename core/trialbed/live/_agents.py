@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import encodings.idna  # noqa: F401 - used by calls of tools: a fork would wait for ever for an import of another thread
 import inspect
 import logging
 import platform
@@ -14,6 +15,8 @@ from datetime import UTC, datetime
 from functools import cache, partial
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, cast
+
+import httpcore  # noqa: F401 - as above
 
 from trialbed.answers import answer_names, read_answer
 from trialbed.contracts import BaseAgent, Executor

@@ -32,7 +32,7 @@ def open_store(url_or_path: str | None = None) -> StoreReader:
 
     Raises:
         UsageError: the URL is malformed or its driver is not installed.
-        DataError: there is no store, it is damaged, or a newer version of Trialbed wrote it.
+        DataError: there is no store, it is damaged, or another version of Trialbed wrote it.
     """
     return StoreReader(url_or_path or store_file())
 

@@ -15,7 +15,6 @@ from ._httpx import tls_for as tls_for
 from ._json import check_depth as check_depth
 from ._json import dump_json as dump_json
 from ._json import finite_float as finite_float
-from ._json import has_more_values as has_more_values
 from ._json import json_decoder as json_decoder
 from ._json import lenient_json as lenient_json
 from ._json import parse_json as parse_json

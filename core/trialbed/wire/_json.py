@@ -100,15 +100,6 @@ def is_nested(value: Any, levels: int) -> bool:
     return bool(level)
 
 
-def has_more_values(value: Any, most: int) -> bool:
-    """Return whether a value consists of more values than ``most``, over all its levels."""
-    level, count = [value], 0
-    while level and count <= most:
-        count += len(level)
-        level = [inner for outer in level for inner in _inner(outer)]
-    return count > most
-
-
 def finite_float(text: str) -> float:
     """The number that a text is.
 

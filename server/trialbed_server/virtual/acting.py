@@ -67,6 +67,10 @@ async def act_elsewhere(
     return VirtualAnswer(answer_body(failure.message), failure=failure)
 
 
+NOTICE = 5.0
+"""Seconds in which a program says at which line its own code did not return in time."""
+
+
 class Callbacks:
     """Asks the programs that opened trials for the answers to calls; an async context manager.
 
@@ -100,7 +104,7 @@ class Callbacks:
         if self._session is None or url is None:
             return error_reply(f"{target.path}: this server knows no program that answers for it")
         asked = {"trial": trial.registration.trial, "api": target.ref.model_dump(), "arguments": tool_input}
-        timeout = aiohttp.ClientTimeout(total=trial.timeout(UNLIMITED))
+        timeout = aiohttp.ClientTimeout(total=trial.timeout(UNLIMITED) + NOTICE)
         try:
             async with self._session.post(url, json=asked, timeout=timeout) as reply:
                 reply.raise_for_status()

@@ -35,6 +35,9 @@ from trialbed_server.virtual.resolver import Resolver, error_reply
 TEXTS = ("category", "tool_name", "api_name", "strip", "toolbench_key")
 """The fields of a request that are texts."""
 
+LONGEST_TOLD = 1000
+"""Characters of an input that an error repeats, as FastAPI does."""
+
 PARSE_ERROR = "Tool input parse error...\n"
 """StableToolBench's answer to an input that is not JSON."""
 
@@ -126,10 +129,11 @@ def _explain(data: Any) -> None:
     try:
         _Fields.model_validate(data)
     except ValidationError as error:
-        found = error.errors(include_url=False, include_context=False)
+        found: Any = error.errors(include_url=False, include_context=False)
         if not isinstance(data, dict):
             found[0]["msg"] = "Input should be a valid dictionary"
-        raise MalformedRequest([{**problem, "loc": ["body", *problem["loc"]]} for problem in found]) from error
+        told = {} if len(str(data)) <= LONGEST_TOLD else {"input": None}
+        raise MalformedRequest([{**one, **told, "loc": ["body", *one["loc"]]} for one in found]) from error
 
 
 def _check_characters(data: dict[str, Any]) -> None:

@@ -220,6 +220,10 @@ async def test_a_body_of_very_many_values_is_refused_before_it_is_read(serve: Se
     assert (await client.post("/t/t-many-values/v1/embeddings", json=tokens)).status_code == 200
     reply = await client.post("/virtual", json=virtual({"list": [0] * 200_000}))
     assert (reply.status_code, reply.json()["error"]) == (413, "the request has more than 100,000 values")
+    for odd in (b'"a,', b'["\\"' + b",[" * 200_000 + b'"', b"[" * 200_000, b'{"' + b'\\",' * 200_000):
+        assert (await client.post("/virtual", content=odd)).status_code in (413, 422)
+    repeated = await client.post("/virtual", json={"other": "x" * 2_000_000})
+    assert (repeated.status_code, len(repeated.content) < 2000) == (422, True)
 
 
 async def test_a_client_that_reads_only_when_it_has_sent_everything_sees_that_it_is_too_much(serve: Serve) -> None:

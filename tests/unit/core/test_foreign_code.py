@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import asyncio
+import os
 import threading
 
 import pytest
 
 from trialbed.foreign_code import ForeignCode, LateCode, StuckCode
+from trialbed.tracebacks import exception_text
 
 
 def spin() -> None:
@@ -137,3 +139,42 @@ async def test_threads_end_with_what_they_are_for() -> None:
     for each in begun:
         await asyncio.to_thread(each.join, 60)
         assert not each.is_alive()
+
+
+class Outcome(BaseException):
+    """As test runners raise, past code that catches exceptions."""
+
+
+@pytest.mark.parametrize("kind", [Outcome, SystemExit, KeyboardInterrupt, asyncio.CancelledError, StopIteration])
+async def test_what_ends_programs_is_an_error_of_the_code_that_raises_it(kind: type[BaseException]) -> None:
+    def fail() -> None:
+        raise kind("mine")
+
+    async def fail_later() -> None:
+        raise kind("mine")
+
+    code = ForeignCode(fail)
+    for call in (fail, fail_later) if kind in (Outcome, SystemExit, KeyboardInterrupt) else (fail,):
+        with pytest.raises(RuntimeError, match="mine") as raised:
+            await code.call(call)
+        assert exception_text(raised.value, fail).startswith("RuntimeError: ")
+        assert f'File "{__file__}"' in exception_text(raised.value, fail)
+    assert await code.call(lambda: 1) == 1
+    code.end()
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="the system cannot fork")
+@pytest.mark.filterwarnings("ignore:.*fork.*:DeprecationWarning")
+@pytest.mark.parametrize(("error", "status"), [(None, 0), (SystemExit(0), 0), (SystemExit(3), 1), (ValueError(), 1)])
+async def test_a_fork_of_the_code_ends_with_it(error: BaseException | None, status: int) -> None:
+    def fork() -> int:
+        child = os.fork()
+        if child:
+            return os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+        if error is not None:
+            raise error
+        return 0
+
+    code = ForeignCode(fork)
+    assert await code.do(fork, 60) == status
+    code.end()
