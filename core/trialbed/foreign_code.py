@@ -221,11 +221,15 @@ class _Interruption(BaseException):
     """Ends code that did not return in time."""
 
 
-def _settle(function: Callable[[], Any], future: Future[Any]) -> None:
+Found = tuple[Any, Exception | None]
+"""A result and an error, of which one is None. Futures would replace a ``TimeoutError`` by one that knows no line."""
+
+
+def _settle(function: Callable[[], Any], future: Future[Found]) -> None:
     owner = os.getpid()
+    found: Found
     with suppress(InvalidStateError):  # nobody waits any more
         try:
-            # As a result: futures replace a ``TimeoutError`` by another one, which knows no line.
             found = function(), None
         except _Interruption:
             raise
@@ -235,8 +239,9 @@ def _settle(function: Callable[[], Any], future: Future[Any]) -> None:
         future.set_result(found)
 
 
-async def _call(begin: Callable[[], Awaitable[Any]], ended: Future[None]) -> Any:
+async def _call(begin: Callable[[], Awaitable[Any]], ended: Future[None]) -> Found:
     owner = os.getpid()
+    found: Found
     try:
         found = await begin(), None
     except (asyncio.CancelledError, _Interruption):
