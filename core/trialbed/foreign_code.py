@@ -221,37 +221,34 @@ class _Interruption(BaseException):
     """Ends code that did not return in time."""
 
 
-Found = tuple[Any, Exception | None]
-"""A result and an error, of which one is None. Futures would replace a ``TimeoutError`` by one that knows no line."""
+# A result and an error, of which one is None. Futures would replace a ``TimeoutError`` by one that knows no line.
+_Found = tuple[Any, Exception | None]
 
 
-def _settle(function: Callable[[], Any], future: Future[Found]) -> None:
+def _settle(function: Callable[[], Any], future: Future[_Found]) -> None:
     owner = os.getpid()
-    found: Found
+    try:
+        found: _Found = function(), None
+    except _Interruption:
+        raise
+    except BaseException as error:  # noqa: BLE001 - it is the asker's
+        found = None, _raisable(error, owner)
+    _end_fork(owner, 0)
     with suppress(InvalidStateError):  # nobody waits any more
-        try:
-            found = function(), None
-        except _Interruption:
-            raise
-        except BaseException as error:  # noqa: BLE001 - it is the asker's
-            found = None, _raisable(error, owner)
-        _end_fork(owner, 0)
         future.set_result(found)
 
 
-async def _call(begin: Callable[[], Awaitable[Any]], ended: Future[None]) -> Found:
+async def _call(begin: Callable[[], Awaitable[Any]], ended: Future[None]) -> _Found:
     owner = os.getpid()
-    found: Found
     try:
-        found = await begin(), None
+        return await begin(), None
     except (asyncio.CancelledError, _Interruption):
         raise
     except BaseException as error:  # noqa: BLE001 - it is the asker's; some would end the loop, and all others with it
-        found = None, _raisable(error, owner)
+        return None, _raisable(error, owner)
     finally:
+        _end_fork(owner, 0)
         ended.set_result(None)
-    _end_fork(owner, 0)
-    return found
 
 
 def _raisable(error: BaseException, owner: int) -> Exception:
