@@ -15,7 +15,7 @@ from importlib.metadata import Distribution, PackageNotFoundError, distributions
 from typing import Self
 
 from packaging.specifiers import SpecifierSet
-from packaging.utils import canonicalize_name
+from packaging.utils import canonicalize_name, parse_wheel_filename
 from packaging.version import InvalidVersion, Version
 
 from trialbed.drivers import GROUPS, driver_info, list_drivers
@@ -255,6 +255,10 @@ def _beside(direct: DirectUrl, name: str) -> str | None:
         return vcs_line(adapter_distribution(name), direct, inner) if name in FIRST_PARTY else None
     if path is None:
         return None
+    if path.is_file():  # a wheel, as in a folder that was built
+        wheels = path.parent.glob(f"{adapter_distribution(name).replace('-', '_')}-*.whl")
+        newest = max(wheels, key=lambda wheel: parse_wheel_filename(wheel.name)[1], default=None)
+        return newest and f"{adapter_distribution(name)} @ {newest.as_uri()}"
     folder = path / "adapters" / name
     if not (folder / "pyproject.toml").is_file():
         return None

@@ -188,6 +188,20 @@ def test_what_came_from_an_index_is_named_by_its_version(installed_from: Callabl
     assert install_command("crewai", "crewai==1.15") == "pip install trialbed-crewai crewai==1.15"
 
 
+def test_a_wheel_brings_the_newest_adapter_that_lies_beside_it(
+    installed_from: Callable[..., None], tmp_path: Path
+) -> None:
+    names = ["trialbed-0.1.7", "trialbed_openai_agents-0.1.2", "trialbed_openai_agents-0.1.10", "trialbed_crewai-1"]
+    for name in names:
+        (tmp_path / f"{name}-py3-none-any.whl").write_text("")
+    installed_from(
+        {"url": (tmp_path / "trialbed-0.1.7-py3-none-any.whl").as_uri(), "archive_info": {"hashes": {"sha256": "ab"}}}
+    )
+    found = adapter_requirement("openai-agents")
+    assert found == f"trialbed-openai-agents @ {tmp_path.as_uri()}/trialbed_openai_agents-0.1.10-py3-none-any.whl"
+    assert adapter_requirement("agno") == "trialbed-agno"
+
+
 @pytest.mark.parametrize("editable", [True, False])
 def test_a_checkout_brings_its_adapters(installed_from: Callable[..., None], tmp_path: Path, editable: bool) -> None:
     checkout = tmp_path / "a checkout"
