@@ -258,7 +258,7 @@ def _beside(direct: DirectUrl, name: str) -> str | None:
     if path.is_file():  # a wheel, as in a folder that was built
         wheels = path.parent.glob(f"{adapter_distribution(name).replace('-', '_')}-*.whl")
         newest = max(wheels, key=lambda wheel: parse_wheel_filename(wheel.name)[1], default=None)
-        return newest and f"{adapter_distribution(name)} @ {newest.as_uri()}"
+        return f"{adapter_distribution(name)} @ {newest.as_uri()}" if newest else None
     folder = path / "adapters" / name
     if not (folder / "pyproject.toml").is_file():
         return None
