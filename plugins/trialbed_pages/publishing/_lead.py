@@ -76,9 +76,9 @@ def _outcome(run: RunNumbers) -> Iterator[str]:
     """Yield which setups are shown to solve more or fewer tasks than the baseline; nothing if none was compared."""
     found = [one for one in run.findings if one.kind == "reference" and one.score == JUDGED]
     for verdict, words in (("better", "more"), ("worse", "fewer")):
-        names = [one.framework for one in found if one.verdict == verdict]
-        if names:
-            yield f"{in_words(names)} solve{'s' * (len(names) == 1)} {words} tasks than {found[0].against}."
+        own = [one.framework for one in found if one.verdict == verdict]
+        if own:
+            yield f"{in_words(own)} {'are' if own[1:] else 'is'} shown to solve {words} tasks than {found[0].against}."
     if found and not any(one.verdict in ("better", "worse") for one in found):
         yield f"No setup is shown to solve more or fewer tasks than {found[0].against}."
 

@@ -72,7 +72,7 @@ def test_words_are_explained_once_for_all_runs_of_a_page_and_results_are_told_of
     ):
         assert text.count(once) == 1, once
     for twice in (
-        "crewai:native solves fewer tasks than reference.",
+        "crewai:native is shown to solve fewer tasks than reference.",
         "reference does it.",
         "crewai:native does it.",
     ):

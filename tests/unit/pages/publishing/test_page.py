@@ -86,8 +86,8 @@ def run(name: str = "first", *, dataset: str = "d1", judge: str = "rule", **sett
 def test_the_title_says_what_was_compared_and_the_first_sentences_what_came_out() -> None:
     assert title_of([run()]) == "crewai and the plain loop with local:small on 2 tasks of harbour"
     assert lead_of(run()) == [
-        "crewai:native solves fewer tasks than reference. The 2 setups solve 25 % to 75 % of 2 tasks, asked 2 times "
-        "each. A trial takes 400 tokens on average.",
+        "crewai:native is shown to solve fewer tasks than reference. The 2 setups solve 25 % to 75 % of 2 tasks, "
+        "asked 2 times each. A trial takes 400 tokens on average.",
         "Repeats of one setup, which differ only in the model's seed, are up to 50 points apart; the setups, up to 50 "
         "points.",
         "native: as its documentation sets it up.",
