@@ -19,8 +19,10 @@ async def said(statuses: Sequence[EndpointStatus | None]) -> list[str]:
     """The lines for what the endpoint is at each look; None where the server does not answer."""
     looks: Iterator[EndpointStatus | None] = iter(statuses)
     lines: list[str] = []
-    progress = RunProgress()
-    setattr(progress, "note", lines.append)  # noqa: B010 - a method
+
+    class Notes(RunProgress):
+        def note(self, text: str) -> None:
+            lines.append(text)
 
     async def endpoint() -> EndpointStatus:
         status = next(looks, BUSY)
@@ -37,7 +39,7 @@ async def said(statuses: Sequence[EndpointStatus | None]) -> list[str]:
             raise asyncio.CancelledError
 
     with pytest.raises(asyncio.CancelledError):
-        await watch_endpoint(endpoint, progress, pause)
+        await watch_endpoint(endpoint, Notes(), pause)
     return lines
 
 
