@@ -221,7 +221,7 @@ class _Interruption(BaseException):
     """Ends code that did not return in time."""
 
 
-# A result and an error, of which one is None. Futures would replace a ``TimeoutError`` by one that knows no line.
+# (result, None) or (None, error). A future that raised would replace a ``TimeoutError`` by one without its line.
 _Found = tuple[Any, Exception | None]
 
 

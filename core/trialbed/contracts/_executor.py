@@ -164,11 +164,11 @@ SAME = ("version", "adapter", "adapter_version", "python", "lock_digest", "sandb
 """The fields of a framework's description that must be equal wherever its trials run."""
 
 MOST_PACKAGES = 3
-"""Packages that are named of those that differ."""
+"""The most packages that a difference names."""
 
 
 def difference(first: FrameworkInfo, second: FrameworkInfo, fields: Sequence[str] = SAME) -> str:
-    """Return in words the first of some fields in which two descriptions of a framework differ; empty for none."""
+    """Describe the first difference between two descriptions of a framework; empty if there is none."""
     for name in fields:
         one, other = getattr(first, name), getattr(second, name)
         if one == other:

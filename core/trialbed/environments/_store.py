@@ -266,7 +266,7 @@ class EnvironmentStore:
                 yield cached.label, found
 
     def with_last_adapter(self, request: BuildRequest) -> BuildRequest:
-        """The request with the adapter that was given for it last, where it names none."""
+        """Return the request, with the adapter of the last build if it names none."""
         cached = self.resolution(request)
         return request if cached is None else replace(request, adapter=request.adapter or cached.adapter)
 
