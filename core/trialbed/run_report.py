@@ -8,7 +8,7 @@ from dataclasses import replace
 from functools import partial
 
 from trialbed.drivers import load_driver
-from trialbed.engine import RunProgress, run, say_when_long
+from trialbed.engine import RunProgress, run
 from trialbed.errors import TrialbedError
 from trialbed.plugins import installed_listeners
 from trialbed.preparation import NO_OBJECTS, Prepared, RunObjects, RunOptions, prepare
@@ -64,7 +64,7 @@ async def run_and_report(
             listeners.notify("run_finished", run=report.run, report=report)
         return replace(report, results=partial(_results, store, ended.run_id))
 
-    return await say_when_long(shown.note, "reporting the trials", asyncio.to_thread(conclude))
+    return await asyncio.to_thread(conclude)
 
 
 async def _judge_again(prepared: Prepared, ended: Run, progress: RunProgress) -> None:

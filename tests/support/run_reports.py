@@ -86,6 +86,7 @@ def document(name: str = "reference", **more: Any) -> dict[str, Any]:
         "framework_version": "1.2.3",
         "test_set": "mini",
         "num_queries": 20,
+        "repeat": 1,
         "model": "scripted:gold",
         "evaluator_model": "rule",
         "selector": "query",
@@ -182,6 +183,7 @@ def run_of(about: Mapping[str, Any], labels: tuple[str, ...]) -> Run:
     given = {
         "test_set": about.get("test_set"),
         "judge": about.get("evaluator_model"),
+        "repeat": about.get("repeat"),
         "max_tokens": about.get("max_tokens"),
         "query_ids": tuple(range(about["num_queries"])) if "num_queries" in about else None,
     }

@@ -136,6 +136,8 @@ def _write(found: Comparison, given: Mapping[str, Any], form: str) -> None:
     text = json_text(found.document)
     if given["output"]:
         write_text(given["output"], f"{text}\n", "--output")
+        if form == "json":
+            return
     if form == "table":
         print_tables(found.tables, sys.stdout, explained=given["legend"])
         if not given["legend"] and any(table.legend for table in found.tables):

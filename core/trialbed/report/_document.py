@@ -102,7 +102,7 @@ def each_document(report: Report, entries: Entries | None = None) -> Iterator[tu
     if missing:
         add_entries(known, report.queries, report.results(missing), report.gold)
     for one in report.frameworks:
-        about, summary = legacy_metadata(one.run, one.framework), legacy_summary(one)
+        about, summary = legacy_metadata(one.run, one.framework, one.trials), legacy_summary(one)
         yield {"metadata": about, "summary": summary, "results": []}, _entries_of(one, known)
 
 
@@ -220,4 +220,6 @@ def document_schema() -> dict[str, Any]:
                 "description": text[0].lower() + text[1:],
                 "type": [kind, "null"] if setting.optional or setting.usual is None else kind,
             }
+    model = metadata_schema["properties"]["model"]
+    model |= {"description": f"{model['description']}; null if no trial asked it", "type": ["string", "null"]}
     return schema

@@ -32,9 +32,9 @@ def document_path(agent: str, test_set: str, folder: str | os.PathLike[str]) -> 
 
 
 def kept_path(document: Mapping[str, Any], folder: str | os.PathLike[str]) -> Path:
-    """The path of the document of one run, which no other run replaces: the model and the run stand in its name."""
+    """The path of the document of one run, which no other run replaces: its model and the run stand in the name."""
     about = document["metadata"]
-    parts = (about[key] for key in ("agent_name", "test_set", "model", "run_id"))
+    parts = (about[key] or "own-model" for key in ("agent_name", "test_set", "model", "run_id"))
     return Path(folder) / f"{'_'.join(safe_name(part, MAX_PART) for part in parts)}.json"
 
 

@@ -17,6 +17,7 @@ from trialbed.records import (
 )
 from trialbed.report._files import clean
 from trialbed.settings import declared_settings
+from trialbed.store import TrialTable
 from trialbed.texts import number_of, percent
 from trialbed.wire.redaction import shown_url
 
@@ -24,8 +25,12 @@ OPTIONAL = ("prices", "helpers", "lost_trials", "plugin_files")
 """Keys that metadata have only if there is something to say."""
 
 
-def legacy_metadata(run: Run, framework: str) -> dict[str, Any]:
-    """Return the document's ``metadata``. Times are seconds; ``timestamp`` is when the run began, in UTC."""
+def legacy_metadata(run: Run, framework: str, trials: TrialTable) -> dict[str, Any]:
+    """Return the document's ``metadata``. Times are seconds; ``timestamp`` is when the run began, in UTC.
+
+    Args:
+        trials: those of the framework that count.
+    """
     config, prices, info = run.config, run.prices_of(framework), framework_info(run, framework)
     plain, own = config.cell(framework).framework, config.settings(framework)
     found = {
@@ -57,6 +62,8 @@ def legacy_metadata(run: Run, framework: str) -> dict[str, Any]:
         "environment_digest": run.environment_digest,
         "plugin_files": config.plugin_files,
     }
+    if trials.answered.any() and not trials["requests"].any():
+        found["model"] = None  # the agent asked one of its own, if any
     return {key: clean(value, ()) for key, value in found.items() if value or key not in OPTIONAL}
 
 

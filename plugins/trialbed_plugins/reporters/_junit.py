@@ -24,7 +24,8 @@ def run_suites(report: Report) -> list[TestSuite]:
 def _suite(summary: Summary, conclusion: str, queries: Mapping[int | str, Query]) -> TestSuite:
     """The trials of a framework as tests.
 
-    One that failed, or whose answer is Unsolved, is a failure; one that was not measured or has no verdict is an error.
+    One that failed, or whose query is not solved (Unsolved or Unsure), is a failure; one that was not measured or has
+    no verdict is an error.
     A row that is void is one error.
     """
     run, config = summary.run, summary.run.config
@@ -48,7 +49,9 @@ def _cases(summary: Summary, queries: Mapping[int | str, Query]) -> Iterator[Tes
         yield TestCase(classname, "row is void", outcome="error", kind="void", message=void)
         return
     for trial in summary.trials:
-        name = trial_name(summary.framework, trial.query_id, trial.repeat)
+        name = trial_name(summary.framework, trial.query_id)
+        if summary.run.config.repeat > 1:
+            name += f"/{trial.repeat}"
         text = one_line(queries[trial.query_id].text, MOST) if trial.query_id in queries else ""
         yield TestCase(classname, f"{name}: {text}" if text else name, float(trial["wall_time"]), **_outcome(trial))
     tried = sum(1 for trial in summary.trials if trial.status == "not measured")
@@ -70,8 +73,8 @@ def _outcome(trial: TrialRow) -> dict[str, Any]:
         outcome = "failure" if trial.status == "failed" else "error"
         return {"outcome": outcome, "kind": failure.kind, "message": message, "text": failure.message}
     verdict, reason = trial.verdict, trial.reason
-    if verdict == "Unsolved":
-        return {"outcome": "failure", "kind": "Unsolved", "message": reason or "Unsolved", "text": reason}
+    if verdict in ("Unsolved", "Unsure"):
+        return {"outcome": "failure", "kind": verdict, "message": reason or verdict, "text": reason}
     if verdict == "Error":
         return {"outcome": "error", "kind": "judge", "message": reason or "there is no verdict", "text": reason}
     return {}

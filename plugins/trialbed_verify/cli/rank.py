@@ -24,9 +24,6 @@ Examples:
 """
 
 
-AVAILABLE = "available"
-
-
 @click.command("rank", epilog=EPILOG)
 @click.argument("files", nargs=-1, required=True, metavar="TABLE.csv|FOLDER|[VENDOR=]FILE|RUN...")
 @plain_option(
@@ -40,8 +37,8 @@ AVAILABLE = "available"
 @plain_option("--force", is_flag=True, help="Rank by the common cases if requests or settings differ.")
 @option(
     "--metrics",
-    metavar="NAMES|available",
-    help="Rank by these metrics, with commas between them, or by those that all vendors have. [default: all six]",
+    metavar="NAMES",
+    help="Rank by these metrics, with commas between them. [default: all six but times or tokens that a vendor lacks]",
 )
 @option("--min-success", type=FiniteRange(0, 1), default=0.9, help="Minimum success rate to be ranked.")
 @option(
@@ -68,10 +65,9 @@ def command(files: tuple[str, ...], **given: Any) -> None:
 
     The input is verifications in the store (RUN, or RUN/VENDOR for one vendor), result files, a table with the columns
     model, vendor, success_rate, f1, tps, schema_accuracy, ttft_ms and avg_token, or the folder rank that Agent Vendor
-    Verifier writes. A vendor that fails too often
-    or lacks a metric is not ranked (--metrics chooses those that count); one that is shown to differ from the baseline
-    in what callers rely on, or whose decisions are no better than chance, is placed last. Ranks from results have
-    intervals.
+    Verifier writes. Times or tokens that a vendor lacks do not count, and a note names them. A vendor that fails too
+    often is not ranked; one that is shown to differ from the baseline in what callers rely on, or whose decisions are
+    no better than chance, is placed last. Ranks from results have intervals.
     """
     from trialbed_verify.ranking import Gates, RankOptions, rank
 
@@ -85,18 +81,16 @@ def command(files: tuple[str, ...], **given: Any) -> None:
 
 
 def _metrics(text: str | None) -> tuple[str, ...] | None:
-    """The metrics that are asked for; None for those that all vendors have."""
+    """The metrics that are asked for, if any."""
     from trialbed_verify.ranking import METRICS
 
     if text is None:
-        return tuple(METRICS)
-    names = tuple(name.strip() for name in text.split(","))
-    if names == (AVAILABLE,):
         return None
+    names = tuple(name.strip() for name in text.split(","))
     unknown = [name for name in names if name not in METRICS]
     if unknown:
         raise click.BadParameter(
-            f"{unknown[0]!r} is not a metric; choose from {', '.join(METRICS)}, or {AVAILABLE}", param_hint="--metrics"
+            f"{unknown[0]!r} is not a metric; choose from {', '.join(METRICS)}", param_hint="--metrics"
         )
     return names
 
@@ -111,12 +105,12 @@ def _is_table(files: tuple[str, ...]) -> bool:
 
 
 def _table(files: tuple[str, ...], given: dict[str, Any], metrics: tuple[str, ...] | None) -> list[VendorMetrics]:
-    from trialbed_verify.ranking import is_rank_folder, read_rank_files, read_table
+    from trialbed_verify.ranking import METRICS, is_rank_folder, read_rank_files, read_table
 
     if given["baselines"] or given["model"] or given["force"]:
         raise click.UsageError("--baseline, --model and --force apply to result files only; leave them out for a table")
     place = Path(files[0])
-    return read_rank_files(place) if is_rank_folder(place) else read_table(place, metrics or ())
+    return read_rank_files(place) if is_rank_folder(place) else read_table(place, metrics or tuple(METRICS))
 
 
 def _results(files: tuple[str, ...], given: dict[str, Any]) -> list[VendorMetrics]:

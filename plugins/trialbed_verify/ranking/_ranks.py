@@ -62,6 +62,9 @@ METRICS: Mapping[str, Metric] = {
 }
 """Name of the metric in tables -> its description."""
 
+QUALITY = ("success_rate", "f1", "schema_accuracy")
+"""Metrics that only a vendor without valid answers lacks; those of speed and cost depend on how it streams."""
+
 
 @dataclass(frozen=True)
 class VendorMetrics:
@@ -303,14 +306,15 @@ class RankOptions:
         gates: minimum requirements for being ranked.
         resamples: number of bootstrap resamples.
         seed: of all random draws.
-        metrics: by which candidates are ranked; None for those that all of them have.
+        metrics: by which candidates are ranked; None for those of quality, and those of speed and cost that no
+            candidate lacks.
     """
 
     k: int = K
     gates: Gates = field(default_factory=Gates)
     resamples: int = RESAMPLES
     seed: int = 0
-    metrics: tuple[str, ...] | None = tuple(METRICS)
+    metrics: tuple[str, ...] | None = None
 
 
 @dataclass(frozen=True)
@@ -418,13 +422,7 @@ class Ranking:
         return fields_as_document(self) | {"models": models}
 
 
-STREAMED = frozenset(("tps", "ttft_ms"))
-"""Metrics that only streamed answers have."""
-
-STREAM_HINT = (
-    "Only streamed answers have times to the first token: verify with --stream, or rank by the other metrics with "
-    "--metrics available"
-)
+STREAM_HINT = ". Only streamed answers have a time to the first token: verify with --stream to rank by it"
 
 NO_INTERVALS = "Ranks from a table have no intervals, which need result files"
 
@@ -449,25 +447,20 @@ def rank(candidates: Sequence[VendorMetrics], options: RankOptions | None = None
 
 
 def _available(candidates: Sequence[VendorMetrics], gates: Gates) -> tuple[str, ...]:
-    """Return the metrics of every candidate that can be ranked at all; without such candidates, all of them."""
-    able = [one for one in candidates if not gates.troubles(one) and one.metrics["success_rate"].value is not None]
-    found = tuple(metric for metric in METRICS if all(one.metrics[metric].value is not None for one in able))
-    return found or tuple(METRICS)
+    """Return all metrics but those of speed and cost that a candidate lacks which passes the gates."""
+    able = [one for one in candidates if not gates.exclusions(one, QUALITY) and not gates.failings(one)]
+    lacking = {metric for one in able for metric, found in one.metrics.items() if found.value is None}
+    return tuple(metric for metric in METRICS if metric not in lacking)
 
 
 def _notes(candidates: Sequence[VendorMetrics], metrics: Sequence[str]) -> Iterator[str]:
-    """Yield the metrics that do not count, with the vendors that lack them, and a hint where only streams have them."""
+    """Yield the metrics that do not count, with the vendors that lack them."""
     for metric in METRICS:
         if metric not in metrics:
             lacking = [f"{one.vendor} ({one.model})" for one in candidates if one.metrics[metric].value is None]
             vendors = f"; missing for {', '.join(lacking)}" if lacking else ""
-            yield f"Not ranked by {METRICS[metric].label.partition(',')[0]}{vendors}"
-    for one in candidates:
-        missing = {metric for metric in metrics if one.metrics[metric].value is None}
-        # A rate of tokens alone is missing where answers come in one piece, streamed or not.
-        if "ttft_ms" in missing and missing <= STREAMED and one.metrics["success_rate"].value:
-            yield STREAM_HINT
-            return
+            hint = STREAM_HINT if lacking and metric == "ttft_ms" else ""
+            yield f"Not ranked by {METRICS[metric].label.partition(',')[0]}{vendors}{hint}"
 
 
 def _standings(candidates: Sequence[VendorMetrics], options: RankOptions) -> Standings:

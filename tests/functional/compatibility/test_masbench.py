@@ -75,6 +75,7 @@ def test_an_agent_of_the_readme_runs_with_masbenchs_defaults(
         use_colors=True,
     )  # fmt: skip
     assert (document["metadata"]["selector"], document["metadata"]["max_tools"]) == ("bm25", 5)
+    assert document["metadata"]["model"] is None  # it asked none
     assert [result["final_answer"] for result in document["results"]] == ["5 tools", "5 tools"]
     assert (tmp_path / "mine" / "own_mini.json").is_file()
     assert "query 1: Unsolved" in capsys.readouterr().err

@@ -54,7 +54,8 @@ async def test_a_vendor_is_verified_and_compared_by_the_readmes_commands(tmp_pat
     files = ("--baseline", "one.jsonl", "--vendor", "other.jsonl")
     compared = await module(tmp_path, "vendor_verifier.compare", *files)
     assert json.loads(compared.stdout)["tool_call_trigger_similarity"]["f1"] == 1.0, compared.stderr
-    await module(tmp_path, "vendor_verifier.compare", *files, "--output", "found.json")
+    silent = await module(tmp_path, "vendor_verifier.compare", *files, "--output", "found.json")
+    assert silent.stdout == ""
     assert json.loads((tmp_path / "found.json").read_text())["tool_call_schema_accuracy"]
 
 

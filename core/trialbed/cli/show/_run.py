@@ -160,8 +160,8 @@ def _document(run: StoredRun, report: Report, worst: Sequence[WorstQuery]) -> di
 
     record = run.record.model_dump(mode="json")
     frameworks = [
-        {"metadata": legacy_metadata(summary.run, summary.framework), "summary": legacy_summary(summary)}
-        for summary in report.frameworks
+        {"metadata": legacy_metadata(one.run, one.framework, one.trials), "summary": legacy_summary(one)}
+        for one in report.frameworks
     ]
     return {
         "run": {**record, "config": {**record["config"], "base_url": frameworks[0]["metadata"]["base_url"]}},

@@ -297,7 +297,7 @@ def run_sides(run: Run, table: TrialTable) -> dict[str, Side]:
         own = table.of(label)
         found[label] = make_side(
             run.run_id,
-            legacy_metadata(run, label),
+            legacy_metadata(run, label, own),
             own,
             bounded=quality.union(name for name, kind in own.kinds.items() if kind.bounded),
             quality=quality,

@@ -60,7 +60,7 @@ def test_each_trial_is_a_test_that_fails_where_the_query_is_not_solved() -> None
     outcomes = [(case[0].tag, case[0].get("type"), case[0].get("message")) if len(case) else None for case in found]
     assert outcomes == [
         None,
-        None,
+        ("failure", "Unsure", "it lacks 21"),
         ("failure", "Unsolved", "it lacks 21"),
         ("failure", "crash", "Segmentation fault"),
         ("error", "endpoint", "status 429"),
@@ -68,3 +68,4 @@ def test_each_trial_is_a_test_that_fails_where_the_query_is_not_solved() -> None
         ("error", "not begun", "2 trials were not begun"),
     ]
     assert found[0].attrib == {"classname": "mini.reference", "name": "reference/1", "time": "0.500"}
+    assert [case.get("name") for case in cases(results=[entry(1)], repeat=2)] == ["reference/1/0"]

@@ -55,10 +55,13 @@ def test_who_is_not_ranked_changes_nobodys_score(candidate: Any) -> None:
 
 
 @pytest.mark.parametrize("metric", list(METRICS))
-def test_a_missing_metric_is_no_rank(candidate: Any, metric: str) -> None:
-    found = standing(candidate("good"), candidate("gap", **{metric: None}))
+def test_a_metric_that_is_asked_for_and_missing_is_no_rank(candidate: Any, metric: str) -> None:
+    vendors = [candidate("good"), candidate("gap", **{metric: None})]
+    (found,) = rank(vendors, RankOptions(metrics=tuple(METRICS))).as_json()["models"]
     assert names(found["ranked"]) == ["good"]
     assert found["not_ranked"][0]["reasons"] == [f"no figure for {METRICS[metric].label.removesuffix(', ms')}"]
+    of_quality = metric in ("success_rate", "f1", "schema_accuracy")
+    assert (names(standing(*vendors)["not_ranked"]) == ["gap"]) is of_quality
 
 
 def test_the_gates_can_be_set(candidate: Any) -> None:
@@ -69,7 +72,7 @@ def test_the_gates_can_be_set(candidate: Any) -> None:
 
 
 def test_nobody_eligible_is_an_empty_ranking(candidate: Any) -> None:
-    found = standing(candidate("a", success_rate=0.1), candidate("b", tps=None))
+    found = standing(candidate("a", success_rate=0.1), candidate("b", f1=None))
     assert found["ranked"] == []
     assert names(found["not_ranked"]) == ["a", "b"]
 

@@ -18,31 +18,30 @@ def names(rows: Any) -> list[str]:
     return [row["vendor"] for row in rows]
 
 
-def test_without_times_it_says_how_to_get_them(candidate: Any) -> None:
-    found = rank([candidate("a", **UNSTREAMED), candidate("b", **UNSTREAMED)]).as_json()
-    assert names(found["models"][0]["ranked"]) == []
-    assert any("--stream" in note and "--metrics available" in note for note in found["notes"])
-
-
-def test_the_metrics_that_all_have_can_be_asked_for(candidate: Any) -> None:
+def test_times_that_a_vendor_lacks_do_not_count(candidate: Any) -> None:
     vendors = [
         candidate("a", **UNSTREAMED),
         candidate("b", f1=0.9, **UNSTREAMED),
-        candidate("dead", success_rate=0.0, f1=None, schema_accuracy=None, avg_token=None, **UNSTREAMED),
+        candidate("dead", success_rate=0.0, f1=None, schema_accuracy=None, avg_token=None),
+        candidate("inverted", f1=0.1, avg_token=None),
     ]
-    ranking = rank(vendors, RankOptions(metrics=None))
+    ranking = rank(vendors)
     found = ranking.as_json()
     assert found["metrics"] == ["success_rate", "f1", "schema_accuracy", "avg_token"]
     (standing,) = found["models"]
-    assert names(standing["ranked"]) == ["b", "a"]
-    assert names(standing["not_ranked"]) == ["dead"]
-    assert "Not ranked by tokens/s; missing for a (m), b (m), dead (m)" in found["notes"]
+    assert [names(standing[key]) for key in ("ranked", "behind", "not_ranked")] == [
+        ["b", "a"],
+        [],
+        ["dead", "inverted"],
+    ]
+    assert "Not ranked by tokens/s; missing for a (m), b (m)" in found["notes"]
+    assert any("TTFT" in note and "--stream" in note for note in found["notes"])
     title = ranking_tables(ranking)[0].title
     assert title == "m: ranked over 4 of six metrics"
 
 
 def test_the_score_is_explained_once_and_only_where_somebody_is_ranked(candidate: Any) -> None:
-    unranked = [candidate(name, "dull", **UNSTREAMED) for name in "ab"]
+    unranked = [candidate(name, "dull", schema_accuracy=None) for name in "ab"]
     tables = ranking_tables(rank([*unranked, *(candidate(name, model) for model in "mn" for name in "ab")]))
     assert ["IRF" in " ".join(table.notes) for table in tables[:3]] == [False, True, False]
     assert sum("IRF, inverse rank fusion" in note for table in tables for note in table.notes) == 1
