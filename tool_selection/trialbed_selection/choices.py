@@ -15,7 +15,7 @@ class ChosenApi(Record):
 
     Attributes:
         api: its identity.
-        by: what chose it: ``words``, ``reranking``, ``meaning``, ``both`` or ``model``.
+        by: what chose it: ``words``, ``meaning``, ``both`` or ``model``.
         score: how well it fits, in units of ``by``'s own; None where only the order is known.
         topped_up: whether it fills up a choice of a model that was too short.
     """

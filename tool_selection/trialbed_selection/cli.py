@@ -22,7 +22,7 @@ EPILOG = """\b
 Examples:
   bench select --dataset mini --selector bm25 --selector keyword --k 1,5
   bench select -d stabletoolbench:G1_tool -d stabletoolbench:G1_category --selector hybrid
-  bench select -d stabletoolbench:G1_tool --catalog stabletoolbench --catalog toolenv/tools --selector rerank
+  bench select -d stabletoolbench:G1_tool --catalog stabletoolbench --catalog toolenv/tools --selector hybrid
   bench select -d stabletoolbench:G1_tool --explain --query-id 588 --k 10
 """
 
@@ -59,9 +59,9 @@ def _asking(command: Any) -> Any:
     "selectors",
     multiple=True,
     type=DriverOrFile("selectors"),
-    default=("rerank",),
+    default=("bm25",),
     metavar="NAME|FILE.py:NAME",
-    help="Selector to measure; repeatable. [default: rerank]",
+    help="Selector to measure; repeatable. [default: bm25]",
 )
 @plain_option("--k", "ks", type=Numbers(), default="5,20,120", show_default=True, help="Numbers of tools offered.")
 @plain_option(

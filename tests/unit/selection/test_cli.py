@@ -59,9 +59,9 @@ def test_the_table_has_a_row_for_each_selector() -> None:
 
 def test_an_explanation_names_what_was_chosen_and_what_is_missing() -> None:
     found = json.loads(select("--explain", "--limit", "1", "--k", "1", "--json").output)
-    (item,) = found["explanations"]["rerank"]
+    (item,) = found["explanations"]["bm25"]
     (choice,) = item["choices"]
-    assert (choice["rank"], choice["by"], choice["topped_up"]) == (1, "reranking", False)
+    assert (choice["rank"], choice["by"], choice["topped_up"]) == (1, "words", False)
     assert len(item["missed"]) >= 1 - choice["gold"]
     text = select("--explain", "--limit", "1", "--k", "1", "--selector", "query").output
     assert "QuerySelector" in text

@@ -45,11 +45,8 @@ class ApiWords(NamedTuple):
 
     def all(self) -> list[str]:
         """Return all words, each as often as its place weighs."""
-        return [*NAME * self.tool, *DESCRIPTION * self.category, *self.own()]
-
-    def own(self) -> list[str]:
-        """Weigh the words of the Api itself: without the tool's name and category."""
-        return [*NAME * self.name, *DESCRIPTION * self.description, *DETAIL * self.parameters, *DETAIL * self.response]
+        names, described = [*self.tool, *self.name], [*self.category, *self.description]
+        return [*NAME * names, *DESCRIPTION * described, *DETAIL * self.parameters, *DETAIL * self.response]
 
 
 def _tool_words(of_apis: Sequence[Sequence[str]], description: Sequence[str]) -> list[str]:

@@ -9,8 +9,7 @@ from trialbed.records import Api, ApiRef, Query
 from trialbed.settings import index_dir
 from trialbed_selection.choices import ChosenApi, ExplainedSelector
 from trialbed_selection.embedders import Embedder, EndpointEmbedder, MiniLm
-from trialbed_selection.reranking import LinearRanker, QueryWords, RerankIndex
-from trialbed_selection.retrieval import CatalogIndex, LexicalIndex, SemanticIndex, Words, best, fuse
+from trialbed_selection.retrieval import CatalogIndex, LexicalIndex, SemanticIndex, best, fuse
 
 if TYPE_CHECKING:
     import numpy as np
@@ -56,24 +55,6 @@ class Bm25Selector(ExplainedSelector):
         return self._lexical.scores(text)
 
 
-class RerankSelector(Bm25Selector):
-    """The Apis that ``bm25`` finds for the query or one of its sentences, ranked anew by features with learned weights.
-
-    The weights are a linear ranker's, learned from queries of StableToolBench that need one tool, and from pairs of
-    them. No model is asked. Apis beyond the 200 that are ranked anew follow in the order of ``bm25``.
-    """
-
-    by = "reranking"
-
-    def _open(self, catalog: CatalogIndex) -> None:
-        self._index = open_reranking(catalog)
-        self._ranker = LinearRanker.default()
-        self._words = Words()
-
-    def _scores(self, text: str) -> np.ndarray[Any, Any]:
-        return self._ranker.scores(self._index, QueryWords.of(text, self._words))
-
-
 class EmbeddingSelector(Bm25Selector):
     """The Apis whose names and descriptions mean the most like the query: the likeness of their embeddings.
 
@@ -111,13 +92,6 @@ def open_lexical(catalog: CatalogIndex) -> LexicalIndex:
     if len(catalog.refs) < KEPT_FROM:
         return LexicalIndex.of(catalog.apis)
     return catalog.kept("terms", LexicalIndex.load, lambda: LexicalIndex.of(catalog.apis), LexicalIndex.save)
-
-
-def open_reranking(catalog: CatalogIndex) -> RerankIndex:
-    """The index of a catalog that a reranker reads."""
-    if len(catalog.refs) < KEPT_FROM:
-        return RerankIndex.of(catalog.apis)
-    return catalog.kept("reranking", RerankIndex.load, lambda: RerankIndex.of(catalog.apis), RerankIndex.save)
 
 
 def open_semantic(catalog: CatalogIndex, embedder: Embedder) -> SemanticIndex:
