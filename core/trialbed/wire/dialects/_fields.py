@@ -201,3 +201,39 @@ def allowed_choice(allowed: Mapping[str, Any], tools: Iterable[Any]) -> ToolChoi
 
 SHOWN = 100
 """Characters of an id that an error shows."""
+
+KINDS = {bool: "a boolean", int: "an integer", float: "a number", str: "a string", list: "an array", dict: "an object"}
+
+
+def refused_result(content: Any, parts: Collection[str]) -> tuple[str, str]:
+    """Return the place and the kind of a value in a tool's result that vendors refuse, both empty if there is none.
+
+    Args:
+        content: a text or a list of parts; the place is empty if it is neither.
+        parts: types of parts that the dialect has.
+    """
+    if isinstance(content, str):
+        return "", ""
+    if not isinstance(content, list):
+        return "", KINDS.get(type(content), "null")
+    for place, part in enumerate(content):
+        if not isinstance(part, dict):
+            return str(place), KINDS.get(type(part), "null")
+        if text_of(part.get("type")) not in parts:
+            return str(place), f"an object of the type {str(part.get('type'))[:SHOWN]!r}"
+    return "", ""
+
+
+def result_conflict(results: Iterable[tuple[str, Any]], parts: Collection[str]) -> str:
+    """Return OpenAI's words for the first result of a tool that is neither a text nor a list of parts.
+
+    Args:
+        results: field -> content.
+    """
+    for field, content in results:
+        place, kind = refused_result(content, parts)
+        if kind and not place:
+            return f"Invalid type for '{field}': expected one of a string or array of objects, but got {kind} instead."
+        if kind:
+            return f"Invalid value for '{field}[{place}]': expected a content part, but got {kind} instead."
+    return ""

@@ -25,6 +25,7 @@ from trialbed.wire.dialects._fields import (
     mapping_of,
     objects_of,
     read_generation,
+    result_conflict,
     result_content,
     text_of,
     whole_number,
@@ -135,6 +136,18 @@ class ChatRequest(ModelRequest):
         tools = list_of(found.get("tools"))
         own = (f"tools[{place}]" for place, tool in enumerate(tools) if _read_tool(tool) is None)
         return (*asked_beyond(self.settings, SHARED), *form, *own)
+
+    @property
+    def conflict(self) -> str:
+        """The reason why the vendor refuses the request though it has the right form."""
+        return result_conflict(
+            (
+                (f"messages[{place}].content", message.get("content"))
+                for place, message in enumerate(list_of(self.document.get("messages")))
+                if isinstance(message, dict) and message.get("role") == "tool"
+            ),
+            OWN | {"text"},
+        )
 
     def _problem(self) -> str:
         return "" if isinstance(self.document.get("messages"), list) else "'messages' must be a list"

@@ -17,11 +17,12 @@ from trialbed.wire.dialects._fields import (
     mapping_of,
     objects_of,
     read_generation,
+    refused_result,
     text_of,
     whole_number,
     write_generation,
 )
-from trialbed.wire.dialects.messages._blocks import read_message, write_messages
+from trialbed.wire.dialects.messages._blocks import OWN, read_message, write_messages
 
 NAME = "messages"
 PATH = "messages"
@@ -115,6 +116,12 @@ class MessagesRequest(ModelRequest):
         choice = self.tool_choice
         if choice.name and choice.name not in self.names:
             return f"tool_choice: Tool '{choice.name[:100]}' not found in provided tools"
+        for place, message in enumerate(objects_of(self.document.get("messages"))):
+            for number, block in enumerate(list_of(message.get("content"))):
+                at, kind = refused_result(block.get("content", ""), OWN) if _is_result(block) else ("", "")
+                if kind:
+                    where = ".".join(filter(None, (f"messages.{place}.content.{number}.tool_result.content", at)))
+                    return f"{where}: Input should be a valid {'content block' if at else 'string or list'}, not {kind}"
         turns = list(_turns(self.document))
         stray = next((one for asked, blocks in turns for one in _results(blocks) if one not in asked), None)
         if stray is not None:

@@ -16,10 +16,11 @@ from trialbed.wire.dialects._fields import (
     mapping_of,
     objects_of,
     read_generation,
+    result_conflict,
     text_of,
     write_generation,
 )
-from trialbed.wire.dialects.responses._items import read_items, write_conversation
+from trialbed.wire.dialects.responses._items import OWN, read_items, write_conversation
 
 NAME = "responses"
 PATH = "responses"
@@ -142,6 +143,13 @@ class ResponsesRequest(ModelRequest):
         missing = next((name for name in (choice.name, *choice.allowed) if name and name not in self.names), None)
         if missing is not None:
             return f"Tool choice '{missing[:100]}' not found in 'tools' parameter."
+        results = (
+            (f"input[{place}].output", item.get("output"))
+            for place, item in enumerate(self.items)
+            if isinstance(item, dict) and item.get("type") == "function_call_output"
+        )
+        if refused := result_conflict(results, OWN):
+            return refused
         if any(item.get("type") == "item_reference" for item in objects_of([*self.earlier, *self.items])):
             # It may stand for a call, or for a result.
             return ""

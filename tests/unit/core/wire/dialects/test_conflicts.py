@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
 from support.cases import for_each
@@ -68,6 +69,39 @@ def test_messages(messages: list[dict[str, Any]], words: str) -> None:
 def test_responses(items: Any, words: str) -> None:
     found = dialect("responses").read_request({"model": "m", "input": items}).conflict
     assert (words in found, bool(found)) == (True, bool(words))
+
+
+@for_each(
+    ("content", "words"),
+    [
+        ("x", ""),
+        ([], ""),
+        ([{"type": "text", "text": "x"}], ""),
+        ({"order": 7}, "an object"),
+        (7, "an integer"),
+        (7.5, "a number"),
+        (True, "a boolean"),
+        (None, "null"),
+        ([{"order": 7}], "an object of the type 'None'"),
+        ([{"type": "order"}], "an object of the type 'order'"),
+        (["x"], "a string"),
+    ],
+)
+def test_a_result_is_a_text_or_parts(content: Any, words: str) -> None:
+    call = {"id": "c", "type": "function", "function": {"name": "f", "arguments": "{}"}}
+    tool = {"role": "tool", "tool_call_id": "c", "content": content}
+    chat = [USER, {"role": "assistant", "content": None, "tool_calls": [call]}, tool]
+    result = {"role": "user", "content": [{**RESULT["content"][0], "content": content}]}
+    output = json.loads(json.dumps(content).replace('"type": "text"', '"type": "input_text"'))
+    conversations: dict[str, tuple[dict[str, Any], str]] = {
+        "chat_completions": ({"messages": chat}, "'messages[2].content"),
+        "messages": ({"messages": [USER, USE, result]}, "messages.2.content.0.tool_result.content"),
+        "responses": ({"input": [USER, CALL, {**OUTPUT, "output": output}]}, "'input[2].output"),
+    }
+    for name, (conversation, place) in conversations.items():
+        found = dialect(name).read_request({"model": "m", "max_tokens": 5, **conversation}).conflict
+        assert bool(found) is bool(words), (name, found)
+        assert not words or (words in found and place in found), found
 
 
 def test_a_tool_that_is_chosen_must_be_offered() -> None:
