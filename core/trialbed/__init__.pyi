@@ -66,6 +66,7 @@ from .records import LostCall as LostCall
 from .records import ModelCall as ModelCall
 from .records import ModelEndpoint as ModelEndpoint
 from .records import ModelUse as ModelUse
+from .records import ObservedIn as ObservedIn
 from .records import Outcome as Outcome
 from .records import Parameter as Parameter
 from .records import Prices as Prices

@@ -21,9 +21,11 @@ from trialbed.scoring import JUDGED
 from trialbed.texts import one_line
 from trialbed.tool_calls import (
     NOT_MADE,
+    UNSEEN,
     AskedCall,
     Uses,
     asked_calls,
+    has_own_result,
     last_turn,
     said,
     unasked_calls,
@@ -40,6 +42,9 @@ Loss = tuple[Stage, str]
 
 ENDED = "the framework ended the run at a call that cannot be made"
 """The beginning of the reason of a loss where the framework did not report an invalid call to the model."""
+
+WROTE_RESULT = "it sent the model a result of its own (if the tool is the agent's, leave it out of the task's tools)"
+"""Why a call of a tool that Trialbed serves was not made, if a request has a result all the same."""
 
 OF_THE_OFFER = "the framework's offer"
 """The beginning of the reason of a loss that the framework's offer of tools made."""
@@ -135,6 +140,8 @@ def count_calls(trials: Iterable[tuple[int | str, Iterable[Mapping[str, Any]], s
             if lost is not None:
                 if lost not in first:
                     first[lost] = query_id, AttributedCall.model_validate(call)
+                if call["reason"] == UNSEEN:
+                    continue  # nobody is known to have lost it
                 if call["reason"].startswith(BY_FRAMEWORK):
                     losers["framework"] += 1
                 elif lost == "trial failed":
@@ -155,7 +162,9 @@ def unrequested_calls(result: TrialResult, tools: Sequence[ToolSpec]) -> tuple[A
     return unasked_calls(result.wire, tools)
 
 
-def attribute(query: Query, tools: Sequence[ToolSpec], result: TrialResult) -> tuple[AttributedCall, ...]:
+def attribute(
+    query: Query, tools: Sequence[ToolSpec], result: TrialResult, max_steps: int | None = None
+) -> tuple[AttributedCall, ...]:
     """Say of each expected call of a query whether its result was used in a scored trial, or where it was lost.
 
     A call is lost at the first stage that it does not pass. One that was never asked for in a trial that ended in an
@@ -164,6 +173,7 @@ def attribute(query: Query, tools: Sequence[ToolSpec], result: TrialResult) -> t
 
     Args:
         tools: the tools that the query was offered.
+        max_steps: the limit of requests to the model; an agent that ends at it is not to blame for the end.
     """
     if not query.gold_calls:
         return ()
@@ -171,7 +181,8 @@ def attribute(query: Query, tools: Sequence[ToolSpec], result: TrialResult) -> t
 
     calls = asked_calls(result.wire, tools, unrequested_calls(result, tools))
     by_api = {tool.api: tool for tool in tools}
-    ended, stopped = _ends(result, calls)
+    is_over = max_steps is not None and len(result.wire.model_calls) >= max_steps
+    ended, stopped = ("", "") if is_over else _ends(result, calls)
     found = []
     for aligned in align_gold_calls(query.gold_calls, calls, tools).gold:
         stage, reason = _loss(aligned, by_api.get(aligned.gold.api), query, tools, result, calls) or (None, "")
@@ -198,6 +209,8 @@ def _loss(
 ) -> Loss | None:
     """Return the first stage that an expected call did not pass, with the reason; None if its result was used."""
     call, failure = aligned.call, result.outcome.failure
+    if tool is None and aligned.gold.api in query.own_tools:
+        return "not offered", f"{OF_THE_OFFER}: it has no such tool" if result.wire.model_calls else SILENT
     if tool is None:
         return "not offered", "its tool was not selected"
     stage: Stage
@@ -221,12 +234,17 @@ def _loss(
     wrong = {found.name for found in aligned.arguments if found.points is not None and found.points < 1}
     if wrong and wrong <= {item.argument for item in result.wire.filled if item.tool == tool.name}:
         return "wrong arguments", f"{OF_THE_OFFER}: it requires optional arguments: {aligned.difference}{error}"
+    if call.problem == UNSEEN:
+        if failure is not None:
+            return "trial failed", f"before its result came back{failed_with}"
+        return "not made", UNSEEN
     if not call.reached and call.problem != NOT_MADE:
         return "wrong arguments", call.problem
     if not aligned.right:
         return "wrong arguments", f"{aligned.difference}{error}"
     if not call.reached:
-        return "not made", call.problem
+        wrote = has_own_result(result.wire, call.name, call.arguments)
+        return "not made", f"{call.problem}{f'; {WROTE_RESULT}' if wrote else ''}"
     if not call.accepted:
         from trialbed.wire.json_schemas import schema_problems  # most runs lose no call
 
@@ -252,7 +270,10 @@ def _ends(result: TrialResult, calls: Sequence[AskedCall]) -> tuple[str, str]:
     if wrong and all(wrong) and (failure is None or failure.kind not in NOT_BY_FRAMEWORK):
         ended = wrong[0]
     end = last.started + last.duration
-    made = dict.fromkeys(call.api.api_name for call in calls if call.api and call.reached and call.asked == end)
+    # Not a call that repeats an earlier one, whose result the model was sent.
+    known = {(call.api, call.signature) for call in calls if call.asked is not None and call.asked < end}
+    new = [call for call in calls if call.reached and call.asked == end and (call.api, call.signature) not in known]
+    made = dict.fromkeys(call.api.api_name for call in new if call.api)
     if not last.tool_calls or not made:
         return ended, ""
     requests = "1 request" if len(turns) == 1 else f"{len(turns)} requests"

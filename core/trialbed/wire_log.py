@@ -20,7 +20,8 @@ def compute_timing(wall: float, wire: WireLog) -> Timing:
     replayed = [(call.started, call.started + call.duration) for call in wire.model_calls if call.recorded is not None]
     answered = [call for call in wire.model_calls if call.recorded is None]
     asked = [(call.started + call.waited, call.started + call.duration) for call in answered]
-    called = [(call.started, call.started + call.duration) for call in wire.api_calls]
+    measured = [call for call in wire.api_calls if call.source == "server"]
+    called = [(call.started, call.started + call.duration) for call in measured]
     repeated = [(call.started, call.started + call.waited) for call in wire.model_calls if call.waited]
     left, parts, spans, before = wall, [], list[Span](), 0.0
     for more in (asked, called, repeated + replayed):

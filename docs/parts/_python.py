@@ -19,6 +19,7 @@ from trialbed.wire.dialects import chat_completions
 TYPES = {
     "AnswerStatus": "How a judge finds an answer: `Solved`, `Unsure` or `Unsolved`.",
     "Cause": "Whose fault a failed request to the gateway is; see `ModelCall`.",
+    "ObservedIn": "Where a call was seen: at Trialbed's server, or in the conversation; see `ApiCall`.",
     "FailureKind": "The [kinds of failures](errors.md#failures) of a trial or a score.",
     "Finish": "How an agent ended: `give_answer` or `give_up_and_restart`.",
     "IntegrityKind": "What a finding of a trial's integrity is about; see `IntegrityFinding`.",

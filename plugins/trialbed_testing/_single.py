@@ -99,7 +99,7 @@ async def _run(options: RunOptions, objects: RunObjects, standing: Standing) -> 
             raise
     (query,) = prepared.queries.values()
     whole, result = seen.trials[-1]
-    return SingleTrial(whole, query, seen.tools, result)
+    return SingleTrial(whole, query, result.wire.tools_of(seen.tools), result)
 
 
 @dataclass(eq=False)

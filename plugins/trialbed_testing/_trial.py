@@ -9,9 +9,10 @@ from functools import cached_property
 from typing import Any
 
 from trialbed.errors import UsageError
-from trialbed.records import ApiCall, Failure, Json, TrialResult, score_key, shown_name
+from trialbed.records import ApiCall, ApiRef, Failure, Json, TrialResult, score_key, shown_name
 from trialbed.suggestions import closest, did_you_mean
 from trialbed.texts import number_of
+from trialbed.tool_calls import why_unobservable
 from trialbed_testing._single import SingleTrial
 
 SHOWN = 12
@@ -151,9 +152,7 @@ class ObservedTrial:
 
     def lost(self, tool: str | None = None) -> str:
         """Return where the first expected call, or the first of a tool, was lost, and why; empty if none was."""
-        from trialbed.attribution import attribute
-
-        for found in attribute(self.single.query, self.single.tools, self.result):
+        for found in self.result.gold_calls or ():
             api = found.gold.api
             if found.lost is not None and tool in (None, api.api_name, api.title):
                 return f"{api.api_name}: {found.lost}: {found.reason}"
@@ -168,15 +167,23 @@ class ObservedTrial:
         return CallsMade(self, tool, arguments)
 
     def check_tool(self, name: str) -> None:
-        """Refuse the name of a tool that the trial cannot have called: that it did not would hold for ever.
+        """Refuse the name of a tool whose call the trial could not show: "not called" would always be true.
 
         Raises:
-            UsageError: it is no tool of the trial's, and neither the agent nor the model called one of this name.
+            UsageError: the trial has no such tool, or its calls are not observable.
         """
-        apis = [*(tool.api for tool in self.single.tools), *(api.ref for api in self.single.query.apis)]
-        known = {word for api in apis for word in (api.api_name, api.title)}
-        if not known or name in known or name in self._called_names():
+        query, run = self.single.query, self.single.run
+        apis = [*(tool.api for tool in self.single.tools), *(api.ref for api in query.apis)]
+        known = {word: api for api in reversed(apis) for word in (api.api_name, api.title)}
+        if name in self._called_names():
             return
+        api = known.get(name) or ApiRef(category="", tool_name="", api_name=name)
+        takes_tools = run.takes_tools(self.result.key.framework)
+        problem = why_unobservable(api, query, self.result.wire, handed_over=takes_tools)
+        if not problem:
+            return
+        if name in known or not known:
+            raise UsageError(problem)
         shown = ", ".join(sorted({api.api_name for api in apis}))
         raise UsageError(f"the trial has no tool {name!r}{did_you_mean(closest(name, known))} Its tools are {shown}")
 

@@ -42,6 +42,7 @@ def gold_script(query: Query, tools: Sequence[ToolSpec]) -> tuple[ScriptedCall, 
     """
     names = {tool.api: tool.name for tool in tools}
     apis = {api.ref: api for api in query.apis}
+    names |= {api: api.api_name for api in query.own_tools}
     return tuple(
         ScriptedCall(name=names[call.api], arguments=_arguments(call, apis))
         for call in query.gold_calls
@@ -105,7 +106,7 @@ async def make_gold_calls(
 
     async with asyncio.TaskGroup() as group:
         for query in queries:
-            if query.gold_calls and query.query_id not in known:
+            if query.gold_calls and query.query_id not in known and not query.own_tools:
                 group.create_task(make(query))
 
 

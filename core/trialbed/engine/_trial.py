@@ -56,7 +56,7 @@ from trialbed.scoring import (
 )
 from trialbed.scoring_process import ScoringProcesses, with_criteria
 from trialbed.settings import secret_values
-from trialbed.tool_calls import unasked_calls
+from trialbed.tool_calls import observe_own_tools, unasked_calls
 from trialbed.wire.redaction import Redaction, redaction_of
 from trialbed.wire_log import compute_timing
 
@@ -65,6 +65,9 @@ if TYPE_CHECKING:
 
 DUMMY_KEY = "trialbed"
 """The key that agents get: the gateway takes any, the real one stays with the server."""
+
+LONG = 1_000_000
+"""Bytes of a trial's requests that are read in a thread."""
 
 
 @dataclass(frozen=True)
@@ -118,7 +121,8 @@ class TrialRunner:
         outcome = classify(outcome, wire, in_process=self._is_live(key))
         timing = compute_timing(outcome.wall_time, wire)
         started = time.perf_counter()
-        query, tools, prices = self.queries[key.query_id], spec.tools, self.run.prices_of(key.framework)
+        query, prices = self.queries[key.query_id], self.run.prices_of(key.framework)
+        tools = wire.tools_of(spec.tools)
         used = (turn.usage for turn in wire.model_calls if turn.usage is not None and not turn.other_model)
         result = TrialResult(
             trial=spec.trial,
@@ -127,8 +131,8 @@ class TrialRunner:
             outcome=outcome,
             wire=wire,
             timing=timing,
-            selected_tools=tuple(tool.name for tool in tools),
-            topped_up_tools=tuple(tool.name for tool in tools if tool.topped_up),
+            selected_tools=tuple(tool.name for tool in spec.tools),
+            topped_up_tools=tuple(tool.name for tool in spec.tools if tool.topped_up),
             attempt=attempt,
             earlier=earlier,
             absent=absent_scores(query),
@@ -192,10 +196,24 @@ class TrialRunner:
             failure = Failure(kind="server", message=f"what the server saw of this trial is lost: {loss}")
             return spec, outcome.model_copy(update={"answer": None, "failure": failure}), wire, ()
         outcome, outside = outside_clock(outcome, wire, opening)
+        observe = partial(self._observe_own_tools, wire, spec)
+        is_long = sum(turn.request_bytes for turn in wire.model_calls) > LONG
+        wire = await asyncio.to_thread(observe) if is_long else observe()
         if outcome.answer is not None:
             answer = look_up_claims(outcome.answer, (call.api for call in wire.api_calls), spec.tools)
             outcome = outcome.model_copy(update={"answer": answer})
         return spec, outcome, wire, outside
+
+    def _observe_own_tools(self, wire: WireLog, spec: TrialSpec) -> WireLog:
+        config = self.run.config
+        framework = config.cell(spec.key.framework).framework
+        return observe_own_tools(
+            wire,
+            self.queries[spec.key.query_id],
+            spec.tools,
+            handed_over=self._takes_tools(spec.key),
+            every=config.adapter_versions.get(framework, "command") == "command",
+        )
 
     async def _work(self, spec: TrialSpec) -> Outcome:
         """Have the agent work; one with settings of its own is the same agent, in the same workers.
@@ -224,6 +242,10 @@ class TrialRunner:
             return await self.control.close_trial(trial), None
         except NothingMeasured as error:
             return _empty_log(trial), error
+
+    def _takes_tools(self, key: TrialKey) -> bool:
+        """Return whether the agent takes the trial's tools; agents that find the server alone may."""
+        return self.ambient or self.run.takes_tools(key.framework)
 
     def _is_live(self, key: TrialKey) -> bool:
         return self.run.config.cell(key.framework).framework in self.live
@@ -293,13 +315,13 @@ class TrialRunner:
         answer, live = result.outcome.answer or Answer(final_answer=""), self._is_live(result.key)
         query, wire = self.queries[result.key.query_id], result.wire
         size = trial_size(answer, wire)
+        given = result, query, tools, outside, self.run.config.max_steps
         if size == "small" and (is_short(query, tools) or not unnamed_gold(query)):
             # To wait for a thread takes nearly as long, and both then take turns.
-            return examine(result, query, tools, outside, in_process=live)
+            return examine(*given, in_process=live)
         if self.processes is None or size != "large":
-            return await asyncio.to_thread(examine, result, query, tools, outside, in_process=live)
-        found = await self.processes.call(examine, result, query, tools, outside, in_process=live)
-        return cast("Examined", found)
+            return await asyncio.to_thread(examine, *given, in_process=live)
+        return cast("Examined", await self.processes.call(examine, *given, in_process=live))
 
     async def _scores(self, result: TrialResult, tools: tuple[ToolSpec, ...]) -> tuple[Score, ...]:
         key, outcome, wire = result.key, result.outcome, result.wire
@@ -316,6 +338,7 @@ class TrialRunner:
             # An agent in process may be led by a model that the gateway does not see.
             unasked=() if self._is_live(key) else unasked_calls(wire, tools),
             in_process=self._is_live(key),
+            takes_tools=self._takes_tools(key),
             prices=self.run.prices_of(key.framework),
         )
         if checks := await run_checks(self.checks, context):
@@ -331,12 +354,13 @@ def examine(
     query: Query,
     tools: Sequence[ToolSpec],
     outside: Sequence[ModelCall | ApiCall],
+    max_steps: int | None,
     *,
     in_process: bool,
 ) -> Examined:
     """Return the findings on the integrity of a scored trial, and what became of its expected calls."""
     found = integrity_findings(query, tools, result.outcome, result.wire, outside, in_process=in_process)
-    return found, None if result.status == "not measured" else attribute(query, tools, result)
+    return found, None if result.status == "not measured" else attribute(query, tools, result, max_steps)
 
 
 def _empty_log(trial: str) -> WireLog:

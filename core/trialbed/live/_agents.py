@@ -52,6 +52,9 @@ ARGUMENTS: Mapping[str, Callable[[TrialSpec], Any]] = {
 }
 """The values that an agent gets by the names of its parameters, beside its tools."""
 
+ADDRESSES = ("server_url", "mcp_url")
+"""The parameters that are addresses at which tools are called."""
+
 TOOL_FORMS: Mapping[str, Callable[[Tool, bool], Any]] = {
     # An agent of a program that uses LangChain may hand its tools to LangChain, which takes only its own.
     "tools": lambda tool, _: tool.as_langchain() if "langchain_core" in sys.modules else tool,
@@ -93,6 +96,12 @@ class LiveAgent:
         self.turn = asyncio.Lock() if self.is_object else None
         self.code = ForeignCode(agent)
         self.stuck = False
+
+    @property
+    def takes_tools(self) -> bool:
+        """Return whether it gets the trial's tools, or the address at which they are called."""
+        asked = {*self._asked, *self._made_with}
+        return callable(getattr(self.agent, "bind_tools", None)) or not asked.isdisjoint({*TOOL_FORMS, *ADDRESSES})
 
     @property
     def version(self) -> str:
@@ -167,6 +176,7 @@ class LiveExecutor(Executor):
             adapter=IN_PROCESS,
             adapter_version=own_version(),
             python=platform.python_version(),
+            takes_tools=self._agents[framework].takes_tools,
         )
 
     async def execute(self, spec: TrialSpec) -> Outcome:

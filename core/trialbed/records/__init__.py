@@ -69,6 +69,7 @@ from trialbed.records._wire import (
     LossReason,
     LostCall,
     ModelCall,
+    ObservedIn,
     SentCall,
     WireLog,
 )
@@ -123,6 +124,7 @@ __all__ = [
     "ModelFault",
     "ModelFaults",
     "ModelUse",
+    "ObservedIn",
     "Outcome",
     "Parameter",
     "Prices",

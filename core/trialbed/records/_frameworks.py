@@ -154,6 +154,7 @@ class FrameworkInfo(Record):
         lock: the lock of its own environment; empty if it runs in the engine's interpreter.
         lock_digest: SHA-256 of the lock; empty likewise.
         sandbox: the mechanisms that held its worker, as found before anything of it was loaded; empty for none.
+        takes_tools: whether the agent asks for the trial's tools; if not, only its own tools are called.
         dialect: in which its adapter says that it asks the model. ``finish_tool``: with which a model ends; empty for a
             text.
     """
@@ -170,3 +171,4 @@ class FrameworkInfo(Record):
     sandbox: tuple[str, ...] = ()
     dialect: str = "chat_completions"
     finish_tool: str = ""
+    takes_tools: bool = True

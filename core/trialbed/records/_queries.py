@@ -110,6 +110,18 @@ class Query(SparseRecord):
         return self.model_dump_json(exclude=left_out)
 
     @property
+    def own_tools(self) -> frozenset[ApiRef]:
+        """The expected and forbidden tools that are the agent's own: the task does not offer them, and names them."""
+        expected = self.expected or Expected()
+        parts = (expected, *(test.expected for test in expected.tests))
+        calls = [*self.gold_calls, *(call for test in expected.tests for call in test.calls)]
+        calls += [call for part in parts for way in part.ways for call in way]
+        named = {*(call.api for call in calls), *(api for part in parts for api in part.never)}
+        return frozenset(api for api in named if not (api.category or api.tool_name)).difference(
+            api.ref for api in self.apis
+        )
+
+    @property
     def gold_apis(self) -> tuple[ApiRef, ...]:
         """The expected Apis in order, each once."""
         return tuple(dict.fromkeys(call.api for call in self.gold_calls))

@@ -208,6 +208,11 @@ class Run(Record):
         """The prices of the model of a framework's trials; None where they are not known."""
         return self.prices.get(self.config.cell(framework).model)
 
+    def takes_tools(self, framework: str) -> bool:
+        """Return whether the agent in a column takes the trials' tools, as far as it is known."""
+        names = framework, self.config.cell(framework).framework
+        return all(info.takes_tools for info in self.frameworks if info.name in names)
+
     @property
     def kind(self) -> RunKind:
         """The subjects: frameworks or endpoints."""

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from datetime import datetime
 from typing import Literal
 
 from trialbed.records._apis import ApiRef
 from trialbed.records._base import Json, Record
 from trialbed.records._models import Usage
+from trialbed.records._queries import ToolSpec
 from trialbed.records._scores import Failure
 
 CircuitState = Literal["closed", "open", "down"]
@@ -173,6 +175,10 @@ class ModelCall(Record):
     added: tuple[str, ...] = ()
 
 
+ObservedIn = Literal["server", "conversation"]
+"""Where a call was seen: at Trialbed's server, or in the conversation between agent and model."""
+
+
 class ApiCall(Record):
     """One request to the virtual API.
 
@@ -183,6 +189,8 @@ class ApiCall(Record):
         error: the API error given back, empty on success.
         provenance: ``cache:<how it was made>``, ``real``, ``template``, ``mini``, ``llm:<model>`` …; empty on error.
         fault: the fault that was put in on purpose, an injected instruction with its code after a colon; empty without.
+        source: ``server`` for a request that Trialbed answered; ``conversation`` for a call of one of the agent's own
+            tools, of which the model's requests show the result. Its duration is the time between these requests.
     """
 
     started: float
@@ -195,6 +203,7 @@ class ApiCall(Record):
     response: Json = None
     provenance: str = ""
     fault: str = ""
+    source: ObservedIn = "server"
 
     @property
     def cached(self) -> bool:
@@ -232,6 +241,7 @@ class WireLog(Record):
         state: the trial's world after the calls; None where the Apis change nothing.
         failure: the first failure of a simulator or a world by its own fault, which is not the agent's.
         embedding_calls: requests for vectors of texts.
+        own_tools: the agent's own tools that count: those that it called, or that the task names.
     """
 
     trial: str
@@ -244,3 +254,9 @@ class WireLog(Record):
     state: Json = None
     failure: Failure | None = None
     embedding_calls: tuple[EmbeddingCall, ...] = ()
+    own_tools: tuple[ToolSpec, ...] = ()
+
+    def tools_of(self, served: Sequence[ToolSpec]) -> tuple[ToolSpec, ...]:
+        """Return the trial's tools and the agent's own, which replace those of the same name."""
+        own = {tool.name for tool in self.own_tools}
+        return (*(tool for tool in served if tool.name not in own), *self.own_tools)

@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from trialbed.contracts import Judge
 from trialbed.records import Answer, ApiCall, ApiRef, Prices, Query, Timing, ToolSpec, WireLog
-from trialbed.tool_calls import AskedCall, asked_calls
+from trialbed.tool_calls import UNSEEN, AskedCall, asked_calls
 
 
 class CheckResult(NamedTuple):
@@ -38,6 +38,7 @@ class ScoreContext:
         judge_name: ``rule`` or the judge model's name.
         unasked: the calls of Apis that no answer of the model asked for; they give no points.
         in_process: whether the agent is an object of the caller's program, which may answer by itself.
+        takes_tools: whether the agent takes the trial's tools.
         prices: of the model's tokens; None where they are not known.
         checks: the results of the functions that the task has look at the trial.
     """
@@ -51,8 +52,18 @@ class ScoreContext:
     judge_name: str
     unasked: tuple[ApiCall, ...] = ()
     in_process: bool = False
+    takes_tools: bool = True
     prices: Prices | None = None
     checks: tuple[CheckResult, ...] = ()
+
+    @property
+    def unobserved(self) -> bool:
+        """Return whether calls of the agent are not observed.
+
+        It takes no tools and sends no requests, or it does not send the model the result of a call.
+        """
+        shown = self.takes_tools or self.wire.model_calls or self.wire.api_calls
+        return not shown or any(call.problem == UNSEEN for call in self.asked)
 
     @property
     def text(self) -> str:

@@ -12,8 +12,9 @@ from typing import Any
 from trialbed.contracts import Judge
 from trialbed.errors import JudgeError
 from trialbed.evidence import carries
-from trialbed.records import Expected, GoldCall, Query, TaskTest
+from trialbed.records import ApiRef, Expected, GoldCall, Query, TaskTest
 from trialbed.scoring._context import CheckResult, ScoreContext
+from trialbed.tool_calls import UNSEEN, why_unobservable
 from trialbed.tracebacks import exception_text, own_line
 from trialbed.wire_log import observed_usage
 
@@ -79,14 +80,15 @@ def _all(context: ScoreContext, expected: Expected) -> Iterator[Expectation]:
     if query.states_calls:
         yield _calls(context, expected)
     for api in expected.never:
-        made = [call for call in context.calls if call.api == api]
-        times = f" {len(made)} times" if len(made) > 1 else ""
-        yield _weigh(f"{api.api_name} is not called", not made, denial=f"{api.api_name} was called{times}")
+        yield _never(context, api)
     if query.final_state is not None:
         found = context.wire.state
         wrong = f"the final state is {found!r:.200}, which is not expected"
         wrong = "a final state is expected, and none of the tools keeps one" if found is None else wrong
-        yield _weigh("the final state", found == query.final_state, f"{found!r:.200}", wrong)
+        if found is None and (context.wire.own_tools or context.unobserved):
+            yield Expectation("the final state", "the state of the agent's own tools is not observed", met=None)
+        else:
+            yield _weigh("the final state", found == query.final_state, f"{found!r:.200}", wrong)
     yield from _bounds(context, expected)
     results = {result.name: result for result in context.checks}
     for name in (*expected.checks, *map(criterion_name, expected.criteria)):
@@ -94,6 +96,20 @@ def _all(context: ScoreContext, expected: Expected) -> Iterator[Expectation]:
         yield Expectation(name, result.reason if not result.met else "", result.met)
     for test in expected.tests:
         yield _test(context, test)
+
+
+def _never(context: ScoreContext, api: ApiRef) -> Expectation:
+    """Return whether a tool was not called; this is not known if nothing could have shown that it was."""
+    name = api.api_name
+    text = f"{name} is not called"
+    if made := [call for call in context.calls if call.api == api]:
+        times = f" {len(made)} times" if len(made) > 1 else ""
+        return Expectation(text, met=False, denial=f"{name} was called{times}")
+    if any(call.api == api and call.problem == UNSEEN for call in context.asked):
+        return Expectation(text, f"the model asked for {name}, and {UNSEEN}", met=None)
+    if problem := why_unobservable(api, context.query, context.wire, handed_over=context.takes_tools):
+        return Expectation(text, problem, met=None)
+    return Expectation(text)
 
 
 def _test(context: ScoreContext, test: TaskTest) -> Expectation:
@@ -137,6 +153,9 @@ def _calls(context: ScoreContext, expected: Expected) -> Expectation:
     """Return the expectation of the calls; of several ways, the one that is met, else the one that is nearest."""
     best = min((_way(way, context, expected) for way in (context.query.gold_calls, *expected.ways)), key=len)
     text, faults = "the expected calls" + (", in their order" if expected.in_order else ""), "; ".join(best[:SHOWN])
+    if best and context.unobserved:
+        sent_none = "the agent takes no tools and sent no model request"
+        return Expectation(text, faults if context.asked else f"no calls are observed: {sent_none}", met=None)
     return _weigh(text, not best, faults, faults)
 
 

@@ -15,7 +15,7 @@ TRIAL = ("run_id", "framework", "query_id", "repeat", "attempt")
 
 CALL = (
     *("place", "started", "duration", "tool", "api", "offered", "arguments", "status", "error", "response"),
-    *("provenance", "fault"),
+    *("provenance", "fault", "source"),
 )
 """The columns of a call, as ``ApiCall`` has them; its place among the calls of its trial is counted from 0."""
 

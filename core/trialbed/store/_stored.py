@@ -290,6 +290,10 @@ class StoredRun:
         most = self.config.cell(framework or self.config.frameworks[0]).max_tools
         return self._store.selections(self.run_id, [query_id], most).get(query_id, ())
 
+    def tools_of(self, result: TrialResult) -> tuple[ToolSpec, ...]:
+        """Return the tools of a trial: those that it was offered, and the agent's own."""
+        return result.wire.tools_of(self.tools(result.key.query_id, result.key.framework))
+
     def gold_answers(self) -> dict[int | str, GoldAnswer]:
         """Return the answers to the expected calls of its queries, by the query's id; empty where none were made."""
         return self._store.gold_answers(self.run_id)

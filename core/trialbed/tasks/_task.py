@@ -51,7 +51,7 @@ class Task:
         expect: a fact, or facts, that a right answer must hold; or an ``Expect``, which says all that is expected.
         calls: the calls that solve the task, in order: ``call("find", id=7)``; a tool's name where any arguments will
             do; or a ``GoldCall``. Scripted models play these. Empty: a right agent calls nothing. None: the task says
-            nothing about calls, and they are not scored.
+            nothing about calls, and they are not scored. A task without tools names the agent's own.
         answer: a right answer in words, for judges that read one.
         state: the first state of the world that the tools act on. A class of tools gets it as ``state``, if it has a
             parameter of this name.
@@ -120,7 +120,7 @@ def _check_each(queries: Iterable[Query]) -> Iterator[Query]:
                 f"task {query.query_id}: another task has this id, too; give task number {place} an id of its own"
             )
         seen.add(str(query.query_id))
-        offered = {api.ref for api in query.apis}
+        offered = {*(api.ref for api in query.apis), *query.own_tools}
         missing = next((call.api for call in query.gold_calls if call.api not in offered), None)
         if missing is not None:
             raise UsageError(f"task {query.query_id}: calls: {missing.title} is not among its tools")
@@ -240,6 +240,8 @@ def _gold_call(item: Any, apis: Sequence[Api], where: str, key: str = "calls") -
         return item
     name, arguments = (item, None) if isinstance(item, str) else (item.name, _arguments(item.arguments, where))
     named = {api.api_name: api.ref for api in reversed(apis)} | {api.ref.title: api.ref for api in reversed(apis)}
+    if not apis:  # the agent's own tools
+        return GoldCall(api=ApiRef(category="", tool_name="", api_name=name), arguments=arguments)
     if name not in named:
         close = did_you_mean(closest(name, named))
         raise UsageError(f"{where}: {key}: the task has no tool {name!r}{close}")

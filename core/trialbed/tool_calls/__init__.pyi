@@ -4,6 +4,7 @@ from ._alignment import accuracy_of as accuracy_of
 from ._alignment import align as align
 from ._alignment import f1_of as f1_of
 from ._asked import NOT_MADE as NOT_MADE
+from ._asked import UNSEEN as UNSEEN
 from ._asked import AskedCall as AskedCall
 from ._asked import asked_calls as asked_calls
 from ._calls import canonical as canonical
@@ -25,6 +26,9 @@ from ._origins import Origin as Origin
 from ._origins import call_sources as call_sources
 from ._origins import is_forced as is_forced
 from ._origins import unasked_calls as unasked_calls
+from ._own_tools import has_own_result as has_own_result
+from ._own_tools import observe_own_tools as observe_own_tools
+from ._own_tools import why_unobservable as why_unobservable
 from ._rules import NO_SCHEMA as NO_SCHEMA
 from ._rules import RULES as RULES
 from ._rules import parse_rule as parse_rule

@@ -16,6 +16,8 @@ Place = tuple[float, int]
 """The time at which the model's answer was complete, and the place of a call in it."""
 
 NOT_MADE = "the framework did not make the call"
+UNSEEN = "no later request shows its result"
+"""Why a call of one of the agent's own tools has no result; it may have been made."""
 
 
 @dataclass(frozen=True)
@@ -102,8 +104,15 @@ def asked_calls(wire: WireLog, tools: Sequence[ToolSpec], unasked: Collection[Ap
         problem = got.error or ("" if got.status == 200 else f"HTTP status {got.status}")
         args = got.api.title, got.api, got.arguments, got.started, True, problem, got.response, place[0], sent
         found.append((place, AskedCall(*args)))
+    own = {tool.name for tool in wire.own_tools}
     unmade = [
-        (place, AskedCall(call.name, refs[call.tool_name], call.arguments, place[0], False, NOT_MADE))
+        (
+            place,
+            AskedCall(
+                *(call.name, refs[call.tool_name], call.arguments, place[0], False),
+                UNSEEN if call.tool_name in own else NOT_MADE,
+            ),
+        )
         for place, call, _ in left
     ]
     return tuple(call for _, call in sorted([*found, *refused, *unmade], key=lambda item: item[0]))

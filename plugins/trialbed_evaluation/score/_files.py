@@ -360,7 +360,7 @@ def _run_samples(target: str, given: Mapping[str, Any]) -> tuple[str, dict[str, 
         for trial in run.trials():
             if trial.status == "not measured":
                 continue
-            key, tools = trial.key, run.tools(trial.key.query_id, trial.key.framework)
+            key, tools = trial.key, run.tools_of(trial)
             name = f"{key.query_id}" if run.config.repeat == 1 else f"{key.query_id} repeat {key.repeat}"
             sample = trial_sample(
                 queries[key.query_id],

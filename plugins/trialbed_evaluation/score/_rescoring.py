@@ -206,7 +206,8 @@ class _Contexts:
         assert result.outcome.answer is not None  # noqa: S101 - it was answered
         query, verdict = self.queries[result.key.query_id], result.score(JUDGED)
         cell, query_id = self.run.config.cell(result.key.framework), result.key.query_id
-        tools = self.store.selections(self.run.run_id, [query_id], cell.max_tools).get(query_id, ())
+        offered = self.store.selections(self.run.run_id, [query_id], cell.max_tools).get(query_id, ())
+        tools = result.wire.tools_of(offered)
         live = cell.framework not in self.run.config.adapter_versions
         return ScoreContext(
             query=query,
@@ -218,6 +219,7 @@ class _Contexts:
             judge_name=self.judge_name,
             unasked=() if live else unasked_calls(result.wire, tools),
             in_process=live,
+            takes_tools=self.run.takes_tools(result.key.framework),
             prices=self.run.prices_of(result.key.framework),
             checks=kept_checks(query, verdict),
         )

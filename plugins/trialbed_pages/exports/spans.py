@@ -56,7 +56,7 @@ def _spans(run: StoredRun, result: TrialResult, annotation: Annotation | None) -
     for place, call in enumerate(result.wire.model_calls):
         own = {"traceId": trace, "spanId": _digest(f"{trace} chat {place}", 8), "parentSpanId": root}
         yield {**own, **_chat(run.config.cell(result.key.framework).model, log, call)}
-    names = {tool.api: tool.name for tool in run.tools(result.key.query_id, result.key.framework)}
+    names = {tool.api: tool.name for tool in run.tools_of(result)}
     for place, api_call in enumerate(result.wire.api_calls):
         own = {"traceId": trace, "spanId": _digest(f"{trace} tool {place}", 8), "parentSpanId": root}
         yield {**own, **_tool(log, api_call, names.get(api_call.api, api_call.api.title))}

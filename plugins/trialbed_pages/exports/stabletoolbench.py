@@ -91,7 +91,7 @@ def _convert(run: StoredRun, result: TrialResult, queries: Mapping[QueryId, Quer
             f"run {run.run_id!r} has a trial of query {result.key.query_id!r}, which {run.config.dataset!r} no longer "
             "has"
         )
-    return converted_answer(query.text, run.tools(query.query_id, result.key.framework), result)
+    return converted_answer(query.text, run.tools_of(result), result)
 
 
 class _AnswerFile:

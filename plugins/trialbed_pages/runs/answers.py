@@ -63,5 +63,5 @@ def _show(grid: GridPage, cell: Cell, query: QueryId) -> ShownAnswer:
     trial = run.trial(cell.framework, query, chosen.key.repeat)
     found: Sequence[TrialProblem] = ()
     if cell.grade != "right":
-        found = problems(trial, run.tools(query, cell.framework))
+        found = problems(trial, run.tools_of(trial))
     return ShownAnswer(trial, found, run.annotations.get((cell.framework, query, chosen.key.repeat)))

@@ -130,7 +130,7 @@ class TrialPage:
     @cached_property
     def problems(self) -> Sequence[TrialProblem]:
         """The things that went wrong."""
-        return problems(self.trial, self.run.tools(self.trial.key.query_id, self.trial.key.framework))
+        return problems(self.trial, self.run.tools_of(self.trial))
 
     @cached_property
     def exchanges(self) -> list[ShownExchange]:

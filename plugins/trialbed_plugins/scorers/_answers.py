@@ -28,6 +28,8 @@ def final_state(context: ScoreContext) -> Score | None:
     if wanted is None:
         return None
     found = context.wire.state
+    if found is None and (context.wire.own_tools or context.unobserved):
+        return None  # the state of the agent's own tools is not observed
     right = found == wanted
     verdict = "as it should be" if right else "not as it should be"
     return Score(name="final_state", value=float(right), detail={"found": found, "wanted": wanted, "reason": verdict})

@@ -23,7 +23,7 @@ def api_scores(context: ScoreContext) -> Iterable[Score]:
     Where Apis are expected and none was called, precision is 0. A query that does not say which calls solve it has
     none of the three.
     """
-    if not context.query.states_calls:
+    if not context.query.states_calls or context.unobserved:
         return
     called = {ref.pair for ref in context.called_apis}
     gold = {ref.pair for ref in context.query.gold_apis}

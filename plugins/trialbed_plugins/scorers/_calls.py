@@ -37,6 +37,8 @@ def call_scores(context: ScoreContext) -> Iterable[Score]:
     accepted; without a failed call it has no value. ``redundant_calls`` counts the calls that repeat an accepted one
     and get nothing else than it, ``unasked_calls`` those that no answer of the model asked for.
     """
+    if context.unobserved:
+        return
     calls = context.asked
     bad = [call for call in calls if not call.accepted]
     yield Score(

@@ -142,6 +142,13 @@ def test_an_agent_that_ends_before_the_model_could_ask_is_not_the_models_doing()
     assert found.reason == "the agent ended after 1 request without passing the result of b back"
     (found,) = attributed(trial([other], [asks, model_call(started=3)]))
     assert found.reason == "the model did not ask for it"
+    # It asks again for what it was told: a loop is the model's, and so is an end at the limit of requests.
+    again = [other, other.model_copy(update={"started": 5.0})]
+    (found,) = attributed(trial(again, [asks, asks.model_copy(update={"started": 3.0})]))
+    assert found.reason == "the model did not ask for it"
+    query = Query(query_id=1, text="?", apis=(), gold_calls=(GOLD,))
+    (found,) = attribute(query, TOOLS, trial([other], [asks]), max_steps=1)
+    assert found.reason == "the model did not ask for it"
 
 
 def test_what_was_not_selected_was_not_offered() -> None:

@@ -82,7 +82,7 @@ def show_trial(run: StoredRun, result: TrialResult, query: Query | None, *, full
         query: its task, where the dataset is within reach.
         full: show long texts in full.
     """
-    tools = run.tools(result.key.query_id, result.key.framework)
+    tools = run.tools_of(result)
     found = problems(result, tools)
     if as_json:
         print_json(_document(run, result, found, query, tools))
@@ -131,6 +131,8 @@ def _head(run: StoredRun | Run, result: TrialResult) -> Iterator[Line]:
     yield Line(f"{key.framework} on query {key.query_id}{repeat}{attempt}: {end_text(result)}{failure}")
     parts = {"model": timing.model, "tools": timing.tool, "framework": timing.framework, "waiting": timing.waiting}
     times = ", ".join(f"{name} {time:.3f}" for name, time in parts.items() if time or name != "waiting")
+    if any(call.source == "conversation" for call in result.wire.api_calls):
+        times += " with the agent's own tools"
     model = run.config.cell(result.key.framework).model
     yield Line(f"run {run.run_id}, model {model}, seed {result.seed}; {timing.wall:.3f} s: {times}")
     if names := result.topped_up_tools:  # tools on offer that the selector's model did not choose
@@ -232,7 +234,8 @@ def _response(one: ModelExchange) -> Iterator[Line]:
 def _api_call(one: ToolExchange) -> Iterator[Line]:
     call = one.call
     offered = "" if call.offered else " (not offered)"
-    made = f", {call.provenance}" if call.provenance else ""
+    source = "the agent's own tool, seen in the conversation" if call.source == "conversation" else call.provenance
+    made = f", {source}" if source else ""
     status = "" if call.status == 200 else f", status {call.status}"
     yield Line(
         f"+{one.at:.3f} s  call {one.place}: {api_name(call)}{offered} in {call.duration:.3f} s{status}{made}", 1

@@ -1,0 +1,122 @@
+"""Calls of tools that Trialbed does not serve, read from the conversation between an agent and its model."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+
+from trialbed.records import ApiCall, ApiRef, Json, ModelCall, Query, SentCall, ToolSpec, WireLog
+from trialbed.wire import ModelMessage, ModelRequest, dump_json, lenient_json, recorded_answer, recorded_request
+from trialbed.wire_log import failed
+
+
+def observe_own_tools(
+    wire: WireLog, query: Query, tools: Sequence[ToolSpec], *, handed_over: bool, every: bool
+) -> WireLog:
+    """Return the log with the agent's own tools and their calls.
+
+    A call is made if a later request of the trial carries its result. Tools that Trialbed serves are excluded: their
+    calls count only if they reached the server.
+
+    Args:
+        tools: the trial's.
+        handed_over: whether the agent takes them. If it does not, its own tool of the same name counts in their place,
+            unless the server got a call of it.
+        every: whether all of the agent's tools count, or only those that the task names. An adapter adds tools of its
+            framework, which are not the task's.
+    """
+    named = {api.api_name: api for api in query.own_tools}
+    if not (every or named):
+        return wire
+    reached = {call.api for call in wire.api_calls}
+    apis = {tool.name: tool.api for tool in tools if not handed_over and tool.api not in reached} | named
+    served = {tool.name for tool in tools} - apis.keys()
+    turns = [(turn, recorded_request(turn)) for turn in wire.model_calls if not failed(turn)]
+    offered = {tool.name: tool for _, request in turns for tool in (() if request is None else request.tools)}
+    own = {
+        name: ToolSpec(
+            name=name,
+            description=tool.description,
+            parameters=tool.parameters if isinstance(tool.parameters, dict) else {},
+            api=apis.get(name) or ApiRef(category="", tool_name="", api_name=name),
+        )
+        for name, tool in offered.items()
+        if name not in served and (every or name in apis)
+    }
+    calls = [_made(own, *one) for one in _results(turns)] if own else []
+    made = [call for call in calls if call is not None]
+    counted = {call.api for call in made} | set(apis.values())
+    return wire.model_copy(
+        update={
+            "api_calls": tuple(sorted((*wire.api_calls, *made), key=lambda call: call.started)),
+            "own_tools": tuple(tool for tool in own.values() if tool.api in counted),
+        }
+    )
+
+
+SHOWN = 8
+"""Names of tools that a reason lists."""
+
+
+def why_unobservable(api: ApiRef, query: Query, wire: WireLog, *, handed_over: bool) -> str:
+    """Return why nothing would show a call of a tool, so that none is no evidence; empty if it would be seen.
+
+    Args:
+        handed_over: whether the agent takes the trial's tools.
+    """
+    if handed_over and api not in query.own_tools and (api.category or api.tool_name):
+        return ""  # the server would see it
+    requests = [recorded_request(turn) for turn in wire.model_calls]
+    names = dict.fromkeys(name for request in requests if request is not None for name in sorted(request.names))
+    if api.api_name in names or any(call.api == api for call in wire.api_calls):
+        return ""
+    if not requests:
+        return f"whether {api.api_name} was called is not observed: the agent sent no model request through Trialbed"
+    offered = ", ".join(list(names)[:SHOWN]) or "none"
+    return f"whether {api.api_name} was called is not observed: no model request offers it (offered: {offered})"
+
+
+def has_own_result(wire: WireLog, name: str, arguments: Json) -> bool:
+    """Return whether a request carries a result of a call that the model asked for."""
+    turns = [(turn, recorded_request(turn)) for turn in wire.model_calls if not failed(turn)]
+    return any((sent.name, sent.arguments) == (name, arguments) for _, sent, _, _ in _results(turns))
+
+
+def _results(
+    turns: Sequence[tuple[ModelCall, ModelRequest | None]],
+) -> Iterator[tuple[ModelCall, SentCall, ModelCall, ModelMessage]]:
+    """Yield the calls that the model asked for and whose results came back: both requests, the call and its result."""
+    asked: dict[str, list[tuple[ModelCall, SentCall]]] = defaultdict(list)
+    told: dict[str, int] = defaultdict(int)
+    for turn, request in turns:
+        results: dict[str, list[ModelMessage]] = defaultdict(list)
+        for message in request.messages if request is not None else ():
+            if message.role == "tool":
+                results[message.call_id].append(message)
+        for call_id, messages in results.items():
+            # Each request repeats the conversation, and some endpoints give an id twice: so results are counted.
+            for message in messages[told[call_id] : len(asked[call_id])]:
+                yield *asked[call_id][told[call_id]], turn, message
+                told[call_id] += 1
+        ids = [call.id for call in recorded_answer(turn).answer.calls]
+        for call_id, sent in zip(ids, turn.tool_calls, strict=False):
+            asked[call_id].append((turn, sent))
+
+
+def _made(
+    own: Mapping[str, ToolSpec], asked: ModelCall, sent: SentCall, told: ModelCall, message: ModelMessage
+) -> ApiCall | None:
+    if sent.name not in own or sent.problem is not None:
+        return None
+    text = message.text or ("" if message.content in (None, "") else dump_json(message.content).decode())
+    ended = asked.started + asked.duration
+    return ApiCall(
+        source="conversation",
+        started=ended,
+        duration=max(0.0, told.started - ended),
+        api=own[sent.name].api,
+        offered=True,
+        arguments=lenient_json(sent.arguments),
+        error=(text or "the agent marked it as failed") if message.is_error else "",
+        response=None if message.is_error else lenient_json(text, text),
+    )
