@@ -25,6 +25,7 @@ from trialbed.tool_calls import (
     AskedCall,
     Uses,
     asked_calls,
+    forced_calls,
     has_own_result,
     last_turn,
     said,
@@ -57,7 +58,9 @@ STOPPED = "the agent ended after"
 
 SILENT = "the agent sent the model no request"
 
-BY_FRAMEWORK = (ENDED, OF_THE_OFFER, UNTOLD, REPLACED, STOPPED, SILENT)
+FORCED = "the request forced the call with tool_choice, so it does not count"
+
+BY_FRAMEWORK = (ENDED, OF_THE_OFFER, UNTOLD, REPLACED, STOPPED, SILENT, FORCED)
 """The beginnings of the reasons of losses that are the framework's, at whatever stage they are."""
 
 NOT_BY_FRAMEWORK = ("limit", "model", *NOT_MEASURED)
@@ -151,7 +154,7 @@ def count_calls(trials: Iterable[tuple[int | str, Iterable[Mapping[str, Any]], s
     return Attribution({stage: counts[stage] for stage in (*STAGES, USED)}, first, dict(losers))
 
 
-def unrequested_calls(result: TrialResult, tools: Sequence[ToolSpec]) -> tuple[ApiCall, ...]:
+def unrequested_calls(result: TrialResult, tools: Sequence[ToolSpec], *, forced: bool = False) -> tuple[ApiCall, ...]:
     """Return the calls that no answer of the model asked for; none if the scorers found none.
 
     They know more than the wire: whether the agent may be led by a model that the gateway does not see.
@@ -159,7 +162,7 @@ def unrequested_calls(result: TrialResult, tools: Sequence[ToolSpec]) -> tuple[A
     score = result.score("unasked_calls")
     if not result.wire.model_calls or (score is not None and not score.value):
         return ()
-    return unasked_calls(result.wire, tools)
+    return unasked_calls(result.wire, tools, forced=forced)
 
 
 def attribute(
@@ -179,7 +182,9 @@ def attribute(
         return ()
     from trialbed.tool_calls import align_gold_calls
 
-    calls = asked_calls(result.wire, tools, unrequested_calls(result, tools))
+    unasked = unrequested_calls(result, tools, forced=query.allow_forced_calls)
+    forced = {call.api for call in forced_calls(result.wire, tools, unasked)}
+    calls = asked_calls(result.wire, tools, unasked)
     by_api = {tool.api: tool for tool in tools}
     is_over = max_steps is not None and len(result.wire.model_calls) >= max_steps
     ended, stopped = ("", "") if is_over else _ends(result, calls)
@@ -189,6 +194,8 @@ def attribute(
         call, last = aligned.call, result.wire.model_calls[-1] if ended and stage else None
         if stage == "not called" and stopped:
             reason = stopped
+        if stage == "not called" and aligned.gold.api in forced:
+            reason = FORCED
         # The model could have made the call after its last answer, or in that one.
         if last is not None and (
             stage == "not called" if call is None else not call.reached and call.started >= last.started + last.duration

@@ -90,6 +90,9 @@ class TaskForm(_TaskForm):
     )
     answer: str | None = Field(None, description="A right answer in words, for judges that read one.")
     state: Any = Field(None, description="The first state of the world that the tools act on.")
+    allow_forced_calls: bool = Field(
+        default=False, description="Whether calls count that the agent's request forced with its tool_choice."
+    )
 
     @field_validator("tests")
     @classmethod
@@ -344,7 +347,8 @@ def make_task(form: TaskForm, files: NamedFiles, located: Located, place: int) -
             test.name: _expect(test, files, located, (*key, "tests", number)) for number, test in enumerate(form.tests)
         }
         expect = replace(expect or Expect(), tests=tests)
-    return Task(form.query, tools=form.tools, expect=expect, answer=form.answer, state=form.state, id=form.id)
+    more = {name: getattr(form, name) for name in ("tools", "answer", "state", "id", "allow_forced_calls")}
+    return Task(form.query, expect=expect, **more)
 
 
 def _expect(form: ExpectForm, files: NamedFiles, located: Located, key: Key) -> Expect:

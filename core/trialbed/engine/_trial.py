@@ -327,8 +327,9 @@ class TrialRunner:
         key, outcome, wire = result.key, result.outcome, result.wire
         if outcome.answer is None or outcome.failure is not None:
             return ()
+        query = self.queries[key.query_id]
         context = ScoreContext(
-            query=self.queries[key.query_id],
+            query=query,
             tools=tools,
             answer=outcome.answer,
             wire=wire,
@@ -336,7 +337,7 @@ class TrialRunner:
             judge=self.judge,
             judge_name=judge_label(self.run.config.judge, self.run.config.judge_model),
             # An agent in process may be led by a model that the gateway does not see.
-            unasked=() if self._is_live(key) else unasked_calls(wire, tools),
+            unasked=() if self._is_live(key) else unasked_calls(wire, tools, forced=query.allow_forced_calls),
             in_process=self._is_live(key),
             takes_tools=self._takes_tools(key),
             prices=self.run.prices_of(key.framework),

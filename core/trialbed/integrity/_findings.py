@@ -54,8 +54,9 @@ def integrity_findings(
     found["added_header"] = [name for call in wire.model_calls for name in call.added]
     found |= _requests(wire, tools)
     origins = [] if in_process else [origin for origin, _ in call_sources(wire, tools)]
+    kinds = {origin: kind for origin, kind in CALLS.items() if origin != "forced" or not query.allow_forced_calls}
     if not in_process:
-        for origin, kind in CALLS.items():
+        for origin, kind in kinds.items():
             found[kind] = [call.api.title for call, own in zip(wire.api_calls, origins, strict=True) if own == origin]
         found["answer_key"] = answer_key(query, wire, tools)
     found["outside_clock"] = ["the model" if isinstance(call, ModelCall) else call.api.title for call in outside]
@@ -63,8 +64,8 @@ def integrity_findings(
     if answer is not None and outcome.failure is None:
         if not in_process and wire.model_calls:
             counted = wire  # the same object if all calls count
-            if not CALLS.keys().isdisjoint(origins):
-                calls = (call for call, own in zip(wire.api_calls, origins, strict=True) if own not in CALLS)
+            if not kinds.keys().isdisjoint(origins):
+                calls = (call for call, own in zip(wire.api_calls, origins, strict=True) if own not in kinds)
                 counted = wire.model_copy(update={"api_calls": tuple(calls)})
             if unsourced(query, answer.final_answer, counted):
                 found["unsourced_answer"] = [""]

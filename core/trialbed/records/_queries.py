@@ -88,6 +88,7 @@ class Query(SparseRecord):
         final_state: the state of the Apis' world after a right solution; None where they change nothing.
         expected: further expectations, which then decide, with the facts, calls and state, whether the task is solved;
             None leaves that to the judge.
+        allow_forced_calls: whether calls count that the agent's request forced with its ``tool_choice``.
     """
 
     query_id: int | str
@@ -100,8 +101,9 @@ class Query(SparseRecord):
     initial_state: Json = None
     final_state: Json = None
     expected: Expected | None = None
+    allow_forced_calls: bool = False
 
-    sparse = ("states_calls", "expected")
+    sparse = ("states_calls", "expected", "allow_forced_calls")
 
     def identity_json(self) -> str:
         """Return it as JSON, as the digests of datasets cover it."""

@@ -143,7 +143,7 @@ TOLD = frozenset({"unasked_call", "invented_claim"})
 """Findings that stand among the calls and the claims."""
 
 NOT_ASKED = {
-    "forced": "was called, as the request left the model no other call",
+    "forced": "was called, as the request forced the call with tool_choice",
     "dictated": "was called, as the request had told the model to",
     "changed": "was called with arguments that the model did not write",
 }

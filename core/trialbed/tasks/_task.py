@@ -57,6 +57,8 @@ class Task:
             parameter of this name.
         final_state: the state after a right solution: the ``state()`` of a class of tools.
         id: unique among the tasks of a run; its place, counted from 1, if None.
+        allow_forced_calls: whether calls count that the agent's request forced with its ``tool_choice``, as
+            structured output by tools does.
     """
 
     text: str
@@ -68,6 +70,7 @@ class Task:
     state: Json = None
     final_state: Json = None
     id: int | str | None = None
+    allow_forced_calls: bool = False
 
 
 class CompiledTasks(NamedTuple):
@@ -158,6 +161,7 @@ def _query(task: Task, place: int, named: Mapping[str, Api], compiled: CompiledT
         initial_state=task.state,
         final_state=expect.state,
         expected=None if whole is None else _expected(whole, apis, where, compiled),
+        allow_forced_calls=task.allow_forced_calls,
     )
 
 

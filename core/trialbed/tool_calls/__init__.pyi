@@ -24,6 +24,7 @@ from ._gold_calls import align_gold_calls as align_gold_calls
 from ._origins import CallSource as CallSource
 from ._origins import Origin as Origin
 from ._origins import call_sources as call_sources
+from ._origins import forced_calls as forced_calls
 from ._origins import is_forced as is_forced
 from ._origins import unasked_calls as unasked_calls
 from ._own_tools import has_own_result as has_own_result

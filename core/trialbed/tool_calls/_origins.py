@@ -104,10 +104,22 @@ def call_sources(wire: WireLog, tools: Sequence[ToolSpec]) -> tuple[CallSource, 
     return tuple(sources[number] for number in range(len(wire.api_calls)))
 
 
-def unasked_calls(wire: WireLog, tools: Sequence[ToolSpec]) -> tuple[ApiCall, ...]:
-    """Return the calls of Apis on which the model did not decide, in order; see ``call_sources``."""
+def unasked_calls(wire: WireLog, tools: Sequence[ToolSpec], *, forced: bool = False) -> tuple[ApiCall, ...]:
+    """Return the calls of Apis on which the model did not decide, in order; see ``call_sources``.
+
+    Args:
+        forced: whether those that a request forced count as the model's.
+    """
+    asked = ASKED | {"forced"} if forced else ASKED
     sources = call_sources(wire, tools)
-    return tuple(call for call, (origin, _) in zip(wire.api_calls, sources, strict=True) if origin not in ASKED)
+    return tuple(call for call, (origin, _) in zip(wire.api_calls, sources, strict=True) if origin not in asked)
+
+
+def forced_calls(wire: WireLog, tools: Sequence[ToolSpec], calls: Sequence[ApiCall]) -> list[ApiCall]:
+    """Return those of the calls that a request forced with its ``tool_choice``."""
+    chosen = {id(call) for call in calls}
+    sources = zip(wire.api_calls, call_sources(wire, tools) if chosen else (), strict=False)
+    return [call for call, (origin, _) in sources if origin == "forced" and id(call) in chosen]
 
 
 @once_for(8)

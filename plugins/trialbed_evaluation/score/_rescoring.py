@@ -217,7 +217,7 @@ class _Contexts:
             timing=result.timing,
             judge=self.judge or _KeptJudge(verdict),
             judge_name=self.judge_name,
-            unasked=() if live else unasked_calls(result.wire, tools),
+            unasked=() if live else unasked_calls(result.wire, tools, forced=query.allow_forced_calls),
             in_process=live,
             takes_tools=self.run.takes_tools(result.key.framework),
             prices=self.run.prices_of(result.key.framework),

@@ -61,6 +61,59 @@ def test_the_examples_solve_their_tasks(tmp_path: Path, example: str) -> None:
     assert (about["agent_name"], about["command"]) == (Path(example).stem, f"{program} {EXAMPLES / example}")
 
 
+FORCES = """
+import json, os, sys, urllib.request
+
+task = json.load(sys.stdin)
+
+
+def post(url, body):
+    headers = {"content-type": "application/json", "authorization": "Bearer " + os.environ["OPENAI_API_KEY"]}
+    return json.load(urllib.request.urlopen(urllib.request.Request(url, json.dumps(body).encode(), headers)))
+
+
+def ask(**more):
+    asked = {"model": os.environ["OPENAI_MODEL"], "messages": messages, "tools": tools, **more}
+    messages.append(post(os.environ["OPENAI_BASE_URL"] + "/chat/completions", asked)["choices"][0]["message"])
+    return messages[-1]
+
+
+functions = [{name: one[name] for name in ("name", "parameters")} for one in task["tools"]]
+tools = [{"type": "function", "function": one} for one in functions]
+messages = [{"role": "user", "content": task["query"]}]
+(call,) = ask(tool_choice={"type": "function", "function": {"name": "find_order"}})["tool_calls"]
+(tool,) = [one for one in task["tools"] if one["name"] == "find_order"]
+arguments = {"tool_input": call["function"]["arguments"], "strip": "", "toolbench_key": ""}
+reply = post(os.environ["TRIALBED_TOOLS_URL"], tool["api"] | arguments)
+messages.append({"role": "tool", "tool_call_id": call["id"], "content": json.dumps(reply["response"])})
+print(ask()["content"])
+"""
+"""A program that makes its model call a tool, as structured output by tools does."""
+
+DESK = """
+tools:
+  - function:
+      name: find_order
+      parameters: {type: object, properties: {id: {type: integer}}, required: [id]}
+    example: {price: 12.5}
+tasks:
+  - {query: How much is order 7?, expect: {calls: [{find_order: {id: 7}}]}}
+  - {query: How much is order 8?, expect: {calls: [{find_order: {id: 8}}]}, allow_forced_calls: true}
+"""
+
+
+def test_calls_that_the_request_forces_count_where_the_task_allows_them(tmp_path: Path) -> None:
+    (tmp_path / "forces.py").write_text(FORCES)
+    (tmp_path / "desk.yaml").write_text(DESK)
+    (document,) = ran(tmp_path, f"{sys.executable} {tmp_path}/forces.py", dataset=str(tmp_path / "desk.yaml"))
+    refused, allowed = document["results"]
+    assert (refused["scores"]["api_call_score"], allowed["scores"]["api_call_score"]) == (0, 1)
+    assert (refused["scores"]["answer_status"], allowed["scores"]["answer_status"]) == ("Unsolved", "Solved")
+    (lost,) = refused["gold_calls"]
+    assert "the request forced the call with tool_choice" in lost["reason"]
+    assert document["summary"]["integrity"]["findings"]["forced_call"]["count"] == 1
+
+
 def test_a_program_gets_no_secrets_and_what_it_starts_is_ended(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("OPENAI_API_KEY", "sk-the-users-own-key-0123456789")
     monkeypatch.setenv("GITHUB_TOKEN", "ghp_0123456789abcdefghijklmnopqrstuvwxyz")

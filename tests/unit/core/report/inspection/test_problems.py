@@ -84,7 +84,7 @@ def request(**fields: Any) -> str:
         (
             '{"city": "Rome"}',
             request(tool_choice={"type": "function", "function": {"name": "t_a"}}),
-            "t/a was called, as the request left the model no other call",
+            "t/a was called, as the request forced the call with tool_choice",
             (),
         ),
         (
