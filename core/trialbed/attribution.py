@@ -217,7 +217,7 @@ def _loss(
     """Return the first stage that an expected call did not pass, with the reason; None if its result was used."""
     call, failure = aligned.call, result.outcome.failure
     if tool is None and aligned.gold.api in query.own_tools:
-        return "not offered", f"{OF_THE_OFFER}: it has no such tool" if result.wire.model_calls else SILENT
+        return "not offered", "the agent has no such tool" if result.wire.model_calls else SILENT
     if tool is None:
         return "not offered", "its tool was not selected"
     stage: Stage

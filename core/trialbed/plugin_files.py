@@ -10,7 +10,9 @@ from __future__ import annotations
 import ast
 import hashlib
 import re
+import shlex
 import shutil
+import sys
 import tempfile
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
@@ -130,6 +132,26 @@ def use_file(kind: str, text: str) -> PluginFile:
         take_away(folder)
         raise
     return file
+
+
+def file_command(text: str) -> str | None:
+    """Return ``NAME=COMMAND`` for ``FILE.py:NAME``, a function or an object; None for all else, such as a class.
+
+    Raises:
+        UsageError: the file cannot be read.
+    """
+    if not names_file("frameworks", text):
+        return None
+    file = _read("frameworks", text)
+    for node in _tree(file).body:
+        targets = node.targets if isinstance(node, ast.Assign) else [getattr(node, "target", None)]
+        names = {getattr(target, "id", None) for target in targets}
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+            names.add(node.name)
+        if file.attribute in names:
+            command = [sys.executable, "-m", "trialbed.live", str(file.path), file.attribute]
+            return f"{file.name}={shlex.join(command)}"
+    return None
 
 
 def file_kind(text: str, kinds: Collection[str]) -> str:

@@ -32,10 +32,12 @@ class DriverOrFile(click.types.StringParamType):
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
         """Return the name that the driver goes by."""
         from trialbed.installed import PLUGINS
-        from trialbed.plugin_files import check_class, names_file, use_file
+        from trialbed.plugin_files import check_class, file_command, names_file, use_file
 
         text = super().convert(value, param, ctx)
         if ctx is not None and ctx.resilient_parsing:
+            return text
+        if self.kind == "frameworks" and file_command(text) is not None:
             return text
         if names_file(self.kind, text):
             file = use_file(self.kind, text)

@@ -210,6 +210,7 @@ def headline(report: Report) -> str:
     with_result = [one for one in found if one.share is not None]
     missing = sum(one.missing for one in found) if with_result else 0
     end = f" The run is incomplete: {_trials(missing)} not measured." if missing else ""
+    end += _sources(report)
     if len(found) <= 2:
         compared = [one for one in found if one.finding is not None]
         return " ".join(one.result for one in compared or found) + end
@@ -235,6 +236,17 @@ def headline(report: Report) -> str:
         if names
     ]
     return f"{said}; {'; '.join(told) or f'none is shown to be better or worse than {against}'}.{end}"
+
+
+def _sources(report: Report) -> str:
+    """Return a sentence on the setups whose calls are those of the agent's own tools; empty if there are none."""
+    own = [one.framework for one in report.frameworks if "own_calls" in one.wire]
+    if not own:
+        return ""
+    others = [one.framework for one in report.frameworks if one.framework not in own]
+    rest = f"; those of {in_words(others)} are measured at the server" if others else ""
+    tools = "its own tools" if len(own) == 1 else "their own tools"
+    return f" Calls of {in_words(own)} to {tools} are read from the conversation{rest}."
 
 
 def main_loss(report: Report) -> str:

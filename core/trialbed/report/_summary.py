@@ -487,7 +487,11 @@ def _wire(own: TrialTable) -> dict[str, Any]:
         found[name] = {unit: int(values.sum()), "trials": int((values > 0).sum())}
         if by_kind:
             found[name][by_kind] = dict(kinds[column.removesuffix("_calls")])
-    return found | {"cached_calls": {"calls": int(own["api_calls"].sum()), "cached": int(own["cached_calls"].sum())}}
+    seen = [facts["own_calls"] for facts in own["facts"] if "own_calls" in facts]
+    if seen:
+        found["own_calls"] = {"calls": sum(seen), "trials": len(seen)}
+    calls = int(own["api_calls"].sum()) - sum(seen)
+    return found | {"cached_calls": {"calls": calls, "cached": int(own["cached_calls"].sum())}}
 
 
 def _times(own: TrialTable, gold: Mapping[QueryId, GoldAnswer], *, first_apart: bool) -> Times:

@@ -108,7 +108,9 @@ def _never(context: ScoreContext, api: ApiRef) -> Expectation:
     if any(call.api == api and call.problem == UNSEEN for call in context.asked):
         return Expectation(text, f"the model asked for {name}, and {UNSEEN}", met=None)
     if problem := why_unobservable(api, context.query, context.wire, handed_over=context.takes_tools):
-        return Expectation(text, problem, met=None)
+        # An agent without the tool cannot call it; without requests, nobody knows what it called.
+        sent = bool(context.wire.model_calls)
+        return Expectation(f"{text} (no request offers it)") if sent else Expectation(text, problem, met=None)
     return Expectation(text)
 
 

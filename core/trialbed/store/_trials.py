@@ -82,6 +82,8 @@ def insert_trials(connection: Connection, run_id: str, results: Sequence[TrialRe
             "lost": [call.reason for call in wire.lost],
             "message": outcome.failure.message if outcome.failure else None,
         }
+        if own := sum(call.source == "conversation" for call in wire.api_calls):
+            facts["own_calls"] = own
         rows.append(
             {
                 "run_id": run_id,

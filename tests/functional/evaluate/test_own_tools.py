@@ -131,8 +131,8 @@ SILENT = {"calls": [], "solved": "Unsure", "found": None, "lost": ["the agent se
         ("says_nothing", "declared", SILENT),
         ("chat", "never", {**OBSERVED, "solved": "Unsolved"}),
         ("ends_with_the_result", "never", UNSEEN),
-        # A tool that no request offers: that it was not called says nothing.
-        ("chat", "unknown", {**OBSERVED, "solved": "Unsure"}),
+        ("chat", "unknown", OBSERVED),
+        ("says_nothing", "unknown", SILENT),
         ("messages", "failing", {
             "calls": [("find_order", {"id": 8}, "no such order", "conversation")],
             "solved": "Unsolved", "found": 1.0, "lost": ["no such order"],
@@ -152,8 +152,7 @@ def test_a_result_that_an_agent_writes_for_a_served_tool_is_no_call(report: Any)
 def test_what_is_not_measured_has_no_value(report: Any) -> None:
     trial = report.trial("messages", "failing")
     by_name = {score.name: score.value for score in trial.scores}
-    assert by_name["tool_time"] is by_name["framework_time"] is None
-    assert "final_state" not in by_name
+    assert by_name.keys().isdisjoint({"tool_time", "framework_time", "final_state"})
     (expectation,) = [one for one in trial.score("sopr_score").detail["expectations"] if "state" in one["text"]]
     assert (expectation["met"], expectation["reason"]) == (None, "the state of the agent's own tools is not observed")
     assert report.calls_frame()["source"].unique().tolist() == ["conversation"]

@@ -15,6 +15,7 @@ import psutil
 import pytest
 from support.warm import warm_programs
 
+from trialbed.cli import main
 from trialbed.preparation import RunOptions
 from trialbed.report import legacy_documents
 from trialbed.run_report import run_and_report
@@ -147,3 +148,42 @@ def test_a_program_that_fails_says_why_and_a_changed_one_is_another_run(tmp_path
     assert "exit code" not in json.dumps(second["results"][0]["error"])
     assert first["metadata"]["framework_version"] != second["metadata"]["framework_version"]
     assert os.path.basename(script) in second["metadata"]["command"]
+
+
+OWN_TOOLS = '''
+import json, sys
+from langchain.agents import create_agent
+from langchain_core.tools import tool
+
+@tool
+def find_order(id: int) -> dict:
+    """Find an order."""
+    return {"item": "lamp", "price": 12.5}
+
+print("loading", file=sys.stdout)
+agent = create_agent("openai:gpt-4o-mini", [find_order])
+
+def ask(query):
+    return agent.invoke({"messages": [("user", query)]})["messages"][-1].content
+
+if __name__ == "__main__":
+    print(ask(json.load(sys.stdin)["query"]))
+'''
+
+
+def test_an_unmodified_agent_with_its_own_tools_is_measured(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("agent.py").write_text(OWN_TOOLS)
+    Path("tasks.yaml").write_text(
+        "- query: What did order 7 cost?\n  expect: {facts: '12.5', calls: [{find_order: {id: 7}}], never: [refund]}\n"
+    )
+    agents = ["-f", "agent.py:agent", "-f", "agent.py:ask", "--command", f"{sys.executable} agent.py"]
+    assert main(["run", *agents, "--dataset", "tasks.yaml"]) == 0
+    assert "`bench run --model-name gpt-4o-mini` has the run's model answer" in capsys.readouterr().out
+    with warm_programs():
+        assert main(["run", *agents, "--dataset", "tasks.yaml", "--model-name", "gpt-4o-mini"]) == 0
+    shown = capsys.readouterr().out
+    assert "3 setups solve 100 % of 1 query" in shown
+    assert "to their own tools are read from the conversation." in shown

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 from support.cases import for_each
 from support.scoring import NOON, api_call, model_call, tool
+from support.trials import run_config, run_of
 
 from trialbed.errors import UsageError
 from trialbed.records import (
@@ -16,7 +17,6 @@ from trialbed.records import (
     Failure,
     Outcome,
     Query,
-    Run,
     Score,
     SentCall,
     Timing,
@@ -52,7 +52,8 @@ def trial(
         scores=() if score is None else (score,),
     )
     query = Query(query_id=1, text="?", apis=())
-    return ObservedTrial(SingleTrial(Run.model_construct(), query, (tool("a"), tool("b"), tool("c")), result))
+    tools = (tool("a"), tool("b"), tool("c"))
+    return ObservedTrial(SingleTrial(run_of(run_config(frameworks=("mine",))), query, tools, result))
 
 
 @for_each(

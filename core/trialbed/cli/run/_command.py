@@ -172,6 +172,7 @@ def command(
 
 
 def _options(given: dict[str, Any]) -> RunOptions:
+    from trialbed.plugin_files import file_command
     from trialbed.preparation import RunOptions
 
     chosen = {name: value for name, value in given.items() if value is not None}
@@ -183,8 +184,13 @@ def _options(given: dict[str, Any]) -> RunOptions:
         )
     # Programs that are given take the place of the framework that runs by default.
     is_left_out = source("frameworks") is default and given["commands"]
-    frameworks = () if is_left_out else tuple(dict.fromkeys(given["frameworks"]))
-    return RunOptions(**chosen | {"frameworks": frameworks})
+    frameworks = () if is_left_out else dict.fromkeys(given["frameworks"])
+    programs = {name: command for name in frameworks if (command := file_command(name)) is not None}
+    own = {
+        "frameworks": tuple(name for name in frameworks if name not in programs),
+        "commands": (*given["commands"], *programs.values()),
+    }
+    return RunOptions(**chosen | own)
 
 
 def _with_environments(options: RunOptions, *, yes: bool, env_dir: Path | None) -> RunOptions:

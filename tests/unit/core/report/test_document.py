@@ -46,7 +46,7 @@ from trialbed.wire.redaction import shown_url
 MAY_LACK = {"prices", "helpers", "lost_trials", "plugin_files"}
 """Keys of metadata that only some documents have."""
 
-OF_SOME = {"integrity", "translated_requests"}
+OF_SOME = {"integrity", "translated_requests", "own_calls"}
 """Keys of a summary that only some documents have."""
 
 NOW = ApiRef(category="C", tool_name="weather", api_name="now")
