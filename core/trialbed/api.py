@@ -270,7 +270,7 @@ def run_parts(
         judge=None if own_judge is None else as_judge(own_judge),
         selector=None if isinstance(selector, str) else selector,
         simulator=simulator,
-        plugins=_plugins(scorers),
+        plugins=scorer_plugins(scorers),
         model=model_driver,
     )
 
@@ -340,7 +340,7 @@ def _name_of(thing: Any) -> str:
     return re.sub(r"[^A-Za-z0-9_.-]+", "", str(name)) or "agent"
 
 
-def _plugins(scorers: Sequence[Any]) -> dict[str, object]:
+def scorer_plugins(scorers: Sequence[Any]) -> dict[str, object]:
     """Return the plugins that scorers are, by name.
 
     Raises:

@@ -69,16 +69,16 @@ def schema() -> None:
     multiple=True,
     required=True,
     metavar="FILE|FOLDER",
-    help="Recorded conversations, as bench metrics reads them; repeatable.",
+    help="Recorded conversations or traces, as bench score reads them; repeatable.",
 )
 @option("-o", "--output", type=FILE, required=True, help="The file to write, which must not be there yet: NAME.yaml.")
 @json_option
 def draft(sources: tuple[Path, ...], output: Path, as_json: bool) -> None:
     """Draft tasks of recorded conversations, for you to confirm.
 
-    The conversations are lists of OpenAI's or LangChain's messages, spans of OpenTelemetry or OpenInference, or
-    samples of Ragas. Each new query is a task: the calls that were made are expected, and the last answer is the
-    answer. The tools have the results in the conversations as examples.
+    The conversations are lists of messages or traces, in any form that bench score reads. Each new query is a task: the
+    calls that were made are expected, and the last answer is the answer. The tools have the results in the
+    conversations as examples. A conversation in which calls follow several messages of its user is left out.
     """
     from trialbed.conversations import read_samples
     from trialbed.errors import NothingMeasured, UsageError

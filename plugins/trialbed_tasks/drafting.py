@@ -5,10 +5,10 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
-from trialbed.conversations import Sample, ToolCall
+from trialbed.conversations import Message, Sample, ToolCall
 from trialbed.settings import REDACTED, is_secret
 from trialbed.wire import lenient_json
 from trialbed.wire.redaction import redact
@@ -33,6 +33,13 @@ NAMES = ("authorization", "apikey")
 """Names of fields that hold a key, beside those that a variable with a key may have."""
 
 
+MOST_SECRETS = 200
+"""Texts of one conversation that are masked wherever they occur."""
+
+SHORTEST = 4
+"""Characters of a text in a field with the name of a key that is masked elsewhere, too."""
+
+
 @dataclass(frozen=True)
 class Draft:
     """A file of drafts.
@@ -51,15 +58,17 @@ class Draft:
 def draft_tasks(samples: Sequence[Sample], source: str) -> Draft:
     """Return a task for each conversation whose user asks for something that no earlier one asks for.
 
-    Of its first turn, the calls that did not fail are expected, and the last answer is the answer. Each tool has the
-    schema that the conversations have, or else that of the arguments in them. What looks like a key is masked.
+    A task has one message of a user, so the calls must all follow one: the query is that message, with those before it.
+    The calls that did not fail are expected, and the last answer is the answer. Each tool has the schema that the
+    conversations have, or else that of the arguments in them. Texts that look like keys are masked, and texts of fields
+    that are named like keys are masked wherever the conversation has them.
     """
     drafts: dict[str, _DraftTurn] = {}
     left_out: list[str] = []
     for sample in samples:
-        turn = _first_turn(sample)
-        if not turn.query:
-            left_out.append(f"{sample.place}: it has no message of a user")
+        turn, reason = _asked_turn(sample)
+        if turn is None:
+            left_out.append(f"{sample.place}: {reason}")
         elif turn.query in drafts:
             left_out.append(f"{sample.place}: its query is that of task {list(drafts).index(turn.query) + 1}")
         else:
@@ -74,52 +83,80 @@ def draft_tasks(samples: Sequence[Sample], source: str) -> Draft:
 
 @dataclass(frozen=True)
 class _DraftTurn:
-    """The first turn of a conversation: the request of its user, and what followed until the next one.
+    """A message of a user that calls follow, and what followed until the next one; without secrets.
 
     Attributes:
+        query: the message, with those before it.
         calls: those that can be expected, with the results of those that have some.
-        failed: names of the tools whose calls failed, or could not be read.
+        notes: for the person who confirms the draft.
     """
 
     sample: Sample
     query: str
     calls: tuple[tuple[ToolCall, Any], ...]
-    failed: tuple[str, ...]
     answer: str
-    turns: int
+    notes: tuple[str, ...]
 
 
-def _first_turn(sample: Sample) -> _DraftTurn:
-    messages = list(sample.messages or ())
-    places = [place for place, one in enumerate(messages) if one.role == "user" and one.content.strip()]
-    first = messages[places[0] : places[1] if len(places) > 1 else None] if places else []
-    made = sample.calls if len(places) < 2 else [call for one in first for call in one.calls or ()]
-    answered = [one for one in first if one.role == "tool" and one.call_id]
-    results = {one.call_id: lenient_json(one.content, one.content) for one in answered}
-    good = [(call, results.get(call.id)) for call in made if not _has_failed(call, results.get(call.id))]
-    failed = [call.name for call in made if _has_failed(call, results.get(call.id))]
-    answers = [one.content.strip() for one in first if one.role == "assistant" and not one.calls]
-    query = first[0].content.strip() if first else ""
-    return _DraftTurn(sample, query, tuple(good), tuple(failed), answers[-1] if answers else "", len(places))
-
-
-def _has_failed(call: ToolCall, result: Any) -> bool:
-    """Return whether a call could not be read, or was answered with an error as tools usually write one."""
-    if call.args is None or call.problem:
-        return True
-    if isinstance(result, Mapping):
-        return bool(result.get("error"))
-    return isinstance(result, str) and result.lstrip().lower().startswith("error")
+def _asked_turn(sample: Sample) -> tuple[_DraftTurn | None, str]:
+    """Return the turn of which a task can be made, and else why there is none."""
+    messages = sample.messages or ()
+    answered: dict[str, int] = {}
+    ends: dict[int, int] = {}
+    for place, one in reversed(list(enumerate(messages))):
+        ends[place] = max((answered.get(call.id, -1) for call in one.calls or ()), default=-1)
+        if one.role == "tool" and one.call_id:
+            answered[one.call_id] = place
+    turns: list[list[Message]] = []
+    busy = -1
+    for place, one in enumerate(messages):
+        busy = max(busy, ends[place])
+        # A message while a call is under way is a prompt of the agent's own, such as for another agent.
+        if one.role == "user" and one.content.strip() and place > busy:
+            turns.append([])
+        if turns:
+            turns[-1].append(one)
+    if not turns:
+        return None, f"it has no message of a user, read as {sample.format or 'messages'}"
+    called = [place for place, turn in enumerate(turns) if any(one.calls for one in turn)]
+    if len(turns) > 1 and len(called) != 1:
+        follow = "calls follow none of them" if not called else f"calls follow {len(called)} of them; a task has one"
+        return None, f"its user wrote {len(turns)} messages, and {follow}"
+    last = called[0] if called else 0
+    turn = turns[last]
+    results: dict[str, list[tuple[Any, bool]]] = {}
+    for one in messages:
+        result = lenient_json(one.content, one.content)
+        failed = one.failed or (isinstance(result, Mapping) and result.get("isError") is True)  # MCP's flag
+        results.setdefault(one.call_id, []).append((result, failed))
+    secrets = _secrets(
+        [[call.args for call in sample.calls], [result for each in results.values() for result, _ in each]]
+    )
+    if len(secrets) > MOST_SECRETS:
+        return None, f"more than {MOST_SECRETS} texts of it are in fields that are named like keys"
+    hidden = re.compile("|".join(map(re.escape, sorted(secrets, key=len, reverse=True))) or "(?!)")
+    good, failures = [], []
+    for call in sample.calls:
+        result, failed = results[call.id].pop(0) if call.id and results.get(call.id) else (None, False)
+        if failed or call.args is None or call.problem:
+            failures.append(call.name)
+        else:
+            good.append((replace(call, args=_mask(call.args, hidden)), _mask(result, hidden)))
+    notes = [f"a failed call of {_json(name)[1:-1]} is left out" for name in failures]
+    if len(turns) > 1:
+        first = "the first" if last == 0 else f"the first {last + 1}"
+        notes.insert(0, f"its user wrote {len(turns)} messages: the query is {first}, which all calls follow")
+    query = "\n\n".join(asked[0].content.strip() for asked in turns[: last + 1])
+    answers = [one.content.strip() for one in turn if one.role == "assistant" and not one.calls]
+    answer = _mask(answers[-1] if answers else "", hidden)
+    return _DraftTurn(sample, _mask(query, hidden), tuple(good), answer, tuple(notes)), ""
 
 
 def _lines(turn: _DraftTurn) -> Iterator[str]:
-    notes = [_json(turn.sample.place)[1:-1]]
-    if turn.turns > 1:
-        notes.append(f"its user wrote {turn.turns} messages, of which this is the first")
-    notes += [f"a failed call of {_json(name)[1:-1]} is left out" for name in turn.failed]
-    yield f"  # {'; '.join(notes)}"
+    yield f"  # {'; '.join((_json(turn.sample.place)[1:-1], *turn.notes))}"
     yield f"  - query: {_json(turn.query)}"
-    yield f"    expect: {_json({'calls': [{call.name: call.args} for call, _ in turn.calls]})}"
+    if turn.calls or not turn.sample.calls:
+        yield f"    expect: {_json({'calls': [{call.name: call.args} for call, _ in turn.calls]})}"
     if turn.answer:
         yield f"    answer: {_json(turn.answer)}"
 
@@ -168,13 +205,21 @@ def _json(value: Any) -> str:
     return "".join(character if character.isprintable() else f"\\U{ord(character):08x}" for character in text)
 
 
-def _mask(value: Any) -> Any:
-    """Return a value of JSON without what looks like a key, and without the texts of fields that are named so."""
+def _mask(value: Any, hidden: re.Pattern[str] = SHAPES) -> Any:
+    """Return a value of JSON without hidden texts, and those that look like keys or whose fields are named so."""
     if isinstance(value, str):
-        return SHAPES.sub(REDACTED, value)
+        return SHAPES.sub(REDACTED, hidden.sub(REDACTED, value))
     if isinstance(value, Mapping):
-        return {name: REDACTED if _is_key(name, item) else _mask(item) for name, item in value.items()}
-    return [_mask(item) for item in value] if isinstance(value, list) else value
+        return {name: REDACTED if _is_key(name, item) else _mask(item, hidden) for name, item in value.items()}
+    return [_mask(item, hidden) for item in value] if isinstance(value, list) else value
+
+
+def _secrets(value: Any) -> set[str]:
+    """Return the texts of fields that are named like keys, but for those that are too short to be told from words."""
+    if isinstance(value, Mapping):
+        own = {item for name, item in value.items() if _is_key(name, item) and len(item) >= SHORTEST}
+        return own.union(*map(_secrets, value.values()))
+    return set().union(*map(_secrets, value)) if isinstance(value, list) else set()
 
 
 def _is_key(name: str, value: Any) -> bool:

@@ -80,28 +80,6 @@ UNFINISHED = {
         }
     ],
 }
-DOCUMENT = {
-    "metadata": {},
-    "summary": {},
-    "results": [
-        {
-            "query_id": 7,
-            "query_text": "weather?",
-            "gold_apis": [["Weather", "now"]],
-            "called_apis": [["Weather", "now"]],
-            "final_answer": "Sunny.",
-            "gold_answer": {"final_answer": "It is sunny.", "has_finish": True},
-            "answer_details": [
-                {
-                    "role": "tool",
-                    "message": json.dumps({"name": "Weather_now", "arguments": {"city": "Rome"}}),
-                    "next": [],
-                }
-            ],
-        },
-        {"query_id": 8, "gold_apis": [["Weather", "now"]], "called_apis": [["Weather", "now"]], "answer_details": []},
-    ],
-}
 
 
 def attributes(**values: Any) -> list[dict[str, Any]]:

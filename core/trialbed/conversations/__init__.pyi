@@ -8,7 +8,6 @@ from trialbed_evaluation.conversations import calls_in as calls_in
 from trialbed_evaluation.conversations import is_message as is_message
 from trialbed_evaluation.conversations import read_call as read_call
 from trialbed_evaluation.conversations import read_calls as read_calls
-from trialbed_evaluation.conversations import read_message as read_message
 from trialbed_evaluation.conversations import read_messages as read_messages
 from trialbed_evaluation.conversations import read_record as read_record
 from trialbed_evaluation.conversations import read_reference as read_reference

@@ -10,7 +10,6 @@ from ._messages import calls_in as calls_in
 from ._messages import is_message as is_message
 from ._messages import read_call as read_call
 from ._messages import read_calls as read_calls
-from ._messages import read_message as read_message
 from ._messages import read_messages as read_messages
 from ._messages import read_record as read_record
 from ._messages import read_reference as read_reference

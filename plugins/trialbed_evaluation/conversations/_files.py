@@ -12,6 +12,7 @@ from trialbed.errors import DataError, NothingMeasured
 from trialbed.files import read_text
 from trialbed.wire import check_depth, finite_float, json_decoder
 from trialbed_evaluation.conversations._messages import (
+    CONVENTIONS,
     Sample,
     conversation_of,
     identity,
@@ -25,12 +26,13 @@ from trialbed_evaluation.conversations._spans import Span, is_export, is_span, r
 
 FORMATS = {
     "calls": "lines of `{id, predicted, reference}`",
-    "openai": "lists of messages as OpenAI's API takes them, alone or as `messages` with `tools`",
-    "ragas": "samples of Ragas, with `user_input`",
+    "messages": "lists of messages, alone or as `messages` with `tools`: of OpenAI (Chat Completions, items of "
+    "Responses), Anthropic, Gemini and ADK (`contents`, `events`), Bedrock, LangChain (also `dumps` and "
+    "`messages_to_dict`), Pydantic AI, the Vercel AI SDK, Ragas (`user_input`) and tau2",
+    "spans": "traces: OpenTelemetry's spans and logs with `gen_ai.…`, also of Logfire, OpenInference, Traceloop, the "
+    "Vercel AI SDK and Langfuse; runs of LangSmith, observations of Langfuse, traces of the OpenAI Agents SDK",
     "stabletoolbench": "converted answers of StableToolBench, and answers of agents in the same form",
     "stabletoolbench-raw": "raw answers of StableToolBench, one per file",
-    "trialbed": "result documents of `bench run`",
-    "opentelemetry": "spans with OpenTelemetry's attributes for generative AI (`gen_ai.…`), or with OpenInference's",
 }
 """Every format that is recognised, and its description."""
 
@@ -115,8 +117,7 @@ def _check_ids(samples: Iterable[Sample]) -> None:
     """Refuse an id that occurs twice: the same sample would count as two, and the intervals of means be too narrow."""
     places: dict[str, str] = {}
     for sample in samples:
-        # The queries of a run occur once for each of its frameworks and repeats.
-        first = sample.place if sample.format == "trialbed" else places.setdefault(sample.id, sample.place)
+        first = places.setdefault(sample.id, sample.place)
         if first != sample.place:
             raise DataError(f"{sample.place}: id: {sample.id!r} occurs twice, first at {first}")
 
@@ -129,22 +130,26 @@ def _recognise(value: Any, place: str, file: Path) -> Iterator[Sample | Span]:
         return
     if not isinstance(value, Mapping):
         raise DataError(f"{place}: must be an object, not {kind(value)}")
+    known = next((words for words, keys in CONVENTIONS["unread"].items() if value.keys() >= set(keys)), "")
+    if known:
+        raise DataError(
+            f"{place}: this is {known}, which is not read. Export OpenTelemetry's spans as OTLP's JSON, or write the "
+            "messages of each conversation as a list"
+        )
     # The readers of answers need pydantic's records, which take long to import and a file of calls does not need.
-    if is_record(value):
-        yield read_record(value, place)
-    elif is_export(value):
+    if is_export(value):
         yield from read_export(value, place)
     elif is_span(value):
         yield read_span(value, place)
-    else:
+    elif is_record(value):
+        yield read_record(value, place)
+    elif value.get("object") != "trace":  # a span of the Agents SDK that only names its trace
         yield from _read_answers(value, place, file)
 
 
 def _read_answers(value: Mapping[str, Any], place: str, file: Path) -> Iterator[Sample]:
     from trialbed_evaluation.conversations import _answers
 
-    if _answers.is_result_document(value):
-        return _answers.read_result_document(value, place)
     if _answers.is_raw(value):
         return iter([_answers.read_raw(value, place, file)])
     if _answers.is_answer(value):
@@ -160,6 +165,9 @@ def _records(file: Path) -> Iterator[tuple[str, Any]]:
     """``place -> value`` of every value in a file, those of a list at the top apart."""
     for line, value in _values(file):
         place = f"{file}:{line}"
+        key = next((key for key in CONVENTIONS["lists"] if isinstance(value, dict) and key in value), None)
+        if key is not None and isinstance(value[key], list) and not is_record(value):
+            value = value[key]
         if isinstance(value, list) and not is_conversation(value):
             yield from ((f"{place}[{index}]", item) for index, item in enumerate(value))
         else:

@@ -1,10 +1,13 @@
-"""The form that every format of conversations is read into, and the readers of messages, calls and records."""
+"""The form that every convention of conversations is read into, and the keys under which each keeps its parts."""
 
 from __future__ import annotations
 
 import json
+import tomllib
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from pathlib import Path
 from typing import Any, Literal
 
 from trialbed.errors import DataError
@@ -26,12 +29,14 @@ class Message:
         content: its text; parts that are not text appear in it as ``[image_url]``, by their kind.
         calls: those of an assistant's message. None where the message has no list of calls.
         call_id: the call that a tool's message answers; empty where that is not known.
+        failed: whether a tool's message says by a flag of its protocol that the call failed.
     """
 
     role: Role
     content: str = ""
     calls: tuple[ToolCall, ...] | None = None
     call_id: str = ""
+    failed: bool = False
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -67,10 +72,20 @@ class Sample:
     unrecorded: str = ""
 
 
-ARGUMENTS = ("args", "arguments", "input", "parameters")
-"""The keys under which formats keep arguments, in the order in which they are looked for."""
+CONVENTIONS = tomllib.loads(Path(__file__).with_name("conventions.toml").read_text("utf-8"))
+"""The table of conventions: the keys under which each keeps the parts of a conversation."""
+
+KEYS: Mapping[str, list[str]] = CONVENTIONS["keys"]
+ITEMS = CONVENTIONS["items"]["types"]
+ROLES: Mapping[str, Role] = {given: role for role, names in CONVENTIONS["roles"].items() for given in names}
+PARTS: Mapping[str, str] = {given: part for part, names in CONVENTIONS["parts"].items() for given in names}
 
 NULL = "the arguments are null"
+
+
+def first_of(fields: Mapping[str, Any], keys: Iterable[str]) -> str | None:
+    """Return the first key that an object has a value for."""
+    return next((key for key in keys if fields.get(key) is not None), None)
 
 
 def read_call(value: Any, place: str = "call") -> ToolCall:
@@ -86,13 +101,32 @@ def read_call(value: Any, place: str = "call") -> ToolCall:
     """
     if type(value) is ToolCall:
         return value
-    if isinstance(value, Mapping):
-        return _from_mapping(value, place)
-    name = getattr(value, "name", None)
-    if isinstance(name, str) and hasattr(value, "args"):
-        args, problem = _arguments(value.args, f"{place}.args")
-        return ToolCall(name, args, _string(getattr(value, "id", "")), problem)
-    raise DataError(f"{place}: must be a call with name and args, not {kind(value)}")
+    if not isinstance(value, Mapping):
+        names = ("name", "args", "id")
+        fields = {name: getattr(value, name) for name in names if hasattr(value, name)}
+        if not isinstance(fields.get("name"), str) or "args" not in fields:
+            raise DataError(f"{place}: must be a call with name and args, not {kind(value)}")
+        value = fields
+    given_id = value.get(first_of(value, KEYS["id"]) or "")
+    call_id = given_id if isinstance(given_id, str) else ""
+    for key in ("function", "tool_call"):  # OpenAI's; OpenInference's
+        if isinstance(value.get(key), Mapping):
+            inner = read_call(value[key], f"{place}.{key}")
+            return replace(inner, id=call_id or inner.id)
+    name = value.get(first_of(value, KEYS["name"]) or "name")
+    if not isinstance(name, str):
+        custom = value.get("custom")
+        if isinstance(custom, Mapping) and isinstance(custom.get("name"), str):
+            # OpenAI's custom tools take free text.
+            return ToolCall(custom["name"], {"input": custom.get("input", "")}, call_id)
+        raise DataError(f"{place}.name: must be the tool's name, not {kind(name)}")
+    if value.get("type") == "custom_tool_call":
+        return ToolCall(name, {"input": value.get("input", "")}, call_id)
+    given = next((key for key in KEYS["arguments"] if key in value), None)
+    if given is None:
+        raise DataError(f"{place}.args: is missing; a call without arguments has an empty object")
+    args, problem = _arguments(value[given], f"{place}.{given}")
+    return ToolCall(name, args, call_id, problem)
 
 
 def read_calls(value: Any, place: str = "calls") -> tuple[ToolCall, ...]:
@@ -111,15 +145,11 @@ def read_reference(value: Any, place: str = "reference") -> tuple[ToolCall | tup
         DataError: it is not such a list; names the place.
     """
     return tuple(
-        _group(element, f"{place}[{index}]")
+        tuple(_reference_call(one, f"{place}[{index}][{inner}]") for inner, one in enumerate(element))
         if type(element) is not dict and isinstance(element, Sequence) and not isinstance(element, (str, bytes))
         else _reference_call(element, f"{place}[{index}]")
         for index, element in enumerate(items(value, place))
     )
-
-
-def _group(values: Sequence[Any], place: str) -> tuple[ToolCall, ...]:
-    return tuple(_reference_call(value, f"{place}[{index}]") for index, value in enumerate(values))
 
 
 def _reference_call(value: Any, place: str) -> ToolCall:
@@ -153,57 +183,24 @@ def objects(value: Any, place: str) -> Iterator[tuple[str, Mapping[str, Any]]]:
         yield f"{place}[{index}]", item
 
 
-def _from_mapping(value: Mapping[str, Any], place: str) -> ToolCall:
-    function = value.get("function")
-    if isinstance(function, Mapping):
-        inner = _from_mapping(function, f"{place}.function")
-        return ToolCall(inner.name, inner.args, _string(value.get("id")) or inner.id, inner.problem)
-    name = value.get("name")
-    if not isinstance(name, str):
-        custom = value.get("custom")
-        if isinstance(custom, Mapping) and isinstance(custom.get("name"), str):
-            # OpenAI's custom tools take free text.
-            return ToolCall(custom["name"], {"input": custom.get("input", "")}, _string(value.get("id")))
-        raise DataError(f"{place}.name: must be the tool's name, not {kind(name)}")
-    key = next((key for key in ARGUMENTS if key in value), None)
-    if key is None:
-        raise DataError(f"{place}.args: is missing; a call without arguments has an empty object")
-    args, problem = _arguments(value[key], f"{place}.{key}")
-    return ToolCall(name, args, _string(value.get("id")), problem)
-
-
 def _arguments(value: Any, place: str) -> tuple[Mapping[str, Any], str]:
-    if isinstance(value, str):
-        return _parse(value)
+    """Return the arguments, and why they are none. A malformed JSON text is the model's fault, not the file's."""
     if value is None:
         return {}, NULL
+    if isinstance(value, str):
+        shown = value if len(value) <= 200 else f"{value[:200]}…"
+        try:
+            value = parse_json(value, finite_float, unique=True) if value.strip() else {}
+        except ValueError as error:
+            return {}, f"the arguments are not JSON ({error}): {shown}"
+        if not isinstance(value, dict):
+            return {}, f"the arguments are {kind(value)}, not an object: {shown}"
     if not isinstance(value, Mapping):
         raise DataError(f"{place}: must be an object or its JSON text, not {kind(value)}")
     for key in value:
         if not isinstance(key, str):
             raise DataError(f"{place}: the name of an argument must be text, not {kind(key)}")
     return value, ""
-
-
-def _parse(text: str) -> tuple[Mapping[str, Any], str]:
-    """Return the arguments of a JSON text. A malformed one is the model's fault, not the file's."""
-    if not text.strip():
-        return {}, ""
-    try:
-        value = parse_json(text, finite_float, unique=True)
-    except ValueError as error:
-        return {}, f"the arguments are not JSON ({error}): {_shorten(text)}"
-    if isinstance(value, dict):
-        return value, ""
-    return {}, f"the arguments are {kind(value)}, not an object: {_shorten(text)}"
-
-
-def _shorten(text: str, most: int = 200) -> str:
-    return text if len(text) <= most else f"{text[:most]}…"
-
-
-def _string(value: Any) -> str:
-    return value if isinstance(value, str) else ""
 
 
 def kind(value: Any) -> str:
@@ -214,63 +211,33 @@ def kind(value: Any) -> str:
     return names.get(type(value), f"a value of type {type(value).__name__}")
 
 
-ROLES: Mapping[str, Role] = {
-    "system": "system",
-    "developer": "system",
-    "user": "user",
-    "human": "user",
-    "assistant": "assistant",
-    "ai": "assistant",
-    "model": "assistant",
-    "tool": "tool",
-    "function": "tool",
-}
-"""Role or type of a message, as formats spell it -> role."""
-
-TEXTS = ("text", "input_text", "output_text")
-"""Kinds of content parts that are text."""
-
-
-def read_message(value: Any, place: str = "message") -> Message:
-    """One message.
-
-    Args:
-        value: a ``Message``; a mapping with ``role`` (OpenAI) or ``type`` (Ragas, LangChain), ``content`` or ``parts``,
-            and ``tool_calls``; or an object with attributes of these names.
-        place: where it stands, for errors.
-
-    Raises:
-        DataError: it has another form; names the key.
-    """
-    if type(value) is Message:
-        return value
-    fields = value if isinstance(value, Mapping) else _attributes(value)
-    if fields is None:
-        raise DataError(f"{place}: must be a message with role and content, not {kind(value)}")
-    role = _role(fields, place)
-    content, calls, call_id = _content(fields, place)
-    listed = _listed_calls(fields, place)
-    if listed is not None or calls:
-        calls_made = (*(listed or ()), *calls)
-        return Message(role, content, calls_made, call_id)
-    return Message(role, content, None, call_id)
-
-
-def read_messages(value: Any, place: str = "messages") -> tuple[Message, ...]:
+def read_messages(value: Any, place: str = "messages", role: Role = "user") -> tuple[Message, ...]:
     """Return the messages of a list.
 
+    Args:
+        value: ``Message``s; objects with a role or type, content or parts, and calls, in any convention; items of
+            Responses; or objects with attributes of these names.
+        place: where they stand, for errors.
+        role: of messages that have no role, type or calls.
+
     Raises:
-        DataError: it is not a list of messages; names the place.
+        DataError: it is not a list of messages; names the place and key.
     """
-    return tuple(read_message(message, f"{place}[{index}]") for index, message in enumerate(items(value, place)))
+    return tuple(
+        message
+        for index, item in enumerate(items(value, place))
+        for message in _read_message(item, f"{place}[{index}]", role)
+    )
 
 
 def is_message(value: Any) -> bool:
     """Return whether a value looks like a message rather than like a call."""
     if isinstance(value, Mapping):
+        if value.get("type") in ITEMS:
+            return True
         if "function" in value or "args" in value or "arguments" in value:
             return False
-        return "role" in value or "content" in value or value.get("type") in ROLES
+        return bool({"role", "content", "parts", "kwargs"} & value.keys()) or value.get("type") in ROLES
     return isinstance(value, Message) or hasattr(value, "content")
 
 
@@ -279,81 +246,192 @@ def calls_in(messages: Iterable[Message]) -> tuple[ToolCall, ...]:
     return tuple(call for message in messages if message.role == "assistant" for call in message.calls or ())
 
 
+def join_steps(steps: Iterable[Iterable[Message]]) -> tuple[Message, ...]:
+    """Return the messages of a conversation whose steps each repeat all or a part of the earlier ones.
+
+    A message, call or result that the steps before have as often is not new. Calls and results are known by their id.
+    """
+    joined: list[Message] = []
+    known: Counter[tuple[str, ...]] = Counter()
+    for step in steps:
+        seen: Counter[tuple[str, ...]] = Counter()
+        for message in step:
+            new = []
+            for call in message.calls or ():
+                key = ("call", call.id or f"{call.name} {json.dumps(call.args, sort_keys=True, default=str)}")
+                seen[key] += 1
+                if seen[key] > known[key]:
+                    known[key] += 1
+                    new.append(call)
+            key = (message.role, message.call_id or message.content)
+            seen[key] += 1
+            says_more = bool(message.content or message.call_id) and seen[key] > known[key]
+            if says_more:
+                known[key] += 1
+            if says_more or new:
+                calls = None if message.calls is None else tuple(new)
+                joined.append(replace(message, content=message.content if says_more else "", calls=calls))
+    return tuple(joined)
+
+
+def _unwrap(value: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Return the message within the objects that some programs put around it."""
+    for key in KEYS["wrappers"]:
+        inner = value.get(key)
+        if isinstance(inner, Mapping) and value.get("role") is None and not _is_text(value, key):
+            # The class of LangChain's constructors ends their id.
+            names = value.get("id") if key == "kwargs" else None
+            named = str(names[-1]) if isinstance(names, list) and names else str(value.get("type"))
+            form = named.removesuffix("Chunk").removesuffix("Message").lower()
+            return _unwrap({"type": form, **inner} if form in ROLES else inner)
+    return value
+
+
+def _is_text(value: Mapping[str, Any], key: str) -> bool:
+    """Return whether an object is a message itself, whose content is not another message."""
+    if key == "content":
+        return not {"parts", "role"} & value[key].keys()
+    return any(isinstance(value.get(name), (str, list)) for name in KEYS["content"][:3])
+
+
+def _read_message(value: Any, place: str, default: Role) -> Iterator[Message]:
+    """Yield the message, with the results of calls that some conventions put into it as messages of their own."""
+    if type(value) is Message:
+        yield value
+        return
+    fields = _unwrap(value) if isinstance(value, Mapping) else _attributes(value)
+    if fields is None:
+        raise DataError(f"{place}: must be a message with role and content, not {kind(value)}")
+    if fields.get("type") in ITEMS:
+        fields = {"role": "assistant", "content": [fields]}
+    role = _role(fields, place, default)
+    key = first_of(fields, KEYS["content"]) or "content"
+    content = fields.get(key)
+    if role == "tool" and not _has_parts(content):
+        fields = {**fields, "content": [{**fields, "type": "tool_result"}]}
+        key, content = "content", fields["content"]
+    elif content is None or isinstance(content, str):
+        content = [content] if content else []
+    elif not isinstance(content, Sequence):
+        raise DataError(f"{place}.{key}: must be text or a list of parts, not {kind(content)}")
+    texts: list[str] = []
+    calls: list[ToolCall] = []
+    before: list[Message] = []
+    after = before if role != "assistant" else []
+    for index, given in enumerate(content):
+        at = f"{place}.{key}[{index}]"
+        meaning, part = _part(given, at)
+        if meaning == "call":
+            calls.append(read_call(part, at))
+        elif meaning in ("result", "failure"):
+            after.append(read_result(part))
+        elif meaning == "system":
+            before.append(Message("system", _as_text(part.get("content"))))
+        elif meaning == "text":
+            texts.append(_as_text(part.get("text", part.get("content"))))
+        elif meaning != "skipped":
+            texts.append(f"[{meaning}]")
+    listed = _listed_calls(fields, place)
+    text = "\n".join(filter(None, texts))
+    yield from before
+    if role == "tool" and (texts or not (before or calls)):
+        yield replace(read_result(fields), content=text)
+    elif (role != "tool" and (text or not (before or after))) or calls or listed is not None:
+        # LangChain and others keep a call among the parts and in the list.
+        ids = {call.id for call in listed or ()}
+        more = [call for call in calls if not ids or (call.id and call.id not in ids)]
+        made = None if listed is None and not calls else (*(listed or ()), *more)
+        yield Message("assistant" if made and role == "tool" else role, text, made)
+    yield from after if after is not before else ()
+
+
+def _has_parts(content: Any) -> bool:
+    """Return whether a tool's message has parts, and not a result that is a list."""
+    return isinstance(content, list) and all(
+        isinstance(part, Mapping) and (part.keys() & {"type", "part_kind"} or first_of(part, PARTS)) for part in content
+    )
+
+
 def _attributes(value: Any) -> Mapping[str, Any] | None:
     if not hasattr(value, "content"):
         return None
-    names = ("role", "type", "content", "tool_calls", "tool_call_id", "additional_kwargs")
+    names = ("role", "type", "content", "tool_calls", "tool_call_id", "status", "additional_kwargs")
     return {name: getattr(value, name) for name in names if hasattr(value, name)}
 
 
-def _role(fields: Mapping[str, Any], place: str) -> Role:
-    key = "role" if "role" in fields else "type"
-    given = fields.get(key)
-    if given is None:
+def _role(fields: Mapping[str, Any], place: str, default: Role) -> Role:
+    key = first_of(fields, KEYS["role"])
+    if key is None:
         # As Ragas reads messages without a type.
-        return "assistant" if fields.get("tool_calls") is not None else "user"
-    role = ROLES.get(given) if isinstance(given, str) else None
+        return "assistant" if first_of(fields, KEYS["calls"]) else default
+    role = ROLES.get(fields[key]) if isinstance(fields[key], str) else None
     if role is None:
-        raise DataError(f"{place}.{key}: must be one of {', '.join(ROLES)}, not {given!r}")
+        raise DataError(f"{place}.{key}: must be one of {', '.join(ROLES)}, not {fields[key]!r:.100}")
     return role
 
 
 def _listed_calls(fields: Mapping[str, Any], place: str) -> tuple[ToolCall, ...] | None:
-    calls = fields.get("tool_calls")
+    key = first_of(fields, KEYS["calls"]) or "tool_calls"
+    calls = fields.get(key)
     if not calls:
         # LangChain keeps calls that it could not parse, and those of older versions, in another place.
         kwargs = fields.get("additional_kwargs")
         calls = (kwargs.get("tool_calls") if isinstance(kwargs, Mapping) else None) or calls
     if calls is not None:
-        return read_calls(calls, f"{place}.tool_calls")
+        return read_calls(load(calls, f"{place}.{key}"), f"{place}.{key}")
     single = fields.get("function_call")
     return None if single is None else (read_call(single, f"{place}.function_call"),)
 
 
-def _content(fields: Mapping[str, Any], place: str) -> tuple[str, tuple[ToolCall, ...], str]:
-    """Return the text, the calls among the parts, and the call that is answered."""
-    call_id = fields.get("tool_call_id")
-    answered = call_id if isinstance(call_id, str) else ""
-    key = "content" if "content" in fields or "parts" not in fields else "parts"
-    content = fields.get(key)
-    if content is None or isinstance(content, str):
-        return content or "", (), answered
-    if not isinstance(content, Sequence):
-        if fields.get("role") in ("tool", "function") or fields.get("type") == "tool":
-            # A tool's result that was not turned into text.
-            return json.dumps(content, ensure_ascii=False, default=str), (), answered
-        raise DataError(f"{place}.{key}: must be text or a list of parts, not {kind(content)}")
-    texts, calls = [], []
-    for index, part in enumerate(content):
-        at = f"{place}.{key}[{index}]"
-        text, call, answers = _part(part, at)
-        answered = answered or answers
-        if call is not None:
-            calls.append(call)
-        elif text:
-            texts.append(text)
-    return "\n".join(texts), tuple(calls), answered
+def load(value: Any, place: str) -> Any:
+    """Return the value of a JSON text; any other value unchanged.
+
+    Raises:
+        DataError: it is not JSON; names the place.
+    """
+    try:
+        return parse_json(value, finite_float, unique=True) if isinstance(value, str) else value
+    except ValueError as error:
+        raise DataError(f"{place}: is not JSON: {error}") from None
 
 
-def _part(part: Any, place: str) -> tuple[str, ToolCall | None, str]:
-    if isinstance(part, str):
-        return part, None, ""
-    if not isinstance(part, Mapping):
-        raise DataError(f"{place}: must be text or an object with a type, not {kind(part)}")
-    form = part.get("type", "text" if "text" in part else None)
+def _part(given: Any, place: str) -> tuple[str, Mapping[str, Any]]:
+    """Return the meaning of a part of a content, or its kind if it has none here, and its fields."""
+    if isinstance(given, str):
+        return "text", {"text": given}
+    if not isinstance(given, Mapping):
+        raise DataError(f"{place}: must be text or an object with a type, not {kind(given)}")
+    part = given.get("message_content", given)  # OpenInference's
+    form = part.get("type", part.get("part_kind"))
+    if form is None:
+        # Gemini, ADK and Bedrock: the key is the kind.
+        form = first_of(part, PARTS) or first_of(part, part)
+        part = part[form] if form and isinstance(part[form], Mapping) else part
     if not isinstance(form, str):
         raise DataError(f"{place}.type: must be the kind of the part, not {kind(form)}")
-    if form in TEXTS:
-        return _as_text(part.get("text", part.get("content", ""))), None, ""
-    if form in ("tool_call", "tool_use"):
-        return "", read_call(part, place), ""
-    if form in ("tool_call_response", "tool_result"):
-        said = next((part[key] for key in ("response", "result", "content") if key in part), "")
-        return _as_text(said), None, _as_text(part.get("id", part.get("tool_use_id", "")))
-    return f"[{form}]", None, ""
+    if part.get("thought") is True or (form == "retry-prompt" and not part.get("tool_name")):
+        return "skipped", part
+    meaning = PARTS.get(form, form)
+    return meaning, {**part, "is_error": True} if meaning == "failure" else part
+
+
+def read_result(part: Mapping[str, Any]) -> Message:
+    """Return the result of a call as the message of a tool."""
+    said = part.get(first_of(part, KEYS["result"]) or "")
+    failed = any(part.get(flag) is True for flag in KEYS["failed"])
+    failed = failed or any(part.get(key) in states for key, states in CONVENTIONS["failures"].items())
+    if isinstance(said, Mapping):
+        failed = failed or said.get("isError") is True  # MCP's
+        if {"type", "value"} == said.keys():  # the Vercel AI SDK's
+            failed, said = failed or str(said["type"]).startswith("error"), said["value"]
+    call_id = part.get(first_of(part, KEYS["id"]) or "")
+    return Message("tool", _as_text(said), None, call_id if isinstance(call_id, str) else "", failed)
 
 
 def _as_text(value: Any) -> str:
+    """Return a text, the texts of a list of parts, or any other value as JSON."""
+    if isinstance(value, list) and value and all(isinstance(part, Mapping) and "text" in part for part in value):
+        return "\n".join(_as_text(part["text"]) for part in value)
     if isinstance(value, str):
         return value
     return "" if value is None else json.dumps(value, ensure_ascii=False, default=str)
@@ -361,7 +439,7 @@ def _as_text(value: Any) -> str:
 
 IDS = ("id", "sample_id", "query_id", "conversation_id")
 CALLS = ("predicted", "predicted_tool_calls")
-MESSAGES = ("messages", "conversation", "user_input")
+MESSAGES = ("messages", "conversation", "user_input", "contents", "events")
 REFERENCES = ("reference_tool_calls", "expected_tool_calls")
 TOPICS = "reference_topics"
 GOAL = "reference_goal"
@@ -385,19 +463,28 @@ def read_record(value: Mapping[str, Any], place: str) -> Sample:
     Raises:
         DataError: a key has a wrong value; names it.
     """
-    messages, key = _record_messages(value, place)
-    made = next((name for name in CALLS if value.get(name) is not None), None)
-    if made is None and messages is None:
+    key = first_of(value, MESSAGES)
+    made = first_of(value, CALLS)
+    if made is None and key is None:
         raise DataError(f"{place}: has neither calls ({' or '.join(CALLS)}) nor messages")
-    calls = read_calls(value[made], f"{place}: {made}") if made else calls_in(messages or ())
+    messages: tuple[Message, ...] | None = None
+    if key == "user_input" and isinstance(value[key], str):
+        # A sample of a single turn.
+        answer = _of(value.get(ANSWER) or "", str, f"{place}: {ANSWER}", "text")
+        messages = (Message("user", value[key]), Message("assistant", answer))
+    elif key is not None:
+        given = value[key]
+        if key == "events" and isinstance(given, list):  # ADK's, of which some say nothing
+            given = [one for one in given if not isinstance(one, Mapping) or one.get("content") is not None]
+        messages = read_messages(given, f"{place}: {key}")
     return Sample(
         id=identity(value, place),
         place=place,
-        format=_format(value, key),
+        format="calls" if made else "messages",
         messages=messages,
-        calls=calls,
-        tools=read_tools(next((value[name] for name in TOOLS if name in value), None), place),
-        steps=_steps(value.get(STEPS), place),
+        calls=read_calls(value[made], f"{place}: {made}") if made else calls_in(messages or ()),
+        tools=read_tools(next((value[name] for name in TOOLS if name in value), None), f"{place}: tools"),
+        steps=_of(value.get(STEPS) or {}, Mapping, f"{place}: {STEPS}", "an object with the output of each step"),
         other={name: item for name, item in value.items() if name not in KNOWN},
         **references(value, place),
     )
@@ -411,18 +498,18 @@ def references(value: Mapping[str, Any], place: str) -> dict[str, Any]:
     """
     found: dict[str, Any] = {}
     either = value.get(EITHER)
-    name = next((name for name in REFERENCES if value.get(name) is not None), None)
+    name = first_of(value, REFERENCES)
     if name is None and isinstance(either, (list, tuple)):
         name = EITHER
     if name is not None:
         found["reference"] = read_reference(value[name], f"{place}: {name}")
     goal = value.get(GOAL, either if name != EITHER else None)
     if goal is not None:
-        found["reference_goal"] = _text(goal, f"{place}: {GOAL if GOAL in value else EITHER}")
+        found["reference_goal"] = _of(goal, str, f"{place}: {GOAL if GOAL in value else EITHER}", "text")
     topics = value.get(TOPICS)
     if topics is not None:
         found["reference_topics"] = tuple(
-            _text(topic, f"{place}: {TOPICS}[{index}]")
+            _of(topic, str, f"{place}: {TOPICS}[{index}]", "text")
             for index, topic in enumerate(items(topics, f"{place}: {TOPICS}"))
         )
     return found
@@ -430,7 +517,7 @@ def references(value: Mapping[str, Any], place: str) -> dict[str, Any]:
 
 def identity(value: Mapping[str, Any], place: str) -> str:
     """Return the record's own id, else its place."""
-    key = next((key for key in IDS if value.get(key) is not None), None)
+    key = first_of(value, IDS)
     if key is None:
         return place
     given = value[key]
@@ -440,7 +527,7 @@ def identity(value: Mapping[str, Any], place: str) -> str:
 
 
 def read_tools(value: Any, place: str) -> dict[str, Mapping[str, Any]]:
-    """Name of a tool -> JSON Schema of its arguments, from OpenAI's definitions or such a mapping.
+    """Name of a tool -> JSON Schema of its arguments, from definitions of any convention or such a mapping.
 
     Raises:
         DataError: it is neither; names the key.
@@ -448,19 +535,26 @@ def read_tools(value: Any, place: str) -> dict[str, Mapping[str, Any]]:
     if value is None:
         return {}
     if isinstance(value, Mapping):
-        return {name: _schema(schema, f"{place}: tools.{name}") for name, schema in value.items()}
+        return {name: _of(schema, Mapping, f"{place}.{name}", "a JSON Schema") for name, schema in value.items()}
     found: dict[str, Mapping[str, Any]] = {}
-    for index, tool in enumerate(items(value, f"{place}: tools")):
-        at = f"{place}: tools[{index}]"
-        if not isinstance(tool, Mapping):
-            raise DataError(f"{at}: must be a tool's definition, not {kind(tool)}")
-        function = tool.get("function", tool)
-        if not isinstance(function, Mapping) or not isinstance(function.get("name"), str):
-            if tool.get("type", "function") != "function":
+    for index, tool in enumerate(items(value, place)):
+        at = f"{place}[{index}]"
+        given = load(tool, at)
+        if not isinstance(given, Mapping):
+            raise DataError(f"{at}: must be a tool's definition, not {kind(given)}")
+        form = given.get("type", "function")
+        for key in ("tool", "json_schema", "function"):  # OpenInference's two; OpenAI's
+            inner = load(given[key], f"{at}.{key}") if key == "json_schema" and key in given else given.get(key)
+            if isinstance(inner, Mapping) and {"name", "function", "json_schema"} & inner.keys():
+                given = inner
+        if not isinstance(given.get("name"), str):
+            if form != "function":
                 continue  # A tool that the vendor runs, such as a web search.
             raise DataError(f"{at}.function.name: must be the tool's name")
-        schema: Any = next((function[key] for key in ("parameters", "input_schema") if function.get(key)), {})
-        found[function["name"]] = _schema(schema, f"{at}.function.parameters")
+        key = next((key for key in KEYS["schema"] if given.get(key)), "parameters")
+        found[given["name"]] = _of(
+            load(given.get(key, {}), f"{at}.function.{key}"), Mapping, f"{at}.function.{key}", "a JSON Schema"
+        )
     return found
 
 
@@ -474,42 +568,7 @@ def is_conversation(value: Any) -> bool:
     return bool(value) and all(isinstance(item, Mapping) and is_message(item) and not is_record(item) for item in value)
 
 
-def _record_messages(value: Mapping[str, Any], place: str) -> tuple[tuple[Message, ...] | None, str]:
-    key = next((name for name in MESSAGES if value.get(name) is not None), "")
-    if not key:
-        return None, ""
-    given = value[key]
-    if key == "user_input" and isinstance(given, str):
-        # A sample of a single turn.
-        answer = _text(value.get(ANSWER) or "", f"{place}: {ANSWER}")
-        return (Message("user", given), Message("assistant", answer)), key
-    return read_messages(given, f"{place}: {key}"), key
-
-
-def _format(value: Mapping[str, Any], key: str) -> str:
-    if not key or any(value.get(name) is not None for name in CALLS):
-        return "calls"
-    if key == "user_input":
-        return "ragas"
-    typed = any(isinstance(message, Mapping) and "role" not in message for message in value[key])
-    return "ragas" if typed else "openai"
-
-
-def _steps(value: Any, place: str) -> Mapping[str, Any]:
-    if value is None:
-        return {}
-    if isinstance(value, Mapping):
+def _of(value: Any, form: Any, place: str, words: str) -> Any:
+    if isinstance(value, form):
         return value
-    raise DataError(f"{place}: {STEPS}: must be an object with the output of each step, not {kind(value)}")
-
-
-def _schema(value: Any, place: str) -> Mapping[str, Any]:
-    if isinstance(value, Mapping):
-        return value
-    raise DataError(f"{place}: must be a JSON Schema, not {kind(value)}")
-
-
-def _text(value: Any, place: str) -> str:
-    if isinstance(value, str):
-        return value
-    raise DataError(f"{place}: must be text, not {kind(value)}")
+    raise DataError(f"{place}: must be {words}, not {kind(value)}")

@@ -1,125 +1,176 @@
-"""Reads OpenTelemetry spans with the attributes of its conventions for generative AI, one sample per trace.
+"""Reads traces: the spans of tracers and agent frameworks, one sample per conversation.
 
-Those of OpenInference (https://arize-ai.github.io/openinference/spec/) are read as if they had these attributes.
+Each convention is a row of ``CONVENTIONS``. A span, run or observation, however its tracer calls it, asks a model or
+calls a tool, and the row says under which keys its messages or its call stand.
 """
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from typing import Any
 
 from trialbed.errors import DataError
-from trialbed.wire import finite_float, parse_json
+from trialbed.wire import parse_json
 from trialbed_evaluation.conversations._messages import (
+    CONVENTIONS,
     Message,
     Sample,
     ToolCall,
+    calls_in,
     items,
+    join_steps,
     kind,
+    load,
     objects,
     read_call,
     read_messages,
+    read_result,
     read_tools,
 )
-
-FORMAT = "opentelemetry"
-ASKS = ("chat", "generate_content", "text_completion")
-"""Operations in which a model answers."""
-
-EVENTS = {
-    "gen_ai.system.message": "system",
-    "gen_ai.user.message": "user",
-    "gen_ai.assistant.message": "assistant",
-    "gen_ai.tool.message": "tool",
-}
-"""Events of older conventions -> role of their message."""
-
-CHOICE = "gen_ai.choice"
-
-MOST_DIGITS = 30
-"""Characters of an integer that are read; OTLP's have 64 bits."""
-
-
-KIND = "openinference.span.kind"
-OPERATIONS = {"LLM": "chat", "TOOL": "execute_tool"}
-"""Kind of a span of OpenInference -> operation of OpenTelemetry's conventions."""
 
 DEEPEST = 20
 """Parts of an attribute's name."""
 
-ROOTS = ("llm", "tool", "input")
-"""Beginnings of the names that are read."""
+CHOICE = "gen_ai.choice"
+DETAILS = "gen_ai.client.inference.operation.details"
+"""An event that has the attributes which other tracers give the span itself."""
 
-OPENINFERENCE = {
-    "gen_ai.input.messages": "llm.input_messages",
-    "gen_ai.output.messages": "llm.output_messages",
-    "gen_ai.tool.name": "tool.name",
-    "gen_ai.tool.call.arguments": "input.value",
-}
-"""Attribute of OpenTelemetry's conventions -> that of OpenInference's of which it is made, for errors."""
+INPUT, OUTPUT = "gen_ai.input.messages", "gen_ai.output.messages"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Convention:
+    """A row of the table of conventions: the keys of a tracer's spans, of which the first that has a value counts.
+
+    Attributes:
+        kind: the kind of a span.
+        models, tools: the kinds of spans that ask a model, and of those that call a tool.
+        asked, answered: the messages that a model got, and those that it gave.
+        name, id, arguments, result: of a tool's call.
+        definitions: of the tools that a model was offered.
+    """
+
+    title: str
+    kind: Sequence[str]
+    models: Sequence[str]
+    tools: Sequence[str]
+    asked: Sequence[str]
+    answered: Sequence[str]
+    name: Sequence[str]
+    id: Sequence[str] = ()
+    arguments: Sequence[str]
+    result: Sequence[str]
+    definitions: Sequence[str] = ()
+
+
+ROWS = [Convention(**row) for row in CONVENTIONS["traces"]]
+ROLES: Mapping[str, str] = CONVENTIONS["events"]
 
 
 @dataclass(frozen=True)
 class Span:
-    """A span, whichever exporter wrote it.
+    """A span, whichever tracer wrote it.
 
     Attributes:
-        keys: attribute -> the key of its file that it was made of, where that is another.
+        fields: its attributes, or the keys of a record that has none.
+        kind: ``model``, ``tool`` or another.
     """
 
     place: str
     trace: str
     start: str
-    attributes: Mapping[str, Any]
-    events: tuple[tuple[str, Mapping[str, Any]], ...]
-    keys: Mapping[str, str] = field(default_factory=dict)
+    fields: Mapping[str, Any]
+    failed: bool = False
+    kind: str = ""
+    convention: Convention = field(default=ROWS[0])
 
-    def place_of(self, key: str) -> str:
-        """Return where an attribute stands, for errors."""
-        return f"{self.place}: {self.keys.get(key, key)}"
+    def value(self, keys: Sequence[str]) -> tuple[str, Any]:
+        """Return the first of some keys that has a value, and the value; else the first and None."""
+        for key in keys:
+            found = _value_at(self.fields, key, self.place)
+            if found is not None:
+                # OpenInference flattens within lists, too.
+                return key, _nest(found, self.place, key) if key.startswith("llm.") else found
+        return "".join(keys[:1]), None
 
-    @property
-    def operation(self) -> str:
-        """The operation that it measures, such as ``chat``."""
-        return str(self.attributes.get("gen_ai.operation.name", ""))
+    def messages(self, keys: Sequence[str], role: Any) -> tuple[Message, ...]:
+        """Return the messages that stand under a key, or its alternatives."""
+        key, given = self.value(keys)
+        place = f"{self.place}: {key.removeprefix('record.')}"
+        given = load(given, place) if key in (INPUT, OUTPUT) else _load_object(given)
+        while isinstance(given, list) and len(given) == 1 and isinstance(given[0], list):
+            given = given[0]  # LangChain's batches
+        if self.convention.title == "Traceloop" and isinstance(given, list):
+            given = [_with_parts(one) if isinstance(one, Mapping) else one for one in given]
+        if given is None:
+            return ()
+        if self.kind != "model" or self.convention.title == "Langfuse":
+            given = [{"content": given}] if isinstance(given, str) else given
+            # The state of any step, which need not be a conversation.
+            given = [one for one in given if isinstance(one, Mapping)] if isinstance(given, list) else given
+        return read_messages([given] if isinstance(given, Mapping) else given, place, role)
 
-    def value(self, key: str) -> Any:
-        """Return an attribute, read from its JSON where it is text."""
-        given = self.attributes.get(key)
-        if not isinstance(given, str):
-            return given
-        try:
-            return parse_json(given, finite_float, unique=True)
-        except ValueError as error:
-            raise DataError(f"{self.place_of(key)}: is not JSON: {error}") from None
+
+def _with_parts(message: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Return a message of Traceloop, which has parts as JSON text."""
+    is_json = str(message.get("content")).startswith('[{"type":') and message.get("role") != "tool"
+    return {**message, "content": _load_object(message["content"])} if is_json else message
 
 
 def is_export(value: Mapping[str, Any]) -> bool:
     """Return whether an object is an export in OTLP's JSON."""
-    return "resourceSpans" in value or "resource_spans" in value
+    return any(key in value for key in ("resourceSpans", "resource_spans", "resourceLogs", "resource_logs"))
 
 
 def is_span(value: Mapping[str, Any]) -> bool:
     """Return whether an object is a span."""
-    return "attributes" in value and ("context" in value or "spanId" in value or "span_id" in value)
+    ids = value.keys() & {"context", "spanId", "span_id", "trace_id", "traceId"}
+    return bool(ids) and bool(value.keys() & {"attributes", "run_type", "span_data", "type"})
 
 
 def read_export(value: Mapping[str, Any], place: str) -> Iterator[Span]:
-    """Yield the spans of an export.
+    """Yield the spans of an export. Those of logs have their records as events.
 
     Raises:
         DataError: it is malformed; names the key.
     """
-    for _, resource in objects(value.get("resourceSpans", value.get("resource_spans")), f"{place}: resourceSpans"):
-        for _, scope in objects(resource.get("scopeSpans", resource.get("scope_spans", [])), f"{place}: scopeSpans"):
-            for index, span in enumerate(items(scope.get("spans", []), f"{place}: spans")):
-                yield read_span(span, f"{place}: spans[{index}]")
+    for resources, scopes, name in (
+        ("resourceSpans", "scopeSpans", "spans"),
+        ("resourceLogs", "scopeLogs", "logRecords"),
+    ):
+        logs: dict[tuple[Any, ...], dict[str, Any]] = {}
+        for _, resource in objects(_either(value, resources), f"{place}: {resources}"):
+            for _, scope in objects(_either(resource, scopes), f"{place}: {scopes}"):
+                for index, one in enumerate(items(_either(scope, name), f"{place}: {name}")):
+                    at = f"{place}: {name}[{index}]"
+                    if name == "spans":
+                        yield read_span(one, at)
+                    elif isinstance(one, Mapping):
+                        ids = {key: one[key] for key in ("traceId", "trace_id", "spanId", "span_id") if key in one}
+                        log = logs.setdefault(tuple(ids.values()), {**ids, "place": at, "events": []})
+                        log.setdefault("startTimeUnixNano", one.get("timeUnixNano") or one.get("observedTimeUnixNano"))
+                        log["events"].append(_log_event(one, at))
+        yield from (read_span(log, log["place"]) for log in logs.values())
+
+
+def _either(value: Mapping[str, Any], key: str) -> Any:
+    """Return a list of an export, whose keys are in camel or snake case; an empty one if it has none."""
+    return value.get(key, value.get("".join(f"_{one.lower()}" if one.isupper() else one for one in key), []))
+
+
+def _log_event(record: Mapping[str, Any], place: str) -> dict[str, Any]:
+    attributes = _attributes(record.get("attributes"), f"{place}: attributes")
+    body = _any_value(record["body"], f"{place}: body") if record.get("body") else None
+    name = record.get("eventName", record.get("event_name")) or attributes.get("event.name")
+    return {"name": name, "attributes": {**attributes, **(body if isinstance(body, Mapping) else {})}}
 
 
 def read_span(value: Any, place: str) -> Span:
-    """One span, as OTLP's JSON or the console exporter of OpenTelemetry's SDK writes it.
+    """One span, run or observation, as OTLP's JSON, the console exporter of OpenTelemetry's SDK, or a tracer writes it.
 
     Raises:
         DataError: it is malformed; names the key.
@@ -131,104 +182,86 @@ def read_span(value: Any, place: str) -> Span:
     trace = ids.get("trace_id", ids.get("traceId"))
     if not isinstance(trace, str) or not trace:
         raise DataError(f"{place}: trace_id: must be the id of the span's trace, not {kind(trace)}")
-    start = value.get("start_time", value.get("startTimeUnixNano", value.get("start_time_unix_nano", "")))
-    span = Span(
-        place=place,
-        trace=trace,
-        start=_begin_of(start),
-        attributes=_attributes(value.get("attributes"), f"{place}: attributes"),
-        events=tuple(
-            (str(event.get("name", "")), _attributes(event.get("attributes"), f"{at}.attributes"))
-            for at, event in objects(value.get("events") or [], f"{place}: events")
-        ),
-    )
-    return _with_conventions(span)
+    starts = ("start_time", "startTimeUnixNano", "start_time_unix_nano", "startTime", "started_at", "start_timestamp")
+    start = next((value[key] for key in starts if value.get(key)), "")
+    is_record = "run_type" in value or not value.keys() & {"attributes", "events"}
+    fields: Mapping[str, Any] = {"record": value}
+    read: list[tuple[str, Mapping[str, Any]]] = []
+    if not is_record:
+        fields = _attributes(value.get("attributes"), f"{place}: attributes")
+        for at, one in objects(value.get("events") or [], f"{place}: events"):
+            read.append((str(one.get("name")), _attributes(one.get("attributes"), f"{at}.attributes")))
+        own = _load_object(fields.get("events"))  # Logfire's
+        own = own if isinstance(own, list) else []
+        read += [(str(one.get("event.name")), one) for one in own if isinstance(one, Mapping)]
+    said: dict[str, Any] = {}
+    for name, given in read:
+        if name == DETAILS:
+            said |= given
+        elif name in ROLES:
+            parts = {key: given[key] for key in ("content", "tool_calls", "id") if key in given}
+            said.setdefault(INPUT, []).append({"role": ROLES[name], **parts})
+        elif name == CHOICE:
+            message = load(given["message"], f"{place}: events") if "message" in given else given
+            answer = message if isinstance(message, Mapping) else {"content": message}
+            said.setdefault(OUTPUT, []).append({"role": "assistant", **answer})
+    fields = {**said, **fields}
+    status = value.get("status")
+    states = status.values() if isinstance(status, Mapping) else ()
+    failed = bool(value.get("error")) or value.get("level") == "ERROR" or "error.type" in fields
+    failed = failed or any(state in (2, "STATUS_CODE_ERROR", "ERROR") for state in states)
+    span = Span(place, trace, _begin_of(start), fields, failed)
+    for convention in ROWS:
+        found = str(span.value(convention.kind)[1]).lower()
+        if found in (*convention.models, *convention.tools):
+            return replace(span, kind="model" if found in convention.models else "tool", convention=convention)
+    for convention in ROWS:
+        if any(span.value(keys)[1] is not None for keys in (convention.kind, convention.asked, convention.answered)):
+            return replace(span, kind="other", convention=convention)
+    return span
 
 
-def _with_conventions(span: Span) -> Span:
-    """Return a span with the attributes of OpenTelemetry's conventions, where it has OpenInference's."""
-    operation = OPERATIONS.get(str(span.attributes.get(KIND, "")).upper())
-    if operation is None:
-        return span
-    own = {name: value for name, value in span.attributes.items() if name.partition(".")[0] in ROOTS}
-    found = _nest(own, span.place)
-    model = _mapping(found.get("llm"))
-    if operation == "execute_tool":
-        # ``tool.parameters`` is the schema of the arguments, which are the input.
-        given = _mapping(found.get("input")).get("value")
-        named = {"gen_ai.tool.name": _mapping(found.get("tool")).get("name"), "gen_ai.tool.call.arguments": given}
-    else:
-        named = {
-            "gen_ai.input.messages": _messages(model, "input_messages", span.place),
-            "gen_ai.output.messages": _messages(model, "output_messages", span.place),
-            "gen_ai.tool.definitions": [
-                _definition(one, f"{span.place}: llm.tools[{index}]")
-                for index, one in enumerate(_list(model.get("tools")))
-                if _mapping(one)
-            ],
-        }
-    return replace(span, attributes={"gen_ai.operation.name": operation, **named}, keys=OPENINFERENCE)
+def _value_at(fields: Any, key: str, place: str) -> Any:
+    """Return the value of a key with dots, whose parts may be flattened, nested, or a JSON text."""
+    if not isinstance(fields, Mapping):
+        return None
+    if fields.get(key) is not None:
+        return fields[key]
+    below = {name[len(key) + 1 :]: value for name, value in fields.items() if name.startswith(f"{key}.")}
+    if below:
+        return _nest(below, place, key)
+    for end, character in enumerate(key):
+        inner = fields.get(key[:end]) if character == "." else None
+        if (found := _value_at(_load_object(inner), key[end + 1 :], place)) is not None:
+            return found
+    return None
 
 
-def _messages(model: Mapping[str, Any], key: str, place: str) -> list[dict[str, Any]]:
-    listed = model.get(key)
-    return [] if listed is None else [_message(one) for _, one in objects(listed, f"{place}: llm.{key}")]
+def _load_object(value: Any) -> Any:
+    """Return the object or list of a JSON text; any other value unchanged."""
+    if isinstance(value, str) and value[:1] in ("[", "{"):
+        with suppress(ValueError):
+            return parse_json(value)
+    return value
 
 
-def _message(one: Any) -> dict[str, Any]:
-    given = _mapping(_mapping(one).get("message", one))
-    parts = [part.get("message_content", part) for part in _list(given.get("contents")) if isinstance(part, Mapping)]
-    content = given.get("content")
-    calls = [_mapping(_mapping(call).get("tool_call", call)) for call in _list(given.get("tool_calls"))]
-    found = {"role": given.get("role"), "content": content if content is not None else parts or None}
-    if calls:
-        found["tool_calls"] = [{"id": call.get("id"), "function": call.get("function", {})} for call in calls]
-    if given.get("tool_call_id"):
-        found["tool_call_id"] = given["tool_call_id"]
-    return found
-
-
-def _definition(one: Any, place: str) -> Any:
-    """Return the definition of a tool; where it has only a schema, with the name beside it."""
-    given = _mapping(_mapping(one).get("tool", one))
-    text = given.get("json_schema")
-    try:
-        schema = parse_json(text, finite_float, unique=True) if isinstance(text, str) else text
-    except ValueError:
-        schema = text
-    if text is not None and not isinstance(schema, Mapping):
-        raise DataError(f"{place}.tool.json_schema: must be a JSON Schema, or its JSON text")
-    schema = _mapping(schema)
-    if "function" in schema or "name" in schema:
-        return schema
-    return {"name": str(given.get("name") or ""), "description": given.get("description") or "", "parameters": schema}
-
-
-def _mapping(value: Any) -> Mapping[str, Any]:
-    return value if isinstance(value, Mapping) else {}
-
-
-def _list(value: Any) -> list[Any]:
-    return value if isinstance(value, list) else []
-
-
-def _nest(value: Any, place: str, depth: int = 0) -> Any:
+def _nest(value: Any, place: str, under: str, depth: int = 0) -> Any:
     """Return flattened names as objects and lists: ``{"a.0.b": 1}`` as ``{"a": [{"b": 1}]}``."""
     if isinstance(value, list):
-        return [_nest(item, place, depth + 1) for item in value]
+        return [_nest(item, place, under, depth + 1) for item in value]
     if not isinstance(value, Mapping):
         return value
     found: dict[str, Any] = {}
     for name, item in value.items():
         *parts, last = str(name).split(".")
         if depth + len(parts) > DEEPEST:
-            raise DataError(f"{place}: {name!r:.80}: the name has too many parts")
+            raise DataError(f"{place}: {f'{under}.{name}'!r:.80}: the name has too many parts")
         inner = found
         for part in parts:
             inner = inner.setdefault(part, {})
             if not isinstance(inner, dict):
-                raise DataError(f"{place}: {name!r:.80}: a part of it is a value of its own")
-        inner[last] = _nest(item, place, depth + 1)
+                raise DataError(f"{place}: {f'{under}.{name}'!r:.80}: a part of it is a value of its own")
+        inner[last] = _nest(item, place, under, depth + 1)
     return _with_lists(found)
 
 
@@ -251,104 +284,110 @@ def _begin_of(value: Any) -> str:
 
 
 def samples_of(spans: Iterable[Span]) -> Iterator[Sample]:
-    """One sample per trace, in the order in which they began in the file. Traces without a model or tool have none."""
-    traces: dict[str, list[Span]] = {}
+    """One sample per conversation, in the order in which they began in the file; traces without one have none.
+
+    A trace whose messages begin those of another is a part of its conversation.
+    """
+    traces: dict[str, list[Span]] = defaultdict(list)
     for span in spans:
-        traces.setdefault(span.trace, []).append(span)
-    for trace, members in traces.items():
-        ordered = sorted(members, key=lambda span: span.start)
-        if any(key.startswith("gen_ai.") for span in ordered for key in span.attributes):
-            yield _sample(trace, ordered)
+        traces[span.trace].append(span)
+    samples = [
+        _sample(trace, sorted(members, key=lambda span: span.start))
+        for trace, members in traces.items()
+        if any(span.kind for span in members)
+    ]
+    ends = [_beginnings(sample) for sample in samples]
+    continued = {each for own in ends for each in own[:-1]}
+    yield from (sample for sample, own in zip(samples, ends, strict=True) if not own or own[-1] not in continued)
+
+
+def _beginnings(sample: Sample) -> list[int]:
+    """Return a number for each beginning of a conversation, which is that of equal ones."""
+    found: list[int] = []
+    for message in sample.messages or ():
+        calls = tuple(call.id or f"{call.name} {call.args}" for call in message.calls or ())
+        found.append(hash((*found[-1:], message.role, message.call_id or message.content, calls)))
+    return found
 
 
 def _sample(trace: str, spans: list[Span]) -> Sample:
-    asked = [span for span in spans if span.operation in ASKS] or [
-        span for span in spans if span.operation != "execute_tool"
-    ]
-    said = [(_input(span), _output(span)) for span in asked]
-    calls = [call for _, output in said for message in output for call in message.calls or ()]
-    executed = [_executed_call(span) for span in spans if span.operation == "execute_tool"]
-    known = {call.id for call in calls}
-    # The calls that the model asked for, then those that ran although no answer of it was recorded.
-    calls += [call for call in executed if (call.id and call.id not in known) or not known]
-    history, last = max(said, key=lambda pair: len(pair[0]), default=((), ()))
-    tools: dict[str, Mapping[str, Any]] = {}
+    models = [span for span in spans if span.kind == "model"]
+    # Other spans repeat what those of models have; the first may have the messages after the last of them.
+    asked = models or [span for span in spans if span.kind == "other"]
+    said = {id(span): _step(span) for span in (*asked, *spans[:1]) if span.kind != "tool"}
+    known = calls_in(message for step in said.values() for message in step)
+    ids = {call.id: None for call in known}
+    waiting: dict[str, list[str]] = defaultdict(list)
+    for call in {call.id: call for call in known}.values():
+        waiting[call.name].append(call.id)
+    steps = []
     for span in spans:
-        tools.update(read_tools(span.value("gen_ai.tool.definitions"), span.place))
+        if span.kind != "tool":
+            steps.append(said.get(id(span), ()) if span in asked else ())
+            continue
+        call, result = _executed(span)
+        if not call.id and known:
+            # It ran a call that the model asked for, of which the span does not have the id.
+            call_id = waiting[call.name].pop(0) if waiting[call.name] else ""
+            steps.append((replace(result, call_id=call_id),) if call_id and result else ())
+        elif call.id in ids:
+            steps.append((result,) if result else ())
+        else:
+            steps.append((Message("assistant", "", (call,)), *((result,) if result else ())))
+    messages = join_steps([*steps, said.get(id(spans[0]), ())])
+    definitions: dict[str, Mapping[str, Any]] = {}
+    for span in spans:
+        key, given = span.value(span.convention.definitions)
+        place = f"{span.place}: {key}"
+        definitions.update(read_tools(load(given, place), place) if span in asked else {})
+    executed = any(span.kind == "tool" for span in spans)
     return Sample(
         id=trace,
         place=spans[0].place,
-        format=FORMAT,
-        messages=(*history, *last) or None,
-        calls=tuple(calls),
-        tools=tools,
-        unrecorded="" if executed else _missing_parts(asked),
+        format=f"spans of {spans[0].convention.title}",
+        messages=messages or None,
+        calls=calls_in(messages),
+        tools=definitions,
+        unrecorded="" if executed else _missing_parts(models or asked or spans),
     )
+
+
+def _step(span: Span) -> Sequence[Message]:
+    """Return the messages that a span got and gave; some give the ones they got, too."""
+    got = span.messages(span.convention.asked, "user")
+    gave = span.messages(span.convention.answered, "assistant")
+    return gave if got and gave[: len(got)] == got else (*got, *gave)
 
 
 def _missing_parts(asked: Sequence[Span]) -> str:
     """Name the parts of a model's calls that the spans of its answers lack."""
-    answers = [span for span in asked if span.operation in ASKS]
-    missing = [span for span in answers if not _has_output(span) and "error.type" not in span.attributes]
-    if not answers and not any(map(_has_output, asked)):
-        missing = list(asked)
-    return f"{missing[0].place}: the model's answer is not recorded (gen_ai.output.messages)" if missing else ""
+    missing = [one for one in asked if one.value(one.convention.answered)[1] is None and "error.type" not in one.fields]
+    if not missing or (missing != asked and asked[0].kind == "other"):
+        return ""
+    return f"{missing[0].place}: the model's answer is not recorded ({missing[0].convention.answered[0]})"
 
 
-def _has_output(span: Span) -> bool:
-    return "gen_ai.output.messages" in span.attributes or any(name == CHOICE for name, _ in span.events)
-
-
-def _input(span: Span) -> tuple[Message, ...]:
-    given = span.value("gen_ai.input.messages")
-    if given is not None:
-        return read_messages(given, span.place_of("gen_ai.input.messages"))
-    found = [{"role": EVENTS[name], **_event(fields, span)} for name, fields in span.events if name in EVENTS]
-    return read_messages(found, f"{span.place}: events")
-
-
-def _output(span: Span) -> tuple[Message, ...]:
-    given = span.value("gen_ai.output.messages")
-    if given is not None:
-        return read_messages(given, span.place_of("gen_ai.output.messages"))
-    found = []
-    for name, fields in span.events:
-        if name == CHOICE:
-            message = _load(fields.get("message"), span) if "message" in fields else _event(fields, span)
-            found.append({"role": "assistant", **(message if isinstance(message, Mapping) else {"content": message})})
-    return read_messages(found, f"{span.place}: events")
-
-
-def _event(fields: Mapping[str, Any], span: Span) -> dict[str, Any]:
-    found: dict[str, Any] = {"content": fields.get("content")}
-    if "tool_calls" in fields:
-        found["tool_calls"] = _load(fields["tool_calls"], span)
-    if isinstance(fields.get("id"), str):
-        found["tool_call_id"] = fields["id"]
-    return found
-
-
-def _load(value: Any, span: Span) -> Any:
-    if not isinstance(value, str):
-        return value
-    try:
-        return parse_json(value, finite_float, unique=True)
-    except ValueError as error:
-        raise DataError(f"{span.place}: events: is not JSON: {error}") from None
-
-
-def _executed_call(span: Span) -> ToolCall:
-    name = span.attributes.get("gen_ai.tool.name")
+def _executed(span: Span) -> tuple[ToolCall, Message | None]:
+    """Return the call of a tool's span, and its result if that is recorded."""
+    row = span.convention
+    key, name = span.value(row.name)
     if not isinstance(name, str):
-        raise DataError(f"{span.place_of('gen_ai.tool.name')}: must be the tool's name, not {kind(name)}")
-    call_id = span.attributes.get("gen_ai.tool.call.id")
-    given = span.attributes.get("gen_ai.tool.call.arguments")
+        raise DataError(f"{span.place}: {key}: must be the tool's name, not {kind(name)}")
+    call_id = str(span.value(row.id)[1] or "")
+    key, given = span.value(row.arguments)
     if given is None:
-        return ToolCall(name, None, str(call_id or ""), "the span has no gen_ai.tool.call.arguments")
-    if isinstance(given, Mapping | str):
-        return read_call({"name": name, "arguments": given, "id": call_id}, span.place)
-    place = span.place_of("gen_ai.tool.call.arguments")
-    raise DataError(f"{place}: must be an object or its JSON text, not {kind(given)}")
+        call = ToolCall(name, None, call_id, f"the span has no {key}")
+    elif isinstance(given, Mapping | str):
+        call = read_call({"name": name, "arguments": given, "id": call_id}, span.place)
+    else:
+        raise DataError(f"{span.place}: {key}: must be an object or its JSON text, not {kind(given)}")
+    _, said = span.value(row.result)
+    if said is None:
+        return call, None
+    if isinstance(said, Mapping) and (said.get("type") == "tool" or "lc" in said):
+        (result,) = read_messages([said])
+        return call, replace(result, call_id=call_id or result.call_id)
+    return call, read_result({"content": said, "id": call_id, "is_error": span.failed})
 
 
 def _attributes(value: Any, place: str) -> Mapping[str, Any]:
@@ -370,9 +409,7 @@ def _any_value(value: Any, place: str) -> Any:
         raise DataError(f"{place}: must be an object such as {{'stringValue': …}}, not {kind(value)}")
     for key, item in value.items():
         form = key.replace("_v", "V")
-        if form == "intValue":
-            return _integer(item, f"{place}.{key}")
-        if form in ("stringValue", "doubleValue", "boolValue", "bytesValue"):
+        if form in ("stringValue", "intValue", "doubleValue", "boolValue", "bytesValue"):
             return item
         if form in ("arrayValue", "kvlistValue") and not isinstance(item, Mapping):
             raise DataError(f"{place}.{key}: must be an object with values, not {kind(item)}")
@@ -381,14 +418,3 @@ def _any_value(value: Any, place: str) -> Any:
         if form == "kvlistValue":
             return _attributes(item.get("values", []), place)
     return None
-
-
-def _integer(value: Any, place: str) -> int:
-    """Return an integer, which OTLP's JSON has as text."""
-    text = str(int(value) if isinstance(value, float) and value.is_integer() else value)
-    try:
-        if len(text) > MOST_DIGITS:
-            raise ValueError(text)
-        return int(text)
-    except ValueError:
-        raise DataError(f"{place}: must be an integer, not {text[:MOST_DIGITS]!r}") from None

@@ -24,8 +24,6 @@ def trial_sample(
     answer: Answer | None,
     *,
     unasked: Collection[ApiCall] = (),
-    name: str = "",
-    place: str = "",
 ) -> Sample:
     """A trial as a sample: the calls that the model asked for, as the server saw them, against the expected calls.
 
@@ -33,14 +31,12 @@ def trial_sample(
         tools: those offered to the agent; expected calls are named as these are.
         answer: None where the trial failed. It then has no calls that count, and no messages.
         unasked: the calls that no answer of the model asked for; they are left out.
-        name: names the sample; ``place`` says where it is. Default: the query's id.
     """
     names = {spec.api: spec.name for spec in tools}
     asked = asked_calls(wire, tools, unasked) if answer is not None else ()
     made = [(_call(call, names), call) for call in asked]
     return Sample(
-        id=name or str(query.query_id),
-        place=place,
+        id=str(query.query_id),
         format=FORMAT,
         messages=None if answer is None else _messages(query, made, answer),
         calls=tuple(call for call, _ in made),

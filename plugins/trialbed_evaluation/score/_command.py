@@ -21,13 +21,13 @@ RUN = re.compile(r"latest|[0-9]{4}[0-9T]*(?:-[0-9a-f]*)?")
 HELP = """Score recorded conversations, or a stored run again, without running an agent.
 
 FILE holds calls and what they are compared with, one JSON object per line or in a list, or is a folder of such files.
-The formats are recognised: lines of {id, predicted, reference}, lists of messages as OpenAI's API takes them, samples
-of Ragas, raw and converted answers of StableToolBench, result documents of bench run, and OpenTelemetry spans.
+The formats are recognised: lines of {id, predicted, reference}, lists of messages, traces, samples of Ragas, raw and
+converted answers of StableToolBench.
 For each metric the mean is shown, and for the samples with the lowest values which call went wrong, and why.
 
 RUN is the id of a stored run, the beginning of one, or latest. With --judge, that judge grades its answers again, and
-its verdicts are stored beside the old ones as sopr_score@JUDGE. Without, the trials get the scores that they lack.
-With --metric, its trials are scored as conversations, against their queries' expected calls, and nothing is stored.
+its verdicts are stored beside the old ones as sopr_score@JUDGE. With --scorer, the functions of a Python file score
+its trials. Without either, the trials get the scores that they lack.
 """
 
 EPILOG = """\b
@@ -38,7 +38,7 @@ Examples:
   bench score conversations.jsonl --reference right.jsonl --tools tools.json
   bench score conversations.jsonl --metric topic_adherence --judge gpt-4o-mini
   bench score calls.jsonl --fail-under tool_call_f1=0.9
-  bench score latest --metric tool_call_accuracy --order flexible
+  bench score latest --scorer ./mine.py
   bench score latest --judge gpt-4o-mini --judge-votes 3 --output results/rejudged
 """
 
@@ -46,7 +46,7 @@ MODEL_SETTINGS = [name for name in JUDGE_SETTINGS if name != "judge"]
 """Those of the judge and its model, but for the option that asks for one: without it, no judge is."""
 
 FOR_FILES = ("metrics", "order", "compat", "rules", "reference", "tools")
-FOR_RUNS = ("judge_votes", "judge_prompts", "data_dir", "store", "output")
+FOR_RUNS = ("scorers", "judge_votes", "judge_prompts", "data_dir", "store", "output")
 
 
 def _run(target: str, **given: Any) -> int:
@@ -58,8 +58,6 @@ def _run(target: str, **given: Any) -> int:
         raise click.UsageError(
             f"{target!r} is neither a file that exists nor the id of a run.", click.get_current_context()
         )
-    if given["metrics"]:
-        return _files.score_run(target, given)
     _refuse(FOR_FILES, f"is about files, and {target} is a run")
     return _stored.score(target, given)
 
@@ -78,6 +76,13 @@ command = SectionedCommand(
         click.Argument(["target"], metavar="FILE|RUN"),
         *_files.options(),
         *option_list(["data_dir"], store_option),
+        click.Option(
+            ["--scorer", "scorers"],
+            multiple=True,
+            metavar="FILE.py[:NAME]",
+            help="Score a run by the functions of a file that @scorer marks, or by one of its functions or classes; "
+            "may be repeated.",
+        ),
         click.Option(["-o", "--output"], type=FOLDER, metavar="FOLDER", help="Write result documents with the scores."),
         *option_list(MODEL_SETTINGS),
     ],

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Coroutine, Iterator, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Coroutine, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
@@ -77,6 +77,7 @@ class Rescored:
         renamed: the names of scores in its documents, which have the new judge's verdicts as those of the run.
         verdicts: the trials with these names.
         use: the use that the judge made of its model; None if it asks none.
+        again: the names of the scores that were asked for, of which the trials may have had some.
     """
 
     run: Run
@@ -86,6 +87,7 @@ class Rescored:
     renamed: Mapping[str, str] = field(default_factory=dict)
     verdicts: TrialTable | None = None
     use: HelperUse | None = None
+    again: Set[str] = frozenset()
 
 
 async def rejudge(
@@ -134,27 +136,36 @@ async def rejudge(
     return Rescored(own, before, after, name, renamed, verdicts, use)
 
 
-async def rescore(store: Store, run: Run, queries: Queries, *, concurrency: int = 4) -> Rescored:
+async def rescore(
+    store: Store, run: Run, queries: Queries, scorers: Mapping[str, object] | None = None, *, concurrency: int = 4
+) -> Rescored:
     """Give the trials of a run the scores that scorers give now and that they lack; no model is asked.
 
     The verdicts of the run's judge stay as they are.
+
+    Args:
+        scorers: more of them, by name, whose scores replace those that they gave before.
     """
-    listeners = installed_listeners()
+    listeners = installed_listeners(scorers)
+    again = listeners.descriptions().keys() - installed_listeners().descriptions().keys()
 
     async def give(context: ScoreContext, result: TrialResult) -> Sequence[Score]:
         try:
             given = await listeners.score(context)
         except ScoringStopped as stopped:
             given = (_failed_score(stopped),)
-        return [score for score in given if result.score(score.name) is None]
+        return [score for score in given if result.score(score.name) is None or score.name in again]
 
     contexts = _Contexts(store, run, queries, None, judge_label(run.config.judge, run.config.judge_model))
-    async with ScoringProcesses() as listeners.elsewhere:
-        before = await _score_again(contexts, give, concurrency)
+    try:
+        async with ScoringProcesses() as listeners.elsewhere:
+            before = await _score_again(contexts, give, concurrency)
+    finally:
+        listeners.end()
     described = {**run.scores, **listeners.descriptions()}
     await asyncio.to_thread(partial(store.update_run, run.run_id, scores=described))
     after = await asyncio.to_thread(StoredRun(store, run).table)
-    return Rescored(run.model_copy(update={"scores": described}), before, after)
+    return Rescored(run.model_copy(update={"scores": described}), before, after, again=again)
 
 
 async def _verdict_score(processes: ScoringProcesses, context: ScoreContext) -> Score:

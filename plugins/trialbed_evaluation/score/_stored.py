@@ -6,6 +6,7 @@ import sys
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -41,11 +42,15 @@ def score(target: str, given: Mapping[str, Any]) -> int:
     from trialbed.cli.waiting import names_itself
     from trialbed.views import print_tables
 
+    if given["judge"] is not None and given["scorers"]:
+        raise UsageError("--scorer and --judge: ask for one after the other")
     thresholds = parse_thresholds(given["fail_under"])
-    check_scores(thresholds)
+    scorers = _scorers(given["scorers"])
+    own = {score.name for one in scorers.values() for score in getattr(one, "describe_scores", list)()}
+    check_scores({name: least for name, least in thresholds.items() if name not in own})
     try:
         with names_itself("scoring the trials again"):
-            rescored, queries = asyncio.run(_rescore(target, given))
+            rescored, queries = asyncio.run(_rescore(target, given, scorers))
     except asyncio.CancelledError:
         raise click.Abort from None
     with _report(rescored, queries, given) as report:
@@ -59,7 +64,9 @@ def score(target: str, given: Mapping[str, Any]) -> int:
         return 1 if report is not None and below(thresholds, report) else 0
 
 
-async def _rescore(target: str, given: Mapping[str, Any]) -> tuple[Rescored, Mapping[int | str, Query]]:
+async def _rescore(
+    target: str, given: Mapping[str, Any], scorers: Mapping[str, Any]
+) -> tuple[Rescored, Mapping[int | str, Query]]:
     """Score the run, and return what came of it with the run's queries."""
     from trialbed.catalogs import run_queries
     from trialbed.cli.signals import cancel_on_terminate
@@ -75,8 +82,30 @@ async def _rescore(target: str, given: Mapping[str, Any]) -> tuple[Rescored, Map
         run, queries = stored.record, run_queries(stored.record.config, settings.data_dir)
     with cancel_on_terminate(), Store.open(place) as store:
         if given["judge"] is None:
-            return await rescore(store, run, queries, concurrency=settings.concurrency), queries
+            return await rescore(store, run, queries, scorers, concurrency=settings.concurrency), queries
         return await rejudge(store, run, queries, settings, settings.judge[0]), queries
+
+
+def _scorers(given: Sequence[str]) -> dict[str, Any]:
+    """Return the scorers in files, by name.
+
+    Raises:
+        UsageError, DataError: a file cannot be run, or has none.
+    """
+    from trialbed.api import scorer_plugins
+    from trialbed_tasks.python import read_python
+
+    found: list[Any] = []
+    for text in given:
+        file, suffix, name = text.partition(".py:")
+        read = read_python(Path(f"{file}.py" if suffix else text))
+        if name:
+            one = read.function(name)
+            found.append(one() if isinstance(one, type) else one)
+        elif not read.scorers:
+            raise UsageError(f"--scorer {text}: no function of it is marked with @scorer; name one: {text}:NAME")
+        found += read.scorers.values() if not name else ()
+    return scorer_plugins(found)
 
 
 def _place(given: Mapping[str, Any]) -> str:
@@ -127,9 +156,11 @@ def _table(rescored: Rescored) -> Table:
     frameworks = {label: after.of(label) for label in run.config.frameworks}
     incomplete = _incomplete_notes(run, after)
     if rescored.name is None:
-        added = sorted(set(after.names(after.answered)) - set(rescored.before.names(rescored.before.answered)))
+        lacked = set(after.names(after.answered)) - set(rescored.before.names(rescored.before.answered))
+        lacked_or_asked = "were asked for" if rescored.again else "the trials lacked"
+        added = sorted(lacked | (rescored.again & set(after.names(after.answered))))
         rows = [(name, *(_mean(own, name) for own in frameworks.values())) for name in added]
-        notes = ["Scores that the trials lacked; the others are unchanged."] if added else ["No score was missing."]
+        notes = [f"Scores that {lacked_or_asked}; the others are unchanged."] if added else ["No score was missing."]
         return Table.of(title, ("score", *frameworks), rows, [*incomplete, *notes])
     columns = ("framework", JUDGED, rescored.name, "same status", "no verdict")
     rows = [(label, *_verdicts(rescored, own, label)) for label, own in frameworks.items()]

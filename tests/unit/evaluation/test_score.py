@@ -275,18 +275,17 @@ def test_a_file_that_is_not_there(run: Run) -> None:
     assert "none.jsonl" in str(getattr(result.exception, "message", result.exception))
 
 
-def test_a_stored_run_is_scored_by_metrics(bench: Run, know_queries: Know) -> None:
+def test_a_stored_run_is_scored_by_a_new_scorer(bench: Run, know_queries: Know) -> None:
     know_queries(WEATHER)
-    result = bench("score", "latest", "--metric", "tool_call_accuracy", "--json")
-    assert result.exception is None, repr(result.exception)
-    documents = json.loads(result.output)
-    assert len(documents) == 2
-    for document in documents:
-        assert document["summary"]["tool_call_accuracy"]["scored"] == document["samples"] > 0
-    shown = bench("score", "latest", "--metric", "tool_call_accuracy").output
-    assert "bench show 2" in shown
-    assert bench("score", "latest", "--metric", "tool_call_f1", "--fail-under", "tool_call_f1=1").return_value == 1
-    refused(bench("score", "latest", "--metric", "tool_call_f1", "--reference", "x"), UsageError, "--reference")
+    code = "from trialbed import scorer\n\n@scorer\ndef words(trial): return {}\n\ndef plain(trial): return 0.5\n"
+    for value in (0.25, 0.125):  # its own earlier value is replaced
+        Path("mine.py").write_text(code.format(value), encoding="utf-8")
+        result = bench("score", "latest", "--scorer", "mine.py")
+        assert result.exception is None, repr(result.exception)
+        assert f"words {value:.4f}" in " ".join(result.output.split())
+    assert bench("score", "latest", "--scorer", "mine.py:plain", "--fail-under", "plain=0.6").return_value == 1
+    refused(bench("score", "latest", "--scorer", "mine.py:none"), DataError, "there is no function 'none'")
+    refused(bench("score", "latest", "--scorer", "mine.py", "--judge", "rule"), UsageError, "one after the other")
 
 
 def test_a_run_under_way_is_not_scored_again(bench: Run, stored: Path) -> None:

@@ -16,6 +16,7 @@ from trialbed.conversations import Message, Sample, ToolCall, read_samples
 from trialbed_tasks.drafting import draft_tasks
 from trialbed_tasks.reading import read_tasks
 
+HELLO = {"role": "assistant", "content": "How can I help?"}
 KEY = "sk-" + "a1B2" * 12
 
 
@@ -57,12 +58,12 @@ def test_a_conversation_becomes_a_task_that_can_be_run(tmp_path: Path) -> None:
     ]
     assert [call.arguments for call in second.gold_calls] == [{"id": 8}]
     text = path.read_text(encoding="utf-8")
-    assert "its user wrote 2 messages, of which this is the first" in text
+    assert "its user wrote 2 messages: the query is the first, which all calls follow" in text
     assert '"required": ["id"]' in text
     assert '"example": {"price": 12.5}' in text
     assert [line.partition(": ")[2] for line in left_out] == [
         "its query is that of task 1",
-        "it has no message of a user",
+        "it has no message of a user, read as messages",
     ]
 
 
@@ -82,7 +83,7 @@ def test_nothing_is_written_of_a_faulty_trace(tmp_path: Path) -> None:
 
 def test_what_looks_like_a_key_is_masked(tmp_path: Path) -> None:
     found = ("sk-proj-" + "a1" * 20, "ghp_" + "b2" * 18, "AKIA" + "A" * 16, "eyJ" + ".".join(("a" * 20,) * 3))
-    asked = f"Use {' and '.join(found)}, Authorization: Bearer {'z' * 30}"
+    asked = f"Use {' and '.join(found)}, hunter2, Authorization: Bearer {'z' * 30}"
     given = {"api_key": "hunter1", "nested": {"password": "hunter2", "token": 3}, "city": "Bergen"}
     path, _ = drafted(tmp_path, conversation(asked, given, asked))
     text = path.read_text(encoding="utf-8")
@@ -95,17 +96,16 @@ def test_what_looks_like_a_key_is_masked(tmp_path: Path) -> None:
     }
 
 
-def test_a_draft_is_of_the_first_turn_and_of_calls_that_did_not_fail(tmp_path: Path) -> None:
+def test_a_draft_is_of_calls_that_did_not_fail(tmp_path: Path) -> None:
     one = conversation("Refund 8", {"id": 8}, "Refunded.")
     broken = {"id": "c0", "type": "function", "function": {"name": "find", "arguments": "{bad"}}
     failed = {"id": "c9", "type": "function", "function": {"name": "find", "arguments": '{"id": 9}'}}
     one["messages"][2:2] = [
         {"role": "assistant", "tool_calls": [broken, failed]},
         {"role": "tool", "tool_call_id": "c0", "content": "Error: bad"},
-        {"role": "tool", "tool_call_id": "c9", "content": '{"error": "no such order"}'},
+        {"role": "tool", "tool_call_id": "c9", "content": '{"isError": true, "content": []}'},
     ]
-    later = conversation("Thanks", {"id": 10}, "You're welcome")["messages"][1:]
-    path, _ = drafted(tmp_path, {"messages": [*one["messages"], *later]})
+    path, _ = drafted(tmp_path, one)
     (task,) = read_tasks(path).queries()
     assert [call.arguments for call in task.gold_calls] == [{"id": 8}]
     assert task.reference_answer == "Refunded."
@@ -113,6 +113,30 @@ def test_a_draft_is_of_the_first_turn_and_of_calls_that_did_not_fail(tmp_path: P
     assert text.count("a failed call of find is left out") == 2
     assert '"example": {"price": 12.5}' in text
     assert "# Drafts of 1 task, of" in text
+    path, _ = drafted(tmp_path, {"messages": [*one["messages"][:5], one["messages"][-1]]})
+    assert "expect" not in path.read_text(encoding="utf-8")  # that it calls nothing was never seen
+
+
+def test_the_query_is_what_the_user_wrote_before_all_calls(tmp_path: Path) -> None:
+    def asked(*queries: str) -> dict[str, Any]:
+        return {"messages": [one for query in queries for one in ({"role": "user", "content": query}, HELLO)]}
+
+    call = conversation("What did order 7 cost?", {"id": 7})["messages"]
+    inner = {"messages": [*call[1:3], {"role": "user", "content": "You are a search agent: 7"}, *call[3:]]}
+    path, left_out = drafted(
+        tmp_path,
+        {"messages": [*asked("Hello")["messages"], *call]},
+        {"messages": [*call, *conversation("Refund it", {"id": 7})["messages"]]},
+        asked("Hello", "Bye"),
+        inner,
+    )
+    first, second = read_tasks(path).queries()
+    assert (first.text, second.text) == ("Hello\n\nWhat did order 7 cost?", "What did order 7 cost?")
+    assert [one.gold_calls[0].arguments for one in (first, second)] == [{"id": 7}] * 2
+    assert [line.partition(": ")[2] for line in left_out] == [
+        "its user wrote 2 messages, and calls follow 2 of them; a task has one",
+        "its user wrote 2 messages, and calls follow none of them",
+    ]
 
 
 @given(st.text(min_size=1), st.dictionaries(st.text(), st.one_of(st.text(), st.integers(), st.booleans(), st.none())))

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from support.conversations import CALL, DOCUMENT, OPENAI, RAGAS, TOOL, only, written
+from support.conversations import CALL, OPENAI, RAGAS, TOOL, only, written
 
-from trialbed_evaluation.conversations import ToolCall, read_samples
+from trialbed_evaluation.conversations import ToolCall
 from trialbed_evaluation.metrics import tool_call_f1
 
 
@@ -55,9 +55,3 @@ def test_null_arguments_of_a_call_made_are_none_and_those_of_a_reference_any(tmp
     assert sample.calls == (ToolCall("f", {}, "", "the arguments are null"),)
     assert sample.reference == (ToolCall("f", None),)
     assert tool_call_f1([{"name": "f", "args": None}], [{"name": "f", "args": {"x": 1}}]).value == 0.0
-
-
-def test_result_documents_are_compared_by_name(tmp_path: Path) -> None:
-    first, second = read_samples(written(tmp_path, DOCUMENT))
-    assert (first.id, first.reference, first.reference_goal) == ("7", (ToolCall("Weather_now", None),), "It is sunny.")
-    assert second.calls == (ToolCall("Weather_now", None),)

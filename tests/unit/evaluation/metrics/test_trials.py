@@ -36,8 +36,8 @@ def test_a_trial_is_a_sample_with_the_tools_names() -> None:
 
 def test_a_trial_that_failed_has_no_calls_and_no_messages() -> None:
     trial = context(GOLD, [api_call("a")])
-    found = trial_sample(trial.query, trial.tools, trial.wire, None, name="q", place="here")
-    assert (found.calls, found.messages, found.id, found.place) == ((), None, "q", "here")
+    found = trial_sample(trial.query, trial.tools, trial.wire, None)
+    assert (found.calls, found.messages, found.id) == ((), None, "1")
 
 
 async def test_the_plugin_scores_trials() -> None:
