@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -34,6 +35,11 @@ class RunComparer(Comparer):
                 ["--fail-on-regression"], is_flag=True, help="Exit with 1 if a run's verdict on any score is worse."
             ),
             click.Option(
+                ["--fail-on-lost-task"],
+                is_flag=True,
+                help="Exit with 1 if a task is never solved that the baseline always solved.",
+            ),
+            click.Option(
                 ["--allow-incomplete"],
                 is_flag=True,
                 help="Accept runs that lack trials: compare what both have measured.",
@@ -59,6 +65,8 @@ class RunComparer(Comparer):
             compare_groups,
             comparison_records,
             comparison_tables,
+            lost_task_lines,
+            powerless_notes,
             read_groups,
             regression_lines,
             void_notes,
@@ -74,15 +82,19 @@ class RunComparer(Comparer):
         margin, allow_incomplete = options["margin"] or usual, bool(options.get("allow_incomplete"))
         found = compare_groups(groups, margin, force=options["force"], allow_incomplete=allow_incomplete)
         title, said, described = _title(found), _conclusions(found), described_scores()[0]
+        failed = list(void_notes(side for group in groups for side in group))
+        if options["fail_on_regression"]:
+            failed += regression_lines(found)
+            said = replace(said, notes=[*said.notes, *powerless_notes(found)])
+        if options.get("fail_on_lost_task"):
+            failed += lost_task_lines(found)
         return Comparison(
             document=[one.as_json() for one in found],
             tables=[said, *comparison_tables(found, described)],
             records=comparison_records(found),
             page=lambda: html_page(title, [said, *comparison_tables(found, described, score_words)]),
             title=title,
-            failed=[*void_notes(side for group in groups for side in group), *regression_lines(found)]
-            if options["fail_on_regression"]
-            else (),
+            failed=failed if options["fail_on_regression"] or options.get("fail_on_lost_task") else (),
         )
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import os
 import re
+import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
@@ -27,7 +28,7 @@ from trialbed.store import StoredRun, TrialTable, require_frameworks
 from trialbed.texts import number_of
 
 if TYPE_CHECKING:
-    from trialbed.report.comparison import FrameworkComparison, Ranks, Side
+    from trialbed.report.comparison import FrameworkComparison, Ranks, RunComparison, Side
 
 
 REPEATS = re.compile(r"pass([@^])([1-9]\d*)")
@@ -131,7 +132,8 @@ class Report:
     ) -> list[str]:
         """Return a line for each framework and score that is worse than in another run, as ``--fail-on-regression``.
 
-        Where trials of this run were not measured, there is a line that says so, as for ``below``.
+        Where trials of this run were not measured, there is a line that says so, as for ``below``. Warns if there are
+        too few tasks for any line.
 
         Args:
             baseline: the id of a run in the store, or the path of a result document.
@@ -141,15 +143,38 @@ class Report:
         Raises:
             UsageError, DataError: it is not a run that has all of its trials, or cannot be compared.
         """
-        from trialbed.report.comparison import complete_sides, regressions
+        from trialbed.report.comparison import powerless_notes, regression_lines
+
+        comparisons, void = self._against("worse_than", baseline, store, margin)
+        for note in powerless_notes(comparisons):
+            warnings.warn(f"worse_than: {note}; see lost_tasks()", stacklevel=2)
+        return [*void, *regression_lines(comparisons), *self._missing_trials()]
+
+    def lost_tasks(self, baseline: str | os.PathLike[str], *, store: str | None = None) -> list[str]:
+        """Return a line for each framework that never solves a task that it always solved in another run.
+
+        ``--fail-on-lost-task`` does the same. With an agent and a model that repeat themselves, one such task is a
+        fact, however few tasks there are.
+
+        Raises:
+            UsageError, DataError: as for ``worse_than``.
+        """
+        from trialbed.report.comparison import lost_task_lines
+
+        comparisons, void = self._against("lost_tasks", baseline, store, MARGIN)
+        return [*void, *lost_task_lines(comparisons), *self._missing_trials()]
+
+    def _against(
+        self, caller: str, baseline: str | os.PathLike[str], store: str | None, margin: float
+    ) -> tuple[list[RunComparison], list[str]]:
+        from trialbed.report.comparison import baseline_comparisons, complete_sides
 
         if not isinstance(baseline, (str, os.PathLike)):
             raise UsageError(
-                f"worse_than: {baseline!r:.60} is neither the id of a run nor the path of a result document; "
+                f"{caller}: {baseline!r:.60} is neither the id of a run nor the path of a result document; "
                 "of another report, give report.run.run_id"
             )
-        own = regressions(complete_sides(os.fspath(baseline), store), list(self.sides.values()), margin)
-        return [*own, *self._missing_trials()]
+        return baseline_comparisons(complete_sides(os.fspath(baseline), store), list(self.sides.values()), margin)
 
     def _missing_trials(self) -> Iterator[str]:
         """Yield that nothing is decided by the means of a run that lacks trials."""

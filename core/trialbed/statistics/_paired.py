@@ -127,7 +127,7 @@ def mcnemar(first_only: int, second_only: int) -> float:
         for k in range(min(first_only, second_only)):
             term = term * (discordant - k) // (k + 1)
             tail += term
-        return min(1.0, 2 * tail / 2**discordant)
+        return min(1.0, 2 * tail / (1 << discordant))
     excess = max(0, abs(first_only - second_only) - 1)
     return math.erfc(math.sqrt(excess * excess / discordant / 2))
 

@@ -132,6 +132,13 @@ def test_a_report_is_held_against_thresholds_and_an_earlier_run() -> None:
     (line,) = bad.worse_than(good.run.run_id)
     assert line.startswith(f"mine ({bad.run.run_id}) is worse than mine ({good.run.run_id}): solved differs by -1.0")
     assert good.worse_than(bad.run.run_id) == []
+    assert bad.lost_tasks(good.run.run_id) == [
+        f"mine ({bad.run.run_id}) never solves 10 tasks that mine ({good.run.run_id}) always solved: "
+        "1, 2, 3, 4, 5, 6, 7, 8, 9, 10"
+    ]
+    few = evaluate({"mine": lambda query: "no"}, tasks[:3])
+    with pytest.warns(UserWarning, match="with 3 tasks this comparison cannot fail"):
+        assert few.worse_than(evaluate({"mine": lambda query: "yes"}, tasks[:3]).run.run_id) == []
     for other in (bad, None, 5):
         with pytest.raises(UsageError, match=r"is neither the id of a run nor .* give report\.run\.run_id"):
             good.worse_than(other)  # type: ignore[arg-type] # as a slip has it

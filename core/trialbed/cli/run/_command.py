@@ -54,7 +54,7 @@ SECTIONS = {
     "simulator_model",
     "The judge, scorers, and the models of helpers": "judge_votes judge_model judge_prompts "
     "max_helper_requests helper_timeout plugins",
-    "Continuing runs, and exit codes": "fresh retry_failed extend allow_incomplete fail_under baseline",
+    "Continuing runs, and exit codes": "fresh retry_failed extend allow_incomplete fail_under baseline lost_tasks",
     "What is kept and printed": "tags note store response_cache completions output data_dir server_url legend "
     "gold_answers",
 }
@@ -77,6 +77,12 @@ SECTIONS = {
     "baseline",
     metavar="RUN",
     help="Exit with 1 if any score's verdict is worse than in this run or result document.",
+)
+@option(
+    "--fail-on-lost-task",
+    "lost_tasks",
+    metavar="RUN",
+    help="Exit with 1 if a task is never solved that was always solved in this run or result document.",
 )
 @run_format_option
 @legend_option
@@ -108,6 +114,7 @@ def command(
     yes: bool,
     env_dir: Path | None,
     baseline: str | None,
+    lost_tasks: str | None,
     form: str | None,
     as_json: bool,
     legend: bool,
@@ -132,16 +139,16 @@ def command(
         check_scores(thresholds, given["repeat"] or 1)
     form = chosen_format(form, as_json=as_json)
     reporter = None if form == "json" else run_reporter(form, explained=legend, brief=form == "table" and not legend)
-    sides: list[Side] = []
-    if baseline is not None:
-        from trialbed.report.comparison import complete_sides
-
-        sides = complete_sides(baseline, given["store"])
+    named = {"--fail-on-regression": baseline, "--fail-on-lost-task": lost_tasks}
+    sides: dict[str, list[Side]] = {}
     options = _options(given)
-    if sides:
-        from trialbed.cli.run._regressions import check_baseline
+    for name, run in named.items():
+        if run is not None:
+            from trialbed.cli.run._regressions import check_baseline
+            from trialbed.report.comparison import complete_sides
 
-        check_baseline(sides, options)
+            sides[name] = complete_sides(run, given["store"])
+            check_baseline(name, sides[name], options)
     options = _with_environments(options, yes=yes, env_dir=env_dir)
     try:
         report = asyncio.run(_run(options))
@@ -164,10 +171,11 @@ def command(
         from trialbed.cli.thresholds import below
 
         failed = below(thresholds, report)
-    if sides:
+    for name, own in sides.items():
         from trialbed.cli.run._regressions import regressed
 
-        failed = regressed(sides, report, options.margin) or failed
+        lost = name == "--fail-on-lost-task"
+        failed = regressed(own, report, options.margin, lost_tasks=lost) or failed
     return int(failed)
 
 

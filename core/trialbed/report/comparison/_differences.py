@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cached_property
+from functools import cache, cached_property
 from statistics import fmean
 from typing import Any
 
 from trialbed.errors import UsageError
 from trialbed.records import ScoreDescription, failures_line, shown_name
 from trialbed.report.comparison._findings import (
+    MOST_QUERIES,
     CommonQueries,
     Ranks,
     ScoreFinding,
@@ -38,7 +39,15 @@ from trialbed.report.comparison._sides import (
 )
 from trialbed.scoring import JUDGED, judge_note
 from trialbed.settings import MARGIN
-from trialbed.statistics import RESAMPLES, Estimate, mean_estimate, paired_interval
+from trialbed.statistics import (
+    RESAMPLES,
+    Estimate,
+    count_values,
+    mean_estimate,
+    paired_interval,
+    paired_test,
+    paired_verdict,
+)
 from trialbed.texts import number_of
 from trialbed.views import UNKNOWN, Table, compact, number
 
@@ -251,8 +260,10 @@ def complete_sides(value: str, store: str | None) -> list[Side]:
     return sides
 
 
-def regressions(baseline: Sequence[Side], sides: Sequence[Side], margin: float) -> list[str]:
-    """Return a line for each framework and score of a run that is worse than in a baseline, and each void row.
+def baseline_comparisons(
+    baseline: Sequence[Side], sides: Sequence[Side], margin: float
+) -> tuple[list[RunComparison], list[str]]:
+    """Compare a run with a baseline; also returns a line for each void row.
 
     Raises:
         UsageError: they cannot be compared, such as over different datasets.
@@ -261,7 +272,44 @@ def regressions(baseline: Sequence[Side], sides: Sequence[Side], margin: float) 
     void = dict.fromkeys(void_notes(side for pair in every for side in pair))
     pairs = [pair for pair in every if not any(side.void for side in pair)]
     # The figures of a run that lacks trials were accepted by --allow-incomplete, or its exit code says so.
-    return [*void, *regression_lines(_compare_pairs(pairs, margin, allow_incomplete=True))]
+    return list(_compare_pairs(pairs, margin, allow_incomplete=True)), list(void)
+
+
+def lost_task_lines(comparisons: Iterable[RunComparison]) -> Iterator[str]:
+    """Yield a line for each framework that never solves a task any more that its baseline always solved.
+
+    With repeatable agents this is a fact, however few tasks there are.
+    """
+    for comparison in comparisons:
+        if JUDGED not in comparison.findings:
+            yield f"{comparison.candidate.name}: it is not known which tasks it still solves: no common verdicts"
+            continue
+        ours, theirs, places = comparison.common.score(JUDGED)
+        lost = places[(ours == 1) & (theirs == 0)].tolist()
+        if lost:
+            names = ", ".join(str(comparison.baseline.trials.queries[place]) for place in lost[:MOST_QUERIES])
+            more = f" and {len(lost) - MOST_QUERIES} more" if len(lost) > MOST_QUERIES else ""
+            tasks = number_of(len(lost), "task")
+            yield (
+                f"{comparison.candidate.name} never solves {tasks} that {comparison.baseline.name} always solved: "
+                f"{names}{more}"
+            )
+
+
+def powerless_notes(comparisons: Iterable[RunComparison]) -> Iterator[str]:
+    """Yield a note for each comparison in which no score could be shown to be worse, whatever was lost."""
+    for comparison in comparisons:
+        findings = comparison.findings.values()
+        if not any(_can_be_worse(finding.n, finding.comparisons) for finding in findings if finding.bounded):
+            tasks = number_of(max((finding.n for finding in findings), default=0), "task")
+            yield f"with {tasks} this comparison cannot fail: {comparison.candidate.name} could lose all of them"
+
+
+@cache
+def _can_be_worse(tasks: int, comparisons: int) -> bool:
+    lost = [-1.0] * tasks
+    p = min(1.0, paired_test(lost).p * comparisons)
+    return paired_verdict(paired_interval(count_values(lost), largest=1.0), p, MARGIN) == "worse"
 
 
 def regression_lines(comparisons: Iterable[RunComparison]) -> Iterator[str]:

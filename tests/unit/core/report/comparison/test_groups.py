@@ -4,14 +4,25 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 import pytest
+from support.cases import for_each
 
 from trialbed.contracts import Comparison
 from trialbed.errors import DataError, UsageError
-from trialbed.report.comparison import compared_settings, complete_sides, read_groups, regressions
+from trialbed.report.comparison import (
+    Side,
+    baseline_comparisons,
+    compared_settings,
+    complete_sides,
+    lost_task_lines,
+    powerless_notes,
+    read_groups,
+    regression_lines,
+)
 from trialbed.settings import declared_settings
 from trialbed.views import markdown
 from trialbed_evaluation.calibration import CaseFinding, calibration
@@ -24,6 +35,7 @@ OPTIONS: dict[str, Any] = {
     "store": None,
     "margin": 0.05,
     "fail_on_regression": False,
+    "fail_on_lost_task": False,
 }
 
 
@@ -282,6 +294,32 @@ def test_the_margin_decides_what_is_equivalent(write) -> None:
     found = compared(a, b, margin=0.2)
     assert found.document[0]["findings"]["sopr_score"]["verdict"] == "equivalent"
     assert "equivalent: shown to differ by less than 0.2, the margin." in text(found)
+
+
+def regressions(baseline: Sequence[Side], sides: Sequence[Side], margin: float) -> list[str]:
+    comparisons, void = baseline_comparisons(baseline, sides, margin)
+    return [*void, *regression_lines(comparisons)]
+
+
+@for_each(
+    ("old", "new", "lost", "powerless"),
+    [
+        ([1, 1, 1], [0, 0, 0], ["1, 2, 3"], True),
+        ([1, 1, 0.5], [0, 0.5, 0], ["1"], True),
+        ([1, 0, 1], [1, 0, 1], [], True),
+        ([1] * 12, [0] + [1] * 11, ["1"], False),
+    ],
+)
+def test_lost_tasks_and_comparisons_that_cannot_fail_are_told(write, old, new, lost, powerless) -> None:
+    sides = [
+        read_groups([str(write("a", {at: scores(float(value)) for at, value in enumerate(own, 1)}, run_id=run))], None)
+        for run, own in (("old", old), ("new", new))
+    ]
+    comparisons, _ = baseline_comparisons(*(groups[0] for groups in sides), 0.05)
+    assert [line.rpartition(": ")[2] for line in lost_task_lines(comparisons)] == lost
+    notes = list(powerless_notes(comparisons))
+    said = [f"with {len(old)} tasks this comparison cannot fail: a (new) could lose all of them"]
+    assert notes == (said if powerless else [])
 
 
 def test_what_is_worse_than_a_baseline_is_told_for_each_score(write) -> None:
