@@ -34,7 +34,7 @@ DIGITS = 9
 """Decimals of differences in shares of the largest, which are thirds, or sevenths, but for rounding."""
 
 NEAR = 1e-6
-"""How near to a whole number a multiple of such a share is for one."""
+"""Largest distance of a multiple of such a share from a whole number."""
 
 POWER = 0.8
 """The share of resamples with a verdict from which on a number of tasks is enough."""

@@ -22,6 +22,7 @@ from trialbed.views import BarPlot, ScatterPlot
 from trialbed.wire.redaction import shown_url
 from trialbed_pages.runs.figures import COST, TOKENS, QueryId, RunFigures
 from trialbed_pages.runs.plots import TIME_PARTS, cost_plot, time_gaps, time_plot
+from trialbed_plugins.recordings import IGNORING
 
 WORST = 5
 """Queries that are named as the worst."""
@@ -132,13 +133,16 @@ class RunPage:
     def recording_notes(self) -> list[str]:
         """The part of the model's answers that were recorded ones: of all together, else of each framework with any."""
         every = list(self.figures.recordings.values())
+        identities = (cell.model_identity.partition(IGNORING)[2] for cell in self.run.config.cells)
+        ignored = [f"The recording ignores in requests: {one}" for one in dict.fromkeys(filter(None, identities))]
         if len(every) == len(self.rows) > 1 and all(one.recorded_requests == one.requests for one in every):
             requests, tokens = sum(one.requests for one in every), sum(one.recorded for one in every)
             return [
                 f"All {requests:,} requests got recorded answers, with {tokens:,} tokens in all; the model's own times "
-                "are not known"
+                "are not known",
+                *ignored,
             ]
-        return [
+        return ignored + [
             f"{name}: {found.recorded_requests:,} of {found.requests:,} requests got a recorded answer, with "
             f"{found.recorded:,} tokens in all; the model's own times are not known for their trials"
             for name, found in self.figures.recordings.items()

@@ -5,6 +5,7 @@ from ._cached import CachedModel as CachedModel
 from ._cassette import MOST as MOST
 from ._cassette import read_cassette as read_cassette
 from ._cassette import write_cassette as write_cassette
+from ._key import IGNORING as IGNORING
 from ._key import canonical_text as canonical_text
 from ._of_run import recording_of as recording_of
 from ._of_run import requests_of as requests_of

@@ -11,7 +11,7 @@ import hashlib
 import json
 import lzma
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
@@ -22,6 +22,7 @@ from trialbed.files import replacing
 from trialbed.wire import parse_json
 from trialbed.wire.dialects import CHAT, dialect
 from trialbed_plugins.recordings._key import VERSION, canonical_text, request_key, text_digest
+from trialbed_plugins.recordings._mask import MASK
 
 FORMAT = "trialbed cassette"
 MOST = 4 * 2**30
@@ -63,12 +64,21 @@ class Cassette:
     Attributes:
         model: its name. ``identity``: as its driver gave it, else the name.
         told: the name that frameworks were given.
+        ignored: the parts of requests that do not matter.
         replies: the answers by their keys, the first one of each key.
         conflicts: how many were left out that say something else than the first one of their key.
     """
 
-    def __init__(self, model: str, identity: str, told: str, replies: Iterable[RecordedReply] = ()) -> None:
-        self.model, self.identity, self.told = model, identity, told
+    def __init__(
+        self,
+        model: str,
+        identity: str,
+        told: str,
+        replies: Iterable[RecordedReply] = (),
+        *,
+        ignored: Sequence[str] = (),
+    ) -> None:
+        self.model, self.identity, self.told, self.ignored = model, identity, told, tuple(ignored)
         self.replies: dict[str, RecordedReply] = {}
         self.conflicts = 0
         self._of_seed: dict[int, list[RecordedReply]] = defaultdict(list)
@@ -101,7 +111,8 @@ class Cassette:
     def lines(self) -> Iterator[bytes]:
         """Yield the lines of its file."""
         named = {"model": self.model, "identity": self.identity, "told": self.told, "replies": len(self.replies)}
-        yield _line({"format": FORMAT, "version": VERSION, **named})
+        masks = {"ignored": self.ignored} if self.ignored else {}
+        yield _line({"format": FORMAT, "version": VERSION, **named, **masks})
         written: set[str] = set()
         for key, reply in sorted(self.replies.items()):
             frame = self._frames[key]
@@ -130,7 +141,7 @@ class Cassette:
     def _add(self, reply: RecordedReply) -> None:
         key = self._key(reply)
         if (first := self.replies.get(key)) is not None:
-            self.conflicts += first.body != reply.body and _answer_of(first) != _answer_of(reply)
+            self.conflicts += first.body != reply.body and answer_of(first) != answer_of(reply)
             return
         frame = {**reply.request}
         for name in SHARED:
@@ -158,7 +169,7 @@ class Cassette:
         return {**frame} | {name: [self._parts[digest] for digest in frame[name]] for name in shared}
 
 
-def _answer_of(reply: RecordedReply) -> Any:
+def answer_of(reply: RecordedReply) -> Any:
     """The words and calls of a body, without ids, times and tokens; the body where it is no answer."""
     spoken, body = dialect(reply.dialect or CHAT), reply.body.encode("utf-8", "surrogatepass")
     if reply.stream:
@@ -224,7 +235,10 @@ def _read(path: Path, lines: Iterator[tuple[int, Any]]) -> Cassette:
     number = 1
     try:
         model, identity, told = (_text_of(header[name]) for name in ("model", "identity", "told"))
-        found = Cassette(model, identity, told)
+        ignored = [_text_of(one) for one in header.get("ignored", ())]
+        if unknown := [one for one in ignored if not MASK.fullmatch(one)]:
+            raise ValueError(f"ignored: {unknown[0]!r:.60}")
+        found = Cassette(model, identity, told, ignored=ignored)
         for number, line in lines:  # noqa: B007 - the error names it
             found.read_line(line)
     except (KeyError, TypeError, ValueError, AttributeError, OverflowError) as error:

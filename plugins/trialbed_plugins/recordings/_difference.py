@@ -38,11 +38,10 @@ class RequestDifference(NamedTuple):
         return f"{self.path}: {self.recorded} → {self.asked}"
 
 
-def first_difference(recorded: Mapping[str, Any], asked: Mapping[str, Any]) -> RequestDifference | None:
-    """Return the first difference of two canonical requests; None where they are equal."""
-    names = [*FIRST, *sorted({*recorded, *asked} - {*FIRST})]
-    found = (_differences(recorded.get(name, MISSING), asked.get(name, MISSING), name) for name in names)
-    return next((item for items in found for item in items), None)
+def differences(recorded: Mapping[str, Any], asked: Mapping[str, Any]) -> Iterator[RequestDifference]:
+    """Yield the differences of two canonical requests, those first that explain most."""
+    for name in [*FIRST, *sorted({*recorded, *asked} - {*FIRST})]:
+        yield from _differences(recorded.get(name, MISSING), asked.get(name, MISSING), name)
 
 
 def nearest(asked: Mapping[str, Any], candidates: Iterable[Mapping[str, Any]]) -> Mapping[str, Any] | None:

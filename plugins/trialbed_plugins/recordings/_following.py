@@ -11,8 +11,9 @@ from trialbed.records import TrialKey, TrialResult
 from trialbed.store import StoredRun
 from trialbed_plugins.recordings._cache import ModelCache
 from trialbed_plugins.recordings._cassette import Cassette
-from trialbed_plugins.recordings._difference import RequestDifference, first_difference, nearest
+from trialbed_plugins.recordings._difference import RequestDifference, differences, nearest
 from trialbed_plugins.recordings._key import canonical_text
+from trialbed_plugins.recordings._mask import apply_masks
 from trialbed_plugins.recordings._of_run import requests_of
 
 
@@ -50,7 +51,7 @@ def followings(
 def _following(trial: TrialResult, run: StoredRun, cassette: Cassette, cache: ModelCache | None) -> Following:
     key = trial.key
     found = requests_of(trial, run.config.cell(trial.key.framework), cassette.told, cassette.model, cache=cache)
-    requests = [request for _, request in found]
+    requests = [None if request is None else apply_masks(request, cassette.ignored) for _, request in found]
     answered: Counter[str] = Counter()
     for number, request in enumerate(requests, 1):
         text = canonical_text(request or {})
@@ -64,7 +65,7 @@ def _difference(request: dict[str, Any] | None, seed: int, cassette: Cassette) -
     if request is None:
         return None
     candidate = nearest(request, (reply.request for reply in cassette.of_seed(seed)))
-    return None if candidate is None else first_difference(candidate, request)
+    return None if candidate is None else next(differences(candidate, request), None)
 
 
 def by_difference(trials: Sequence[Following]) -> list[tuple[Following, int]]:

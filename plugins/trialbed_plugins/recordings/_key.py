@@ -16,8 +16,11 @@ from trialbed.wire import plain_numbers
 VERSION = 1
 """Of the canonical form; changes when equal requests of an earlier version would have other keys."""
 
-IGNORED = frozenset({"stream", "stream_options", "user", "metadata"})
-"""Fields that say how the answer is delivered, or who asks; the model does not see them."""
+IGNORED = frozenset(("stream", "stream_options", "user", "metadata", "store", "prompt_cache_key", "safety_identifier"))
+"""Fields that say how the answer is delivered or kept, or who asks; the model does not see them."""
+
+IGNORING = " ignoring "
+"""Stands in the identity of a recorded model between its digest and the further parts of requests that it ignores."""
 
 CONVERSATIONS = ("messages", "input")
 """Fields that hold the conversation, one for each dialect."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 from trialbed.errors import UsageError
@@ -14,14 +14,17 @@ from trialbed.wire import recorded_answer, recorded_request
 from trialbed.wire.addresses import split_address
 from trialbed.wire.dialects.responses import KeptResponses, ResponsesRequest
 from trialbed_plugins.recordings._cache import ModelCache
-from trialbed_plugins.recordings._cassette import Cassette, RecordedReply
+from trialbed_plugins.recordings._cassette import Cassette, RecordedReply, answer_of
 from trialbed_plugins.recordings._key import CUT, canonical, canonical_text
+from trialbed_plugins.recordings._mask import apply_masks, find_masks
 
 ANSWERED_FAULTS = ("", "slow")
 """Faults with which the model answers all the same."""
 
 
-def recording_of(run: StoredRun, cache: ModelCache | None = None) -> tuple[Cassette, Counter[str]]:
+def recording_of(
+    run: StoredRun, cache: ModelCache | None = None, ignored: Sequence[str] = ()
+) -> tuple[Cassette, Counter[str]]:
     """Return the recording that a run is, whose trials are read a part at a time, and how many answers it lacks.
 
     These are ``conflicts``, where an equal request of another framework was answered otherwise, those that are ``cut``,
@@ -29,6 +32,7 @@ def recording_of(run: StoredRun, cache: ModelCache | None = None) -> tuple[Casse
 
     Args:
         cache: has the bodies that are too long for the log, if the run used it.
+        ignored: the parts of requests that do not matter.
 
     Raises:
         DataError: a wire log cannot be read.
@@ -42,10 +46,28 @@ def recording_of(run: StoredRun, cache: ModelCache | None = None) -> tuple[Casse
         )
     name = split_address(cell.model)[0]  # an address may have a password
     trials = run.results_at(sorted(run.table()["row"].tolist()))
-    replies = (reply for trial in trials for reply in _replies(trial, config, left_out, cache))
-    cassette = Cassette(name, cell.model_identity or name, cell.told_model, replies)
+    replies = (reply for trial in trials for reply in _replies(trial, config, left_out, cache, ignored))
+    cassette = Cassette(name, cell.model_identity or name, cell.told_model, replies, ignored=ignored)
     left_out["conflicts"] = cassette.conflicts
     return cassette, left_out
+
+
+def varying_parts(run: StoredRun, cache: ModelCache | None = None, ignored: Sequence[str] = ()) -> list[str]:
+    """Return the masks without which the repeats of a task send different requests.
+
+    Requests of two trials are compared one by one, as long as the model gave both the same answer.
+    """
+    first: dict[tuple[str, int | str], list[RecordedReply]] = {}
+    found: dict[str, None] = {}
+    for trial in run.each_counted() if run.config.repeat > 1 else ():
+        replies = list(_replies(trial, run.config, Counter(), cache, ignored))
+        before = first.setdefault((trial.key.framework, trial.key.query_id), replies)
+        for one, other in zip(before, replies, strict=False):
+            requests = [{**reply.request, "seed": None} for reply in (one, other)]  # each repeat has its own
+            found |= dict.fromkeys(find_masks(*requests))
+            if answer_of(one) != answer_of(other):
+                break
+    return list(found)
 
 
 def requests_of(
@@ -81,7 +103,7 @@ def _canonical(call: ModelCall, names: set[str], conversations: KeptResponses) -
 
 
 def _replies(
-    trial: TrialResult, config: RunConfig, left_out: Counter[str], cache: ModelCache | None
+    trial: TrialResult, config: RunConfig, left_out: Counter[str], cache: ModelCache | None, ignored: Sequence[str]
 ) -> Iterator[RecordedReply]:
     asked: Counter[str] = Counter()
     slowed = 0.0 if config.faults is None else read_fault_plan(config.faults).slow_seconds
@@ -91,7 +113,7 @@ def _replies(
         elif request is None or call.response.endswith(CUT):
             left_out["cut"] += 1
         else:
-            text = canonical_text(request)
+            text = canonical_text(apply_masks(request, ignored))
             yield RecordedReply(
                 seed=trial.seed,
                 occurrence=asked[text],

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections import Counter
 
 from trialbed.contracts import ModelQuestion, ModelReply, ReplyMissing, ServedAnswer, TrialModel
@@ -9,8 +10,12 @@ from trialbed.records import TrialRegistration
 from trialbed.wire import read_served
 from trialbed.wire.dialects import CHAT
 from trialbed_plugins.recordings._cassette import Cassette
-from trialbed_plugins.recordings._difference import first_difference, nearest
+from trialbed_plugins.recordings._difference import differences, nearest
 from trialbed_plugins.recordings._key import canonical, canonical_text
+from trialbed_plugins.recordings._mask import WORDS, apply_masks, find_masks
+
+MOST = 100
+"""Recorded requests of which it is looked up whether they differ by times, UUIDs or the order of tools alone."""
 
 
 class ReplayedModel(TrialModel):
@@ -35,6 +40,8 @@ class ReplayedModel(TrialModel):
             ReplyMissing: this was not asked when the model was recorded; says how it differs.
         """
         request = canonical(question.request.whole, self._names)
+        if self._cassette.ignored:
+            request = await asyncio.to_thread(apply_masks, request, self._cassette.ignored)
         text = canonical_text(request)
         found = self._cassette.find(text, seed=self._seed, occurrence=self._answered[text])
         if found is not None and (found.dialect or CHAT) == question.dialect.NAME:
@@ -43,7 +50,8 @@ class ReplayedModel(TrialModel):
             return reply_of(ServedAnswer(body, found.stream, found.duration), question)
         if self._ask:
             return None
-        raise ReplyMissing(f"request {question.place + 1} {self._why(request, self._answered[text])}")
+        why = await asyncio.to_thread(self._why, request, self._answered[text])
+        raise ReplyMissing(f"request {question.place + 1} {why}")
 
     def _why(self, request: dict[str, object], times: int) -> str:
         known = self._cassette.of_seed(self._seed)
@@ -51,9 +59,14 @@ class ReplayedModel(TrialModel):
             return "is of a query, repeat or seed that was not recorded"
         if times:
             return f"was recorded {times} times, and is asked once more"
-        candidate = nearest(request, (reply.request for reply in known))
-        difference = first_difference(candidate or {}, request)
-        return f"is not the recorded one: {difference.text}" if difference else "was answered in another dialect"
+        requests = [reply.request for reply in known]
+        ignoring = ((one, find_masks(one, request)) for one in requests[:MOST])
+        candidate, ignored = next((pair for pair in ignoring if pair[1] and {*pair[1]} <= {*WORDS}), (None, ()))
+        difference = next(differences(candidate or nearest(request, requests) or {}, request), None)
+        if difference is None:
+            return "was answered in another dialect"
+        remedy = f" (bench record with --ignore {' --ignore '.join(ignored)} makes a recording that has it)"
+        return f"is not the recorded one: {difference.text}{remedy if ignored else ''}"
 
 
 def reply_of(found: ServedAnswer, question: ModelQuestion) -> ModelReply:

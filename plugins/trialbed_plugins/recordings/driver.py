@@ -17,6 +17,7 @@ from trialbed.settings import RunSettings, model_cache, state_dir
 from trialbed.store import open_store
 from trialbed_plugins.recordings._cache import cache_there
 from trialbed_plugins.recordings._cassette import Cassette, read_cassette, write_cassette
+from trialbed_plugins.recordings._key import IGNORING
 from trialbed_plugins.recordings._of_run import recording_of
 from trialbed_plugins.recordings._replayed import ReplayedModel
 
@@ -50,7 +51,7 @@ class ReplayModels(ModelDriver):
         cassette = cassette_named(name, settings.store, _cache_of(settings))
         asks = settings.on_miss == ASK
         return ModelInfo(
-            identity=cassette.digest,
+            identity=f"{cassette.digest}{IGNORING if cassette.ignored else ''}{', '.join(cassette.ignored)}",
             told_name=cassette.told,
             at_endpoint=asks,
             costs=None if asks else False,
@@ -64,7 +65,9 @@ class ReplayModels(ModelDriver):
     async def open(self, name: str, settings: RunSettings) -> AsyncIterator[OpenedModel]:
         """Make a file of the recording, where it is a run's, for the server to read."""
         path = await asyncio.to_thread(_path, name, settings.store, _cache_of(settings))
-        yield OpenedModel(model=f"{self.scheme}:{settings.on_miss}:{path}")
+        ignored = ", ".join(_file(path).ignored)
+        notes = (f"the recording ignores in requests: {ignored}",) if ignored else ()
+        yield OpenedModel(model=f"{self.scheme}:{settings.on_miss}:{path}", notes=notes)
 
     def begin(self, name: str, registration: TrialRegistration) -> TrialModel:
         """The recorded model for a trial; ``name`` is as ``open`` has it."""

@@ -12,7 +12,6 @@ from trialbed.report import (
     Report,
     ScoreMean,
     Summary,
-    Tokens,
     fault_note,
     how_to_complete,
     reason_lines,
@@ -21,6 +20,7 @@ from trialbed.scoring import JUDGED, judge_note
 from trialbed.statistics import LEVEL
 from trialbed.texts import number_of, percent
 from trialbed.views import compact, counts, estimate, helper_line, lost_line
+from trialbed_plugins.recordings import IGNORING
 from trialbed_plugins.reporters._scores import telling_names
 
 PLAIN = ("prompt_tokens", "completion_tokens", "total_tokens", "wall_time", "model_time")
@@ -166,7 +166,7 @@ def _own(summary: Summary) -> Iterator[str]:
     else:
         yield from _on_answered(summary)
         yield from _on_repeats(summary.success)
-    yield from _on_recorded(summary.tokens)
+    yield from _on_recorded(summary)
     yield from _on_claims(summary.claims)
     yield from _on_integrity(summary.integrity)
     yield from _on_wire(summary)
@@ -194,12 +194,15 @@ def _on_repeats(success: Mapping[str, Mapping[int, ScoreMean]]) -> Iterator[str]
             yield f"solved in {meaning} of k trials of a query: {figures}"
 
 
-def _on_recorded(tokens: Tokens) -> Iterator[str]:
-    """Yield the share of the model's answers that came from a recording."""
+def _on_recorded(summary: Summary) -> Iterator[str]:
+    """Yield the share of the model's answers that came from a recording, and what that ignores in requests."""
+    tokens = summary.tokens
+    ignored = summary.run.config.cell(summary.framework).model_identity.partition(IGNORING)[2]
     if tokens.recorded_requests:
         yield (
             f"recorded answers: {_share(tokens.recorded_requests, tokens.requests, 'request')}, "
             f"{_share(tokens.recorded, tokens.total, 'token')}; the model's own times are not known for their trials"
+            f"{f'; the recording ignores in requests: {ignored}' if ignored else ''}"
         )
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -125,6 +126,35 @@ def test_a_noisy_model_is_asked_once_and_its_long_answers_are_recorded_whole(ben
     assert [entry["final_answer"] for entry in replayed["results"]] == [
         entry["final_answer"] for entry in first["results"]
     ]
+
+
+STAMPED = """
+import itertools, json, sys, urllib.request, os, time
+
+task = json.load(sys.stdin)
+said = {"role": "user", "content": f"{task['query']} Now: {time.time()}"}
+stamp = {"model": os.environ["OPENAI_MODEL"], "messages": [said]}
+headers = {"content-type": "application/json", "authorization": "Bearer x"}
+url = os.environ["OPENAI_BASE_URL"] + "/chat/completions"
+reply = json.load(urllib.request.urlopen(urllib.request.Request(url, json.dumps(stamp).encode(), headers)))
+print(reply["choices"][0]["message"]["content"])
+"""
+
+
+def test_what_varies_between_repeats_is_offered_as_a_mask_and_shown_with_the_replay(
+    bench: Bench, tmp_path: Path
+) -> None:
+    (tmp_path / "stamped.py").write_text(STAMPED)
+    run = ("run", "--command", f"{sys.executable} {tmp_path}/stamped.py", "--limit", 1, "--repeat", 2)
+    bench(*run, "--model", "scripted:gold")
+    offered = bench("record", "latest", "-o", "a.cassette").err
+    assert offered.splitlines()[-1] == "  bench record latest -o a.cassette --ignore time"
+    bench("record", "latest", "-o", "b.cassette", "--ignore", "time")
+    assert "--ignore time makes a recording that has it" in bench(*run, "--model", "replay:a.cassette", code=3).out
+    bench(*run, "--model", "replay:b.cassette")
+    assert "the recording ignores in requests: time" in " ".join(bench("show", "latest", "--full").out.split())
+    assert "2 of 2 trials follow the recording to the end" in bench("replay", "latest").out
+    assert "'times' is neither" in bench("record", "latest", "-o", "c", "--ignore", "times", code=2).err
 
 
 def test_what_cannot_be_used_is_a_wrong_option(bench: Bench, tmp_path: Path) -> None:

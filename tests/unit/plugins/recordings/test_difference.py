@@ -6,7 +6,7 @@ from typing import Any
 
 from support.cases import for_each
 
-from trialbed_plugins.recordings._difference import first_difference, nearest
+from trialbed_plugins.recordings._difference import differences, nearest
 
 
 def user(text: str) -> dict[str, Any]:
@@ -28,6 +28,5 @@ def test_instructions_beside_the_conversation_belong_to_it(name: str) -> None:
 
 @for_each("name", ["system", "instructions", "messages", "input"])
 def test_what_the_model_reads_differs_before_a_setting_does(name: str) -> None:
-    difference = first_difference({name: "a", "a_setting": 1}, {name: "b", "a_setting": 2})
-    assert difference is not None
-    assert difference.path == name
+    found = differences({name: "a", "a_setting": 1}, {name: "b", "a_setting": 2})
+    assert [one.path for one in found] == [name, "a_setting"]

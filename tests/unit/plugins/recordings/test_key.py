@@ -77,6 +77,9 @@ IGNORED: dict[str, Any] = {
     "stream_options": {"include_usage": True},
     "user": "someone else",
     "metadata": {"trace": "2"},
+    "store": True,
+    "prompt_cache_key": "other",
+    "safety_identifier": "other",
 }
 DOCS = Path(__file__).parents[4] / "docs" / "reference" / "recordings.md"
 

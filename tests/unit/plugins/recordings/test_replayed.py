@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import random
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -40,8 +41,8 @@ def reply(text: str, said: str, *, seed: int = 1, occurrence: int = 0, stream: b
     return RecordedReply(seed, occurrence, plain, body(said, request), stream, duration=2.5)
 
 
-def model(*replies: RecordedReply, seed: int = 1, ask: bool = False) -> ReplayedModel:
-    cassette = Cassette("small", "m", "gpt-4o", replies)
+def model(*replies: RecordedReply, seed: int = 1, ask: bool = False, ignored: Sequence[str] = ()) -> ReplayedModel:
+    cassette = Cassette("small", "m", "gpt-4o", replies, ignored=ignored)
     registration = TrialRegistration(trial="trial-12345", model="replay:stop:f", model_name="gpt-4o", seed=seed)
     return ReplayedModel(cassette, registration, ask=ask)
 
@@ -117,6 +118,15 @@ async def test_a_request_that_was_not_recorded_says_what_is_different_first() ->
     said = r'request 1 is not the recorded one: tools\[0\]\.function\.description: "Look around\." → "Look about\."'
     with pytest.raises(ReplyMissing, match=said):
         await ask(model(reply("hello", "hi"), reply("other words", "x")), changed)
+
+
+async def test_what_a_recording_ignores_need_not_be_as_it_was() -> None:
+    found = await ask(model(reply("It is (time).", "hi"), ignored=["time"]), asked("It is 10:31."))
+    assert found is not None
+    with pytest.raises(
+        ReplyMissing, match=r'"It is 10:30\." → "It is 10:31\." \(bench record with --ignore time makes'
+    ):
+        await ask(model(reply("other words", "x"), reply("It is 10:30.", "hi")), asked("It is 10:31."))
 
 
 async def test_a_trial_of_another_seed_has_no_recording() -> None:
