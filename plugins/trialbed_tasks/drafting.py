@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import json
 import re
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import Any
 
 from trialbed.conversations import Message, Sample, ToolCall
 from trialbed.settings import REDACTED, is_secret
-from trialbed.wire import lenient_json
+from trialbed.wire import parse_json
 from trialbed.wire.redaction import redact
 
 HEAD = """\
@@ -100,56 +102,62 @@ class _DraftTurn:
 
 def _asked_turn(sample: Sample) -> tuple[_DraftTurn | None, str]:
     """Return the turn of which a task can be made, and else why there is none."""
-    messages = sample.messages or ()
-    answered: dict[str, int] = {}
-    ends: dict[int, int] = {}
-    for place, one in reversed(list(enumerate(messages))):
-        ends[place] = max((answered.get(call.id, -1) for call in one.calls or ()), default=-1)
-        if one.role == "tool" and one.call_id:
-            answered[one.call_id] = place
-    turns: list[list[Message]] = []
-    busy = -1
-    for place, one in enumerate(messages):
-        busy = max(busy, ends[place])
-        # A message while a call is under way is a prompt of the agent's own, such as for another agent.
-        if one.role == "user" and one.content.strip() and place > busy:
-            turns.append([])
-        if turns:
-            turns[-1].append(one)
+    turns = _turns(sample.messages or ())
     if not turns:
         return None, f"it has no message of a user, read as {sample.format or 'messages'}"
     called = [place for place, turn in enumerate(turns) if any(one.calls for one in turn)]
     if len(turns) > 1 and len(called) != 1:
-        follow = "calls follow none of them" if not called else f"calls follow {len(called)} of them; a task has one"
+        follow = f"calls follow {len(called) or 'none'} of them; a task has one"
         return None, f"its user wrote {len(turns)} messages, and {follow}"
-    last = called[0] if called else 0
-    turn = turns[last]
+    asked = turns[: called[0] + 1] if called else turns
     results: dict[str, list[tuple[Any, bool]]] = {}
-    for one in messages:
-        result = lenient_json(one.content, one.content)
+    for one in (one for one in sample.messages or () if one.role == "tool"):
+        result: Any = one.content
+        with suppress(ValueError):
+            result = parse_json(one.content)
         failed = one.failed or (isinstance(result, Mapping) and result.get("isError") is True)  # MCP's flag
         results.setdefault(one.call_id, []).append((result, failed))
-    secrets = _secrets(
-        [[call.args for call in sample.calls], [result for each in results.values() for result, _ in each]]
-    )
+    made = [(call, *(results[call.id].pop(0) if results.get(call.id) else (None, False))) for call in sample.calls]
+    secrets = _secrets([[call.args, result] for call, result, _ in made])
     if len(secrets) > MOST_SECRETS:
         return None, f"more than {MOST_SECRETS} texts of it are in fields that are named like keys"
     hidden = re.compile("|".join(map(re.escape, sorted(secrets, key=len, reverse=True))) or "(?!)")
-    good, failures = [], []
-    for call in sample.calls:
-        result, failed = results[call.id].pop(0) if call.id and results.get(call.id) else (None, False)
-        if failed or call.args is None or call.problem:
-            failures.append(call.name)
-        else:
-            good.append((replace(call, args=_mask(call.args, hidden)), _mask(result, hidden)))
+    failures = [call.name for call, _, failed in made if failed or call.args is None or call.problem]
+    good = [(call, result) for call, result, failed in made if not (failed or call.args is None or call.problem)]
     notes = [f"a failed call of {_json(name)[1:-1]} is left out" for name in failures]
     if len(turns) > 1:
-        first = "the first" if last == 0 else f"the first {last + 1}"
-        notes.insert(0, f"its user wrote {len(turns)} messages: the query is {first}, which all calls follow")
-    query = "\n\n".join(asked[0].content.strip() for asked in turns[: last + 1])
-    answers = [one.content.strip() for one in turn if one.role == "assistant" and not one.calls]
-    answer = _mask(answers[-1] if answers else "", hidden)
-    return _DraftTurn(sample, _mask(query, hidden), tuple(good), answer, tuple(notes)), ""
+        notes.insert(
+            0, f"its user wrote {len(turns)} messages: all calls follow number {len(asked)}, the end of the query"
+        )
+    query = "\n\n".join(turn[0].content.strip() for turn in asked)
+    answers = [one.content.strip() for one in asked[-1] if one.role == "assistant" and not one.calls]
+    return _DraftTurn(
+        sample,
+        _mask(query, hidden),
+        tuple((replace(call, args=_mask(call.args, hidden)), _mask(result, hidden)) for call, result in good),
+        _mask(answers[-1] if answers else "", hidden),
+        tuple(notes),
+    ), ""
+
+
+def _turns(messages: Sequence[Message]) -> list[list[Message]]:
+    """Return what each message of the user began.
+
+    A message while a call is under way is a prompt of the agent's own, such as for another agent.
+    """
+    results = Counter(one.call_id for one in messages if one.role == "tool")
+    under_way: set[str] = set()
+    turns: list[list[Message]] = []
+    for one in messages:
+        under_way |= {call.id for call in one.calls or () if results[call.id]}
+        if one.role == "tool":
+            results[one.call_id] -= 1
+            under_way.discard(one.call_id)
+        if one.role == "user" and one.content.strip() and not under_way:
+            turns.append([])
+        if turns:
+            turns[-1].append(one)
+    return turns
 
 
 def _lines(turn: _DraftTurn) -> Iterator[str]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ast
 import json
 from collections.abc import Iterator, Mapping
 from pathlib import PurePath
@@ -15,6 +14,7 @@ from trialbed_evaluation.conversations._messages import (
     Sample,
     ToolCall,
     calls_in,
+    check_type,
     items,
     kind,
     read_call,
@@ -78,7 +78,7 @@ def read_raw(value: Mapping[str, Any], place: str, path: PurePath) -> Sample:
     if made.get("valid_data") and turns:
         messages = read_messages(turns[-1], f"{at}.train_messages[{len(turns) - 1}]")
     else:
-        query = Message("user", _text(made.get("query"), f"{at}.query"))
+        query = Message("user", check_type(made.get("query") or "", str, f"{at}.query", "text"))
         messages = (query, *_path(value, place))
     return _sample(path.stem.partition("_")[0], place, RAW, messages, made.get("function"))
 
@@ -110,7 +110,7 @@ def answer_messages(answer: Mapping[str, Any], place: str, query: str) -> tuple[
     Raises:
         DataError: a node is malformed; names it.
     """
-    details = _as_json(answer.get("answer_details", []))
+    details = answer.get("answer_details", [])
     try:
         # The one reader of answers names the malformed part.
         plain = {**answer, "answer_details": details, "final_answer": _plain(answer.get("final_answer"))}
@@ -126,31 +126,6 @@ def answer_messages(answer: Mapping[str, Any], place: str, query: str) -> tuple[
     if read.final_answer and not (messages and messages[-1].content == read.final_answer):
         messages.append(Message("assistant", read.final_answer))
     return tuple(messages)
-
-
-def _as_json(details: Any) -> Any:
-    """Return the nodes with objects as messages where an older StableToolBench wrote them as Python shows them."""
-    found: list[Any] = []
-    pending = [(node, found) for node in details[::-1]] if isinstance(details, list) else []
-    while pending:
-        node, siblings = pending.pop()
-        if not isinstance(node, dict) or not isinstance(node.get("next", []), list):
-            siblings.append(node)
-            continue
-        own: list[Any] = []
-        siblings.append({**node, "message": _object(node.get("message")), "next": own})
-        pending += [(following, own) for following in node.get("next", [])[::-1]]
-    return found if isinstance(details, list) else details
-
-
-def _object(message: Any) -> Any:
-    if not isinstance(message, str) or not message.startswith("{'"):
-        return message
-    try:
-        value = ast.literal_eval(message)
-    except (ValueError, SyntaxError, MemoryError, RecursionError):
-        return message
-    return value if isinstance(value, dict) else message
 
 
 def _call_messages(said: Any, place: str) -> list[Message]:
@@ -213,12 +188,12 @@ def _chain(nodes: list[Any], place: str) -> list[Message]:
     for index, node in enumerate(nodes):
         if not isinstance(node, Mapping):
             raise DataError(f"{place}[{index}]: must be a node, not {kind(node)}")
-        said = _text(node.get("description"), f"{place}[{index}].description")
+        said = check_type(node.get("description") or "", str, f"{place}[{index}].description", "text")
         form = node.get("node_type")
         if form == "Action":
             name = said
         elif form == "Action Input" and name:
-            observation = _text(node.get("observation"), f"{place}[{index}].observation")
+            observation = check_type(node.get("observation") or "", str, f"{place}[{index}].observation", "text")
             messages.append(Message("assistant", "", (read_call({"name": name, "arguments": said}),)))
             messages += [] if name == FINISH else [Message("tool", observation)]
         elif form == "Thought" and said.strip():
@@ -236,9 +211,3 @@ def _plain(final: Any) -> Any:
         if isinstance(value, dict) and isinstance(value.get("final_answer"), str):
             return value["final_answer"]
     return final
-
-
-def _text(value: Any, place: str) -> str:
-    if value is None or isinstance(value, str):
-        return value or ""
-    raise DataError(f"{place}: must be text, not {kind(value)}")

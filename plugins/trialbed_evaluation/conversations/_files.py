@@ -14,7 +14,6 @@ from trialbed.wire import check_depth, finite_float, json_decoder
 from trialbed_evaluation.conversations._messages import (
     CONVENTIONS,
     Sample,
-    conversation_of,
     identity,
     is_conversation,
     is_record,
@@ -24,16 +23,7 @@ from trialbed_evaluation.conversations._messages import (
 )
 from trialbed_evaluation.conversations._spans import Span, is_export, is_span, read_export, read_span, samples_of
 
-FORMATS = {
-    "calls": "lines of `{id, predicted, reference}`",
-    "messages": "lists of messages, alone or as `messages` with `tools`: of OpenAI (Chat Completions, items of "
-    "Responses), Anthropic, Gemini and ADK (`contents`, `events`), Bedrock, LangChain (also `dumps` and "
-    "`messages_to_dict`), Pydantic AI, the Vercel AI SDK, Ragas (`user_input`) and tau2",
-    "spans": "traces: OpenTelemetry's spans and logs with `gen_ai.…`, also of Logfire, OpenInference, Traceloop, the "
-    "Vercel AI SDK and Langfuse; runs of LangSmith, observations of Langfuse, traces of the OpenAI Agents SDK",
-    "stabletoolbench": "converted answers of StableToolBench, and answers of agents in the same form",
-    "stabletoolbench-raw": "raw answers of StableToolBench, one per file",
-}
+FORMATS: Mapping[str, str] = CONVENTIONS["formats"]
 """Every format that is recognised, and its description."""
 
 NEWLINE = "\n"
@@ -126,7 +116,7 @@ def _recognise(value: Any, place: str, file: Path) -> Iterator[Sample | Span]:
     if isinstance(value, list):
         if not is_conversation(value):
             raise DataError(f"{place}: is a list, but not one of messages with role and content")
-        yield conversation_of(value, place)
+        yield read_record({"messages": value}, place)
         return
     if not isinstance(value, Mapping):
         raise DataError(f"{place}: must be an object, not {kind(value)}")

@@ -54,7 +54,6 @@ class Sample:
         reference_goal: the outcome that the user wanted.
         tools: name of a tool -> JSON Schema of its arguments.
         steps: recorded outputs of a model's steps, by the step's name.
-        other: keys of the file that have no meaning here.
         unrecorded: the parts of the calls that the file lacks, in words; empty where it has all of them.
     """
 
@@ -68,7 +67,6 @@ class Sample:
     reference_goal: str | None = None
     tools: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     steps: Mapping[str, Any] = field(default_factory=dict)
-    other: Mapping[str, Any] = field(default_factory=dict)
     unrecorded: str = ""
 
 
@@ -276,22 +274,18 @@ def join_steps(steps: Iterable[Iterable[Message]]) -> tuple[Message, ...]:
 
 def _unwrap(value: Mapping[str, Any]) -> Mapping[str, Any]:
     """Return the message within the objects that some programs put around it."""
-    for key in KEYS["wrappers"]:
+    is_whole = value.get("role") is not None or any(
+        isinstance(value.get(key), (str, list)) for key in ("content", "parts")
+    )
+    for key in () if is_whole else KEYS["wrappers"]:
         inner = value.get(key)
-        if isinstance(inner, Mapping) and value.get("role") is None and not _is_text(value, key):
+        if isinstance(inner, Mapping) and is_message(inner):
             # The class of LangChain's constructors ends their id.
             names = value.get("id") if key == "kwargs" else None
             named = str(names[-1]) if isinstance(names, list) and names else str(value.get("type"))
             form = named.removesuffix("Chunk").removesuffix("Message").lower()
             return _unwrap({"type": form, **inner} if form in ROLES else inner)
     return value
-
-
-def _is_text(value: Mapping[str, Any], key: str) -> bool:
-    """Return whether an object is a message itself, whose content is not another message."""
-    if key == "content":
-        return not {"parts", "role"} & value[key].keys()
-    return any(isinstance(value.get(name), (str, list)) for name in KEYS["content"][:3])
 
 
 def _read_message(value: Any, place: str, default: Role) -> Iterator[Message]:
@@ -437,24 +431,13 @@ def _as_text(value: Any) -> str:
     return "" if value is None else json.dumps(value, ensure_ascii=False, default=str)
 
 
-IDS = ("id", "sample_id", "query_id", "conversation_id")
-CALLS = ("predicted", "predicted_tool_calls")
-MESSAGES = ("messages", "conversation", "user_input", "contents", "events")
-REFERENCES = ("reference_tool_calls", "expected_tool_calls")
-TOPICS = "reference_topics"
-GOAL = "reference_goal"
 EITHER = "reference"
 """The calls that are right, as a list, or, as in Ragas, the outcome in words."""
-
-TOOLS = ("tools", "functions", "available_tools")
-STEPS = "llm_outputs"
-ANSWER = "response"
-KNOWN = frozenset({*IDS, *CALLS, *MESSAGES, *REFERENCES, TOPICS, GOAL, EITHER, *TOOLS, STEPS, ANSWER})
 
 
 def is_record(value: Mapping[str, Any]) -> bool:
     """Return whether an object is a record of one of these formats."""
-    return any(key in value for key in (*CALLS, *MESSAGES))
+    return any(key in value for key in (*KEYS["predicted"], *KEYS["messages"]))
 
 
 def read_record(value: Mapping[str, Any], place: str) -> Sample:
@@ -463,14 +446,14 @@ def read_record(value: Mapping[str, Any], place: str) -> Sample:
     Raises:
         DataError: a key has a wrong value; names it.
     """
-    key = first_of(value, MESSAGES)
-    made = first_of(value, CALLS)
+    key = first_of(value, KEYS["messages"])
+    made = first_of(value, KEYS["predicted"])
     if made is None and key is None:
-        raise DataError(f"{place}: has neither calls ({' or '.join(CALLS)}) nor messages")
+        raise DataError(f"{place}: has neither calls ({' or '.join(KEYS['predicted'])}) nor messages")
     messages: tuple[Message, ...] | None = None
     if key == "user_input" and isinstance(value[key], str):
         # A sample of a single turn.
-        answer = _of(value.get(ANSWER) or "", str, f"{place}: {ANSWER}", "text")
+        answer = check_type(value.get("response") or "", str, f"{place}: response", "text")
         messages = (Message("user", value[key]), Message("assistant", answer))
     elif key is not None:
         given = value[key]
@@ -483,9 +466,10 @@ def read_record(value: Mapping[str, Any], place: str) -> Sample:
         format="calls" if made else "messages",
         messages=messages,
         calls=read_calls(value[made], f"{place}: {made}") if made else calls_in(messages or ()),
-        tools=read_tools(next((value[name] for name in TOOLS if name in value), None), f"{place}: tools"),
-        steps=_of(value.get(STEPS) or {}, Mapping, f"{place}: {STEPS}", "an object with the output of each step"),
-        other={name: item for name, item in value.items() if name not in KNOWN},
+        tools=read_tools(next((value[name] for name in KEYS["tools"] if name in value), None), f"{place}: tools"),
+        steps=check_type(
+            value.get("llm_outputs") or {}, Mapping, f"{place}: llm_outputs", "an object with the output of each step"
+        ),
         **references(value, place),
     )
 
@@ -498,26 +482,28 @@ def references(value: Mapping[str, Any], place: str) -> dict[str, Any]:
     """
     found: dict[str, Any] = {}
     either = value.get(EITHER)
-    name = first_of(value, REFERENCES)
+    name = first_of(value, KEYS["references"])
     if name is None and isinstance(either, (list, tuple)):
         name = EITHER
     if name is not None:
         found["reference"] = read_reference(value[name], f"{place}: {name}")
-    goal = value.get(GOAL, either if name != EITHER else None)
+    goal = value.get("reference_goal", either if name != EITHER else None)
     if goal is not None:
-        found["reference_goal"] = _of(goal, str, f"{place}: {GOAL if GOAL in value else EITHER}", "text")
-    topics = value.get(TOPICS)
+        found["reference_goal"] = check_type(
+            goal, str, f"{place}: {'reference_goal' if 'reference_goal' in value else EITHER}", "text"
+        )
+    topics = value.get("reference_topics")
     if topics is not None:
         found["reference_topics"] = tuple(
-            _of(topic, str, f"{place}: {TOPICS}[{index}]", "text")
-            for index, topic in enumerate(items(topics, f"{place}: {TOPICS}"))
+            check_type(topic, str, f"{place}: reference_topics[{index}]", "text")
+            for index, topic in enumerate(items(topics, f"{place}: reference_topics"))
         )
     return found
 
 
 def identity(value: Mapping[str, Any], place: str) -> str:
     """Return the record's own id, else its place."""
-    key = first_of(value, IDS)
+    key = first_of(value, KEYS["ids"])
     if key is None:
         return place
     given = value[key]
@@ -535,7 +521,7 @@ def read_tools(value: Any, place: str) -> dict[str, Mapping[str, Any]]:
     if value is None:
         return {}
     if isinstance(value, Mapping):
-        return {name: _of(schema, Mapping, f"{place}.{name}", "a JSON Schema") for name, schema in value.items()}
+        return {name: check_type(schema, Mapping, f"{place}.{name}", "a JSON Schema") for name, schema in value.items()}
     found: dict[str, Mapping[str, Any]] = {}
     for index, tool in enumerate(items(value, place)):
         at = f"{place}[{index}]"
@@ -552,15 +538,10 @@ def read_tools(value: Any, place: str) -> dict[str, Mapping[str, Any]]:
                 continue  # A tool that the vendor runs, such as a web search.
             raise DataError(f"{at}.function.name: must be the tool's name")
         key = next((key for key in KEYS["schema"] if given.get(key)), "parameters")
-        found[given["name"]] = _of(
+        found[given["name"]] = check_type(
             load(given.get(key, {}), f"{at}.function.{key}"), Mapping, f"{at}.function.{key}", "a JSON Schema"
         )
     return found
-
-
-def conversation_of(values: Sequence[Any], place: str) -> Sample:
-    """Return the sample of a bare list of messages."""
-    return read_record({"messages": values}, place)
 
 
 def is_conversation(value: Any) -> bool:
@@ -568,7 +549,12 @@ def is_conversation(value: Any) -> bool:
     return bool(value) and all(isinstance(item, Mapping) and is_message(item) and not is_record(item) for item in value)
 
 
-def _of(value: Any, form: Any, place: str, words: str) -> Any:
+def check_type(value: Any, form: Any, place: str, words: str) -> Any:
+    """Return a value that has a type.
+
+    Raises:
+        DataError: it has another; says so in words.
+    """
     if isinstance(value, form):
         return value
     raise DataError(f"{place}: must be {words}, not {kind(value)}")

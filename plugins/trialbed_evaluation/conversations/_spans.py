@@ -133,28 +133,19 @@ def is_span(value: Mapping[str, Any]) -> bool:
 
 
 def read_export(value: Mapping[str, Any], place: str) -> Iterator[Span]:
-    """Yield the spans of an export. Those of logs have their records as events.
+    """Yield the spans of an export. A log record is one, too.
 
     Raises:
         DataError: it is malformed; names the key.
     """
-    for resources, scopes, name in (
-        ("resourceSpans", "scopeSpans", "spans"),
-        ("resourceLogs", "scopeLogs", "logRecords"),
-    ):
-        logs: dict[tuple[Any, ...], dict[str, Any]] = {}
+    logs = ("resourceLogs", "scopeLogs", "logRecords")
+    for resources, scopes, name in (("resourceSpans", "scopeSpans", "spans"), logs):
         for _, resource in objects(_either(value, resources), f"{place}: {resources}"):
             for _, scope in objects(_either(resource, scopes), f"{place}: {scopes}"):
                 for index, one in enumerate(items(_either(scope, name), f"{place}: {name}")):
                     at = f"{place}: {name}[{index}]"
-                    if name == "spans":
-                        yield read_span(one, at)
-                    elif isinstance(one, Mapping):
-                        ids = {key: one[key] for key in ("traceId", "trace_id", "spanId", "span_id") if key in one}
-                        log = logs.setdefault(tuple(ids.values()), {**ids, "place": at, "events": []})
-                        log.setdefault("startTimeUnixNano", one.get("timeUnixNano") or one.get("observedTimeUnixNano"))
-                        log["events"].append(_log_event(one, at))
-        yield from (read_span(log, log["place"]) for log in logs.values())
+                    is_log = name == "logRecords" and isinstance(one, Mapping)
+                    yield read_span(_span_of_log(one, at) if is_log else one, at)
 
 
 def _either(value: Mapping[str, Any], key: str) -> Any:
@@ -162,11 +153,14 @@ def _either(value: Mapping[str, Any], key: str) -> Any:
     return value.get(key, value.get("".join(f"_{one.lower()}" if one.isupper() else one for one in key), []))
 
 
-def _log_event(record: Mapping[str, Any], place: str) -> dict[str, Any]:
+def _span_of_log(record: Mapping[str, Any], place: str) -> dict[str, Any]:
+    """Return a log record as a span that has the record as its only event."""
     attributes = _attributes(record.get("attributes"), f"{place}: attributes")
     body = _any_value(record["body"], f"{place}: body") if record.get("body") else None
     name = record.get("eventName", record.get("event_name")) or attributes.get("event.name")
-    return {"name": name, "attributes": {**attributes, **(body if isinstance(body, Mapping) else {})}}
+    event = {"name": name, "attributes": {**attributes, **(body if isinstance(body, Mapping) else {})}}
+    start = record.get("timeUnixNano") or record.get("observedTimeUnixNano")
+    return {**record, "startTimeUnixNano": start, "attributes": {}, "events": [event]}
 
 
 def read_span(value: Any, place: str) -> Span:
@@ -251,24 +245,16 @@ def _nest(value: Any, place: str, under: str, depth: int = 0) -> Any:
         return [_nest(item, place, under, depth + 1) for item in value]
     if not isinstance(value, Mapping):
         return value
+    if depth > DEEPEST:
+        raise DataError(f"{place}: {under}: the name has too many parts")
     found: dict[str, Any] = {}
     for name, item in value.items():
-        *parts, last = str(name).split(".")
-        if depth + len(parts) > DEEPEST:
-            raise DataError(f"{place}: {f'{under}.{name}'!r:.80}: the name has too many parts")
-        inner = found
-        for part in parts:
-            inner = inner.setdefault(part, {})
-            if not isinstance(inner, dict):
-                raise DataError(f"{place}: {f'{under}.{name}'!r:.80}: a part of it is a value of its own")
-        inner[last] = _nest(item, place, under, depth + 1)
-    return _with_lists(found)
-
-
-def _with_lists(value: Any) -> Any:
-    if not isinstance(value, dict):
-        return value
-    found = {name: _with_lists(item) for name, item in value.items()}
+        first, dot, rest = str(name).partition(".")
+        own = found.setdefault(first, {}) if dot else found
+        if not isinstance(own, dict):
+            raise DataError(f"{place}: {under}.{name:.80}: a part of it is a value of its own")
+        own[rest if dot else first] = item
+    found = {name: _nest(item, place, under, depth + 1) for name, item in found.items()}
     if found and all(name.isdecimal() and len(name) < 7 for name in found):
         return [item for _, item in sorted(found.items(), key=lambda pair: int(pair[0]))]
     return found

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import asynccontextmanager
@@ -130,15 +129,14 @@ def settings(given: Mapping[str, Any]) -> ScoringOptions:
 
 
 def _tools(path: Path | None) -> Mapping[str, Mapping[str, Any]]:
-    from trialbed.files import read_bytes
+    from trialbed.files import read_text
+    from trialbed.wire import parse_json
     from trialbed_evaluation.conversations import read_tools
 
     if path is None:
         return {}
     try:
-        value = json.loads(read_bytes(path))
-    except OSError as error:
-        raise UsageError(f"--tools: {path} cannot be read: {error.strerror or error}") from None
+        value = parse_json(read_text(path))
     except ValueError as error:
         raise DataError(f"{path}: is not JSON: {error}") from None
     return read_tools(value.get("tools", value) if isinstance(value, dict) else value, str(path))

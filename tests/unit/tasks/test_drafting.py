@@ -58,7 +58,7 @@ def test_a_conversation_becomes_a_task_that_can_be_run(tmp_path: Path) -> None:
     ]
     assert [call.arguments for call in second.gold_calls] == [{"id": 8}]
     text = path.read_text(encoding="utf-8")
-    assert "its user wrote 2 messages: the query is the first, which all calls follow" in text
+    assert "its user wrote 2 messages: all calls follow number 1, the end of the query" in text
     assert '"required": ["id"]' in text
     assert '"example": {"price": 12.5}' in text
     assert [line.partition(": ")[2] for line in left_out] == [
@@ -135,7 +135,7 @@ def test_the_query_is_what_the_user_wrote_before_all_calls(tmp_path: Path) -> No
     assert [one.gold_calls[0].arguments for one in (first, second)] == [{"id": 7}] * 2
     assert [line.partition(": ")[2] for line in left_out] == [
         "its user wrote 2 messages, and calls follow 2 of them; a task has one",
-        "its user wrote 2 messages, and calls follow none of them",
+        "its user wrote 2 messages, and calls follow none of them; a task has one",
     ]
 
 

@@ -19,7 +19,6 @@ def test_openai_messages_are_whole(tmp_path: Path) -> None:
     assert sample.calls[1].args == {}
     assert '{"city": "Ro' in sample.calls[1].problem
     assert sample.tools == {"weather": TOOL["function"]["parameters"]}  # type: ignore[index]
-    assert sample.other == {"user": 5}
 
 
 def test_openai_s_custom_tools_take_text(tmp_path: Path) -> None:

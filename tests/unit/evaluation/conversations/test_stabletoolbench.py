@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 
 import pytest
-from support.conversations import CONVERTED, FINISH, LAST, NODE, RAW, UNFINISHED, only, written
+from support.conversations import CONVERTED, RAW, UNFINISHED, only, written
 
 from trialbed.errors import DataError
 from trialbed_evaluation.conversations import ToolCall, read_references, read_samples
@@ -20,16 +19,6 @@ def test_finish_is_no_call_but_the_answer(tmp_path: Path) -> None:
         assert sample.messages is not None
         assert sample.messages[-1].content == "Sunny."
         assert sorted(sample.tools) == ["weather"]
-
-
-def test_messages_that_python_wrote_are_read(tmp_path: Path) -> None:
-    last = {**LAST, "message": repr(LAST["message"])}
-    node = {**NODE, "message": repr(NODE["message"]), "next": [last]}
-    answer = {"final_answer": json.dumps(FINISH), "answer_details": [{"role": "system", "message": "", "next": [node]}]}
-    sample = only(written(tmp_path, {"588": {"query": "weather?", "available_tools": [], "answer": answer}}))
-    assert sample.calls == (ToolCall("weather", {"city": "Rome"}),)
-    assert sample.messages is not None
-    assert sample.messages[-1].content == "Sunny."
 
 
 def test_an_unfinished_raw_answer_has_its_last_path(tmp_path: Path) -> None:
