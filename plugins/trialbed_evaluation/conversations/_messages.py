@@ -235,7 +235,7 @@ def is_message(value: Any) -> bool:
             return True
         if "function" in value or "args" in value or "arguments" in value:
             return False
-        return bool({"role", "content", "parts", "kwargs"} & value.keys()) or value.get("type") in ROLES
+        return bool({"role", "content", "parts", "kwargs"} & value.keys()) or str(value.get("type")) in ROLES
     return isinstance(value, Message) or hasattr(value, "content")
 
 
