@@ -272,7 +272,7 @@ def _begin_of(value: Any) -> str:
 def samples_of(spans: Iterable[Span]) -> Iterator[Sample]:
     """One sample per conversation, in the order in which they began in the file; traces without one have none.
 
-    A trace whose messages begin those of another is a part of its conversation.
+    A trace whose messages, with a call, begin those of another is a part of its conversation.
     """
     traces: dict[str, list[Span]] = defaultdict(list)
     for span in spans:
@@ -284,7 +284,10 @@ def samples_of(spans: Iterable[Span]) -> Iterator[Sample]:
     ]
     ends = [_beginnings(sample) for sample in samples]
     continued = {each for own in ends for each in own[:-1]}
-    yield from (sample for sample, own in zip(samples, ends, strict=True) if not own or own[-1] not in continued)
+    for sample, own in zip(samples, ends, strict=True):
+        # Without an id, two conversations may just begin alike.
+        if not (own and own[-1] in continued and any(call.id for call in sample.calls)):
+            yield sample
 
 
 def _beginnings(sample: Sample) -> list[int]:
