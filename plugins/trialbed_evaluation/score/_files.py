@@ -86,12 +86,18 @@ def score(path: Path, given: Mapping[str, Any]) -> int:
     """
     import asyncio
 
-    least_means(given)
+    from trialbed.cli.thresholds import check_shares, parse_thresholds
+
+    least = parse_thresholds(given["fail_under"], "tool_call_f1=0.8")
+    check_shares(least)  # all metrics are
     samples = _samples(path, given["reference"])
     options = settings(given)
     check_used(options.rules, samples, options.tools)
     scores, summaries = asyncio.run(score_all(samples, given, options))
-    least = thresholds(given, summaries)
+    names = [found.name for found in summaries]
+    for name in least:
+        if name not in names:
+            raise UsageError(f"--fail-under: {name!r} was not scored; scored were {', '.join(names)}")
     if given["as_json"]:
         print_json(document(str(path), scores, summaries))
     else:
@@ -262,33 +268,6 @@ def _reason(name: str, result: Any) -> str:
     if hasattr(result, "diagnosis"):
         return str(result.reason)
     return f"{name} {result.value:.4g}\n  " + "\n  ".join(str(result.reason).splitlines())
-
-
-def least_means(given: Mapping[str, Any]) -> dict[str, float]:
-    """``--fail-under`` as numbers; all metrics are shares.
-
-    Raises:
-        UsageError: one is malformed, or not from 0 to 1.
-    """
-    from trialbed.cli.thresholds import check_shares, parse_thresholds
-
-    least = parse_thresholds(given["fail_under"], "tool_call_f1=0.8")
-    check_shares(least)
-    return least
-
-
-def thresholds(given: Mapping[str, Any], summaries: Sequence[MetricSummary]) -> dict[str, float]:
-    """Return the least mean of each metric that has one.
-
-    Raises:
-        UsageError: one is malformed, or about a metric that was not scored.
-    """
-    least = least_means(given)
-    names = [found.name for found in summaries]
-    for name in least:
-        if name not in names:
-            raise UsageError(f"--fail-under: {name!r} was not scored; scored were {', '.join(names)}")
-    return least
 
 
 def exit_code(summaries: Sequence[MetricSummary], thresholds: Mapping[str, float]) -> int:
