@@ -102,8 +102,10 @@ class Span:
         key, given = self.value(keys)
         place = f"{self.place}: {key.removeprefix('record.')}"
         given = load(given, place) if key in (INPUT, OUTPUT) else _load_object(given)
-        while isinstance(given, list) and len(given) == 1 and isinstance(given[0], list):
+        while isinstance(given, list) and len(given) == 1 and isinstance(given[0], list) and not _is_pair(given[0]):
             given = given[0]  # LangChain's batches
+        if isinstance(given, list):  # LangChain's short form
+            given = [{"role": one[0], "content": one[1]} if _is_pair(one) else one for one in given]
         if self.convention.title == "Traceloop" and isinstance(given, list):
             given = [_with_parts(one) if isinstance(one, Mapping) else one for one in given]
         if given is None:
@@ -113,6 +115,10 @@ class Span:
             # The state of any step, which need not be a conversation.
             given = [one for one in given if isinstance(one, Mapping)] if isinstance(given, list) else given
         return read_messages([given] if isinstance(given, Mapping) else given, place, role)
+
+
+def _is_pair(value: Any) -> bool:
+    return isinstance(value, list) and [type(part) for part in value] == [str, str]
 
 
 def _with_parts(message: Mapping[str, Any]) -> Mapping[str, Any]:
@@ -179,10 +185,10 @@ def read_span(value: Any, place: str) -> Span:
     starts = ("start_time", "startTimeUnixNano", "start_time_unix_nano", "startTime", "started_at", "start_timestamp")
     start = next((value[key] for key in starts if value.get(key)), "")
     is_record = "run_type" in value or not value.keys() & {"attributes", "events"}
-    fields: Mapping[str, Any] = {"record": value}
+    fields: Mapping[str, Any] = {"record": value if is_record else {"name": value.get("name")}}
     read: list[tuple[str, Mapping[str, Any]]] = []
     if not is_record:
-        fields = _attributes(value.get("attributes"), f"{place}: attributes")
+        fields = {**fields, **_attributes(value.get("attributes"), f"{place}: attributes")}
         for at, one in objects(value.get("events") or [], f"{place}: events"):
             read.append((str(one.get("name")), _attributes(one.get("attributes"), f"{at}.attributes")))
         own = _load_object(fields.get("events"))  # Logfire's
@@ -323,7 +329,9 @@ def _sample(trace: str, spans: list[Span]) -> Sample:
             steps.append((result,) if result else ())
         else:
             steps.append((Message("assistant", "", (call,)), *((result,) if result else ())))
-    messages = join_steps([*steps, said.get(id(spans[0]), ())])
+    whole = said.get(id(spans[0]), ())
+    # If the first span has calls, it has the order of all; else its answer is the last one.
+    messages = join_steps([whole if calls_in(whole) else (), *steps, whole])
     definitions: dict[str, Mapping[str, Any]] = {}
     for span in spans:
         key, given = span.value(span.convention.definitions)
@@ -373,8 +381,9 @@ def _executed(span: Span) -> tuple[ToolCall, Message | None]:
     _, said = span.value(row.result)
     if said is None:
         return call, None
-    if isinstance(said, Mapping) and (said.get("type") == "tool" or "lc" in said):
-        (result,) = read_messages([said])
+    message = _load_object(said)
+    if isinstance(message, Mapping) and (message.get("type") == "tool" or "lc" in message):  # LangChain's
+        (result,) = read_messages([message])
         return call, replace(result, call_id=call_id or result.call_id)
     return call, read_result({"content": said, "id": call_id, "is_error": span.failed})
 

@@ -198,7 +198,7 @@ TRACES: dict[str, Any] = {
         span(3, {**VERCEL, "ai.prompt.messages": json.dumps(MESSAGES["vercel"][:3]), "ai.response.text": ANSWER}),
     ],
     "langsmith": [
-        {**RUN, "run_type": "chain", "inputs": {"messages": [USER]}, "outputs": {"messages": LANGCHAIN}},
+        {**RUN, "run_type": "chain", "inputs": {"messages": [["user", ASKED]]}, "outputs": {"messages": LANGCHAIN}},
         {
             **RUN,
             "run_type": "llm",
@@ -212,6 +212,13 @@ TRACES: dict[str, Any] = {
         "id": "t",
         "observations": [
             {**OBSERVATION, "input": CHAT[:1], "output": CHAT[1]},
+            {
+                **OBSERVATION,
+                "type": "TOOL",
+                "name": "find_order",
+                "input": {"id": 7},
+                "output": json.dumps(LANGCHAIN[2]),
+            },
             {**OBSERVATION, "input": {"messages": CHAT[:3]}, "output": CHAT[3], "startTime": "2026-01-01T00:00:09Z"},
         ],
     },
