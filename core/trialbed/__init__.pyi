@@ -107,6 +107,12 @@ from .tasks import Task as Task
 from .tasks import call as call
 from .tasks import tool as tool
 from .tool_calls import AskedCall as AskedCall
+from .tool_calls import about as about
+from .tool_calls import any_value as any_value
+from .tool_calls import one_of as one_of
+from .tool_calls import optional as optional
+from .tool_calls import regex as regex
+from .tool_calls import unordered as unordered
 from .tools import Tool as Tool
 from .views import Table as Table
 from .views import TableRow as TableRow

@@ -36,6 +36,10 @@ class Agent(BaseAgent):
 
     def answer(self, query):
         return "words"
+
+
+def agent(query):
+    return query
 """
 EXECUTOR = """\
 from trialbed_plugins.executors.local import LocalExecutor
@@ -184,7 +188,7 @@ def test_the_programs_of_the_guides_run(tmp_path: Path) -> None:
     """Each as it stands, in a process of its own; what needs ``await`` as a notebook runs it."""
     guides = [DOCS / "how-to" / f"{name}.md" for name in ("evaluate-in-python", "benchmark-your-own-agent")]
     found = [program for page in (ROOT / "README.md", *guides) for program in programs(page)]
-    assert len(found) == 7
+    assert len(found) == 8
     (tmp_path / "cell.py").write_text(CELL)
     for text in found:
         (tmp_path / "example.py").write_text(text)

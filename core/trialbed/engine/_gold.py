@@ -23,6 +23,7 @@ from trialbed.records import (
     usable_default,
 )
 from trialbed.store import Store
+from trialbed.tool_calls import example_of
 
 EXAMPLES: dict[str, Json] = {
     "string": "example",
@@ -51,10 +52,12 @@ def gold_script(query: Query, tools: Sequence[ToolSpec]) -> tuple[ScriptedCall, 
 
 
 def _arguments(call: GoldCall, apis: dict[ApiRef, Api]) -> dict[str, Any]:
-    if call.arguments is not None:
-        return call.arguments
     api = apis.get(call.api)
-    return example_arguments(api) if api else {}
+    usual = example_arguments(api) if api else {}
+    if call.arguments is None:
+        return usual
+    given: dict[str, Any] = example_of(call.arguments)
+    return {name: value for name, value in usual.items() if name in call.arguments} | given
 
 
 def example_arguments(api: Api) -> dict[str, Json]:

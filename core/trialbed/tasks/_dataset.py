@@ -62,6 +62,7 @@ class TaskDataset(Dataset):
         """
         if not self.functions:
             return
+        from trialbed.tool_calls import example_of
         from trialbed.wire.json_schemas import JsonSchema, Undecided  # most programs do not need it
 
         schemas = {api.ref: JsonSchema(api.parameters_schema()) for api in self.apis() if api.ref in self.functions}
@@ -69,8 +70,11 @@ class TaskDataset(Dataset):
             for call in query.gold_calls:
                 if call.api not in schemas or call.arguments is None:
                     continue
+                example = example_of(call.arguments)
+                if example.keys() != call.arguments.keys():
+                    continue  # some have no example
                 try:
-                    problems = schemas[call.api].problems(call.arguments, 1)
+                    problems = schemas[call.api].problems(example, 1)
                 except Undecided:
                     continue
                 for problem in problems:

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import json
+import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass
+from functools import partial
 from typing import Any, NamedTuple, TypeVar
 
 from trialbed.errors import UsageError
@@ -15,6 +17,7 @@ from trialbed.tasks._expect import Calls, Check, Expect
 from trialbed.tasks._functions import STATE, AnsweredApi, ApiBody, function_tools
 from trialbed.tasks._given import LIMITS, check_expect, check_given
 from trialbed.texts import whole_texts
+from trialbed.tool_calls import any_value, matcher_problem, named_checks
 
 Tool = Callable[..., Any] | Api | AnsweredApi | ToolSpec | str
 Tools = Iterable[Tool] | Callable[..., Any]
@@ -150,23 +153,27 @@ def _query(task: Task, place: int, named: Mapping[str, Api], compiled: CompiledT
         raise UsageError(f"{where}: give calls and final_state to Expect(calls=…, state=…), or use no Expect")
     expect = whole or Expect(task.expect, calls=task.calls, state=task.final_state)  # type: ignore[arg-type] # facts
     check_expect(expect, where)
+    gold_calls = tuple(_gold_call(item, apis, where, compiled=compiled) for item in expect.calls or ())
+    checks = [name for call in gold_calls for name in named_checks(call.arguments)]
     return Query(
         query_id=place if task.id is None else task.id,
         text=task.text,
         apis=tuple(apis),
-        gold_calls=tuple(_gold_call(item, apis, where) for item in expect.calls or ()),
+        gold_calls=gold_calls,
         states_calls=expect.calls is not None,
         reference_answer=task.answer,
         reference_facts=_texts(expect.facts),
         initial_state=task.state,
         final_state=expect.state,
-        expected=None if whole is None else _expected(whole, apis, where, compiled),
+        expected=None if whole is None and not checks else _expected(expect, apis, where, compiled, checks),
         allow_forced_calls=task.allow_forced_calls,
     )
 
 
-def _expected(expect: Expect, apis: Sequence[Api], where: str, compiled: CompiledTasks) -> Expected:
-    ways = tuple(tuple(_gold_call(item, apis, where) for item in way) for way in expect.ways)
+def _expected(
+    expect: Expect, apis: Sequence[Api], where: str, compiled: CompiledTasks, named: Sequence[str]
+) -> Expected:
+    ways = tuple(tuple(_gold_call(item, apis, where, compiled=compiled) for item in way) for way in expect.ways)
     if ways and expect.calls is None:
         raise UsageError(f"{where}: ways: give one of them as calls, which scripted models play")
     checks = [expect.check] if callable(expect.check) else list(expect.check)
@@ -180,7 +187,7 @@ def _expected(expect: Expect, apis: Sequence[Api], where: str, compiled: Compile
         ways=ways,
         never=tuple(_gold_call(name, apis, where, "never").api for name in expect.never),
         **{name: getattr(expect, name) for name in ("in_order", "only", *LIMITS)},
-        checks=tuple(check.__name__ for check in checks),
+        checks=(*(check.__name__ for check in checks), *named),
         criteria=_texts(expect.criteria),
         tests=tuple(
             _test(name, test, apis, f"{where}: tests: {name}", compiled) for name, test in expect.tests.items()
@@ -192,13 +199,16 @@ def _test(name: str, expect: Expect, apis: Sequence[Api], where: str, compiled: 
     if expect.tests:
         raise UsageError(f"{where}: a test has no tests of its own")
     check_expect(expect, where)
+    calls = tuple(_gold_call(item, apis, where, compiled=compiled) for item in expect.calls or ())
     test = TaskTest(
         name=name,
         facts=_texts(expect.facts),
-        calls=tuple(_gold_call(item, apis, where) for item in expect.calls or ()),
+        calls=calls,
         states_calls=expect.calls is not None,
         final_state=expect.state,
-        expected=_expected(expect, apis, where, compiled),
+        expected=_expected(
+            expect, apis, where, compiled, [name for call in calls for name in named_checks(call.arguments)]
+        ),
     )
     only_adds = {"in_order": False, "only": False}  # they say how calls are compared, which it must state
     stated = test.model_copy(update={"expected": test.expected.model_copy(update=only_adds)})
@@ -239,22 +249,62 @@ def _add_body(api: Api, body: ApiBody, compiled: CompiledTasks, where: str) -> N
         raise UsageError(f"{where}: two different tools are called {api.api_name!r}; give one another name")
 
 
-def _gold_call(item: Any, apis: Sequence[Api], where: str, key: str = "calls") -> GoldCall:
+def _gold_call(
+    item: Any, apis: Sequence[Api], where: str, key: str = "calls", compiled: CompiledTasks | None = None
+) -> GoldCall:
     if isinstance(item, GoldCall):
         return item
-    name, arguments = (item, None) if isinstance(item, str) else (item.name, _arguments(item.arguments, where))
+    name, given = (item, None) if isinstance(item, str) else (item.name, item.arguments)
     named = {api.api_name: api.ref for api in reversed(apis)} | {api.ref.title: api.ref for api in reversed(apis)}
-    if not apis:  # the agent's own tools
-        return GoldCall(api=ApiRef(category="", tool_name="", api_name=name), arguments=arguments)
-    if name not in named:
+    if name not in named and apis:
         close = did_you_mean(closest(name, named))
         raise UsageError(f"{where}: {key}: the task has no tool {name!r}{close}")
-    return GoldCall(api=named[name], arguments=arguments)
-
-
-def _arguments(given: Any, where: str) -> dict[str, Json]:
-    """Return the arguments of a call, which are text where a scripted model writes it."""
-    try:
-        return dict(json.loads(given) if isinstance(given, str) else given)
+    # A task without tools names the agent's own.
+    api = named.get(name) or ApiRef(category="", tool_name="", api_name=name)
+    if given is None:
+        return GoldCall(api=api)
+    checks = {} if compiled is None else compiled.checks
+    try:  # they are text where a scripted model writes them
+        arguments = dict(json.loads(given) if isinstance(given, str) else given)
     except (TypeError, ValueError) as error:
-        raise UsageError(f"{where}: calls: the arguments {given!r:.60} are not a JSON object") from error
+        raise UsageError(f"{where}: {key}: the arguments {given!r:.60} are not a JSON object") from error
+    found = {word: _expected_value(value, f"{where}: {key}: {name}", word, checks) for word, value in arguments.items()}
+    return GoldCall(api=api, arguments=found)
+
+
+def _expected_value(value: Any, where: str, path: str, checks: dict[str, Check]) -> Json:
+    """Return an expected argument as JSON.
+
+    Raises:
+        UsageError: it cannot be one, or its matcher is malformed; names the tool and the argument.
+    """
+    if value is any:
+        return any_value()
+    if isinstance(value, Mapping):
+        inner = {str(name): _expected_value(one, where, f"{path}.{name}", checks) for name, one in value.items()}
+        if problem := matcher_problem(inner):
+            raise UsageError(f"{where}: {path}: {problem}")
+        return inner
+    if isinstance(value, list | tuple):
+        return [_expected_value(one, where, f"{path}[{place}]", checks) for place, one in enumerate(value)]
+    if callable(value) and "[" not in path:
+        name = f"{where.rpartition(': ')[2]}({path}): {getattr(value, '__name__', 'check')}"
+        checks[name] = partial(_check_argument, where.rpartition(": ")[2], path, value)
+        return {"$any": None, "check": name}
+    if value is None or isinstance(value, bool | int | float | str):
+        return value
+    hint = "; write regex(r'…', 'an example')" if isinstance(value, re.Pattern) else ""
+    raise UsageError(f"{where}: {path}: {value!r:.80} is not a value of JSON{hint}")
+
+
+def _check_argument(tool: str, path: str, holds: Callable[[Any], Any], context: Any) -> bool | str:
+    """Return whether a call of a tool has an argument for which a function holds, or why not."""
+    found = []
+    for call in context.calls:
+        value = call.arguments if call.api.api_name == tool or call.api.title == tool else None
+        for name in path.split("."):
+            value = value.get(name) if isinstance(value, dict) else None
+        found.append(value)
+        if value is not None and holds(value):
+            return True
+    return f"it holds for none of {found!r:.200}"

@@ -21,6 +21,15 @@ from ._diagnosis import ToolCall as ToolCall
 from ._diagnosis import quantity as quantity
 from ._gold_calls import AlignedCall as AlignedCall
 from ._gold_calls import align_gold_calls as align_gold_calls
+from ._matchers import about as about
+from ._matchers import any_value as any_value
+from ._matchers import example_of as example_of
+from ._matchers import matcher_problem as matcher_problem
+from ._matchers import named_checks as named_checks
+from ._matchers import one_of as one_of
+from ._matchers import optional as optional
+from ._matchers import regex as regex
+from ._matchers import unordered as unordered
 from ._origins import CallSource as CallSource
 from ._origins import Origin as Origin
 from ._origins import call_sources as call_sources

@@ -19,6 +19,7 @@ from trialbed.tool_calls._diagnosis import (
     ToolCall,
     quantity,
 )
+from trialbed.tool_calls._matchers import matcher_of
 from trialbed.tool_calls._rules import NO_SCHEMA, Schema, property_schema
 
 Tools = Mapping[str, Schema]
@@ -112,6 +113,8 @@ def _arguments(
         if is_pair:
             status: ArgumentStatus = "matched" if points == 1 else "partly matched" if points else "differs"
             yield ArgumentFinding(name, status, given, wanted, rule, points)
+        elif name in right and matcher_of(wanted) == "$optional":
+            yield ArgumentFinding(name, "ignored", None, wanted, "optional", None)
         elif is_null or points == 1:
             if name in right:
                 yield ArgumentFinding(name, "default", None, wanted, "default", 1.0)

@@ -11,6 +11,7 @@ from datetime import UTC, date, datetime, time
 from typing import Any, cast
 
 from trialbed.texts import normalize
+from trialbed.tool_calls._matchers import matcher_of
 from trialbed.tool_calls._rules import (
     NO_SCHEMA,
     Schema,
@@ -58,6 +59,8 @@ class ValueComparer:
         Raises:
             UsageError: the rule cannot be applied.
         """
+        if kind := matcher_of(wanted):
+            return self._match(kind, tool, path, given, wanted, schema), kind.removeprefix("$")
         schema = variant(schema, wanted)
         rule = self.rule(tool, path, schema, wanted)
         name, parameter = parse_rule(rule)
@@ -69,13 +72,29 @@ class ValueComparer:
             return parts[name](tool, path, given, wanted, schema), rule
         return float(_PLAIN[name](given, wanted, parameter)), rule
 
+    def _match(self, kind: str, tool: str, path: str, given: Any, wanted: Any, schema: Schema) -> float:
+        inner = wanted[kind]
+        if kind == "$any":
+            return 1.0
+        if kind == "$about":
+            number = _number(given)
+            return float(number is not None and abs(number - inner) <= wanted["within"])
+        if kind == "$matches":
+            return float(matches(given, inner, None))
+        if kind == "$one_of":
+            return float(any(self.compare(tool, path, given, one, schema)[0] == 1 for one in inner))
+        if kind == "$unordered":
+            return self._sets(tool, path, given, inner, schema) if isinstance(given, list | tuple) and inner else 0.0
+        return self.compare(tool, path, given, inner, schema)[0]
+
     def _objects(self, tool: str, path: str, given: Any, wanted: Any, schema: Schema) -> float:
         points = [
             self.compare(tool, f"{path}.{key}", given[key], wanted[key], property_schema(schema, key))[0]
             for key in wanted
             if key in given
         ]
-        return sum(points) / len({*wanted, *given})
+        due = {key for key in wanted if matcher_of(wanted[key]) != "$optional"}
+        return sum(points) / (len({*due, *given}) or 1) if points or due or given else 1.0
 
     def _lists(self, tool: str, path: str, given: Any, wanted: Any, schema: Schema) -> float:
         pairs = zip(given, wanted, strict=False)
