@@ -7,7 +7,7 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 from trialbed.conversations import Message, Sample, ToolCall
@@ -85,12 +85,13 @@ def draft_tasks(samples: Sequence[Sample], source: str) -> Draft:
 
 @dataclass(frozen=True)
 class _DraftTurn:
-    """A message of a user that calls follow, and what followed until the next one; without secrets.
+    """A message of a user that calls follow, and what followed until the next one.
 
     Attributes:
         query: the message, with those before it.
         calls: those that can be expected, with the results of those that have some.
         notes: for the person who confirms the draft.
+        hidden: matches the secrets of the conversation.
     """
 
     sample: Sample
@@ -98,6 +99,7 @@ class _DraftTurn:
     calls: tuple[tuple[ToolCall, Any], ...]
     answer: str
     notes: tuple[str, ...]
+    hidden: re.Pattern[str]
 
 
 def _asked_turn(sample: Sample) -> tuple[_DraftTurn | None, str]:
@@ -117,27 +119,22 @@ def _asked_turn(sample: Sample) -> tuple[_DraftTurn | None, str]:
             result = parse_json(one.content)
         failed = one.failed or (isinstance(result, Mapping) and result.get("isError") is True)  # MCP's flag
         results.setdefault(one.call_id, []).append((result, failed))
-    made = [(call, *(results[call.id].pop(0) if results.get(call.id) else (None, False))) for call in sample.calls]
+    made = []
+    for call in sample.calls:
+        result, failed = results[call.id].pop(0) if results.get(call.id) else (None, False)
+        made.append((call, result, failed or call.args is None or bool(call.problem)))
     secrets = _secrets([[call.args, result] for call, result, _ in made])
     if len(secrets) > MOST_SECRETS:
         return None, f"more than {MOST_SECRETS} texts of it are in fields that are named like keys"
     hidden = re.compile("|".join(map(re.escape, sorted(secrets, key=len, reverse=True))) or "(?!)")
-    failures = [call.name for call, _, failed in made if failed or call.args is None or call.problem]
-    good = [(call, result) for call, result, failed in made if not (failed or call.args is None or call.problem)]
-    notes = [f"a failed call of {_json(name)[1:-1]} is left out" for name in failures]
+    notes = [f"a failed call of {_json(call.name)[1:-1]} is left out" for call, _, failed in made if failed]
     if len(turns) > 1:
-        notes.insert(
-            0, f"its user wrote {len(turns)} messages: all calls follow number {len(asked)}, the end of the query"
-        )
+        number = f"number {len(asked)} of its user's {len(turns)} messages"
+        notes.insert(0, f"all calls follow {number}, which ends the query")
     query = "\n\n".join(turn[0].content.strip() for turn in asked)
     answers = [one.content.strip() for one in asked[-1] if one.role == "assistant" and not one.calls]
-    return _DraftTurn(
-        sample,
-        _mask(query, hidden),
-        tuple((replace(call, args=_mask(call.args, hidden)), _mask(result, hidden)) for call, result in good),
-        _mask(answers[-1] if answers else "", hidden),
-        tuple(notes),
-    ), ""
+    good = tuple((call, result) for call, result, failed in made if not failed)
+    return _DraftTurn(sample, query, good, "".join(answers[-1:]), tuple(notes), hidden), ""
 
 
 def _turns(messages: Sequence[Message]) -> list[list[Message]]:
@@ -162,11 +159,11 @@ def _turns(messages: Sequence[Message]) -> list[list[Message]]:
 
 def _lines(turn: _DraftTurn) -> Iterator[str]:
     yield f"  # {'; '.join((_json(turn.sample.place)[1:-1], *turn.notes))}"
-    yield f"  - query: {_json(turn.query)}"
+    yield f"  - query: {_json(turn.query, turn.hidden)}"
     if turn.calls or not turn.sample.calls:
-        yield f"    expect: {_json({'calls': [{call.name: call.args} for call, _ in turn.calls]})}"
+        yield f"    expect: {_json({'calls': [{call.name: call.args} for call, _ in turn.calls]}, turn.hidden)}"
     if turn.answer:
-        yield f"    answer: {_json(turn.answer)}"
+        yield f"    answer: {_json(turn.answer, turn.hidden)}"
 
 
 def _tools(turns: Iterable[_DraftTurn]) -> Iterator[dict[str, Any]]:
@@ -178,7 +175,7 @@ def _tools(turns: Iterable[_DraftTurn]) -> Iterator[dict[str, Any]]:
         for call, result in turn.calls:
             made.setdefault(call.name, []).append(call)
             if result is not None:
-                examples.setdefault(call.name, result)
+                examples.setdefault(call.name, _mask(result, turn.hidden))
     for name in dict.fromkeys((*schemas, *made)):
         parameters = schemas.get(name) or _schema_of(made.get(name, ()))
         tool: dict[str, Any] = {"type": "function", "function": {"name": name, "parameters": parameters}}
@@ -207,13 +204,13 @@ def _schema_of_values(values: Sequence[Any]) -> dict[str, Any]:
     return {"type": types.pop()} if len(types) == 1 and "" not in types else {}
 
 
-def _json(value: Any) -> str:
+def _json(value: Any, hidden: re.Pattern[str] = SHAPES) -> str:
     """Return a value as JSON, which YAML reads as the same value: it has no pairs of surrogates."""
-    text = json.dumps(_mask(value), ensure_ascii=False)
+    text = json.dumps(_mask(value, hidden), ensure_ascii=False)
     return "".join(character if character.isprintable() else f"\\U{ord(character):08x}" for character in text)
 
 
-def _mask(value: Any, hidden: re.Pattern[str] = SHAPES) -> Any:
+def _mask(value: Any, hidden: re.Pattern[str]) -> Any:
     """Return a value of JSON without hidden texts, and those that look like keys or whose fields are named so."""
     if isinstance(value, str):
         return SHAPES.sub(REDACTED, hidden.sub(REDACTED, value))

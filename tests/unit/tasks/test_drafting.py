@@ -58,7 +58,7 @@ def test_a_conversation_becomes_a_task_that_can_be_run(tmp_path: Path) -> None:
     ]
     assert [call.arguments for call in second.gold_calls] == [{"id": 8}]
     text = path.read_text(encoding="utf-8")
-    assert "its user wrote 2 messages: all calls follow number 1, the end of the query" in text
+    assert "all calls follow number 1 of its user's 2 messages, which ends the query" in text
     assert '"required": ["id"]' in text
     assert '"example": {"price": 12.5}' in text
     assert [line.partition(": ")[2] for line in left_out] == [
