@@ -16,7 +16,7 @@ async def for_each(items: Iterable[T], do: Callable[[int, T], Awaitable[None]], 
         most: the items for which it is done at a time.
 
     Raises:
-        Exception: the first that it raises; what is under way is cancelled, and has ended by then.
+        Exception: the first that it raises; work under way is cancelled, and has ended by then.
     """
     slots = asyncio.Semaphore(most)
     left = enumerate(items)

@@ -49,7 +49,7 @@ class LabelledTask(Record):
         facts: those that a right answer contains, each checkable by a rule.
         gold: the Apis that solve the query, as [tool, api]; None for those that were called.
         finish: how the agent ended; null if it did not finish.
-        criterion: what the judge is asked in place of whether the task is solved: Solved means that it is met.
+        criterion: the question to the judge in place of whether the task is solved: Solved means that it is met.
         answer, label: of the only answer; ``answers`` of several.
     """
 

@@ -17,7 +17,7 @@ from trialbed.wire.redaction import redact
 
 HEAD = """\
 # Drafts of {many}, of {source}. Read each one: is the query whole, are the calls right and all that is
-# needed, is the answer true? Add facts that a right answer must say, take out what is wrong, then: bench tasks check
+# needed, is the answer true? Add facts that a right answer must say, take out wrong parts, then: bench tasks check
 """
 
 TYPES = {str: "string", bool: "boolean", int: "integer", float: "number", list: "array", dict: "object"}
@@ -138,7 +138,7 @@ def _asked_turn(sample: Sample) -> tuple[_DraftTurn | None, str]:
 
 
 def _turns(messages: Sequence[Message]) -> list[list[Message]]:
-    """Return what each message of the user began.
+    """Return the turns, each of which a message of the user begins.
 
     A message while a call is under way is a prompt of the agent's own, such as for another agent.
     """

@@ -127,7 +127,7 @@ def messages(query: Query, answer: Answer, wire: WireLog, instructions: str = IN
 
 
 def material(query: Query, answer: Answer, wire: WireLog) -> dict[str, Any]:
-    """Return what a judge sees of a trial."""
+    """Return the material of a trial that a judge sees."""
     return {
         "task": query.text,
         "reference": _reference(query),

@@ -101,7 +101,7 @@ async def topic_adherence(
     model: StepModel,
     compat: Compat | None = None,
 ) -> TopicAdherence:
-    """Return whether the assistant answered what it is for, and refused the rest.
+    """Return whether the assistant answered on its topics, and refused the rest.
 
     Asks for the topics; then, at once, whether each was refused, and which are on topic.
 

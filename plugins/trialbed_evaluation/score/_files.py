@@ -53,9 +53,7 @@ def options() -> list[click.Option]:
             help="How an argument is compared: exact, number, text, date, list, set, object, regex, ignore; "
             "may be repeated. [default: by its schema]",
         ),
-        click.Option(
-            ["--reference"], type=FILE, metavar="FILE", help="What is right, by the ids of the conversations."
-        ),
+        click.Option(["--reference"], type=FILE, metavar="FILE", help="The reference of each conversation, by its id."),
         click.Option(
             ["--tools"], type=FILE, metavar="FILE", help="Definitions of the tools, with JSON Schemas of arguments."
         ),
