@@ -34,6 +34,7 @@ from .hook_markers import hookimpl as hookimpl
 from .model_access import CompletionCache as CompletionCache
 from .model_access import ModelAccess as ModelAccess
 from .model_access import ModelBudget as ModelBudget
+from .preparation import Setup as Setup
 from .records import Annotation as Annotation
 from .records import Answer as Answer
 from .records import Api as Api

@@ -17,7 +17,7 @@ from trialbed.contracts import Dataset, Judge, Simulator, ToolSelector
 from trialbed.engine import RunProgress
 from trialbed.errors import EnvironmentFailed, SettingsError, UsageError
 from trialbed.models import judge_drivers
-from trialbed.preparation import RunObjects, RunOptions, read_keywords
+from trialbed.preparation import RunObjects, RunOptions, Setup, read_keywords
 from trialbed.records import Query
 from trialbed.report import Report
 from trialbed.run_report import run_and_report
@@ -58,7 +58,7 @@ def evaluate(
     Args:
         agents: one or several: a framework's label, as ``bench run --framework`` takes it, which runs in processes of
             its own; or an agent of this process, which is a function, a class or an object with ``answer``. A mapping
-            gives agents names.
+            gives them names, and a ``Setup`` as its value also instructions or a temperature.
         tasks: tasks, queries, a ``Dataset``, or a dataset's name as ``bench run --dataset`` takes it; where they are
             left out, the dataset of the settings, ``mini`` by default.
         model: a model as ``bench run --model`` takes it, or several; ``scripted:gold`` by default; or an object: a
@@ -241,7 +241,7 @@ def run_parts(
         UsageError: an object does not fit its place, or two have the same name.
     """
     _check_objects(judge, selector, simulator, tasks)
-    frameworks, live = ((), {}) if agents is None else _agents(agents)
+    frameworks, live, columns = ((), {}, {}) if agents is None else _agents(agents)
     own_dataset = tasks if isinstance(tasks, Dataset) else None
     if tasks is not None and not isinstance(tasks, str | Dataset):
         own_dataset = TaskDataset([tasks] if isinstance(tasks, Task | Query) else tasks, name)
@@ -250,6 +250,7 @@ def run_parts(
     judges, own_judge = _names_and_object("judge", judge)
     named = {
         "frameworks": frameworks,
+        "columns": columns,
         "dataset": tasks if isinstance(tasks, str) else None,
         "model": models,
         "judge": judges,
@@ -308,8 +309,8 @@ def _names_and_object(parameter: str, given: Any) -> tuple[tuple[str, ...], Any]
     return tuple(given), None
 
 
-def _agents(given: Agents) -> tuple[tuple[str, ...], dict[str, Any]]:
-    """Return the labels of a run, and the agents of this process among them.
+def _agents(given: Agents) -> tuple[tuple[str, ...], dict[str, Any], dict[str, Setup]]:
+    """Return the frameworks of a run, the agents of this process among them, and its columns if these have own names.
 
     Raises:
         UsageError: two have the same name, or one has none.
@@ -319,9 +320,6 @@ def _agents(given: Agents) -> tuple[tuple[str, ...], dict[str, Any]]:
         unnamed = [label for label, _ in pairs if not (isinstance(label, str) and label.strip())]
         if unnamed:
             raise UsageError(f"agents: {unnamed[0]!r:.60} cannot be an agent's name; give a text that is not empty")
-        renamed = next((label for label, agent in pairs if isinstance(agent, str) and agent != label), None)
-        if renamed is not None:
-            raise UsageError(f"agents: a framework keeps its own label: write {given[renamed]!r}, not {renamed!r}")
     else:
         several = given if isinstance(given, (list, tuple, set, frozenset)) else [given]
         pairs = [(agent if isinstance(agent, str) else _name_of(agent), agent) for agent in several]
@@ -331,7 +329,12 @@ def _agents(given: Agents) -> tuple[tuple[str, ...], dict[str, Any]]:
             raise UsageError(f"agents: two are called {label!r}; give them names: agents={{'first': …, 'second': …}}")
     if not labels:
         raise UsageError("agents: there are none; give a function, an object with answer(query), or a label")
-    return tuple(labels), {label: agent for label, agent in pairs if not isinstance(agent, str)}
+    setups = {label: agent if isinstance(agent, Setup) else Setup(agent) for label, agent in pairs}
+    live = {label: setup.agent for label, setup in setups.items() if not isinstance(setup.agent, str)}
+    columns = {label: replace(setup, agent=label) if label in live else setup for label, setup in setups.items()}
+    frameworks = tuple(dict.fromkeys(setup.agent for setup in columns.values()))
+    is_plain = all(setup == Setup(label) for label, setup in columns.items())
+    return frameworks, live, {} if is_plain else columns
 
 
 def _name_of(thing: Any) -> str:

@@ -326,7 +326,8 @@ class RunSession:
         Raises:
             DriverError: one is not what it was.
         """
-        asked = [executors[name].describe(name) for name in self._frameworks]
+        runs = {cell.framework: executors[cell.label] for cell in self.record.config.cells}
+        asked = [runs[name].describe(name) for name in self._frameworks]
         own = dict(zip(self._frameworks, await asyncio.gather(*asked), strict=True))
         moves = self.record.on_nodes or any(executor.remote for executor in executors.values())
         for name, info in own.items() if moves else ():

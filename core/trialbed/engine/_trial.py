@@ -265,7 +265,7 @@ class TrialRunner:
             ),
             key=key,
             query=self.queries[key.query_id].text,
-            system_prompt=SYSTEM_PROMPT,
+            system_prompt=SYSTEM_PROMPT if cell.system_prompt is None else cell.system_prompt,
             tools=await self.tools(cell.max_tools, key.query_id),
             limits=config.limits,
             fresh=fresh,

@@ -5,6 +5,7 @@ from ._options import NO_OBJECTS as NO_OBJECTS
 from ._options import Prepared as Prepared
 from ._options import RunObjects as RunObjects
 from ._options import RunOptions as RunOptions
+from ._options import Setup as Setup
 from ._options import executor_options as executor_options
 from ._options import hidden_paths as hidden_paths
 from ._options import read_keywords as read_keywords

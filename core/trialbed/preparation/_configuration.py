@@ -6,16 +6,17 @@ import hashlib
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import fields
-from itertools import product
+from itertools import count, product
+from pathlib import Path
 
 from trialbed.agent_programs import AgentCommand
 from trialbed.catalogs import ApiCatalog
 from trialbed.contracts import Dataset, ModelInfo
 from trialbed.environments import adapter_digest, adapter_info, runs_here
-from trialbed.errors import DriverNotFound
+from trialbed.errors import DriverNotFound, UsageError
 from trialbed.installed import own_version
 from trialbed.plugin_files import given_files
-from trialbed.preparation._options import NO_OBJECTS, RunObjects, RunOptions
+from trialbed.preparation._options import NO_OBJECTS, RunObjects, RunOptions, Setup
 from trialbed.records import (
     SETTINGS,
     Environment,
@@ -96,22 +97,51 @@ def _cells(options: RunOptions, models: Mapping[str, ModelInfo]) -> Iterator[Run
         short = short_address(model)
         names.setdefault(model, model if short in names.values() else short)
     temperatures: Sequence[float | None] = options.temperature or (None,)
-    for model, temperature, most in product(options.model, temperatures, options.max_tools):
+    prompts = dict(map(_read_prompt, options.system_prompt, count(1))) or {"": None}
+    columns = options.columns or {name: Setup(name) for name in options.frameworks}
+    combinations = product(options.model, temperatures, prompts, options.max_tools)
+    for model, temperature, prompt, most in combinations:
         differing = [names[model]] if model != first else []
         if temperature is not None and temperature != temperatures[0]:
             differing.append(f"temperature={decimal_text(temperature)}")
+        if prompt != next(iter(prompts)):
+            differing.append(prompt)
         if most != options.max_tools[0]:
             differing.append(f"max_tools={most}")
-        for framework in options.frameworks:
+        for name, setup in columns.items():
+            own_prompt = setup.system_prompt
             yield RunCell(
-                label=f"{framework}{SETTINGS}{','.join(differing)}" if differing else framework,
-                framework=framework,
+                label=f"{name}{SETTINGS}{','.join(differing)}" if differing else name,
+                framework=setup.agent,
                 model=model,
                 model_identity=models[model].identity,
                 told_model=options.model_name or models[model].told_name or model,
-                temperature=temperature,
+                temperature=temperature if setup.temperature is None else setup.temperature,
                 max_tools=most,
+                system_prompt=prompts[prompt] if own_prompt is None else _read_prompt(own_prompt, 1)[1],
             )
+
+
+LARGEST_PROMPT = 1_000_000
+"""Characters of a system prompt."""
+
+
+def _read_prompt(given: str, place: int) -> tuple[str, str]:
+    """Return the name of a system prompt in labels, and its text; without spaces, it is the path of a file.
+
+    Raises:
+        UsageError: it is empty or too long, or its file cannot be read.
+    """
+    name, text = f"prompt {place}", given
+    try:
+        is_file = given and (len(given.split()) == 1 or (len(given) < 500 and Path(given).is_file()))
+        if is_file:
+            name, text = Path(given).stem, Path(given).read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise UsageError(f"system_prompt: the file {given[:500]} cannot be read: {error}") from error
+    if not text.strip() or len(text) > LARGEST_PROMPT:
+        raise UsageError(f"system_prompt: {given[:80]!r} is empty, or has more than {LARGEST_PROMPT:,} characters")
+    return name, text
 
 
 def adapter_versions(frameworks: Iterable[str], environments: Mapping[str, Environment]) -> dict[str, str]:

@@ -61,7 +61,7 @@ def why_not_extended(there: RunConfig, here: RunConfig) -> str | None:
     for name, value in _values(there, without=(*CODE, *GROWING)).items():
         if value != getattr(here, name):
             return f"its {name.replace('_', ' ')} is {value!r}, not {getattr(here, name)!r}"
-    for name in ("model", "model_identity", "temperature", "max_tools"):
+    for name in ("model", "model_identity", "temperature", "max_tools", "system_prompt"):
         before, now = (getattr(config.cells[0], name) for config in (there, here))
         if before != now:
             return f"its {name.replace('_', ' ')} is {before!r}, not {now!r}"

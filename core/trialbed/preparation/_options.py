@@ -90,6 +90,21 @@ class RunObjects:
 NO_OBJECTS = RunObjects()
 
 
+@dataclass(frozen=True)
+class Setup:
+    """An agent under its own name in a run: ``evaluate({"terse": Setup("langgraph", system_prompt="Be brief.")})``.
+
+    Attributes:
+        agent: a framework's label, or an agent of this process.
+        system_prompt: its instructions, or the path of a file that has them; None for those of the run.
+        temperature: of its model; None for that of the run.
+    """
+
+    agent: Any
+    system_prompt: str | None = None
+    temperature: float | None = None
+
+
 @dataclass(frozen=True, kw_only=True)
 class RunOptions(RunSettings):
     """The settings of a run, and those that only its caller has.
@@ -103,6 +118,7 @@ class RunOptions(RunSettings):
             ``last`` for the latest that can; None for no such run.
         allow_incomplete: where some trials are not measured, compare frameworks over the queries that all have.
         gold_answers: make each query's expected calls once, before its trials, and keep what they are answered.
+        columns: name of a column -> its agent, by its label among the frameworks; empty if each has its own label.
     """
 
     server_port: int = 0
@@ -112,6 +128,7 @@ class RunOptions(RunSettings):
     extend: str | None = None
     allow_incomplete: bool = False
     gold_answers: bool = False
+    columns: Mapping[str, Setup] = field(default_factory=dict)
 
 
 def with_labels(options: RunOptions, live: Collection[str], commands: Mapping[str, AgentCommand]) -> RunOptions:
@@ -139,7 +156,18 @@ def with_labels(options: RunOptions, live: Collection[str], commands: Mapping[st
     }
     check_names(commands, tuple(labels))
     declared = tuple(command.declaration for command in commands.values())
-    return replace(options, frameworks=(*labels, *commands), environments=environments, commands=declared, **once)
+    named = {asked: label for label, asked in labels.items()}
+    columns = {
+        name: replace(setup, agent=named.get(setup.agent, setup.agent)) for name, setup in options.columns.items()
+    }
+    return replace(
+        options,
+        frameworks=(*labels, *commands),
+        environments=environments,
+        commands=declared,
+        columns=columns,
+        **once,
+    )
 
 
 def read_keywords(given: Mapping[str, Any], caller: Callable[..., Any], without: Collection[str]) -> dict[str, Any]:

@@ -56,8 +56,8 @@ class EndpointInfo(Record):
     success_rate: float | None = None
 
 
-class RunCell(Record):
-    """A column of a run: an agent with a model, a temperature and a number of tools.
+class RunCell(SparseRecord):
+    """A column of a run: an agent with a model, a temperature, instructions and a number of tools.
 
     Attributes:
         label: its name in the run: the framework's, and what it has otherwise than the run's first cell.
@@ -66,6 +66,7 @@ class RunCell(Record):
         told_model: the name of the model that frameworks are given.
         temperature: None leaves it to the framework.
         max_tools: the most tools that a trial is offered.
+        system_prompt: the instructions that the agent gets; None for Trialbed's.
     """
 
     label: str
@@ -75,6 +76,9 @@ class RunCell(Record):
     told_model: str = ""
     temperature: float | None = None
     max_tools: int = 120
+    system_prompt: str | None = None
+
+    sparse = ("system_prompt",)
 
 
 class RunConfig(SparseRecord, IdentitySettings):

@@ -43,6 +43,7 @@ class FactorSettings:
         frameworks: their names; ``NAME:PROFILE`` asks for a profile of a framework, ``NAME==VERSION`` for a release.
         judge: ``rule``, other judges' names, or models: the first grades each trial as it ends, the others grade all
             answers when all trials have ended.
+        system_prompt: texts, or the paths of files; each framework has its own place for them.
     """
 
     frameworks: Annotated[
@@ -78,6 +79,14 @@ class FactorSettings:
         Setting(
             ("--temperature",),
             "Sampling temperature of the model. [default: a native framework's own; 0 for all others]",
+        ),
+    ] = ()
+    system_prompt: Annotated[
+        tuple[str, ...],
+        Setting(
+            ("--system-prompt",),
+            "File with the instructions that agents get in place of Trialbed's; repeatable.",
+            metavar="FILE",
         ),
     ] = ()
     max_tools: Annotated[

@@ -158,7 +158,7 @@ def _arguments(run: Run) -> Iterator[str]:
 def _why_not(config: RunConfig) -> str:
     if config.plugin_files:
         return f"it used plugins in files: {', '.join(config.plugin_files)}"
-    if len({(cell.model, cell.temperature, cell.max_tools) for cell in config.cells}) > 1:
+    if len({(cell.model, cell.temperature, cell.max_tools, cell.system_prompt) for cell in config.cells}) > 1:
         return "its frameworks differ in settings; publish a run for each"
     if asking := [name for name in ASKING if getattr(config, name)]:
         return f"helpers asked a model: {', '.join(name.replace('_', ' ') for name in asking)}"

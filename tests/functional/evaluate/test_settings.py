@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +12,7 @@ from support.evaluation import about, counting, population
 
 from trialbed import (
     Query,
+    Setup,
     Task,
     evaluate,
     open_store,
@@ -93,7 +95,8 @@ def test_changed_code_is_a_new_run_and_the_same_code_goes_on() -> None:
         ({"agents": []}, "agents: there are none"),
         ({"agents": {"mine": 3}}, "mine: int is not an agent"),
         ({"agents": {"mine": lambda query, secret: ""}}, "mine: unknown parameter 'secret'"),
-        ({"agents": {"mine": "reference"}}, "a framework keeps its own label: write 'reference', not 'mine'"),
+        ({"system_prompt": " "}, "system_prompt: ' ' is empty"),
+        ({"system_prompt": "promt.txt"}, "system_prompt: the file promt.txt cannot be read: .*No such file"),
         ({"agents": "lang-graph"}, "did you mean 'langgraph'"),
         ({"tasks": ["What?"]}, r"tasks: 'What\?' is not a task; write Task\('What\?', …\)"),
         ({"agents": {"": counting}}, "agents: '' cannot be an agent's name"),
@@ -125,3 +128,26 @@ def test_what_is_wrong_is_said_before_anything_runs(given: dict[str, Any], says:
 async def test_inside_an_event_loop_the_other_form_is_named() -> None:
     with pytest.raises(UsageError, match="await aevaluate"):
         evaluate(counting, Task("?"))
+
+
+def test_prompts_reach_the_agents_and_columns_have_names_of_their_own() -> None:
+    Path("terse.txt").write_text("Be brief.")
+    agents = {"mine": "reference", "hot": Setup("reference", temperature=0.7), "told": Setup(tell, "Tell it.")}
+    report = evaluate(agents, "mini", limit=1, system_prompt=["You are a desk.", "terse.txt"])
+    found = {}
+    for trial in report.trials():
+        sent = [json.loads(call.request) for call in trial.wire.model_calls[:1]]
+        said = trial.outcome.answer.final_answer if trial.outcome.answer else ""
+        found[trial.key.framework] = [(one["messages"][0]["content"], one["temperature"]) for one in sent] or said
+    assert found == {
+        "mine": [("You are a desk.", 0.0)],
+        "hot": [("You are a desk.", 0.7)],
+        "told": "Tell it.",
+        "mine@terse": [("Be brief.", 0.0)],
+        "hot@terse": [("Be brief.", 0.7)],
+        "told@terse": "Tell it.",
+    }
+
+
+def tell(query: str, system_prompt: str) -> str:
+    return system_prompt
