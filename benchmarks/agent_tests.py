@@ -62,8 +62,8 @@ def agent(query, tools, base_url, api_key, model):
             return said["content"]
         messages.append(said)
         for one in said["tool_calls"]:
-            result = by_name[one["function"]["name"]].invoke(json.loads(one["function"]["arguments"]))
-            messages.append({"role": "tool", "tool_call_id": one["id"], "content": json.dumps(result)})
+            result = by_name[one["function"]["name"]].text(json.loads(one["function"]["arguments"]))
+            messages.append({"role": "tool", "tool_call_id": one["id"], "content": result})
 
 
 CALLS = [call("find_order", id=7), call("refund", id=7)]

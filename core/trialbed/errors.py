@@ -126,6 +126,10 @@ class ModelUnavailable(ModelFailed):
     """The endpoint gave no completion, or the budget is used up: no other question would have been answered either."""
 
 
+class ApiRefused(ValueError):
+    """An Api refuses a call, or cannot be called; the text is its error."""
+
+
 class SimulationError(TrialbedError):
     """A simulator could not answer; the virtual API answers with an API error and caches nothing."""
 

@@ -129,8 +129,12 @@ def json_leaves(value: Any) -> Iterator[Any]:
 
 
 def whole_text(text: str) -> str:
-    """The text with ``?`` for each lone surrogate, which UTF-8 cannot carry; models and APIs cut emoji in half."""
-    return text.encode(errors="replace").decode()
+    """The text with U+FFFD for each lone surrogate, which UTF-8 cannot carry; models and APIs cut emoji in half."""
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+    return text
 
 
 def whole_texts(value: Any) -> Any:

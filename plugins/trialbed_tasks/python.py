@@ -51,7 +51,7 @@ class PythonFile:
     """The content of a Python file of tasks.
 
     Attributes:
-        tools: functions and classes that ``tool`` marks, in the file's order.
+        tools: functions, classes and tools of frameworks that ``tool`` marks, in the file's order.
         tasks: the list ``tasks``; empty without one.
         scorers: the functions that ``scorer`` marks.
         sources: the file, and those beside it that it imports.
@@ -60,7 +60,7 @@ class PythonFile:
 
     path: Path
     module: ModuleType
-    tools: tuple[Callable[..., Any], ...]
+    tools: tuple[Any, ...]
     tasks: tuple[Task | Query, ...]
     scorers: dict[str, Scorer]
     sources: tuple[Path, ...]
@@ -97,8 +97,8 @@ def read_python(path: Path) -> PythonFile:
     for number, task in enumerate(tasks, 1):
         if not isinstance(task, (Task, Query)):
             raise DataError(f"{path}: tasks: item {number} is {task!r:.60}; write Task(…)")
-    values = list(dict.fromkeys(value for value in vars(module).values() if _is_hashable(value)))
-    tools = tuple(value for value in values if callable(value) and getattr(value, MARK, False) is True)
+    values = {id(value): value for value in vars(module).values()}.values()
+    tools = tuple(value for value in values if getattr(value, MARK, False) is True)
     scorers = {value.name: value for value in values if isinstance(value, Scorer)}
     return PythonFile(path, module, tools, tuple(tasks), scorers, sources)
 
@@ -157,14 +157,6 @@ def _files(module: ModuleType, folder: Path, seen: dict[str, Path]) -> Iterable[
         if used is not None:
             _files(used, folder, seen)
     return seen.values()
-
-
-def _is_hashable(value: Any) -> bool:
-    try:
-        hash(value)
-    except TypeError:
-        return False
-    return True
 
 
 @contextmanager

@@ -20,7 +20,7 @@ from typing import Any
 import anyio
 import psutil
 from mcp.shared.message import SessionMessage
-from mcp.types import jsonrpc_message_adapter
+from mcp.types import INVALID_PARAMS, jsonrpc_message_adapter
 from pydantic import ValidationError
 
 from trialbed.child_processes import end_process
@@ -28,7 +28,7 @@ from trialbed.files import temporary_folder
 from trialbed.wire import finite_float, parse_json
 from trialbed.worker import SUPERVISED, supervised_command
 from trialbed_tools.forms import ServerForm
-from trialbed_tools.live import LARGEST, NOT_A_MESSAGE, ToolsUnreachable
+from trialbed_tools.live import LARGEST_MESSAGE, NOT_A_MESSAGE, TOO_LARGE, ToolsUnreachable
 from trialbed_tools.secrets import expand, needs_folder, put_folder
 
 GIVEN = ("PATH", "HOME", "USER", "LOGNAME", "LANG", "LC_ALL", "TMPDIR", "SHELL", "TERM", "SYSTEMROOT")
@@ -36,6 +36,9 @@ GIVEN = ("PATH", "HOME", "USER", "LOGNAME", "LANG", "LC_ALL", "TMPDIR", "SHELL",
 
 MOST_LINES = 10_000
 """Lines that a program writes before its answer."""
+
+MOST_PIECES = 8
+"""Pieces, of ``LARGEST_MESSAGE`` bytes, of a line that is passed over."""
 
 ENDING_SECONDS = 2.0
 """In which a program may end by itself."""
@@ -72,7 +75,7 @@ async def open_program(
                 stderr=asyncio.subprocess.PIPE,
                 cwd=folder,
                 env=given | expand(form.environment, "mcp.environment", own),
-                limit=LARGEST,
+                limit=LARGEST_MESSAGE,
                 start_new_session=True,
             )
         except (OSError, ValueError) as error:
@@ -116,25 +119,41 @@ class _Program:
         self._stdin = stdin
         self._memory = memory
         self._left = MOST_LINES
+        self._asked: Any = 0
 
     async def read(self, received: Any) -> None:
         """Pass messages on; other lines are not the protocol's."""
         stdout: Any = self._process.stdout
         async with received:
             try:
-                while line := await stdout.readline():
+                while line := await self._line(stdout):
                     self._left -= 1
                     if self._left < 0:
                         raise ToolsUnreachable(f"the server sends {MOST_LINES:,} lines and no answer")
                     if b'"jsonrpc"' in line:
-                        await received.send(_message(line))
+                        await received.send(await asyncio.to_thread(_message, line))
                 self.problem = self.problem or "the server has ended"
             except ToolsUnreachable as error:
                 self.problem = str(error)
-            except ValueError:
-                self.problem = f"the server sends a line of more than {LARGEST:,} bytes"
             except anyio.BrokenResourceError:
                 """The session is over."""
+
+    async def _line(self, stdout: asyncio.StreamReader) -> bytes:
+        """Return the next line; in place of one that is too long, an error of the request that waits for it."""
+        problem = f"{TOO_LARGE} {LARGEST_MESSAGE:,} bytes"
+        is_long = False
+        for _ in range(MOST_PIECES):
+            try:
+                line = await stdout.readuntil()
+            except asyncio.IncompleteReadError as error:
+                return error.partial
+            except asyncio.LimitOverrunError as error:
+                await stdout.readexactly(error.consumed)
+                is_long = True
+                continue
+            refused = {"jsonrpc": "2.0", "id": self._asked, "error": {"code": INVALID_PARAMS, "message": problem}}
+            return json.dumps(refused).encode() if is_long else line
+        raise ToolsUnreachable(problem)
 
     async def write(self, sent: Any, stdin: asyncio.StreamWriter) -> None:
         """Write messages, one a line."""
@@ -142,6 +161,8 @@ class _Program:
             async for one in sent:
                 self._left = MOST_LINES
                 message = one.message.model_dump(by_alias=True, mode="json", exclude_unset=True)
+                if "method" in message:
+                    self._asked = message.get("id", self._asked)
                 stdin.write(json.dumps(message).encode() + b"\n")
                 await stdin.drain()
 

@@ -11,8 +11,8 @@ from typing import Any
 import httpx2
 from mcp.client.streamable_http import streamable_http_client
 
-from trialbed_tools.http import PLAIN, PlainBody, UnusableBody
-from trialbed_tools.live import LARGEST, ToolsUnreachable
+from trialbed_tools.http import PLAIN, PlainBody, TooLarge, UnusableBody
+from trialbed_tools.live import LARGEST_MESSAGE, ToolsUnreachable
 
 SECONDS = 120.0
 """For the next bytes of an answer."""
@@ -48,16 +48,20 @@ async def open_url(
 
     client = httpx2.AsyncClient(headers={**headers, **PLAIN}, timeout=SECONDS, event_hooks={"response": [check]})
     try:
-        async with client, streamable_http_client(url, http_client=client, max_sse_event_size=LARGEST) as streams:
+        async with client, streamable_http_client(url, http_client=client, max_sse_event_size=None) as streams:
             yield streams
     finally:
         if problems:
             raise ToolsUnreachable(problems[0])
 
 
+class _LongAnswer(httpx2.SSEError, httpx2.StreamError):
+    """An answer is too large: the SDK answers the one request with the text of this, and the session goes on."""
+
+
 class _Bounded(httpx2.AsyncByteStream):
     def __init__(self, response: httpx2.Response, problems: list[str]) -> None:
-        self._body = PlainBody(response.headers, LARGEST)
+        self._body = PlainBody(response.headers, LARGEST_MESSAGE)
         self._stream: Any = response.stream
         self._problems = problems
 
@@ -66,6 +70,8 @@ class _Bounded(httpx2.AsyncByteStream):
             async for piece in self._stream:
                 self._body.add(piece)
                 yield piece
+        except TooLarge as error:
+            raise _LongAnswer(str(error)) from error
         except UnusableBody as error:
             self._problems.append(str(error))
             raise

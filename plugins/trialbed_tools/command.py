@@ -57,7 +57,7 @@ def import_command(
 ) -> None:
     """Write a file of tools, for the tools of a file of tasks.
 
-    SOURCE is a file or a URL: an OpenAPI 3 document, whose operations become tools, or definitions of
+    SOURCE is a file or a URL: an OpenAPI document (3 or 2), whose operations become tools, or definitions of
     tools as OpenAI's, Anthropic's or MCP's API, or LangChain, has them.
     """
     from trialbed_tools.imports import file_content, write_tools
@@ -70,7 +70,7 @@ def import_command(
 
         found = find_tools(source)
         shown = shown_url(source) if is_url(source) else source
-        content = file_content(found, shown, answers or "schema", only)
+        content, left_out = file_content(found, shown, answers or "schema", only)
     else:
         from trialbed.views import printable
         from trialbed.wire.redaction import shown_url
@@ -81,31 +81,43 @@ def import_command(
         shown = shown_url(str(mcp)) if is_url(str(mcp)) else str(mcp)
         server = server_fields(str(mcp), environment, has_state=not stateless)
         click.echo(printable(f"waiting for {shown} to list its tools, for up to {IMPORT_SECONDS:g} s"), err=True)
-        found, content = import_server(server, output.absolute().parent, answers or "live", only)
+        content, left_out = import_server(server, output.absolute().parent, answers or "live", only)
     write_tools(content, output)
     names = [tool["function"]["name"] for tool in content["tools"]]
     if as_json:
-        print_json({"file": str(output), "tools": names, "left_out": found.left_out})
+        print_json({"file": str(output), "tools": names, "left_out": left_out})
         return
     from trialbed.views import printable
 
-    for line in _lines(content, found.left_out, output):
+    for line in _lines(content, left_out, output):
         click.echo(printable(line))
 
 
 def _lines(content: Mapping[str, Any], left_out: tuple[str, ...], output: Path) -> Iterator[str]:
+    from trialbed_tools.forms import SAFE
+
     names = [tool["function"]["name"] for tool in content["tools"]]
-    shown = ", ".join(names[:SHOWN]) + (", …" if len(names) > SHOWN else "")
-    yield f"{output}: {len(names)} {'tool' if len(names) == 1 else 'tools'} of {content['source']}: {shown}"
+    yield f"{output}: {len(names)} {'tool' if len(names) == 1 else 'tools'} of {content['source']}: {_some(names)}"
     for line in left_out[:SHOWN]:
         yield f"left out: {line}"
     if len(left_out) > SHOWN:
         yield f"left out: {len(left_out) - SHOWN} more"
+    invented = [
+        tool["function"]["name"]
+        for tool in content["tools"]
+        if content["answers"] == "live" and tool.get("request", {}).get("method", "GET") not in SAFE
+    ]
+    if invented:
+        yield f"answered by schema, until methods in the file names theirs: {_some(invented)}"
     yield "Next, write tasks in a file, and run it: bench run --dataset FILE.yaml"
     yield f"  tools: {output.name}"
     yield "  tasks:"
     yield "    - query: …"
     yield f"      expect: {{calls: [{_call(content['tools'][0]['function'])}]}}"
+
+
+def _some(names: list[str]) -> str:
+    return ", ".join(names[:SHOWN]) + (", …" if len(names) > SHOWN else "")
 
 
 def _call(function: Mapping[str, Any]) -> str:

@@ -1,10 +1,10 @@
-"""Tools of documents: OpenAPI 3, whose operations are tools, and definitions as programs give them to models."""
+"""Tools of documents: OpenAPI, whose operations are tools, and definitions as programs give them to models."""
 
 from __future__ import annotations
 
 import re
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -75,8 +75,10 @@ def looks_like_definitions(value: Any) -> bool:
 def read_definitions(located: Located) -> FoundTools:
     """Return the tools of definitions in the form of OpenAI's, Anthropic's or MCP's API, or of LangChain.
 
+    One that is malformed is left out.
+
     Raises:
-        DataError: one of them is malformed, or there is none; names the line and the key.
+        DataError: there is none that can be a tool; names the line and the key.
     """
     value: Any = located.value
     key: Key = ()
@@ -85,11 +87,23 @@ def read_definitions(located: Located) -> FoundTools:
             value, key = value[name], (*key, name)
     references = References(located)
     if isinstance(value, dict):
-        return FoundTools("a definition", (_tool(value, key, references),))
+        return FoundTools("a definition", (_tool(value, key, references),), left_out=tuple(references.faults))
     if not isinstance(value, list) or not value:
         raise references.fault(key, "must be a list of definitions, with at least one")
-    tools = tuple(_tool(one, (*key, number), references) for number, one in enumerate(value))
-    return FoundTools("definitions", tools)
+    tools, left_out = [], []
+    for number, one in enumerate(value):
+        try:
+            tools.append(_tool(one, (*key, number), references))
+        except DataError as error:
+            left_out.append(str(error))
+    if not tools:
+        raise DataError(several(left_out))
+    return FoundTools("definitions", tuple(tools), left_out=(*left_out, *references.faults))
+
+
+def several(faults: Sequence[str]) -> str:
+    """Return faults as one text, up to ten of them."""
+    return "; ".join([*faults[:10], *([f"and {len(faults) - 10} more"] if len(faults) > 10 else [])])
 
 
 def _tool(given: Any, key: Key, references: References) -> FoundTool:
@@ -109,6 +123,7 @@ def _tool(given: Any, key: Key, references: References) -> FoundTool:
         # Its references lead into itself.
         own = References(Located(references.place((*place, "outputSchema")), answer))
         example = Skeletons().of_schema(Schemas(own, "writeOnly").schema(answer, ()))
+        references.faults |= own.faults
     return FoundTool(
         name=name,
         description=description[:LONGEST_DEFINITION] if isinstance(description, str) else "",
@@ -142,69 +157,91 @@ def _parameters(inner: Mapping[str, Any], place: Key, references: References) ->
 MOST = 5_000
 """Operations."""
 
-METHODS = ("get", "put", "post", "delete", "options", "head", "patch", "trace")
+METHODS = ("get", "put", "post", "delete", "options", "head", "patch", "trace", "query")
+METHOD = re.compile(r"[A-Z][A-Z-]{1,19}")
 PLACES = ("path", "query", "header", "cookie")
+PLACES_OF_2 = ("path", "query", "header", "body", "formData")
 SET_ELSEWHERE = ("accept", "content-type", "authorization")
 """Headers that are no parameters, as OpenAPI says."""
+
+KEYS = ("token", "access_token", "api_key", "apikey")
+"""Names of parameters that are keys, also where a document does not say so."""
 
 UNKNOWN_STYLES = {
     ("query", "spaceDelimited"), ("query", "pipeDelimited"), ("path", "label"), ("path", "matrix"),
 }  # fmt: skip
 """Place and style of parameters that no request here can have."""
 
+OUTSIDE_SCHEMAS = ("name", "in", "required", "collectionFormat")
+"""Keys of a parameter of OpenAPI 2, beside those of its schema."""
+
+COLLECTIONS: Mapping[str, Mapping[str, Any]] = {
+    "csv": {"explode": False},
+    "multi": {"explode": True},
+    "ssv": {"style": "spaceDelimited"},
+    "tsv": {"style": "pipeDelimited"},
+    "pipes": {"style": "pipeDelimited"},
+}
+"""The format of a list in OpenAPI 2 -> the keys of OpenAPI 3."""
+
 LONGEST = 2_000
 """Characters of a description."""
 
-VERSION = re.compile(r"3\.[0-9]{1,3}\.[0-9]{1,3}(?:-[a-z0-9.]{1,20})?")
+VERSION = re.compile(r"3\.[0-9]{1,3}\.[0-9]{1,3}(?:-[a-z0-9.]{1,20})?|2\.0")
 VARIABLE = re.compile(r"\{([^{}]{1,100})\}")
-JSON_TYPE = re.compile(r"(?:application/(?:[a-z0-9.+-]{1,100}\+)?json|\*/\*)(?:;.{0,100})?", re.IGNORECASE)
-FORM_TYPE = re.compile(r"application/x-www-form-urlencoded(?:;.{0,100})?", re.IGNORECASE)
+JSON, FORM, FILES = "application/json", "application/x-www-form-urlencoded", "multipart/form-data"
+JSON_TYPE = re.compile(r"(?:application/(?:[a-z0-9.+-]{1,100}\+)?json|\*/\*)(?:;[ -~]{0,100})?", re.IGNORECASE)
+FORM_TYPE = re.compile(rf"{FORM}(?:;[ -~]{{0,100}})?", re.IGNORECASE)
+
+Found = tuple[Mapping[str, Any], Key]
+"""A part of a document, and its place."""
 
 
-def read_openapi(located: Located, address: str) -> FoundTools:
-    """Return the operations of an OpenAPI document as tools.
+def read_openapi(located: Located, address: str, folder: Path | None = None) -> FoundTools:
+    """Return the operations of an OpenAPI document, of version 2 or 3, as tools.
 
     Args:
         address: of the document, to which its servers may be relative.
+        folder: with the other files of the document; None if it has none.
 
     Raises:
         DataError: it is malformed, or has no operation that can be a tool; names the line and the key. An operation
-            that is malformed is left out.
+            that is malformed is left out, and so is a part that it can do without.
     """
-    return _Document(located, address).read()
+    return _Document(located, address, folder).read()
 
 
 class _Document:
-    def __init__(self, located: Located, address: str) -> None:
+    def __init__(self, located: Located, address: str, folder: Path | None) -> None:
         self._root = located.value
-        self._references = References(located)
+        self._references = References(located, folder)
         self._address = address.partition("?")[0]
         self._left_out: list[str] = []
 
     def read(self) -> FoundTools:
-        version = self._root["openapi"]
+        key = "swagger" if "swagger" in self._root else "openapi"
+        version = self._root[key]
         if not isinstance(version, str) or VERSION.fullmatch(version) is None:
-            raise self._references.fault(
-                ("openapi",), f"version {version!r:.30} is not OpenAPI 3; convert the document first"
-            )
+            raise self._references.fault((key,), f"version {version!r:.30} is neither OpenAPI 3 nor 2.0")
         info = self._root.get("info")
         words = [info.get(key) for key in ("title", "version")] if isinstance(info, dict) else []
         tools = []
-        for number, (path, key, item) in enumerate(self._operations()):
+        for number, (path, key_of, item, operation) in enumerate(self._operations()):
             if number == MOST:
                 raise self._references.fault(("paths",), f"more than {MOST:,} operations")
             try:
-                tools.append(self._tool(path, key, item))
+                tools.append(self._tool(path, key_of, item, operation))
             except (LeftOut, DataError) as error:
-                self._left_out.append(f"{_name(path, key)}: {error}")
+                self._left_out.append(f"{_name(path, key_of)}: {error}")
         if not tools:
-            reason = f": {self._left_out[0]}" if self._left_out else ""
+            reason = f": {several(self._left_out)}" if self._left_out else ""
             raise self._references.fault(("paths",), f"no operation that can be a tool{reason}")
         title = " ".join(word for word in words if isinstance(word, str)) or "an OpenAPI document"
-        return FoundTools(title, tuple(tools), self._server(self._root, ()), tuple(self._left_out))
+        left_out = (*self._left_out, *self._references.faults)
+        return FoundTools(title, tuple(tools), self._server(self._root, ()), left_out)
 
-    def _operations(self) -> Iterator[tuple[str, Key, Mapping[str, Any]]]:
-        """Yield each operation with its path, its place, which is elsewhere behind a reference, and its path's item."""
+    def _operations(self) -> Iterator[tuple[str, Key, Mapping[str, Any], Any]]:
+        """Yield each operation: its path, its place, which is elsewhere behind a reference, its path's item, itself."""
         paths, _ = self._references.mapping(self._root.get("paths"), ("paths",))
         for path, given in paths.items():
             if path.startswith("x-"):
@@ -218,60 +255,118 @@ class _Document:
                 continue
             for method in METHODS:
                 if method in item:
-                    yield path, (*place, method), item
+                    yield path, (*place, method), item, item[method]
+            others = item.get("additionalOperations")
+            for method, operation in others.items() if isinstance(others, dict) else ():
+                yield path, (*place, "additionalOperations", method), item, operation
 
-    def _tool(self, path: str, key: Key, item: Mapping[str, Any]) -> FoundTool:
+    def _tool(self, path: str, key: Key, item: Mapping[str, Any], given: Any) -> FoundTool:
         method = str(key[-1])
-        operation, _ = self._references.mapping(item[method], key)
+        if METHOD.fullmatch(method.upper()) is None:
+            raise LeftOut(f"no request has the method {method!r:.30}")
+        operation, _ = self._references.mapping(given, key)
         schemas = Schemas(self._references, "readOnly")
-        arguments = _Arguments(self._references, key)
-        for parameter, place in self._parameters(key, operation, item):
-            arguments.add_parameter(parameter, place, schemas)
+        arguments = _Arguments(self._references)
+        faults: list[str] = []
+        parameters, body = self._parameters(key, operation, item, faults)
+        for parameter, place in parameters:
+            try:
+                arguments.add_parameter(parameter, place, schemas)
+            except LeftOut as error:
+                if parameter.get("required") is True or parameter["in"] == "path":
+                    faults.append(f"it needs {error}")
+                else:
+                    self._left_out.append(f"{_name(path, key)}: {error}, which is optional")
         for name in VARIABLE.findall(path):
-            if name not in arguments.places.get("path", []):
-                raise self._references.fault(key, f"the path has {{{name}}}, and no parameter of this name")
-        if "requestBody" in operation:
-            body, place = self._references.mapping(operation["requestBody"], (*key, "requestBody"))
-            if kind := arguments.add_body(body, place, schemas):
-                self._left_out.append(f"the body of {_name(path, key)}, which is {kind!r:.60} and optional")
+            if not faults and name not in arguments.places.get("path", []):
+                faults.append(
+                    str(self._references.fault(key, f"the path has {{{name}}}, and no parameter of this name"))
+                )
+        if body is not None:
+            try:
+                content, place = self._references.mapping(*body)
+                if kind := arguments.add_body(content, place, schemas):
+                    self._left_out.append(f"the body of {_name(path, key)}, which is {kind!r:.60} and optional")
+            except (LeftOut, DataError) as error:
+                faults.append(str(error))
+        if faults:
+            raise LeftOut("; ".join(faults))
         server = self._server(operation, key) or self._server(item, key[:-1])
         request = {"method": method.upper(), "path": (server or "") + path, **arguments.request()}
-        given = operation.get("operationId")
+        wanted = operation.get("operationId")
         return FoundTool(
-            name=given if isinstance(given, str) and given.strip() else f"{method} {path}",
+            name=wanted if isinstance(wanted, str) and wanted.strip() else f"{method} {path}",
             description=_description(operation, item),
             parameters=arguments.schema(),
-            example=self._example(operation, key),
+            example=self._example(operation, path, key),
             request=request,
         )
 
     def _parameters(
-        self, key: Key, operation: Mapping[str, Any], item: Mapping[str, Any]
-    ) -> list[tuple[Mapping[str, Any], Key]]:
-        found: dict[tuple[str, str], tuple[Mapping[str, Any], Key]] = {}
-        hidden = self._secrets()
+        self, key: Key, operation: Mapping[str, Any], item: Mapping[str, Any], faults: list[str]
+    ) -> tuple[list[Found], tuple[Any, Key] | None]:
+        """Return the parameters of an operation, and its body; problems go into the faults."""
+        found: dict[tuple[str, str], Found] = {}
+        hidden, places = self._secrets(), PLACES_OF_2 if "swagger" in self._root else PLACES
         for holder, place in ((item, key[:-1]), (operation, key)):
             given = holder.get("parameters", [])
             if not isinstance(given, list):
                 raise self._references.fault((*place, "parameters"), f"must be a list, and is {given!r:.40}")
             for number, one in enumerate(given):
-                parameter, where = self._references.mapping(one, (*place, "parameters", number))
+                try:
+                    parameter, where = self._references.mapping(one, (*place, "parameters", number))
+                except DataError as error:
+                    faults.append(str(error))
+                    continue
                 if not self._references.spend("readOnly", len(str(parameter.get("description", ""))[:LONGEST]) + NODE):
                     raise LeftOut("the parameters before it are more than can be read")
                 name, kind = parameter.get("name"), parameter.get("in")
                 if not isinstance(name, str) or not name:
-                    raise self._references.fault(where, "the parameter has no name")
-                if kind not in PLACES:
-                    raise self._references.fault((*where, "in"), f"{kind!r:.30} is not one of {', '.join(PLACES)}")
-                if (kind, name.lower()) not in hidden:
+                    faults.append(str(self._references.fault(where, "the parameter has no name")))
+                elif kind not in places:
+                    problem = f"{kind!r:.30} is not one of {', '.join(places)}"
+                    faults.append(str(self._references.fault((*where, "in"), problem)))
+                elif name.lower() in KEYS and kind in ("query", "header", "formData"):
+                    self._left_out.append(f"{self._references.place(where)}: the parameter {name!r}, which is a key")
+                elif (kind, name.lower()) not in hidden:
                     found[str(kind), name] = parameter, where
-        return list(found.values())
+        if places is PLACES_OF_2:
+            return self._of_2(list(found.values()), operation, key)
+        body = (operation["requestBody"], (*key, "requestBody")) if "requestBody" in operation else None
+        return list(found.values()), body
+
+    def _of_2(
+        self, given: list[Found], operation: Mapping[str, Any], key: Key
+    ) -> tuple[list[Found], tuple[Any, Key] | None]:
+        """Return the parameters of an operation of OpenAPI 2 as OpenAPI 3 has them, and the body that some make."""
+        kinds = operation.get("consumes", self._root.get("consumes"))
+        kinds = [kind for kind in kinds if isinstance(kind, str)] if isinstance(kinds, list) else []
+        parameters: list[Found] = []
+        fields: dict[str, Any] = {}
+        for parameter, place in given:
+            required = parameter.get("required") is True
+            schema = {name: part for name, part in parameter.items() if name not in OUTSIDE_SCHEMAS}
+            if parameter["in"] == "body":
+                content = dict.fromkeys(kinds or [JSON], parameter)
+                return parameters, ({"required": required, "content": content}, place)
+            if parameter["in"] == "formData":
+                fields[parameter["name"]] = schema
+                continue
+            listed = COLLECTIONS.get(str(parameter.get("collectionFormat", "csv")), {})
+            parameters.append(({**parameter, "schema": schema, **(listed if "items" in schema else {})}, place))
+        if not fields:
+            return parameters, None
+        names = [one["name"] for one, _ in given if one["in"] == "formData" and one.get("required") is True]
+        has_file = any(part.get("type") == "file" for part in fields.values())
+        kind = FILES if has_file or (kinds and not any(map(FORM_TYPE.fullmatch, kinds))) else FORM
+        schema = {"type": "object", "properties": fields, "required": names}
+        return parameters, ({"required": bool(names), "content": {kind: {"schema": schema}}}, key)
 
     def _secrets(self) -> set[tuple[str, str]]:
         """Return the places of keys, which are the program's to give and not the model's."""
         found = {("header", name) for name in SET_ELSEWHERE}
-        components = self._root.get("components")
-        schemes = components.get("securitySchemes") if isinstance(components, dict) else None
+        holder = self._root.get("components")
+        schemes = holder.get("securitySchemes") if isinstance(holder, dict) else self._root.get("securityDefinitions")
         for scheme in schemes.values() if isinstance(schemes, dict) else ():
             if isinstance(scheme, dict) and scheme.get("type") == "apiKey":
                 found.add((str(scheme.get("in")), str(scheme.get("name")).lower()))
@@ -279,6 +374,11 @@ class _Document:
 
     def _server(self, holder: Mapping[str, Any], key: Key) -> str | None:
         servers = holder.get("servers")
+        if "swagger" in holder:
+            schemes = holder.get("schemes")
+            scheme = schemes[0] if isinstance(schemes, list) and schemes and "https" not in schemes else "https"
+            host = f"{scheme}://{holder['host']}" if "host" in holder else ""
+            servers = [{"url": f"{host}{holder.get('basePath', '')}"}]
         if not isinstance(servers, list) or not servers:
             return None
         server, place = self._references.mapping(servers[0], (*key, "servers", 0))
@@ -298,15 +398,20 @@ class _Document:
             raise self._references.fault((*place, "url"), f"{url!r:.80} is no address: {error}") from error
         return joined if joined.startswith(("http://", "https://")) else None
 
-    def _example(self, operation: Mapping[str, Any], key: Key) -> Any:
+    def _example(self, operation: Mapping[str, Any], path: str, key: Key) -> Any:
         responses = operation.get("responses")
         if not isinstance(responses, dict):
             return None
         for status in (*sorted(one for one in responses if str(one).startswith("2")), "default"):
             if status not in responses:
                 continue
-            response, place = self._references.mapping(responses[status], (*key, "responses", status))
-            content = response.get("content")
+            try:
+                response, place = self._references.mapping(responses[status], (*key, "responses", status))
+            except DataError as error:
+                self._left_out.append(f"{_name(path, key)}: {error}; its answers have no form")
+                return None
+            # OpenAPI 2 has the schema of an answer where OpenAPI 3 has those by types of content.
+            content = {JSON: response} if "schema" in response else response.get("content")
             for kind, media in content.items() if isinstance(content, dict) else ():
                 if JSON_TYPE.fullmatch(kind) and isinstance(media, dict):
                     return self._skeleton(media, (*place, "content", kind))
@@ -323,9 +428,8 @@ class _Document:
 class _Arguments:
     """The arguments of an operation: its parameters, and the fields of its body beside them."""
 
-    def __init__(self, references: References, key: Key) -> None:
+    def __init__(self, references: References) -> None:
         self._references = references
-        self._key = key
         self._properties: dict[str, Any] = {}
         self._required: list[str] = []
         self._commas: list[str] = []
@@ -334,23 +438,20 @@ class _Arguments:
         self.places: dict[str, list[str]] = {}
 
     def add_parameter(self, parameter: Mapping[str, Any], key: Key, schemas: Schemas) -> None:
-        name, place = parameter["name"], parameter["in"]
-        required = parameter.get("required") is True or place == "path"
+        """Add a parameter.
+
+        Raises:
+            LeftOut: no request here can have it.
+        """
+        name, place, style = parameter["name"], parameter["in"], parameter.get("style")
         if place == "cookie":
-            if required:
-                raise LeftOut(f"it needs the cookie {name!r:.60}")
-            return
+            raise LeftOut(f"the cookie {name!r:.60}")
         if place == "header" and HEADER.match(name) is None:
-            if required:
-                raise LeftOut(f"it needs the header {name!r:.60}, which is no name of one")
-            return
-        style = parameter.get("style")
+            raise LeftOut(f"the header {name!r:.60}, which is no name of one")
         if (place, style) in UNKNOWN_STYLES:
-            if required:
-                raise LeftOut(f"its parameter {name!r:.60} has the style {style}")
-            return
+            raise LeftOut(f"the parameter {name!r:.60} in the style {style}")
         if name in self._properties:
-            raise LeftOut(f"two of its parameters are called {name!r:.60}")
+            raise LeftOut(f"two parameters that are called {name!r:.60}")
         given, where = parameter.get("schema", {}), (*key, "schema")
         content = parameter.get("content")
         if "schema" not in parameter and isinstance(content, dict) and content:
@@ -361,7 +462,7 @@ class _Arguments:
         schema = schemas.schema(given, where)
         if isinstance(parameter.get("description"), str):
             schema["description"] = parameter["description"][:LONGEST]
-        self._put(name, schema, required=required)
+        self._put(name, schema, required=parameter.get("required") is True or place == "path")
         self.places.setdefault(place, []).append(name)
         if place == "query" and parameter.get("explode") is False:
             self._commas.append(name)
@@ -375,12 +476,14 @@ class _Arguments:
         content = body.get("content")
         if not isinstance(content, dict) or not content:
             raise self._references.fault((*key, "content"), "a body has a content")
-        for pattern, form in ((JSON_TYPE, "json"), (FORM_TYPE, "form")):
+        for pattern, form, usual in ((JSON_TYPE, "json", JSON), (FORM_TYPE, "form", FORM)):
             for kind, media in content.items():
                 if pattern.fullmatch(kind):
                     given = media.get("schema", {}) if isinstance(media, dict) else {}
                     schema = schemas.schema(given, (*key, "content", kind, "schema"))
                     self._put_body(schema, form, required=body.get("required") is True)
+                    if kind.lower() != usual and "*" not in kind:
+                        self._body["content_type"] = kind
                     return ""
         if body.get("required") is True:
             raise LeftOut(f"its body is {next(iter(content))!r:.60}")
@@ -456,8 +559,8 @@ FETCH_SECONDS = 60.0
 """For which a document may be on its way."""
 
 KINDS = (
-    "an OpenAPI 3 document (key 'openapi'), or a list of definitions of tools as OpenAI's, Anthropic's or MCP's API, "
-    "or LangChain, has them"
+    "an OpenAPI document (key 'openapi' or 'swagger'), or a list of definitions of tools as OpenAI's, Anthropic's or "
+    "MCP's API, or LangChain, has them"
 )
 
 
@@ -485,15 +588,9 @@ def is_url(source: str) -> bool:
 
 
 def _tools(located: Located, source: str) -> FoundTools:
-
     value = located.value
-    if isinstance(value, dict) and "openapi" in value:
-        return read_openapi(located, source if is_url(source) else "")
-    if isinstance(value, dict) and "swagger" in value:
-        raise DataError(
-            f"{located.place(('swagger',))}: swagger: this is OpenAPI 2; convert it to OpenAPI 3 first, such as with "
-            "npx swagger2openapi"
-        )
+    if isinstance(value, dict) and ("openapi" in value or "swagger" in value):
+        return read_openapi(located, source, None) if is_url(source) else read_openapi(located, "", Path(source).parent)
     if looks_like_definitions(value):
         return read_definitions(located)
     raise DataError(f"{located.name}: is not {KINDS}")

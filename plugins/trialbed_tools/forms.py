@@ -13,6 +13,9 @@ NAME = re.compile(r"^[A-Za-z0-9][A-Za-z0-9._ -]*$")
 HEADER = re.compile(r"^[A-Za-z0-9!#$%&'*+.^_`|~-]+$")
 """Names of headers, as HTTP has them."""
 
+SAFE = ("GET", "HEAD", "QUERY")
+"""Methods of requests that change nothing, as HTTP says."""
+
 HeaderName = Annotated[str, Field(pattern=HEADER.pattern)]
 
 Answers = Literal["schema", "model", "live", "recorded"]
@@ -49,7 +52,7 @@ class RequestForm(_ToolForm):
     A parameter goes where its name stands, and into the body otherwise.
     """
 
-    method: str = Field("GET", pattern=r"^[A-Z]{3,10}$")
+    method: str = Field("GET", pattern=r"^[A-Z][A-Z-]{1,19}$")
     path: str = Field(
         description="With {name} for each parameter in it; after the file's url, unless it is a whole URL."
     )
@@ -64,6 +67,11 @@ class RequestForm(_ToolForm):
         "a path or header as key=value with commas.",
     )
     body: Literal["json", "form"] | None = Field(None, description="How the other parameters are written.")
+    content_type: str | None = Field(
+        None,
+        pattern=r"^[!-~][ -~]{0,200}$",
+        description="The type of the body, unless it is the usual one of its form.",
+    )
     whole_body: str | None = Field(None, description="The parameter that is the whole body.")
 
 
@@ -111,6 +119,6 @@ class ToolsForm(_ToolForm):
     headers: dict[HeaderName, str] = Field(
         default={}, description="Of every request to url, or mcp.url; ${NAME} is the value of a variable."
     )
-    methods: list[str] = Field(default=["GET", "HEAD"], description="Of requests that are made for real.")
+    methods: list[str] = Field(default=[], description=f"Of requests that are made for real, beside {', '.join(SAFE)}.")
     mcp: ServerForm | None = None
     tools: list[ToolForm] = Field(min_length=1)

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import quote, urlsplit, urlunsplit
 
 from trialbed_tools.forms import RequestForm
-from trialbed_tools.live import LARGEST, CallAnswer, ToolsUnreachable
+from trialbed_tools.live import LARGEST, TOO_LARGE, CallAnswer, ToolsUnreachable
 
 if TYPE_CHECKING:
     import httpx
@@ -53,6 +53,10 @@ class UnusableBody(Exception):
     """A body is compressed, or too large."""
 
 
+class TooLarge(UnusableBody):
+    """A body is too large."""
+
+
 class PlainBody:
     """A body that grows piece by piece as it comes, before anything undoes its encoding.
 
@@ -79,7 +83,7 @@ class PlainBody:
         """
         self._pieces += piece
         if len(self._pieces) > self._largest:
-            raise UnusableBody(f"the answer is larger than {self._largest:,} bytes")
+            raise TooLarge(f"{TOO_LARGE} {self._largest:,} bytes")
 
     def content(self) -> bytes:
         """Return all bytes so far."""
@@ -133,6 +137,8 @@ class HttpConnection:
                 body = PlainBody(answer.headers, LARGEST)
                 async for piece in answer.aiter_raw():
                     body.add(piece)
+        except TooLarge as error:
+            return CallAnswer(error=str(error))
         except UnusableBody as error:
             raise ToolsUnreachable(str(error)) from error
         except TimeoutError as error:
@@ -179,6 +185,8 @@ def request_parts(form: RequestForm, arguments: Mapping[str, Any], url: str) -> 
         for key, text in (pair for name, value in body.items() for pair in _pairs(name, value, "deep")):
             fields.setdefault(key, []).append(text)
         made["data"] = fields
+    if form.content_type is not None and made.keys() & {"json", "data"}:
+        headers["content-type"] = form.content_type
     return made
 
 

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import json
+import logging
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
-from math import isfinite
 from pathlib import Path
 from typing import Any
 
@@ -14,16 +14,18 @@ import yaml
 
 from trialbed.errors import DataError, UsageError
 from trialbed.files import replace_file
+from trialbed.texts import whole_texts
 from trialbed.wire.json_schemas import JsonSchema, UnusableSchema
 from trialbed.wire.redaction import redaction_of, shown_url
-from trialbed_tools.documents import FoundTools, is_url, read_definitions
+from trialbed_tools.documents import FoundTools, is_url, read_definitions, several
 from trialbed_tools.forms import ServerForm, ToolsForm
-from trialbed_tools.located import DEEPEST, LARGEST, MOST_NODES, Located, plain_value, read_document, validate
+from trialbed_tools.located import LARGEST, Located, parse_document, plain_value, read_document, validate
 from trialbed_tools.secrets import check_command, expand, expand_url, secrets_of, server_texts
 from trialbed_tools.servers import list_server
 from trialbed_tools.worlds import ENDINGS
 
-LARGEST_INTEGER = 10**300
+LOG = logging.getLogger("trialbed.tools")
+
 LONGEST = 64
 """Characters of a name."""
 
@@ -35,15 +37,15 @@ _BAD = re.compile(r"[^A-Za-z0-9_-]+")
 
 def file_content(
     found: FoundTools, source: str, answers: str, only: Iterable[str] = (), mcp: Mapping[str, Any] | None = None
-) -> dict[str, Any]:
-    """Return the content of a file of these tools.
+) -> tuple[dict[str, Any], tuple[str, ...]]:
+    """Return the content of a file of these tools, and the parts that are left out, in words.
 
     Args:
         only: patterns of names, such as ``get_*``; empty for all tools.
         mcp: the server that has them.
 
     Raises:
-        DataError: the schema of a tool's arguments is none.
+        DataError: the arguments of none have a schema that can be used.
         UsageError: no tool has such a name, or the tools cannot be called for real as the answers need it.
     """
     names = unique_names(tool.name for tool in found.tools)
@@ -51,22 +53,26 @@ def file_content(
     if not chosen:
         raise UsageError(f"--only: no tool has such a name; there are {', '.join(names[:20])}")
     tools: list[dict[str, Any]] = []
+    left_out = list(found.left_out)
     for name, tool in chosen:
         try:
             JsonSchema(dict(tool.parameters))
         except UnusableSchema as error:
-            raise DataError(f"{source}: the schema of {name} cannot be used: {error}") from error
+            left_out.append(f"the schema of {name} cannot be used: {error}")
+            continue
         function = {"name": name, "description": tool.description, "parameters": dict(tool.parameters)}
         beside = {"example": tool.example, "request": tool.request and dict(tool.request), "reads": tool.reads or None}
         if mcp is not None and name != tool.name:
             beside["original"] = tool.name
         tools.append({"function": function} | {key: value for key, value in beside.items() if value is not None})
+    if not tools:
+        raise DataError(f"{source}: {several(left_out)}")
     paths = [str(tool["request"]["path"]) for tool in tools if "request" in tool]
     can_be_called = mcp or (paths and (found.url or all("://" in path for path in paths)))
     if answers in ("live", "recorded") and not can_be_called:
         raise UsageError(f"--answers {answers}: {source} names no server that could be called; leave it out")
     head = {"source": f"{found.title}: {source}", "answers": answers, "url": found.url, "mcp": mcp}
-    return {**{key: value for key, value in head.items() if value is not None}, "tools": tools}
+    return {**{key: value for key, value in head.items() if value is not None}, "tools": tools}, tuple(left_out)
 
 
 def _is_named(name: str, only: list[str]) -> bool:
@@ -79,55 +85,28 @@ def write_tools(content: Mapping[str, Any], path: Path) -> None:
     """Write a file of tools as a whole.
 
     Raises:
-        DataError: it could not be read as the same; names a tool.
+        DataError: it could not be read again; names the line.
         UsageError: its name is of no such file, or it cannot be written.
     """
     if path.suffix not in ENDINGS:
         raise UsageError(f"-o {path}: give it a name that ends with .yaml, or .json, which is read faster")
-    _check(content, path)
-    text = json.dumps(content, indent=1, ensure_ascii=False) + "\n" if path.suffix == ".json" else yaml_text(content)
+    content = whole_texts(content)
+    is_json = path.suffix == ".json"
+    text = json.dumps(content, indent=1, ensure_ascii=False) + "\n" if is_json else yaml_text(content)
     if len(text) > LARGEST:
         raise DataError(f"{path}: would have more than {LARGEST:,} characters; choose tools with --only")
+    try:
+        located = parse_document(text, str(path))
+        validate(ToolsForm, located)
+        if located.value != content:
+            raise DataError(f"{path}: a value would be read as another one")
+    except DataError as error:
+        raise DataError(f"{error}; write a .json file, or choose tools with --only") from error
     try:
         # Another program that finds the file reads all of it.
         replace_file(path, text.encode())
     except OSError as error:
         raise UsageError(f"{path}: cannot be written: {error.strerror}; name another file with -o") from error
-
-
-def _check(content: Mapping[str, Any], path: Path) -> None:
-    """Check that a file of the content can be read; reading it, in YAML, would take longer than making it."""
-    validate(ToolsForm, Located(str(path), content))
-    count = 0
-    for tool in content["tools"]:
-        try:
-            count += _count(tool)
-        except ValueError as error:
-            raise DataError(f"{path}: {tool['function']['name']}: no file holds it: {error}; see --only") from error
-    if count > MOST_NODES - 100 and path.suffix != ".json":
-        raise DataError(f"{path}: would be more than can be read; write a .json file, or choose tools with --only")
-
-
-def _count(value: Any, depth: int = 5) -> int:
-    """Return the number of values within a value.
-
-    Raises:
-        ValueError: a file holds no such value.
-    """
-    if depth > DEEPEST:
-        raise ValueError("it is nested too deeply")
-    if isinstance(value, dict):
-        "".join(value).encode()
-        return 1 + sum(_count(part, depth + 1) for part in value.values())
-    if isinstance(value, list):
-        return 1 + sum(_count(part, depth + 1) for part in value)
-    if isinstance(value, str):
-        value.encode()
-    elif isinstance(value, float) and not isfinite(value):
-        raise ValueError(f"{value} is not JSON")
-    elif isinstance(value, int) and abs(value) >= LARGEST_INTEGER:
-        raise ValueError("an integer has more than 300 digits")
-    return 1
 
 
 def yaml_text(content: Any) -> str:
@@ -198,15 +177,15 @@ def server_fields(address: str, environment: Iterable[str] = (), *, has_state: b
 
 def import_server(
     server: Mapping[str, Any], folder: Path, answers: str, only: Iterable[str] = ()
-) -> tuple[FoundTools, dict[str, Any]]:
-    """Return the tools of a server, and the content of a file of them.
+) -> tuple[dict[str, Any], tuple[str, ...]]:
+    """Return the content of a file of a server's tools, and the parts that are left out, in words.
 
     Args:
         folder: in which a command runs.
 
     Raises:
         ToolsUnreachable: it does not list its tools.
-        DataError: a definition is malformed, or a key stands in the address or a variable.
+        DataError: no definition can be used, or a key stands in the address or a variable.
         UsageError: a variable is not set.
     """
     form = validate(ServerForm, Located("--mcp", server))
@@ -214,7 +193,7 @@ def import_server(
     expand_url(form.url or "", "mcp.url")
     listed = list_server(form, folder, {}, redaction_of(secrets_of(server_texts(form))))
     found = replace(read_definitions(listed), title="an MCP server")
-    return found, file_content(found, form.command or shown_url(str(form.url)), answers, only, server)
+    return file_content(found, form.command or shown_url(str(form.url)), answers, only, server)
 
 
 def kept_import(tasks: Path, address: str, number: int) -> Path:
@@ -231,7 +210,9 @@ def kept_import(tasks: Path, address: str, number: int) -> Path:
     path = tasks.with_name(f"{tasks.stem}.mcp{'' if number == 1 else number}.yaml")
     fields = server_fields(address)
     if not path.exists():
-        _, content = import_server(fields, path.absolute().parent, "live")
+        content, left_out = import_server(fields, path.absolute().parent, "live")
+        if left_out:
+            LOG.warning("--mcp: left out: %s", several(left_out))
         write_tools(content, path)
         return path
     kept = validate(ToolsForm, read_document(path)).mcp

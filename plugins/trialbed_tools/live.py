@@ -17,6 +17,7 @@ from trialbed.contracts import ApiRefused
 from trialbed.errors import DataError, TrialbedError, UsageError
 from trialbed.files import read_lines
 from trialbed.settings import secret_values
+from trialbed.texts import whole_texts
 from trialbed.wire.redaction import Redaction, redaction_of
 from trialbed_tools.located import name_place, read_json_line
 
@@ -82,7 +83,7 @@ class KeptAnswers:
         """
         name, arguments = self._mask(call)
         try:
-            answer = CallAnswer(*self.redaction.value(list(answer)))
+            answer = CallAnswer(*whole_texts(self.redaction.value(list(answer))))
         except RecursionError:
             raise UnkeptAnswer("it is nested too deeply") from None
         fields: dict[str, Any] = {"arguments": arguments}
@@ -90,6 +91,8 @@ class KeptAnswers:
             fields["after"] = _digest(after)
         fields |= {"error": answer.error} if answer.error else {"response": answer.response}
         line = _line({"tool": name} | fields)
+        if len(line) > LARGEST and not answer.error:
+            return self.add(call, after, CallAnswer(error=f"{TOO_LARGE} {LARGEST:,} bytes"))
         # A line with a key would make the file unreadable. Numbers are not masked; the tool's name is no answer.
         if self.redaction.finds(_line(fields).decode()) or _keys().finds(line.decode()):
             raise UnkeptAnswer("a key of this program's variables stands in it, or in its call")
@@ -115,7 +118,7 @@ class KeptAnswers:
     def _mask(self, call: Call) -> Call:
         name, arguments = call
         try:
-            return name, self.redaction.value(arguments)
+            return name, whole_texts(self.redaction.value(arguments))
         except RecursionError:
             raise UnkeptAnswer("it is nested too deeply") from None
 
@@ -175,8 +178,6 @@ def _line(fields: dict[str, Any]) -> bytes:
         text = json.dumps(fields, ensure_ascii=False, allow_nan=False) + "\n"
         line = text.encode()
         read_json_line(text, "")
-    except UnicodeEncodeError:
-        raise UnkeptAnswer("it has a character that no file in UTF-8 can have") from None
     except (ValueError, RecursionError, DataError):
         raise UnkeptAnswer("it has a number, or a depth, that no file in JSON can have") from None
     return line
@@ -224,6 +225,10 @@ Way = Callable[[Callable[[], Any]], Awaitable[Any]]
 LARGEST = 4 * 2**20
 """Bytes of one answer."""
 
+LARGEST_MESSAGE = 16 * 2**20
+"""Bytes of one message of an MCP server, whose images and files are left out of the answer."""
+
+TOO_LARGE = "the answer is larger than"
 
 NOT_A_MESSAGE = "the server sends a message that is not valid JSON, or not one of MCP"
 

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import posixpath
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Any
 from urllib.parse import unquote
 
 from trialbed.errors import DataError
-from trialbed_tools.located import Key, Located, title
+from trialbed_tools.located import LARGEST, Key, Located, read_document, title
 
 LONGEST = 2_000
 """Characters of a description within a schema."""
@@ -33,11 +35,25 @@ LEFT_OUT = frozenset({"xml", "externalDocs", "discriminator", "example", "exampl
 """Keywords that say nothing of a value's form, or mean something only in the whole document."""
 
 
-class References:
-    """The parts of a document to which references lead."""
+FILE = -1
+"""The first part of keys in another file of a document; its name follows. No list has such a place."""
 
-    def __init__(self, located: Located) -> None:
-        self._located = located
+
+class References:
+    """The parts of a document to which references lead.
+
+    Args:
+        folder: of the document, whose other files it may refer to; None if these are out of reach.
+
+    Attributes:
+        faults: schemas that cannot be read, for each of which any value fits, in words.
+    """
+
+    def __init__(self, located: Located, folder: Path | None = None) -> None:
+        self.faults: dict[str, None] = {}
+        self._files = {"": located}
+        self._folder = folder and folder.resolve()
+        self._bytes = LARGEST
         self._left = dict(MOST_TEXT)
 
     def spend(self, hidden: str, characters: int) -> bool:
@@ -53,7 +69,9 @@ class References:
 
     def place(self, key: Key) -> str:
         """Return the file, the line and the key of a part, for messages."""
-        return f"{self._located.place(key)}: {title(key)}".removesuffix(": ")
+        name = _file_of(key)
+        inner = key[2:] if name else key
+        return f"{self._files[name].place(inner)}: {title(inner)}".removesuffix(": ")
 
     def fault(self, key: Key, problem: str) -> DataError:
         """Return the error of a part, which names its file, line and key."""
@@ -63,7 +81,7 @@ class References:
         """Return an object, or that to which it refers, and its place.
 
         Raises:
-            DataError: it is none, or refers to nothing, to another document or in a circle; names the key.
+            DataError: it is none, or refers to nothing, out of the document's folder or in a circle; names the key.
         """
         for _ in range(MOST_STEPS):
             if not isinstance(value, dict):
@@ -74,20 +92,42 @@ class References:
         raise self.fault(key, "the references lead in a circle")
 
     def _target(self, reference: str, key: Key) -> tuple[Any, Key]:
-        if not reference.startswith("#"):
-            raise self.fault(key, f"{reference!r:.80} is in another document; bundle them into one first")
-        value, found = self._located.value, []
-        for part in filter(None, unquote(reference[1:]).split("/")):
-            name = part.replace("~1", "/").replace("~0", "~")
-            step: Any = int(name) if isinstance(value, list) and name.isdecimal() and len(name) < 9 else name
-            if isinstance(value, dict) and name in value:
-                value = value[name]
-            elif isinstance(value, list) and isinstance(step, int) and step < len(value):
-                value = value[step]
-            else:
+        file, _, pointer = reference.partition("#")
+        name = _file_of(key)
+        if file:
+            name = posixpath.normpath(posixpath.join(posixpath.dirname(name), unquote(file)))
+            if name not in self._files:
+                self._files[name] = self._read(name, reference, key)
+        value = self._files[name].value
+        found: list[int | str] = [FILE, name] if name else []
+        for part in filter(None, unquote(pointer).split("/")):
+            step: int | str = part.replace("~1", "/").replace("~0", "~")
+            if isinstance(value, list) and part.isdecimal() and len(part) < 9:
+                step = int(part)
+            if step not in (value if isinstance(value, dict) else range(len(value)) if isinstance(value, list) else ()):
                 raise self.fault(key, f"there is no {reference!r:.80}")
+            value = value[step]
             found.append(step)
         return value, tuple(found)
+
+    def _read(self, name: str, reference: str, key: Key) -> Located:
+        """Read another file of the document; it has to be in the same folder, or below."""
+        if self._folder is None or "://" in reference:
+            raise self.fault(key, f"{reference!r:.80} is in another document; bundle them into one first")
+        path = (self._folder / name).resolve()
+        if not path.is_relative_to(self._folder):
+            raise self.fault(key, f"{reference!r:.80} is outside the folder of the document")
+        if not path.is_file():
+            raise self.fault(key, f"there is no file {name!r:.80}")
+        self._bytes -= path.stat().st_size
+        if self._bytes < 0:
+            raise self.fault(key, f"the files of the document have more than {LARGEST:,} bytes")
+        return read_document(path)
+
+
+def _file_of(key: Key) -> str:
+    """Return the name of the other file in which a part stands; empty for the document itself."""
+    return str(key[1]) if key[:1] == (FILE,) else ""
 
 
 class Schemas:
@@ -108,8 +148,7 @@ class Schemas:
         Args:
             within: the schemas in which it stands by reference.
 
-        Raises:
-            DataError: it is none; names the key.
+        Parts that are none go into the faults of the references, and any value fits them.
         """
         if isinstance(value, bool):
             return {} if value else {"not": {}}
@@ -119,7 +158,11 @@ class Schemas:
             if isinstance(value, dict) and name in value
         }
         is_reference = isinstance(value, dict) and isinstance(value.get("$ref"), str)
-        found, place = self._references.mapping(value, key)
+        try:
+            found, place = self._references.mapping(value, key)
+        except DataError as error:
+            self._references.faults[f"{error}; any value fits there"] = None
+            return beside
         self._count += 1
         if not self._references.spend(self._hidden, NODE + len(str(key[-1:]))):
             return {"type": found["type"]} if isinstance(found.get("type"), str) else {}
@@ -135,7 +178,10 @@ class Schemas:
         for name, part in found.items():
             if name in LEFT_OUT or not isinstance(name, str) or name.startswith(("x-", "$")):
                 continue
-            made[name] = self._keyword(name, part, (*place, name), within)
+            try:
+                made[name] = self._keyword(name, part, (*place, name), within)
+            except DataError as error:
+                self._references.faults[f"{error}; any value fits there"] = None
         _shed(made, self._hidden_names(found))
         return _of_2020({**made, **beside}, nullable=found.get("nullable") is True)
 

@@ -18,7 +18,7 @@ from typing import Any
 from trialbed.errors import TrialbedError, UsageError
 from trialbed.wire.redaction import Redaction, shown_url
 from trialbed_tools.forms import ServerForm
-from trialbed_tools.live import NOT_A_MESSAGE, CallAnswer, ToolsUnreachable
+from trialbed_tools.live import NOT_A_MESSAGE, TOO_LARGE, CallAnswer, ToolsUnreachable
 from trialbed_tools.located import Located
 from trialbed_tools.secrets import expand_url
 
@@ -33,8 +33,8 @@ MOST_PAGES, MOST_TOOLS = 100, 2_000
 SECONDS = 600.0
 """For the answer to one request; the trial ends earlier."""
 
-IMPORT_SECONDS = 30.0
-"""For the list of a server's tools, before which somebody waits."""
+IMPORT_SECONDS = 300.0
+"""For the list of a server's tools; the first start may download a package, and somebody waits for it."""
 
 CLOSING_SECONDS = 4.0
 """For the end of a session."""
@@ -145,9 +145,10 @@ class McpConnection:
             except TimeoutError:
                 reason = f"the server gives no answer within {SECONDS:g} s"
             except MCPError as error:
-                if error.code in REFUSALS and method == "tools/call":
+                refuses = error.code in REFUSALS or TOO_LARGE in error.message
+                if refuses and method == "tools/call":
                     return {"isError": True, "content": [{"type": "text", "text": error.message[:2000]}]}
-                if error.code not in (CONNECTION_CLOSED, PARSE_ERROR):
+                if refuses or error.code not in (CONNECTION_CLOSED, PARSE_ERROR):
                     raise ToolsUnreachable(f"the server answers with an error: {error.message[:500]}") from None
                 reason = NOT_A_MESSAGE if error.code == PARSE_ERROR else reason
                 await asyncio.wait((task,), timeout=1)  # the transport says why
@@ -205,17 +206,17 @@ def _leaves(error: Exception) -> list[Exception]:
 
 
 def tool_answer(result: dict[str, Any]) -> CallAnswer:
-    """Return the result of a call as an answer: its structured content, else its content as text."""
-    from trialbed_tools.http import read_value
-
+    """Return the result of a call as an answer: its content, as models get it, else its structured content."""
     content = result.get("content")
     parts = [_part(part) for part in content if isinstance(part, dict)] if isinstance(content, list) else []
+    text = "\n".join(map(str, parts))
     if result.get("isError") is True:
-        return CallAnswer(error="\n".join(map(str, parts))[:20_000] or "the tool failed")
-    if result.get("structuredContent") is not None:
-        return CallAnswer(result["structuredContent"])
-    values = [read_value(part) if isinstance(part, str) else part for part in parts]
-    return CallAnswer(values[0] if len(values) == 1 else values)
+        return CallAnswer(error=text[:20_000] or "the tool failed")
+    if not parts:
+        return CallAnswer(result.get("structuredContent", ""))
+    if all(isinstance(part, str) for part in parts):
+        return CallAnswer(text)
+    return CallAnswer(parts[0] if len(parts) == 1 else parts)
 
 
 def _part(part: dict[str, Any]) -> Any:
@@ -258,8 +259,7 @@ def list_server(form: ServerForm, folder: Path, headers: Mapping[str, str], reda
             async with asyncio.timeout(IMPORT_SECONDS):
                 return await connection.list_tools()
         except TimeoutError:
-            hint = "if it first downloads a package, start it once by hand"
-            raise ToolsUnreachable(f"the server lists no tools within {IMPORT_SECONDS:g} s; {hint}") from None
+            raise ToolsUnreachable(f"the server lists no tools within {IMPORT_SECONDS:g} s") from None
         finally:
             await connection.close()
 

@@ -12,7 +12,7 @@ from trialbed.errors import DataError
 from trialbed.records import Api
 from trialbed.tasks import AnsweredApi
 from trialbed.wire.json_schemas import JsonSchema, UnusableSchema
-from trialbed_tools.forms import NAME, DefinitionForm, ToolForm, ToolsForm
+from trialbed_tools.forms import NAME, SAFE, DefinitionForm, ToolForm, ToolsForm
 from trialbed_tools.located import name_place, read_document, validate
 
 if TYPE_CHECKING:
@@ -77,7 +77,7 @@ def open_world(path: Path, answers: str | None = None) -> FileWorld:
     names = {
         tool.function.name: (tool.original if form.mcp else None) or tool.function.name
         for tool in form.tools
-        if form.mcp or (tool.request is not None and tool.request.method in form.methods)
+        if form.mcp or (tool.request is not None and tool.request.method in (*SAFE, *form.methods))
     }
     tools = [AnsweredApi(api, LiveBody(live, names[api.api_name])) if api.api_name in names else api for api in apis]
     return FileWorld(path, tuple(tools), simulator, (path, answers_path(path)))

@@ -43,7 +43,8 @@ class Trial:
         async def here(begin: Any) -> Any:
             return await begin()
 
-        return await self.bodies[tool].call(arguments, self.owner, here)
+        found = await self.bodies[tool].call(arguments, self.owner, here)
+        return json.loads(found) if isinstance(found, str) and found.startswith("{") else found
 
     async def end(self) -> None:
         for body in self.bodies.values():

@@ -36,7 +36,7 @@ def call(name: str, arguments: dict[str, Any]) -> dict[str, Any]:
         CART.append(arguments["item"])
         return text(f"{len(CART)} items")
     if name == "list":
-        return {**text("see the structure"), "structuredContent": {"items": CART, "process": os.getpid()}}
+        return {**text({"items": CART, "process": os.getpid()}), "structuredContent": {}}
     if name == "variable":
         return text({"value": os.environ.get(arguments["name"]), "folder": os.getcwd()})
     if name == "image":

@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar
 
+from trialbed.errors import ApiRefused as ApiRefused  # tools raise it, too
 from trialbed.records import Api, Json, Record
 
 if TYPE_CHECKING:
@@ -25,10 +26,6 @@ class Example(Record):
 
     arguments: Json
     response: Json
-
-
-class ApiRefused(ValueError):
-    """An Api of a world refuses a call; the text is the Api's error."""
 
 
 class World(ABC):

@@ -115,10 +115,12 @@ class LiveAgent:
         Args:
             code: calls what is the agent's.
         """
-        from trialbed.tools import Tool  # its HTTP client takes long to import, and runs of workers do not need it
+        # Its HTTP client takes long to import, and runs of workers do not need it.
+        from trialbed.tools import Tool, ValueTool
 
         is_async = inspect.iscoroutinefunction(self.answering)
-        offered = [Tool(tool, spec.server_url) for tool in spec.tools]
+        kind = Tool if hasattr(self.agent, "bind_tools") else ValueTool
+        offered = [kind(tool, spec.server_url) for tool in spec.tools]
         tools = cache(lambda form: [TOOL_FORMS[form](tool, is_async) for tool in offered])
         if not self.is_class:
             return self.agent, tools

@@ -34,6 +34,9 @@ ENTRY = re.compile(r"\s*\*{0,2}(\w+)(?: \([^()]*\))?:\s*(.*)")
 WORDS = {"integer": "INTEGER", "number": "NUMBER", "boolean": "BOOLEAN", "array": "ARRAY", "object": "OBJECT"}
 """Type of a JSON Schema -> the word for it in an Api's documentation; ``STRING`` for all others."""
 
+SEVERAL = (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD)
+"""Kinds of parameters that stand for any number."""
+
 Way = Callable[[Callable[[], Any]], Awaitable[Any]]
 """Calls a function, async or not, where it holds up nobody."""
 
@@ -92,17 +95,19 @@ class ToolBody:
 
     Attributes:
         owner: the class of the object; None for a function.
+        only: the names of the parameters that calls give, where others are a framework's; None for all.
     """
 
     function: Callable[..., Any]
     owner: type | None = None
+    only: frozenset[str] | None = None
     provenance: ClassVar[str] = "function"
     has_to_end: ClassVar[bool] = False
 
     @property
     def code(self) -> Any:
         """The function or class."""
-        return self.owner or self.function
+        return self.owner or _named_code(self.function)
 
     def source(self) -> str:
         """Return the source of the function or class."""
@@ -118,11 +123,22 @@ class ToolBody:
         function, signature = self.function, inspect.signature(self.function)
         static = self.owner and isinstance(inspect.getattr_static(self.owner, function.__name__), staticmethod)
         parameters = list(signature.parameters.values())[1 if self.owner and not static else 0 :]
+        if isinstance(function, partial):
+            parameters = [item for item in parameters if item.name not in function.keywords]
+        named_code = _named_code(function)
+        if (only := self.only) is not None:
+            needed = [item.name for item in parameters if item.default is item.empty and item.kind not in SEVERAL]
+            if missing := sorted(set(needed) - only):
+                raise UsageError(
+                    f"{named_code.__qualname__} cannot be a tool: only its framework gives it {missing[0]!r}; give a "
+                    "function of the arguments alone"
+                )
+            parameters = [item for item in parameters if item.kind in SEVERAL or item.name in only]
 
         def arguments(*positional: Any, **named: Any) -> Any:
             return positional, named
 
-        arguments.__module__, arguments.__qualname__ = function.__module__, function.__qualname__
+        arguments.__module__, arguments.__qualname__ = named_code.__module__, named_code.__qualname__
         arguments.__annotations__ = {
             item.name: item.annotation for item in parameters if item.annotation is not item.empty
         }
@@ -131,7 +147,26 @@ class ToolBody:
             return TypeAdapter(cast("Any", arguments))
         except (PydanticUserError, NameError) as error:
             reason = error.message if isinstance(error, PydanticUserError) else error
-            raise UsageError(f"{function.__qualname__} cannot be a tool: {reason}") from error
+            raise UsageError(f"{named_code.__qualname__} cannot be a tool: {reason}") from error
+
+    def schema(self) -> dict[str, Any]:
+        """Return the JSON Schema of the arguments, with the descriptions that the docstring has.
+
+        Raises:
+            UsageError: there is none, or calls cannot give the arguments by name.
+        """
+        name = _named_code(self.function).__name__
+        try:
+            schema = self.reader.json_schema(schema_generator=_Schema)
+        except PydanticUserError as error:
+            raise UsageError(f"{name} cannot be a tool: {error.message}") from error
+        if schema.get("type") != "object":
+            raise UsageError(f"{name} cannot be a tool: calls give arguments by name, and it takes some by place only")
+        properties: dict[str, dict[str, Any]] = schema.setdefault("properties", {})
+        for parameter, text in _documentation(self.function)[1].items():
+            if parameter in properties:
+                properties[parameter].setdefault("description", text)
+        return schema
 
     def make_owner(self, state: Json) -> Any:
         """Make the object of a trial; None for a function.
@@ -166,7 +201,7 @@ class ToolBody:
         except ValidationError as error:
             raise ApiRefused(f"Invalid arguments: {_problems(error)}") from error
         function = self.function if owner is None else getattr(owner, self.function.__name__)
-        return to_jsonable_python(await run(partial(function, *positional, **named)))
+        return to_jsonable_python(await run(partial(function, *positional, **named)), fallback=str)
 
 
 def function_tools(given: Callable[..., Any]) -> Iterator[tuple[Api, ToolBody]]:
@@ -207,26 +242,27 @@ def _new_function_tool(function: Callable[..., Any]) -> tuple[Api, ToolBody]:
 
 
 def _api(body: ToolBody, category: str) -> Api:
-    name = getattr(body.function, "__name__", type(body.function).__name__)
-    try:
-        schema = body.reader.json_schema(schema_generator=_Schema)
-    except PydanticUserError as error:
-        raise UsageError(f"{name} cannot be a tool: {error.message}") from error
-    if schema.get("type") != "object":
-        raise UsageError(f"{name} cannot be a tool: calls give arguments by name, and it takes some by place only")
-    description, of_parameters = _documentation(body.function)
-    properties: dict[str, dict[str, Any]] = schema.setdefault("properties", {})
-    for parameter, text in of_parameters.items():
-        if parameter in properties:
-            properties[parameter].setdefault("description", text)
+    description, _ = _documentation(body.function)
+    return tool_api(_named_code(body.function).__name__, description, body.schema(), category)
+
+
+def _named_code(function: Any) -> Any:
+    """Return the code whose name a tool has: a function, that beneath ``partial``, or the class of an object."""
+    while isinstance(function, partial):
+        function = function.func
+    return function if hasattr(function, "__qualname__") else type(function)
+
+
+def tool_api(name: str, description: str, schema: dict[str, Any], category: str = FUNCTIONS) -> Api:
+    """Return the Api of a tool with a JSON Schema of its arguments."""
     required = schema.get("required", [])
-    parameters = {parameter: _parameter(parameter, found) for parameter, found in properties.items()}
+    parameters = {parameter: _parameter(parameter, found) for parameter, found in schema["properties"].items()}
     return Api(
         category=category,
         tool_name="",
         api_name=name,
         description=description,
-        required_parameters=tuple(parameters[parameter] for parameter in required),
+        required_parameters=tuple(parameters[parameter] for parameter in required if parameter in parameters),
         optional_parameters=tuple(found for parameter, found in parameters.items() if parameter not in required),
         json_schema=schema,
     )
@@ -255,7 +291,8 @@ def _documentation(function: Callable[..., Any]) -> tuple[str, dict[str, str]]:
     description: list[str] = []
     parameters: dict[str, str] = {}
     section, last, depth = "", "", 0
-    for line in (inspect.getdoc(function) or "")[:MAX_DOCUMENT].splitlines():
+    text = inspect.getdoc(_named_code(function)) or inspect.getdoc(getattr(function, "__call__", None)) or ""  # noqa: B004
+    for line in text[:MAX_DOCUMENT].splitlines():
         title = SECTION.fullmatch(line)
         entry = ENTRY.fullmatch(line)
         if title:

@@ -7,6 +7,7 @@ from typing import Any
 
 from trialbed.errors import UsageError
 from trialbed.tasks._expect import Expect
+from trialbed.tasks._objects import is_one_tool
 
 TEXTS = "a text that is not blank, or a list of such texts"
 
@@ -21,7 +22,7 @@ def check_given(task: Any, where: str) -> None:
     """
     if not isinstance(task.text, str) or not task.text.strip():
         raise UsageError(f"{where}: {task.text!r:.60} is not a task in words")
-    is_tools = task.tools is None or callable(task.tools) or isinstance(task.tools, Iterable)
+    is_tools = task.tools is None or is_one_tool(task.tools) or isinstance(task.tools, Iterable)
     _check(where, "tools", task.tools, is_tools, "a list of tools")
     _check(where, "answer", task.answer, isinstance(task.answer, str | None), "a text")
     _check(where, "id", task.id, isinstance(task.id, int | str | None) and task.id is not True, "a number or a text")

@@ -16,6 +16,7 @@ from trialbed.suggestions import closest, did_you_mean
 from trialbed.tasks._expect import Calls, Check, Expect
 from trialbed.tasks._functions import STATE, AnsweredApi, ApiBody, function_tools
 from trialbed.tasks._given import LIMITS, check_expect, check_given
+from trialbed.tasks._objects import is_one_tool, object_tools
 from trialbed.texts import whole_texts
 from trialbed.tool_calls import any_value, matcher_problem, named_checks
 
@@ -25,7 +26,7 @@ Tools = Iterable[Tool] | Callable[..., Any]
 MARK = "__trialbed_tool__"
 """The attribute of functions and classes that ``tool`` marks."""
 
-T = TypeVar("T", bound=Callable[..., Any])
+T = TypeVar("T")
 
 
 def tool(given: T) -> T:
@@ -33,7 +34,8 @@ def tool(given: T) -> T:
 
     Tasks of the file that name no tools of their own have all of them, and a task may name a tool instead of having it.
     """
-    setattr(given, MARK, True)
+    # Tools of frameworks may refuse attributes that they do not know.
+    (type if isinstance(given, type) else object).__setattr__(given, MARK, True)
     return given
 
 
@@ -143,7 +145,7 @@ def _query(task: Task, place: int, named: Mapping[str, Api], compiled: CompiledT
     if task.tools is None:
         apis = list({api.ref: api for api in named.values()}.values())
     else:
-        given = [task.tools] if callable(task.tools) or isinstance(task.tools, str) else list(task.tools)
+        given: Any = [task.tools] if is_one_tool(task.tools) else task.tools
         apis = [api for tool in given for api in _apis(tool, named, compiled, where)]
     for title, times in Counter(api.ref.title for api in apis).items():
         if times > 1:
@@ -234,11 +236,15 @@ def _apis(tool: Any, named: Mapping[str, Api], compiled: CompiledTasks, where: s
     spec = getattr(tool, "spec", tool)
     if isinstance(spec, ToolSpec):
         return [Api(**spec.api.model_dump(), description=spec.description, json_schema=spec.parameters)]
-    if not callable(tool):
-        raise UsageError(f"{where}: {tool!r:.60} is not a tool; give a function, a class, an Api or a Tool")
-    found = list(function_tools(tool))
+    found = list(object_tools(tool, where)) or (list(function_tools(tool)) if callable(tool) else None)
+    if found is None:
+        raise UsageError(
+            f"{where}: {tool!r:.60} is not a tool; give a function, a class, a framework's tool with its function, a "
+            "definition, an Api or a Tool"
+        )
     for api, body in found:
-        _add_body(api, body, compiled, where)
+        if body is not None:
+            _add_body(api, body, compiled, where)
     if not found:
         raise UsageError(f"{where}: {tool.__qualname__} has no public method that could be a tool beside {STATE}()")
     return [api for api, _ in found]

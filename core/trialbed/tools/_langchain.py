@@ -36,10 +36,10 @@ class LangChainTool(StructuredTool):
             return {own_names.get(name, name): value for name, value in arguments.items()}
 
         def call(**arguments: Any) -> str:
-            return str(tool.invoke(renamed(arguments)))
+            return tool.text(renamed(arguments))
 
         async def call_async(**arguments: Any) -> str:
-            return str(await tool.ainvoke(renamed(arguments)))
+            return await tool.atext(renamed(arguments))
 
         made = cls(
             name=tool.spec.name,
@@ -78,9 +78,27 @@ class LangChainTool(StructuredTool):
         """The schemas of the parameters by name."""
         return dict(self.parameters.get("properties", {}))
 
-    async def __call__(self, /, **arguments: Any) -> str:
+    async def __call__(self, /, **arguments: Any) -> Any:
         """Call the Api with these arguments, as a ``Tool`` does."""
-        return str(await self._tool.ainvoke(arguments))
+        return await self._tool.ainvoke(arguments)
+
+    def text(self, arguments: Mapping[str, Any]) -> str:
+        """Return the text that a model gets, as a ``Tool`` does."""
+        return str(self._tool.text(arguments))
+
+    async def atext(self, arguments: Mapping[str, Any]) -> str:
+        """Return the text that a model gets, as a ``Tool`` does."""
+        return str(await self._tool.atext(arguments))
+
+    def invoke(self, input: Any, config: Any = None, **kwargs: Any) -> Any:  # noqa: A002 - as LangChain calls it
+        """Return a message with the text for a model's call, and the result of the ``Tool`` for arguments."""
+        return super().invoke(input, config, **kwargs) if _is_model_call(input) else self._tool.invoke(input)
+
+    async def ainvoke(self, input: Any, config: Any = None, **kwargs: Any) -> Any:  # noqa: A002 - as LangChain calls it
+        """The same as ``invoke``."""
+        if _is_model_call(input):
+            return await super().ainvoke(input, config, **kwargs)
+        return await self._tool.ainvoke(input)
 
     def as_langchain(self) -> LangChainTool:
         """Return this tool itself."""
@@ -100,10 +118,14 @@ class LangChainTool(StructuredTool):
         return (), dict(tool_input)
 
     def _run(self, **arguments: Any) -> str:  # type: ignore[override, unused-ignore]
-        return str(self._tool.invoke(arguments))
+        return self.text(arguments)
 
     async def _arun(self, **arguments: Any) -> str:  # type: ignore[override, unused-ignore]
-        return str(await self._tool.ainvoke(arguments))
+        return await self.atext(arguments)
+
+
+def _is_model_call(given: Any) -> bool:
+    return isinstance(given, dict) and given.get("type") == "tool_call" and "args" in given
 
 
 def arguments_model(spec: ToolSpec) -> type[BaseModel]:

@@ -10,6 +10,7 @@ from typing import Any
 
 import aiohttp
 
+from trialbed.errors import ApiRefused
 from trialbed.records import ApiRef, ToolSpec
 from trialbed.wire._httpx import httpx, tls_for
 
@@ -91,9 +92,10 @@ async def _post(session: aiohttp.ClientSession, url: str, body: bytes) -> Reply:
 class Tool:
     """An Api as an agent sees it.
 
-    ``await tool(**arguments)`` and ``tool.invoke(arguments)`` return the response as text: JSON for data, the
-    text itself for text. A failure of the Api or of the way to it is returned as text that starts with
-    ``Error:``; neither ever raises for it.
+    ``await tool(**arguments)`` and ``tool.invoke(arguments)`` of an adapter return the text for a model: JSON for data,
+    the text itself for text, and a text that starts with ``Error:`` for a failure of the Api or of the way to it. Those
+    of a function or an object of your own program return the value, and raise ``ApiRefused`` for a failure.
+    ``text(arguments)`` and ``await atext(arguments)`` return the text in both.
 
     Attributes:
         name: ``^[a-zA-Z0-9_-]{1,64}$``, unique within the trial.
@@ -167,15 +169,29 @@ class Tool:
 
     async def ainvoke(self, arguments: Mapping[str, Any]) -> str:
         """Call the Api with these arguments, given as a mapping (any names, even ``self``)."""
-        try:
-            return _text(await self._client.post(self._server_url, self._request(arguments)))
-        except (aiohttp.ClientError, OSError, TypeError, ValueError) as error:
-            return _unreachable(error)
+        return await self.atext(arguments)
 
     def invoke(self, arguments: Mapping[str, Any]) -> str:
         """Call the Api from code that is not async; blocks the calling thread."""
+        return self.text(arguments)
+
+    async def atext(self, arguments: Mapping[str, Any]) -> str:
+        """Call the Api, and return the text that a model gets; never raises."""
+        return reply_text(await self._answer(arguments))
+
+    def text(self, arguments: Mapping[str, Any]) -> str:
+        """The same as ``atext``, from code that is not async."""
+        return reply_text(self._answer_blocking(arguments))
+
+    async def _answer(self, arguments: Mapping[str, Any]) -> Mapping[str, Any]:
         try:
-            return _text(self._client.post_blocking(self._server_url, self._request(arguments)))
+            return _body(await self._client.post(self._server_url, self._request(arguments)))
+        except (aiohttp.ClientError, OSError, TypeError, ValueError) as error:
+            return _unreachable(error)
+
+    def _answer_blocking(self, arguments: Mapping[str, Any]) -> Mapping[str, Any]:
+        try:
+            return _body(self._client.post_blocking(self._server_url, self._request(arguments)))
         except (httpx.HTTPError, TypeError, ValueError) as error:
             return _unreachable(error)
 
@@ -201,6 +217,27 @@ class Tool:
         return json.dumps(call, ensure_ascii=False, allow_nan=False).encode()
 
 
+class ValueTool(Tool):
+    """A tool of an agent that is a function or an object of this process.
+
+    Its calls return the values that the Api answers with, and raise ``ApiRefused`` where it answers with an error.
+    """
+
+    async def ainvoke(self, arguments: Mapping[str, Any]) -> Any:
+        """Call the Api, and return its value."""
+        return _value(await self._answer(arguments))
+
+    def invoke(self, arguments: Mapping[str, Any]) -> Any:
+        """Call the Api from code that is not async, and return its value."""
+        return _value(self._answer_blocking(arguments))
+
+
+def _value(body: Mapping[str, Any]) -> Any:
+    if body.get("error"):
+        raise ApiRefused(body["error"])
+    return body.get("response", "")
+
+
 def connected_tools(specs: Iterable[ToolSpec], server_url: str, client: ToolClient) -> list[Tool]:
     """The tools of a trial in the running event loop, which share the connections of their process."""
     client.attach()
@@ -210,12 +247,12 @@ def connected_tools(specs: Iterable[ToolSpec], server_url: str, client: ToolClie
     return tools
 
 
-def _text(reply: Reply) -> str:
+def _body(reply: Reply) -> Mapping[str, Any]:
     status, content = reply
     if status != 200:
-        return f"Error: the server returned status {status}: {content.decode(errors='replace')[:500]}"
+        return {"error": f"the server returned status {status}: {content.decode(errors='replace')[:500]}"}
     body = json.loads(content)
-    return reply_text(body) if isinstance(body, dict) else json.dumps(body, ensure_ascii=False)
+    return body if isinstance(body, dict) else {"response": body}
 
 
 def reply_text(body: Mapping[str, Any]) -> str:
@@ -226,5 +263,5 @@ def reply_text(body: Mapping[str, Any]) -> str:
     return f"Error: {error}\n{text}".rstrip() if error else text
 
 
-def _unreachable(error: Exception) -> str:
-    return f"Error: the call could not be made: {type(error).__name__}: {error}"
+def _unreachable(error: Exception) -> Mapping[str, Any]:
+    return {"error": f"the call could not be made: {type(error).__name__}: {error}"}

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import Any, Optional, Protocol
 
 from trialbed.records import ToolSpec
-from trialbed.tools._schema_types import SchemaTypes
+from trialbed.tools._schema_types import type_of
 
 NOT_IN_NAMES = re.compile(r"[^A-Za-z0-9_]")
 
@@ -23,9 +23,9 @@ class CallableTool(Protocol):
     @property
     def metadata(self) -> dict[str, str]: ...
 
-    async def ainvoke(self, arguments: Mapping[str, Any]) -> str: ...
+    async def atext(self, arguments: Mapping[str, Any]) -> str: ...
 
-    def invoke(self, arguments: Mapping[str, Any]) -> str: ...
+    def text(self, arguments: Mapping[str, Any]) -> str: ...
 
 
 def typed_function(tool: CallableTool, *, is_async: bool = False) -> Callable[..., Any]:
@@ -34,8 +34,7 @@ def typed_function(tool: CallableTool, *, is_async: bool = False) -> Callable[..
     names = field_names(properties)
     own_names = {field: name for name, field in names.items()}
     required = set(tool.spec.parameters.get("required", ()))
-    types = SchemaTypes(tool.spec.parameters)
-    kinds = {name: types.type_of(schema, name) for name, schema in properties.items()}
+    kinds = {name: type_of(schema, tool.spec.parameters) for name, schema in properties.items()}
     signature = _signature({names[name]: (kind, name in required) for name, kind in kinds.items()})
 
     def arguments_of(args: tuple[Any, ...], kwargs: dict[str, Any]) -> dict[str, Any]:
@@ -45,10 +44,10 @@ def typed_function(tool: CallableTool, *, is_async: bool = False) -> Callable[..
         return {own_names[name]: value for name, value in given.items() if name not in is_left_out}
 
     def call(*args: Any, **kwargs: Any) -> str:
-        return tool.invoke(arguments_of(args, kwargs))
+        return tool.text(arguments_of(args, kwargs))
 
     async def call_async(*args: Any, **kwargs: Any) -> str:
-        return await tool.ainvoke(arguments_of(args, kwargs))
+        return await tool.atext(arguments_of(args, kwargs))
 
     function: Any = call_async if is_async else call
     function.__name__ = function.__qualname__ = tool.spec.name

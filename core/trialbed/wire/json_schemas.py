@@ -14,6 +14,7 @@ from itertools import islice
 from typing import Any, NamedTuple, NoReturn
 from urllib.parse import quote, unquote
 
+from trialbed.texts import whole_texts
 from trialbed.wire._json import is_nested
 
 STEPS = 100_000
@@ -90,7 +91,7 @@ class JsonSchema:
         try:
             return bool(self._validator.is_valid(value))
         except UnicodeEncodeError:
-            return bool(self._validator.is_valid(_without_lone_surrogates(value)))
+            return bool(self._validator.is_valid(whole_texts(value)))
 
     def problems(self, value: Any, most: int = 5) -> tuple[SchemaProblem, ...]:
         """The ways in which a value does not fit, up to so many; none if it fits.
@@ -106,7 +107,7 @@ class JsonSchema:
         try:
             return tuple(islice(self._problems(value), most))
         except UnicodeEncodeError:
-            return tuple(islice(self._problems(_without_lone_surrogates(value)), most))
+            return tuple(islice(self._problems(whole_texts(value)), most))
 
     def _problems(self, value: Any) -> Iterator[SchemaProblem]:
         for error in self._validator.iter_errors(value):
@@ -168,17 +169,6 @@ def _within(schema: Schema, root: Schema) -> Schema:
         {key: value for key, value in root.items() if key not in ("$id", "$schema")} if isinstance(root, dict) else root
     )
     return {"allOf": [_map_parts(schema, move)], "$defs": {ROOT: _map_parts(whole, move)}}
-
-
-def _without_lone_surrogates(value: Any) -> Any:
-    """The value with a replacement character for each half of a character, which the engine cannot take."""
-    if isinstance(value, str):
-        return value.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
-    if isinstance(value, list):
-        return [_without_lone_surrogates(item) for item in value]
-    if isinstance(value, dict):
-        return {_without_lone_surrogates(key): _without_lone_surrogates(item) for key, item in value.items()}
-    return value
 
 
 def _compile(schema: Schema) -> Any:

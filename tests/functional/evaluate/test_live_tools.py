@@ -120,7 +120,7 @@ def test_a_server_with_state_answers_the_trials_of_the_command_and_is_replayed_w
         ("cart_add", "1 items"),
         ("cart_add", "2 items"),
     ]
-    assert "['lamp', 'chair']" in live["all/0"][2][1]
+    assert '["lamp", "chair"]' in live["all/0"][2][1]
     # One lists the tools, and one serves each trial whose calls have no kept answers: "lamp" begins as "all" does.
     servers = (tmp_path / "started").read_text().split()
     assert len(set(servers)) == 3

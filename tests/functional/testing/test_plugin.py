@@ -45,7 +45,7 @@ def agent(query, tools, base_url, api_key, model):
         messages.append(said.model_dump(exclude_none=True))
         for one in said.tool_calls:
             try:
-                text = str(by_name[one.function.name].invoke(json.loads(one.function.arguments)))
+                text = by_name[one.function.name].text(json.loads(one.function.arguments))
             except Exception as error:
                 text = str(error)
             messages.append({"role": "tool", "tool_call_id": one.id, "content": text})

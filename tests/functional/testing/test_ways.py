@@ -32,7 +32,7 @@ def support(query: str, base_url: str, api_key: str, model: str, tools: list) ->
         for one in said.tool_calls:
             try:
                 arguments = json.loads(one.function.arguments)
-                result = by_name[one.function.name].invoke(arguments)
+                result = by_name[one.function.name].text(arguments)
             except ValueError as error:
                 result = f"Error: {error}"
             messages.append({"role": "tool", "tool_call_id": one.id, "content": result})
@@ -111,8 +111,8 @@ Ways = dict[str, tuple[str, str, str, str]]
 OPENAI_WAYS: Ways = {
     "one_tool": ("tools=offered)", "tools=offered[:1])", "refunds", "refund: not offered: the framework's offer"),
     "texts": (
-        ".invoke(arguments)",
-        ".invoke({k: str(v) for k, v in arguments.items()})",
+        ".text(arguments)",
+        ".text({k: str(v) for k, v in arguments.items()})",
         "price",
         "'7' is not of type",
     ),

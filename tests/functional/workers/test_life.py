@@ -160,7 +160,7 @@ async def test_a_document_is_read_as_an_answer(make_spec):
     assert [call.api.pair for call in outcome.answer.calls] == [("Weather", "now")]
     assert outcome.answer.finish is None
     assert odd.answer is not None, odd.failure
-    assert odd.answer.final_answer == "half a pair: ?"
+    assert odd.answer.final_answer == "half a pair: \ufffd"
 
 
 async def test_cancelling_a_trial_ends_its_worker(make_spec, hostile_distribution):

@@ -131,7 +131,7 @@ async def hostile() -> AsyncIterator[tuple[str, list[str]]]:
 
     async def blanks() -> AsyncIterator[bytes]:
         for _ in range(100):
-            yield b" " * 100_000
+            yield b" " * 300_000
             await asyncio.sleep(0)
 
     def moved(request: Request) -> Response:
@@ -160,7 +160,7 @@ async def hostile() -> AsyncIterator[tuple[str, list[str]]]:
     [
         ("moved", "Redirect to http://localhost:"),
         ("packed", "the answer is compressed"),
-        ("endless", "the answer is larger than 4,194,304 bytes"),
+        ("endless", "the answer is larger than 16,777,216 bytes"),
         ("closed", "status 401: not for Bearer [redacted]"),
         ("other", "Unexpected content type: text/plain"),
     ],

@@ -50,7 +50,8 @@ FAULTS = [
     ({"tools": {}}, "tools: the definition has no name"),
     ({"tools": "x"}, "tools: must be a list of definitions"),
     ([3], "[0]: must be an object, and is 3"),
-    ([WORDS, {}], "[1]: the definition has no name"),
+    ([{"name": 3}, {}], "[0]: the definition has no name; "),
+    ([{"name": 3}, {}], "[1]: the definition has no name"),
     ([{"function": []}], "[0].function: must be an object, and is []"),
     ([{"function": {"description": "x"}}], "[0].function: the definition has no name"),
     ([{"name": ""}], "[0]: the definition has no name"),
@@ -58,18 +59,27 @@ FAULTS = [
     ([{"type": "web_search_preview"}], "[0].type: 'web_search_preview' is a tool of the vendor's own"),
     ([{**WORDS, "parameters": []}], "[0].parameters: must be a JSON Schema, and is []"),
     ([{**WORDS, "input_schema": {"type": "array"}}], "[0].input_schema.type: arguments are an object, and not 'array'"),
-    ([{**WORDS, "outputSchema": [1]}], "[0].outputSchema: must be an object, and is [1]"),
     ([{"$ref": "#/1"}], "[0].$ref: there is no '#/1'"),
     ([{"$ref": "#/0"}], "[0]: the references lead in a circle"),
     ('[{"name": "a", "name": "b"}]', "the key 'name' occurs twice"),
     ('[{"name": "a"},]', "shop.json:1: is not valid JSON"),
     ('{"result": {"tools": null}}', "result.tools: must be a list of definitions"),
-    ("3", "is not an OpenAPI 3 document"),
-    ('{"name": "a"}', "is not an OpenAPI 3 document"),
-    ("", "is not an OpenAPI 3 document"),
+    ("3", "is not an OpenAPI document"),
+    ('{"name": "a"}', "is not an OpenAPI document"),
+    ("", "is not an OpenAPI document"),
 ]
 
 
 @for_each(("document", "says"), FAULTS)
 def test_a_fault_is_named_with_file_and_key(tmp_path: Path, document: Any, says: str) -> None:
     check_refused(tmp_path, document, says)
+
+
+def test_a_definition_with_a_fault_is_left_out_and_named(tmp_path: Path) -> None:
+    bad = [{**WORDS, "outputSchema": {"$ref": "x.json"}}, 3, {**WORDS, "inputSchema": "x"}]
+    found = imported(tmp_path, [WORDS, *bad])
+    assert len(found.tools) == 2
+    for says, line in zip(
+        ["[2]: must", "[3].inputSchema: must", "'x.json' is in another"], found.left_out, strict=True
+    ):
+        assert says in line

@@ -16,7 +16,9 @@ from starlette.routing import Route
 from support.servers import listening
 
 from trialbed.errors import TrialbedError
+from trialbed.tasks import AnsweredApi
 from trialbed_tools.imports import kept_import
+from trialbed_tools.worlds import open_world
 
 
 def listed(*tools: Any, **result: Any) -> dict[str, Any]:
@@ -35,7 +37,6 @@ FAULTS: list[tuple[Any, str]] = [
     ({"tools": "find"}, "the server answers tools/list without tools"),
     (listed(), "must be a list of definitions, with at least one"),
     (listed(3), "tools[0]: must be an object, and is 3"),
-    (listed(found(), None), "tools[1]: must be an object, and is None"),
     (listed({}), "tools[0]: the definition has no name"),
     (listed({"name": ""}), "tools[0]: the definition has no name"),
     (listed({"name": {"a": 1}}), "tools[0]: the definition has no name"),
@@ -51,8 +52,7 @@ FAULTS: list[tuple[Any, str]] = [
         listed(found(inputSchema={"properties": {"a": {"$ref": "#/$defs/none"}}})),
         "the schema of find cannot be used: Pointer",
     ),
-    (listed(found(outputSchema=[1])), "tools[0].outputSchema: must be an object, and is [1]"),
-    (listed(found(), {"$ref": "#/1"}), "tools[1].$ref"),
+    (listed({"$ref": "#/1"}), "tools[0].$ref"),
     (listed(found(), nextCursor="more"), "the server lists its tools in more than"),
     ('{"jsonrpc": "2.0", "id": ', "the server sends a message that is not valid JSON"),
     ('{"jsonrpc": "2.0", "id": 2, "result": {"tools": [NaN]}}', "tools[0]: must be an object, and is nan"),
@@ -95,3 +95,14 @@ async def test_a_fault_is_named_and_nothing_is_imported(server: tuple[str, list[
         assert says in str(raised.value), given
         assert address in str(raised.value), given
         assert not files_of(tmp_path)
+
+
+async def test_a_tool_with_a_fault_costs_only_itself(
+    server: tuple[str, list[Any]], tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    address, given = server
+    bad = {"properties": {"a": {"minimum": 0, "exclusiveMinimum": True}}}
+    given[0] = listed(found(), None, {"name": "look", "inputSchema": bad})
+    path = await anyio.to_thread.run_sync(kept_import, tmp_path / "desk.yaml", address, 1)
+    assert [tool.api.api_name for tool in open_world(path).tools if isinstance(tool, AnsweredApi)] == ["find"]
+    assert "tools[1]: must be an object, and is None; the schema of look cannot be used: true" in caplog.text

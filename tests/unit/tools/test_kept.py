@@ -85,7 +85,7 @@ def nested(depth: int) -> Any:
     return value
 
 
-UNKEPT = [(float("nan"),), (float("inf"),), ("\ud800",), ({"\ud800": 1},), (nested(5000),)]
+UNKEPT = [(float("nan"),), (float("inf"),), (nested(5000),)]
 
 
 class Answering:
@@ -116,6 +116,21 @@ async def test_what_no_file_can_have_is_neither_kept_nor_asked_for(tmp_path: Pat
     answering.response = "b"
     assert await calls.call("a", {}) == "b"
     assert answers(tmp_path).find(("a", {}), ()) == CallAnswer("b")
+
+
+@for_each(
+    ("response", "answer"),
+    [
+        ({"half \ud83d": ["\udc00"]}, CallAnswer({"half \ufffd": ["\ufffd"]})),
+        ("x" * 2**22, CallAnswer(error="the answer is larger than 4,194,304 bytes")),
+    ],
+)
+def test_halves_of_characters_are_replaced_and_a_large_answer_is_an_error(
+    tmp_path: Path, response: Any, answer: CallAnswer
+) -> None:
+    tool = type(response).__name__
+    assert answers(tmp_path).add((tool, {"b": "\ud800"}), (), CallAnswer(response)) == answer
+    assert answers(tmp_path).find((tool, {"b": "\ufffd"}), ()) == answer
 
 
 def test_a_file_of_answers_may_be_large(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -133,7 +133,7 @@ def test_commands_that_have_no_key_are_taken(command: str) -> None:
 def test_a_shell_puts_the_key_into_a_command(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("SHOP_KEY", KEY)
     command = f"sh -c 'echo \"$SHOP_KEY\" > said; exec {sys.executable} -I {SERVER}'"
-    _, content = import_server(server_fields(command, ["SHOP_KEY"]), tmp_path, "live")
+    content, _ = import_server(server_fields(command, ["SHOP_KEY"]), tmp_path, "live")
     assert (tmp_path / "said").read_text(encoding="utf-8").strip() == KEY
     assert KEY not in json.dumps(content)
     assert content["mcp"]["environment"] == {"SHOP_KEY": "${SHOP_KEY}"}

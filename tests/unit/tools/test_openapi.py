@@ -125,8 +125,11 @@ def test_an_operation_is_a_tool(tmp_path: Path) -> None:
         {"body"},
     )
     assert found.left_out == (
+        "GET /orders/{id}: the parameter 'tags' in the style pipeDelimited, which is optional",
+        "GET /orders/{id}: the header 'Größe', which is no name of one, which is optional",
+        "GET /orders/{id}: the cookie 'seen', which is optional",
         "GET /orders: it needs the header 'Größe', which is no name of one",
-        "HEAD /orders: its parameter 'tags' has the style pipeDelimited",
+        "HEAD /orders: it needs the parameter 'tags' in the style pipeDelimited",
         "PATCH /orders: its body is 'application/octet-stream'",
     )
 
@@ -232,23 +235,13 @@ FAULTS: list[tuple[Any, str]] = [
     ('{\n"openapi": "3.0.0", "openapi": "3.0.1"}', "is not valid JSON: the key 'openapi' occurs twice"),
     ('{"openapi": NaN}', "NaN is not JSON"),
     ("[" * 100_000, "is not valid JSON"),
-    ("just words", "is not an OpenAPI 3 document"),
-    ("{}", "is not an OpenAPI 3 document"),
-    ({"swagger": "2.0", "paths": {}}, "shop.json: swagger: this is OpenAPI 2; convert it"),
-    (changed("openapi", value="2.0"), "openapi: version '2.0' is not OpenAPI 3"),
-    (changed("openapi", value=3), "openapi: version 3 is not OpenAPI 3"),
+    ("just words", "is not an OpenAPI document"),
+    ("{}", "is not an OpenAPI document"),
+    (changed("openapi", value="1.2"), "openapi: version '1.2' is neither OpenAPI 3 nor 2.0"),
+    (changed("openapi", value=3), "openapi: version 3 is neither OpenAPI 3 nor 2.0"),
     (changed("paths", value=[]), "paths: must be an object, and is []"),
     (changed("paths", value={}), "paths: no operation that can be a tool"),
     (changed("paths", "orders", value={}), "paths.orders: a path begins with /"),
-    (
-        changed("components", "schemas", "Order", "properties", value=["item"]),
-        "components.schemas.Order.properties: must be an object, and is ['item']",
-    ),
-    (
-        changed("components", "schemas", "Order", "properties", "parts", "items", "$ref", value="#/components/nowhere"),
-        "parts.items.$ref: there is no '#/components/nowhere'",
-    ),
-    (changed("components", "schemas", "Order", "allOf", value={}), "Order.allOf: must be a list, and is {}"),
     (changed("servers", 0, "variables", value={}), "servers[0].variables: 'host' has no default"),
     (changed("servers", 0, "url", value="http://[x"), "servers[0].url: 'http://[x' is no address"),
     (changed("servers", 0, "url", value=7), "servers[0].url: a server has a url"),
@@ -262,7 +255,6 @@ OPERATION_FAULTS: list[tuple[Any, str]] = [
     (changed(*GET, "parameters", value={}), "get.parameters: must be a list, and is {}"),
     (changed(*GET, "parameters", 0, value={"in": "query"}), "get.parameters[0]: the parameter has no name"),
     (changed(*GET, "parameters", 0, "in", value="body"), "get.parameters[0].in: 'body' is not one of path, query"),
-    (changed(*GET, "parameters", 0, "schema", value=[]), "get.parameters[0].schema: must be an object, and is []"),
     (changed("paths", "/orders/{id}", "parameters", value=[]), "the path has {id}, and no parameter of this name"),
     (changed("components", "parameters", value={}), "parameters[0].$ref: there is no '#/components/parameters/Id'"),
     (
@@ -271,7 +263,7 @@ OPERATION_FAULTS: list[tuple[Any, str]] = [
     ),
     (
         changed("paths", "/orders/{id}", "parameters", 0, "$ref", value="other.yaml#/Id"),
-        "parameters[0].$ref: 'other.yaml#/Id' is in another document; bundle them",
+        "parameters[0].$ref: there is no file 'other.yaml'",
     ),
     (changed("components", "requestBodies", "Order", value={}), "requestBodies.Order.content: a body has a content"),
 ]
@@ -288,6 +280,127 @@ def test_an_operation_with_a_fault_is_left_out_and_named(tmp_path: Path, documen
     assert "find order" in [tool.name for tool in found.tools]
     (line, *_) = [line for line in found.left_out if says in line]
     assert f"/orders/{{id}}: {tmp_path / 'shop.json'}" in line
+
+
+SCHEMA_FAULTS: list[tuple[Any, str]] = [
+    (changed(*GET, "parameters", 0, "schema", value=[]), "get.parameters[0].schema: must be an object, and is []"),
+    (
+        changed("components", "schemas", "Order", "properties", value=["item"]),
+        "components.schemas.Order.properties: must be an object, and is ['item']",
+    ),
+    (
+        changed("components", "schemas", "Order", "properties", "parts", "items", "$ref", value="#/components/nowhere"),
+        "parts.items.$ref: there is no '#/components/nowhere'",
+    ),
+    (changed("components", "schemas", "Order", "allOf", value={}), "Order.allOf: must be a list, and is {}"),
+    (
+        changed("components", "schemas", "Order", value={"$ref": "#/components/schemas/Order"}),
+        "components.schemas.Order: the references lead in a circle",
+    ),
+]
+
+
+@for_each(("document", "says"), SCHEMA_FAULTS)
+def test_a_schema_with_a_fault_costs_no_operation(tmp_path: Path, document: Any, says: str) -> None:
+    found = imported(tmp_path, document)
+    assert len(found.tools) == 3
+    assert f"{tmp_path / 'shop.json'}: " in found.left_out[-1]
+    assert f"{says}; any value fits there" in found.left_out[-1]
+
+
+def test_all_faults_of_an_operation_are_named(tmp_path: Path) -> None:
+    found = imported(tmp_path, changed(*GET, "parameters", value=[{"in": "path"}, {"name": "a", "in": "b"}]))
+    (line,) = [line for line in found.left_out if line.startswith("GET /orders/{id}: ")]
+    assert "parameters[0]: the parameter has no name; " in line
+    assert "parameters[1].in: 'b' is not one of" in line
+
+
+OLD: dict[str, Any] = {
+    "swagger": "2.0",
+    "info": {"title": "Old"},
+    "host": "old.example",
+    "basePath": "/v1/",
+    "schemes": ["http"],
+    "parameters": {"Id": {"name": "id", "in": "path", "required": True, "type": "integer"}},
+    "securityDefinitions": {"key": {"type": "apiKey", "in": "header", "name": "X-Key"}},
+    "paths": {
+        "/pods/{id}": {
+            "parameters": [{"$ref": "#/parameters/Id"}],
+            "get": {
+                "operationId": "find",
+                "parameters": [
+                    {"name": "tags", "in": "query", "type": "array", "items": {"type": "string"}},
+                    {"name": "many", "in": "query", "type": "array", "items": {}, "collectionFormat": "multi"},
+                    {"name": "X-Key", "in": "header", "type": "string", "required": True},
+                    {"name": "token", "in": "query", "type": "string", "required": True},
+                ],
+                "responses": {"200": {"schema": {"$ref": "#/definitions/Pod"}}},
+            },
+            "put": {
+                "operationId": "change",
+                "consumes": ["application/merge-patch+json"],
+                "parameters": [
+                    {"name": "body", "in": "body", "required": True, "schema": {"$ref": "#/definitions/Pod"}}
+                ],
+            },
+            "post": {
+                "operationId": "form",
+                "parameters": [{"name": "text", "in": "formData", "type": "string", "required": True}],
+            },
+            "patch": {"parameters": [{"name": "file", "in": "formData", "type": "file", "required": True}]},
+        },
+    },
+    "definitions": {"Pod": {"type": "object", "required": ["name"], "properties": {"name": {"type": "string"}}}},
+}
+
+
+def test_a_document_of_openapi_2_is_read_too(tmp_path: Path) -> None:
+    found = imported(tmp_path, OLD)
+    find, change, form = found.tools
+    assert found.url == "http://old.example/v1"
+    assert find.parameters["properties"].keys() == {"id", "tags", "many"}
+    assert find.request == {"method": "GET", "path": "/pods/{id}", "query": ["tags", "many"], "commas": ["tags"]}
+    assert find.example == {"name": "str"}
+    assert change.parameters["required"] == ["id", "name"]
+    assert change.request is not None
+    assert change.request["content_type"] == "application/merge-patch+json"
+    assert form.request == {"method": "POST", "path": "/pods/{id}", "body": "form"}
+    assert form.parameters["required"] == ["id", "text"]
+    assert [line.rpartition(": ")[2] for line in found.left_out] == [
+        "the parameter 'token', which is a key",
+        "its body is 'multipart/form-data'",
+    ]
+
+
+def test_operations_of_later_versions_and_methods_are_tools(tmp_path: Path) -> None:
+    others = {"COPY": {"operationId": "copy"}, "X Y": {}}
+    found = imported(tmp_path, changed("paths", value={"/a": {"query": {}, "additionalOperations": others}}))
+    assert [tool.request and tool.request["method"] for tool in found.tools] == ["QUERY", "COPY"]
+    assert found.left_out == ("X Y /a: no request has the method 'X Y'",)
+
+
+def test_a_document_may_have_other_files_in_its_folder(tmp_path: Path) -> None:
+    parts = tmp_path / "parts"
+    parts.mkdir()
+    (parts / "orders.yaml").write_text("get:\n  parameters: [{$ref: 'common.yaml#/id'}]\n", encoding="utf-8")
+    (parts / "common.yaml").write_text("id: {name: id, in: path, schema: {$ref: '#/none'}}\n", encoding="utf-8")
+    paths = {
+        "/orders/{id}": {"$ref": "parts/orders.yaml"},
+        **{f"/{n}": {"$ref": file} for n, file in enumerate(["../a.yaml", "/etc/passwd", "https://x.example/a.yaml"])},
+    }
+    found = imported(tmp_path, changed("paths", value=paths))
+    assert [tool.parameters["required"] for tool in found.tools] == [["id"]]
+    for says, line in zip(
+        [
+            "'../a.yaml' is outside the folder of the document",
+            "'/etc/passwd' is outside the folder",
+            "is in another document; bundle them into one first",
+            f"{parts / 'common.yaml'}:1: id.schema.$ref: there is no '#/none'",
+        ],
+        found.left_out,
+        strict=True,
+    ):
+        assert says in line
 
 
 def test_a_body_that_cannot_be_sent_and_need_not_be_is_named(tmp_path: Path) -> None:

@@ -16,6 +16,7 @@ from starlette.routing import Route
 from support.cases import for_each
 from support.servers import listening
 
+from trialbed.contracts import ApiRefused
 from trialbed.errors import DataError, UsageError
 from trialbed.tasks import AnsweredApi
 from trialbed.wire.redaction import Redaction
@@ -105,7 +106,7 @@ async def test_an_answer_that_is_compressed_or_large_is_not_read(tmp_path: Path,
     assert (await called(path, "find"))["encoding"] == "identity"
     with pytest.raises(ToolsUnreachable, match=r"the answer is compressed \('gzip'\), which was not asked for"):
         await called(path, "packed")
-    with pytest.raises(ToolsUnreachable, match="the answer is larger than 4,194,304 bytes"):
+    with pytest.raises(ApiRefused, match="the answer is larger than 4,194,304 bytes"):
         await called(path, "large")
     server = server_connection(ServerForm(url=f"{shop}/packed"), tmp_path, {}, Redaction(()))
     with pytest.raises(ToolsUnreachable, match="the answer is compressed"):

@@ -35,10 +35,10 @@ SCHEMA: dict[str, Any] = {
 class Kept(Tool):
     """Keeps arguments instead of calling an Api."""
 
-    def invoke(self, arguments: Mapping[str, Any]) -> str:
+    def text(self, arguments: Mapping[str, Any]) -> str:
         return repr(dict(arguments))
 
-    async def ainvoke(self, arguments: Mapping[str, Any]) -> str:
+    async def atext(self, arguments: Mapping[str, Any]) -> str:
         return repr(dict(arguments))
 
 

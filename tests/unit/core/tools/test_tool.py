@@ -15,8 +15,8 @@ from typing import Any
 
 import pytest
 
-from trialbed import ApiRef, Tool, ToolSpec, tls_for
-from trialbed.tools import ToolClient, connected_tools
+from trialbed import ApiRef, ApiRefused, Tool, ToolSpec, tls_for
+from trialbed.tools import ToolClient, ValueTool, connected_tools
 
 SPEC = ToolSpec(
     name="Weather_now",
@@ -90,6 +90,24 @@ async def test_a_server_that_is_away_is_text() -> None:
 
 async def test_arguments_that_are_no_json_are_text() -> None:
     assert (await call(Server({}), {"x": {1, 2}})).startswith("Error: the call could not be made: TypeError")
+
+
+@pytest.mark.parametrize("value", [{"t": 21}, 21, [1, "a"], "fine", None, {}])
+async def test_a_program_gets_values_and_its_model_the_text(value: Any) -> None:
+    tool = ValueTool(SPEC, URL)
+    tool._client = Server({"error": "", "response": value})
+    assert await tool.ainvoke({}) == await tool(self="x") == value
+    assert await tool.atext({}) == (value if isinstance(value, str) else json.dumps(value))
+
+
+async def test_a_program_gets_the_error_that_the_tool_raised() -> None:
+    tool = ValueTool(SPEC, URL)
+    tool._client = Server({"error": "no city", "response": ""})
+    with pytest.raises(ApiRefused, match="no city"):
+        await tool.ainvoke({})
+    assert await tool.atext({}) == "Error: no city"
+    with pytest.raises(ApiRefused, match="the call could not be made"):
+        ValueTool(SPEC, "http://127.0.0.1:1/virtual").invoke({})
 
 
 async def test_an_argument_may_be_named_self() -> None:

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from typing import Any, Literal
 
 import pytest
+from pydantic import TypeAdapter
 
 from trialbed import ApiRef, Tool, ToolSpec
 
@@ -17,7 +18,7 @@ SCHEMA: dict[str, Any] = {
         "city": {"type": "string", "description": "Where\nit is."},
         "from": {"type": "string", "enum": ["land", "sea"]},
         "ids": {"type": "array", "items": {"type": "integer"}},
-        "any": {"type": ["string", "integer"]},
+        "any": {"type": "integer", "minimum": 1},
         "odd": True,
     },
     "required": ["city", "ids"],
@@ -27,10 +28,10 @@ SCHEMA: dict[str, Any] = {
 class Told(Tool):
     """Says which arguments it got, in place of an Api."""
 
-    def invoke(self, arguments: Mapping[str, Any]) -> str:
+    def text(self, arguments: Mapping[str, Any]) -> str:
         return repr(dict(arguments))
 
-    async def ainvoke(self, arguments: Mapping[str, Any]) -> str:
+    async def atext(self, arguments: Mapping[str, Any]) -> str:
         return repr(dict(arguments))
 
 
@@ -43,12 +44,13 @@ def test_a_function_has_the_types_of_its_parameters() -> None:
     function = told().as_function()
     assert (function.__name__, inspect.iscoroutinefunction(function)) == ("find", False)
     assert function.__doc__ == "Finds it.\n\nArgs:\n    city: Where it is."
-    assert {name: (one.annotation, one.default) for name, one in inspect.signature(function).parameters.items()} == {
+    parameters = dict(inspect.signature(function).parameters)
+    assert TypeAdapter(parameters.pop("any").annotation).json_schema()["anyOf"][0] == SCHEMA["properties"]["any"]
+    assert {name: (one.annotation, one.default) for name, one in parameters.items()} == {
         "city": (str, inspect.Parameter.empty),
         "ids": (list[int], inspect.Parameter.empty),
         "limit": (int | None, None),
         "from_": (Literal["land", "sea"] | None, None),
-        "any": (str | int | None, None),
         "odd": (Any, None),
     }
 

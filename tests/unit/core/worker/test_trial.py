@@ -193,7 +193,7 @@ def test_the_seed_sets_every_global_random_state(monkeypatch):
         (MemoryError(), "memory", "MemoryError"),
         (ModelFailed("down"), "model", "down"),
         (AnswerError("answer: bad"), "answer", "answer: bad"),
-        (ValueError("half \ud800"), "agent", "ValueError: half ?"),
+        (ValueError("half \ud800"), "agent", "ValueError: half \ufffd"),
         (ValueError("x" * 5000), "agent", "ValueError: " + "x" * 1988),
     ],
 )

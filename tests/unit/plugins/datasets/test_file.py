@@ -129,7 +129,7 @@ def test_a_fault_of_lines_and_yaml_is_named_by_line_or_key(tmp_path: Path) -> No
 def test_halves_of_surrogate_pairs_are_replaced(tmp_path: Path) -> None:
     text = json.dumps(own(text="Hot \ud83d?", reference_facts=["\udd25", "\U0001f525"]))
     (query,) = open_file(write(tmp_path, text)).queries()
-    assert (query.text, query.reference_facts) == ("Hot ??", ("?", "\U0001f525"))
+    assert (query.text, query.reference_facts) == ("Hot \ufffd?", ("\ufffd", "\U0001f525"))
 
 
 def test_windows_line_ends_and_a_byte_order_mark_change_nothing(tmp_path: Path) -> None:
