@@ -4,14 +4,21 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Mapping
-from typing import Any, Optional
+from typing import TYPE_CHECKING, Any, Optional
 
 from langchain_core.tools import StructuredTool
 from pydantic import BaseModel, ConfigDict, Field, PrivateAttr, create_model
 
-from trialbed.records import ApiRef, ToolSpec
+from trialbed.records import ToolSpec
 from trialbed.tools._schema_types import simple_type
-from trialbed.tools._typed_functions import CallableTool, field_names
+from trialbed.tools._typed_functions import field_names
+
+if TYPE_CHECKING:
+    from trialbed.tools._tool import Tool
+
+
+MEMBERS = ("spec", "api", "parameters", "text", "atext", "as_openai", "as_function")
+"""Members of a ``Tool`` that tools of LangChain do not have."""
 
 
 class LangChainTool(StructuredTool):
@@ -28,7 +35,7 @@ class LangChainTool(StructuredTool):
     _tool: Any = PrivateAttr()
 
     @classmethod
-    def of(cls, tool: CallableTool) -> LangChainTool:
+    def of(cls, tool: Tool) -> LangChainTool:
         """Return the tool for LangChain."""
         own_names = {field: name for name, field in field_names(_properties(tool.spec)).items()}
 
@@ -52,43 +59,26 @@ class LangChainTool(StructuredTool):
         made._tool = tool
         return made
 
-    @property
-    def spec(self) -> ToolSpec:
-        """The tool as records have it."""
-        spec: ToolSpec = self._tool.spec
-        return spec
+    if not TYPE_CHECKING:  # attributes that are misspelt remain errors of types
 
-    @property
-    def api(self) -> ApiRef:
-        """The Api behind this tool."""
-        return self.spec.api
-
-    @property
-    def parameters(self) -> Mapping[str, Any]:
-        """The JSON Schema of the arguments, whole and unaltered."""
-        return self.spec.parameters
+        def __getattr__(self, name: str) -> Any:
+            """Return a member of the ``Tool``."""
+            return getattr(self._tool, name) if name in MEMBERS else super().__getattr__(name)
 
     @property
     def tool_call_schema(self) -> Any:
         """The raw schema, as LangChain offers it to a model."""
-        return {**self.parameters, "description": self.description} if self.description else dict(self.parameters)
+        schema = self._tool.parameters
+        return {**schema, "description": self.description} if self.description else dict(schema)
 
     @property
     def args(self) -> dict[str, Any]:
         """The schemas of the parameters by name."""
-        return dict(self.parameters.get("properties", {}))
+        return dict(self._tool.parameters.get("properties", {}))
 
     async def __call__(self, /, **arguments: Any) -> Any:
         """Call the Api with these arguments, as a ``Tool`` does."""
         return await self._tool.ainvoke(arguments)
-
-    def text(self, arguments: Mapping[str, Any]) -> str:
-        """Return the text that a model gets, as a ``Tool`` does."""
-        return str(self._tool.text(arguments))
-
-    async def atext(self, arguments: Mapping[str, Any]) -> str:
-        """Return the text that a model gets, as a ``Tool`` does."""
-        return str(await self._tool.atext(arguments))
 
     def invoke(self, input: Any, config: Any = None, **kwargs: Any) -> Any:  # noqa: A002 - as LangChain calls it
         """Return a message with the text for a model's call, and the result of the ``Tool`` for arguments."""
@@ -104,24 +94,15 @@ class LangChainTool(StructuredTool):
         """Return this tool itself."""
         return self
 
-    def as_openai(self) -> dict[str, Any]:
-        """Return the definition that OpenAI's API takes, as a ``Tool`` does."""
-        definition: dict[str, Any] = self._tool.as_openai()
-        return definition
-
-    def as_function(self, *, is_async: bool = False) -> Any:
-        """Return a plain function, as a ``Tool`` does."""
-        return self._tool.as_function(is_async=is_async)
-
     def _to_args_and_kwargs(self, tool_input: Any, *_: Any) -> tuple[tuple[()], dict[str, Any]]:
         """Pass arguments on as they are, where LangChain would convert those of a model and leave some out."""
         return (), dict(tool_input)
 
     def _run(self, **arguments: Any) -> str:  # type: ignore[override, unused-ignore]
-        return self.text(arguments)
+        return str(self._tool.text(arguments))
 
     async def _arun(self, **arguments: Any) -> str:  # type: ignore[override, unused-ignore]
-        return await self.atext(arguments)
+        return str(await self._tool.atext(arguments))
 
 
 def _is_model_call(given: Any) -> bool:

@@ -6,29 +6,17 @@ import inspect
 import keyword
 import re
 from collections.abc import Callable, Iterable, Mapping
-from typing import Any, Optional, Protocol
+from typing import TYPE_CHECKING, Any, Optional
 
-from trialbed.records import ToolSpec
 from trialbed.tools._schema_types import type_of
+
+if TYPE_CHECKING:
+    from trialbed.tools._tool import Tool
 
 NOT_IN_NAMES = re.compile(r"[^A-Za-z0-9_]")
 
 
-class CallableTool(Protocol):
-    """The part of a ``trialbed.Tool`` that its other forms need."""
-
-    @property
-    def spec(self) -> ToolSpec: ...
-
-    @property
-    def metadata(self) -> dict[str, str]: ...
-
-    async def atext(self, arguments: Mapping[str, Any]) -> str: ...
-
-    def text(self, arguments: Mapping[str, Any]) -> str: ...
-
-
-def typed_function(tool: CallableTool, *, is_async: bool = False) -> Callable[..., Any]:
+def typed_function(tool: Tool, *, is_async: bool = False) -> Callable[..., Any]:
     """Return a function that calls a tool, with its name, its description and its parameters by their types."""
     properties = tool.spec.parameters.get("properties", {})
     names = field_names(properties)

@@ -65,7 +65,7 @@ async def _result(tool: Any, arguments: str) -> str:
     if tool is None:
         return "Error: there is no such tool"
     try:
-        return str(await tool(**json.loads(arguments)))
+        return str(await tool.atext(json.loads(arguments)))
     except ValueError:
         return "Error: the arguments are not JSON"
 
