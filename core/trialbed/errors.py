@@ -17,6 +17,7 @@
     │   └── ServerUnavailable
     ├── ModelFailed              the model could not be reached or refused the request; an agent raises it
     │   └── ModelUnavailable     the endpoint gave no completion, or a budget is used up, whatever was asked
+    ├── ApiRefused               an API refuses a call, or cannot be called; tools and worlds raise it
     ├── SimulationError          a simulator could not answer; becomes an API error, is never cached
     └── JudgeError               a judge gave no usable verdict; becomes the score's error, never a guess
 
@@ -27,6 +28,7 @@ from __future__ import annotations
 
 __all__ = [
     "AnswerError",
+    "ApiRefused",
     "ContractMismatch",
     "DataError",
     "DriverBroken",
@@ -126,8 +128,8 @@ class ModelUnavailable(ModelFailed):
     """The endpoint gave no completion, or the budget is used up: no other question would have been answered either."""
 
 
-class ApiRefused(ValueError):
-    """An Api refuses a call, or cannot be called; the text is its error."""
+class ApiRefused(TrialbedError, ValueError):
+    """An API refuses a call, or cannot be called; the text is its error."""
 
 
 class SimulationError(TrialbedError):

@@ -58,7 +58,7 @@ def import_command(
     """Write a file of tools, for the tools of a file of tasks.
 
     SOURCE is a file or a URL: an OpenAPI document (3 or 2), whose operations become tools, or definitions of
-    tools as OpenAI's, Anthropic's or MCP's API, or LangChain, has them.
+    tools as OpenAI's, Anthropic's or MCP's API has them.
     """
     from trialbed_tools.imports import file_content, write_tools
 

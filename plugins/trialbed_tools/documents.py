@@ -58,8 +58,8 @@ class FoundTools:
     left_out: tuple[str, ...] = field(default=())
 
 
-SCHEMA_KEYS = ("parameters", "input_schema", "inputSchema", "args_schema")
-"""Keys of the schema of arguments: OpenAI's, Anthropic's, MCP's and LangChain's."""
+SCHEMA_KEYS = ("parameters", "input_schema", "inputSchema")
+"""Keys of the schema of arguments: OpenAI's, Anthropic's and MCP's."""
 
 LONGEST_DEFINITION = 10_000
 """Characters of a description."""
@@ -68,12 +68,12 @@ LONGEST_DEFINITION = 10_000
 def looks_like_definitions(value: Any) -> bool:
     """Return whether a value is meant as definitions: a list, a list under ``tools``, or one of them."""
     if isinstance(value, dict):
-        return any(key in value for key in ("tools", "result", "function", *SCHEMA_KEYS, "args"))
+        return any(key in value for key in ("tools", "result", "function", *SCHEMA_KEYS))
     return isinstance(value, list)
 
 
 def read_definitions(located: Located) -> FoundTools:
-    """Return the tools of definitions in the form of OpenAI's, Anthropic's or MCP's API, or of LangChain.
+    """Return the tools of definitions in the form of OpenAI's, Anthropic's or MCP's API.
 
     One that is malformed is left out.
 
@@ -108,12 +108,12 @@ def several(faults: Sequence[str]) -> str:
 
 def _tool(given: Any, key: Key, references: References) -> FoundTool:
     outer, key = references.mapping(given, key)
-    if "type" in outer and outer["type"] not in ("function", "custom", "object") and "function" not in outer:
+    if outer.get("type", "function") not in ("function", "custom") and "function" not in outer:
         raise references.fault((*key, "type"), f"{outer['type']!r:.40} is a tool of the vendor's own, not a function")
     inner, place = outer, key
     if "function" in outer:
         inner, place = references.mapping(outer["function"], (*key, "function"))
-    name = inner.get("name", inner.get("title"))
+    name = inner.get("name")
     if not isinstance(name, str) or not name:
         raise references.fault(place, "the definition has no name")
     description = inner.get("description")
@@ -135,23 +135,13 @@ def _tool(given: Any, key: Key, references: References) -> FoundTool:
 
 def _parameters(inner: Mapping[str, Any], place: Key, references: References) -> dict[str, Any]:
     """Return the schema of the arguments, as it is: its references may lead into it."""
-    if inner.get("type") == "object" and "properties" in inner:
-        return {
-            "type": "object",
-            **{name: inner[name] for name in ("properties", "required", "$defs") if name in inner},
-        }
-    if isinstance(inner.get("args"), dict) and not any(key in inner for key in SCHEMA_KEYS):
-        return {"type": "object", "properties": inner["args"], "required": list(inner["args"])}
-    for key in SCHEMA_KEYS:
-        if inner.get(key) is None:
-            continue
-        found = inner[key]
-        if not isinstance(found, dict):
-            raise references.fault((*place, key), f"must be a JSON Schema, and is {found!r:.40}")
-        if found.get("type", "object") != "object":
-            raise references.fault((*place, key, "type"), f"arguments are an object, and not {found['type']!r:.40}")
-        return {"type": "object", "properties": {}, **found}
-    return {"type": "object", "properties": {}}
+    key = next((key for key in SCHEMA_KEYS if inner.get(key) is not None), "parameters")
+    found = inner.get(key, {})
+    if not isinstance(found, dict):
+        raise references.fault((*place, key), f"must be a JSON Schema, and is {found!r:.40}")
+    if found.get("type", "object") != "object":
+        raise references.fault((*place, key, "type"), f"arguments are an object, and not {found['type']!r:.40}")
+    return {"type": "object", "properties": {}, **found}
 
 
 MOST = 5_000
@@ -175,14 +165,8 @@ UNKNOWN_STYLES = {
 OUTSIDE_SCHEMAS = ("name", "in", "required", "collectionFormat")
 """Keys of a parameter of OpenAPI 2, beside those of its schema."""
 
-COLLECTIONS: Mapping[str, Mapping[str, Any]] = {
-    "csv": {"explode": False},
-    "multi": {"explode": True},
-    "ssv": {"style": "spaceDelimited"},
-    "tsv": {"style": "pipeDelimited"},
-    "pipes": {"style": "pipeDelimited"},
-}
-"""The format of a list in OpenAPI 2 -> the keys of OpenAPI 3."""
+COLLECTIONS = {"ssv": "spaceDelimited", "tsv": "pipeDelimited", "pipes": "pipeDelimited"}
+"""Format of a list in OpenAPI 2 -> its style in OpenAPI 3; ``multi`` is a list that explodes."""
 
 LONGEST = 2_000
 """Characters of a description."""
@@ -352,8 +336,9 @@ class _Document:
             if parameter["in"] == "formData":
                 fields[parameter["name"]] = schema
                 continue
-            listed = COLLECTIONS.get(str(parameter.get("collectionFormat", "csv")), {})
-            parameters.append(({**parameter, "schema": schema, **(listed if "items" in schema else {})}, place))
+            kind = str(parameter.get("collectionFormat"))
+            listed = {"style": COLLECTIONS.get(kind), "explode": kind == "multi" or "items" not in schema}
+            parameters.append(({**parameter, "schema": schema, **listed}, place))
         if not fields:
             return parameters, None
         names = [one["name"] for one, _ in given if one["in"] == "formData" and one.get("required") is True]
@@ -422,7 +407,7 @@ class _Document:
             made = Schemas(self._references, "writeOnly").schema(media["schema"], (*key, "schema"))
             skeleton = Skeletons().of_schema(made)
             return skeleton if skeleton not in ({}, []) else None
-        return Skeletons().of_value(media["example"]) if isinstance(media.get("example"), dict | list) else None
+        return media["example"] if isinstance(media.get("example"), dict | list) else None
 
 
 class _Arguments:
@@ -432,7 +417,6 @@ class _Arguments:
         self._references = references
         self._properties: dict[str, Any] = {}
         self._required: list[str] = []
-        self._commas: list[str] = []
         self._styles: dict[str, str] = {}
         self._body: dict[str, str] = {}
         self.places: dict[str, list[str]] = {}
@@ -465,7 +449,7 @@ class _Arguments:
         self._put(name, schema, required=parameter.get("required") is True or place == "path")
         self.places.setdefault(place, []).append(name)
         if place == "query" and parameter.get("explode") is False:
-            self._commas.append(name)
+            self._styles[name] = "commas"
         if place in ("path", "header") and parameter.get("explode") is True and _is_object(schema):
             self._styles.setdefault(name, "pairs")
         if place == "query" and style == "deepObject":
@@ -516,7 +500,6 @@ class _Arguments:
         found = {
             "query": self.places.get("query"),
             "headers": self.places.get("header"),
-            "commas": self._commas,
             "styles": self._styles,
             **self._body,
         }
@@ -560,7 +543,7 @@ FETCH_SECONDS = 60.0
 
 KINDS = (
     "an OpenAPI document (key 'openapi' or 'swagger'), or a list of definitions of tools as OpenAI's, Anthropic's or "
-    "MCP's API, or LangChain, has them"
+    "MCP's API has them"
 )
 
 

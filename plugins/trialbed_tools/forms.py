@@ -58,13 +58,10 @@ class RequestForm(_ToolForm):
     )
     query: list[str] = Field(default=[], description="Names of parameters that go into the query.")
     headers: list[HeaderName] = Field(default=[], description="Names of parameters that are headers.")
-    commas: list[str] = Field(
-        default=[], description="Names of lists and objects that are written as one text with commas."
-    )
-    styles: dict[str, Literal["deep", "json", "pairs"]] = Field(
+    styles: dict[str, Literal["commas", "deep", "json", "pairs"]] = Field(
         default={},
-        description="Parameter -> how it is written: an object as name[key]=value, any value as JSON, or an object in "
-        "a path or header as key=value with commas.",
+        description="Parameter -> how it is written: a list or object of a query as one text with commas, an object as "
+        "name[key]=value, any value as JSON, or an object in a path or header as key=value with commas.",
     )
     body: Literal["json", "form"] | None = Field(None, description="How the other parameters are written.")
     content_type: str | None = Field(

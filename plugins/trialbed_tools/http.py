@@ -170,7 +170,7 @@ def request_parts(form: RequestForm, arguments: Mapping[str, Any], url: str) -> 
     query: list[tuple[str, str]] = []
     for name in form.query:
         if name in left:
-            query += _pairs(name, left.pop(name), "commas" if name in form.commas else form.styles.get(name))
+            query += _pairs(name, left.pop(name), form.styles.get(name))
     headers = {name: _join(left.pop(name), form.styles.get(name), str) for name in form.headers if name in left}
     if any(not value.isprintable() or not value.isascii() for value in headers.values()):
         return "a header is one line in ASCII"

@@ -263,9 +263,9 @@ class Skeletons:
         """Return the skeleton of the values that fit a schema without references."""
         schema = _merge(schema)
         if "const" in schema:
-            return _choices([schema["const"]])
+            return {"_one_of": [schema["const"]]}
         if isinstance(schema.get("enum"), list) and schema["enum"]:
-            return _choices(schema["enum"][:MOST_CHOICES])
+            return {"_one_of": schema["enum"][:MOST_CHOICES]}
         kind = _kind(schema)
         if kind == "object":
             return self._object(schema, depth)
@@ -274,37 +274,20 @@ class Skeletons:
             return [] if depth >= LEVELS else _list(self.of_schema(items if isinstance(items, dict) else {}, depth + 1))
         self._leaves += 1
         known = FORMATS.get(str(schema.get("format"))) if kind == "string" else None
-        return _choices(known) if known else WORDS.get(kind, "str")
-
-    def of_value(self, value: Any, depth: int = 0) -> Any:
-        """Return the skeleton of the values that are like an example."""
-        if isinstance(value, dict):
-            return {} if depth >= LEVELS else {name: self.of_value(part, depth + 1) for name, part in self._few(value)}
-        if isinstance(value, list):
-            return _list(self.of_value(value[0], depth + 1)) if value and depth < LEVELS else []
-        self._leaves += 1
-        kinds = {bool: "bool", int: "int", float: "float", type(None): "NoneType"}
-        return kinds.get(type(value), "str")
+        return {"_one_of": known} if known else WORDS.get(kind, "str")
 
     def _object(self, schema: Mapping[str, Any], depth: int) -> Any:
         properties = schema.get("properties")
         if depth >= LEVELS or not isinstance(properties, dict):
             return {}
-        named = ((name, part if isinstance(part, dict) else {}) for name, part in self._few(properties))
-        return {name: self.of_schema(part, depth + 1) for name, part in named}
-
-    def _few(self, parts: Mapping[str, Any]) -> list[tuple[str, Any]]:
-        return list(parts.items())[: max(1, MOST_LEAVES - self._leaves)]
+        few = list(properties.items())[: max(1, MOST_LEAVES - self._leaves)]
+        return {name: self.of_schema(part if isinstance(part, dict) else {}, depth + 1) for name, part in few}
 
 
 def _list(item: Any) -> list[Any]:
     if isinstance(item, dict) and "_one_of" not in item:
         return [{**item, "_list_length": ITEMS}]
     return [item] if item in ([], {}) else [item] * (1 if isinstance(item, list) else ITEMS)
-
-
-def _choices(values: list[Any]) -> Any:
-    return {"_one_of": values}
 
 
 def _merge(schema: Mapping[str, Any]) -> Mapping[str, Any]:

@@ -13,10 +13,6 @@ from trialbed.records import ToolSpec
 from trialbed.tools._schema_types import simple_type
 from trialbed.tools._typed_functions import field_names
 
-if TYPE_CHECKING:
-    from trialbed.tools._tool import Tool
-
-
 MEMBERS = ("spec", "api", "parameters", "text", "atext", "as_openai", "as_function")
 """Members of a ``Tool`` that tools of LangChain do not have."""
 
@@ -35,7 +31,7 @@ class LangChainTool(StructuredTool):
     _tool: Any = PrivateAttr()
 
     @classmethod
-    def of(cls, tool: Tool) -> LangChainTool:
+    def of(cls, tool: Any) -> LangChainTool:
         """Return the tool for LangChain."""
         own_names = {field: name for name, field in field_names(_properties(tool.spec)).items()}
 

@@ -6,17 +6,14 @@ import inspect
 import keyword
 import re
 from collections.abc import Callable, Iterable, Mapping
-from typing import TYPE_CHECKING, Any, Optional
+from typing import Any, Optional
 
 from trialbed.tools._schema_types import type_of
-
-if TYPE_CHECKING:
-    from trialbed.tools._tool import Tool
 
 NOT_IN_NAMES = re.compile(r"[^A-Za-z0-9_]")
 
 
-def typed_function(tool: Tool, *, is_async: bool = False) -> Callable[..., Any]:
+def typed_function(tool: Any, *, is_async: bool = False) -> Callable[..., Any]:
     """Return a function that calls a tool, with its name, its description and its parameters by their types."""
     properties = tool.spec.parameters.get("properties", {})
     names = field_names(properties)

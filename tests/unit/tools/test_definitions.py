@@ -16,11 +16,7 @@ SPELLINGS: list[Any] = [
     [{"type": "function", **WORDS, "parameters": SCHEMA, "strict": True}],
     {"tools": [{**WORDS, "input_schema": SCHEMA}]},
     {"jsonrpc": "2.0", "id": 1, "result": {"tools": [{**WORDS, "inputSchema": SCHEMA}]}},
-    [{**WORDS, "args_schema": SCHEMA}],
-    [{**WORDS, "args": SCHEMA["properties"]}],
-    {"title": "find", "description": "Find an order.", "args": SCHEMA["properties"]},
     {"name": "find", "description": "Find an order.", "parameters": SCHEMA},
-    [{"title": "find", "description": "Find an order.", **SCHEMA}],
 ]
 
 

@@ -124,7 +124,7 @@ REQUESTS: list[tuple[dict[str, Any], dict[str, Any], Any]] = [
     ({"path": "/a/{id}"}, {}, "id: must not be empty"),
     ({"path": "http://other/a"}, {}, {"url": "http://other/a"}),
     (
-        {"path": "/", "query": ["a", "b", "c"], "commas": ["b"]},
+        {"path": "/", "query": ["a", "b", "c"], "styles": {"b": "commas"}},
         {"a": {"x": 1}, "b": [1, 2], "c": True},
         {"params": [("x", "1"), ("b", "1,2"), ("c", "true")]},
     ),

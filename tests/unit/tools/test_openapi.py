@@ -115,8 +115,7 @@ def test_an_operation_is_a_tool(tmp_path: Path) -> None:
         "path": "/orders/{id}",
         "query": ["fields", "color", "filter"],
         "headers": ["X-Shop"],
-        "commas": ["fields"],
-        "styles": {"color": "deep", "filter": "json"},
+        "styles": {"fields": "commas", "color": "deep", "filter": "json"},
     }
     assert (put.name, put.request) == ("put /orders/{id}", {"method": "PUT", "path": "/orders/{id}", "body": "json"})
     # A form that need not be sent may not be sent in part.
@@ -359,7 +358,12 @@ def test_a_document_of_openapi_2_is_read_too(tmp_path: Path) -> None:
     find, change, form = found.tools
     assert found.url == "http://old.example/v1"
     assert find.parameters["properties"].keys() == {"id", "tags", "many"}
-    assert find.request == {"method": "GET", "path": "/pods/{id}", "query": ["tags", "many"], "commas": ["tags"]}
+    assert find.request == {
+        "method": "GET",
+        "path": "/pods/{id}",
+        "query": ["tags", "many"],
+        "styles": {"tags": "commas"},
+    }
     assert find.example == {"name": "str"}
     assert change.parameters["required"] == ["id", "name"]
     assert change.request is not None

@@ -136,7 +136,7 @@ def test_names_of_headers_are_those_of_http(tmp_path: Path) -> None:
 OBJECT = {"R": 1, "G": [2]}
 STYLES: list[tuple[dict[str, Any], Any, dict[str, Any]]] = [
     ({"path": "/", "query": ["a"]}, OBJECT, {"params": [("R", "1"), ("G", "[2]")]}),
-    ({"path": "/", "query": ["a"], "commas": ["a"]}, OBJECT, {"params": [("a", "R,1,G,[2]")]}),
+    ({"path": "/", "query": ["a"], "styles": {"a": "commas"}}, OBJECT, {"params": [("a", "R,1,G,[2]")]}),
     ({"path": "/", "query": ["a"], "styles": {"a": "deep"}}, OBJECT, {"params": [("a[R]", "1"), ("a[G]", "[2]")]}),
     ({"path": "/", "query": ["a"], "styles": {"a": "json"}}, OBJECT, {"params": [("a", '{"R": 1, "G": [2]}')]}),
     ({"path": "/{a}"}, [1, "b,/"], {"url": "/1,b%2C%2F"}),
