@@ -54,7 +54,7 @@ async def open_program(
     """Start a program; at the end, end it with all that it has started.
 
     Raises:
-        ToolsUnreachable: it cannot be started, has ended, or does what no server does.
+        ToolsUnreachable: it cannot be started, has ended, or breaks the protocol.
         UsageError: a variable that it needs is not set.
     """
     command = str(form.command)

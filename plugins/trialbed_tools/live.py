@@ -67,7 +67,7 @@ class KeptAnswers:
 
         Raises:
             DataError: the file is malformed; names the line.
-            UnkeptAnswer: the call has what no file can have.
+            UnkeptAnswer: no file can have the call.
         """
         name, arguments = self._mask(call)
         _line({"arguments": arguments})
@@ -78,7 +78,7 @@ class KeptAnswers:
 
         Raises:
             DataError: the file is malformed; names the line.
-            UnkeptAnswer: the answer has what no file can have.
+            UnkeptAnswer: no file can have the answer.
             UsageError: the file cannot be written.
         """
         name, arguments = self._mask(call)

@@ -107,7 +107,7 @@ class ToolBody:
     @property
     def code(self) -> Any:
         """The function or class."""
-        return self.owner or _named_code(self.function)
+        return self.owner or _code_of(self.function)
 
     def source(self) -> str:
         """Return the source of the function or class."""
@@ -125,7 +125,7 @@ class ToolBody:
         parameters = list(signature.parameters.values())[1 if self.owner and not static else 0 :]
         if isinstance(function, partial):
             parameters = [item for item in parameters if item.name not in function.keywords]
-        named_code = _named_code(function)
+        named_code = _code_of(function)
         if (only := self.only) is not None:
             needed = [item.name for item in parameters if item.default is item.empty and item.kind not in SEVERAL]
             if missing := sorted(set(needed) - only):
@@ -155,7 +155,7 @@ class ToolBody:
         Raises:
             UsageError: there is none, or calls cannot give the arguments by name.
         """
-        name = _named_code(self.function).__name__
+        name = _code_of(self.function).__name__
         try:
             schema = self.reader.json_schema(schema_generator=_Schema)
         except PydanticUserError as error:
@@ -243,10 +243,10 @@ def _new_function_tool(function: Callable[..., Any]) -> tuple[Api, ToolBody]:
 
 def _api(body: ToolBody, category: str) -> Api:
     description, _ = _documentation(body.function)
-    return tool_api(_named_code(body.function).__name__, description, body.schema(), category)
+    return tool_api(_code_of(body.function).__name__, description, body.schema(), category)
 
 
-def _named_code(function: Any) -> Any:
+def _code_of(function: Any) -> Any:
     """Return the code whose name a tool has: a function, that beneath ``partial``, or the class of an object."""
     while isinstance(function, partial):
         function = function.func
@@ -291,7 +291,7 @@ def _documentation(function: Callable[..., Any]) -> tuple[str, dict[str, str]]:
     description: list[str] = []
     parameters: dict[str, str] = {}
     section, last, depth = "", "", 0
-    text = inspect.getdoc(_named_code(function)) or inspect.getdoc(getattr(function, "__call__", None)) or ""  # noqa: B004
+    text = inspect.getdoc(_code_of(function)) or inspect.getdoc(getattr(function, "__call__", None)) or ""  # noqa: B004
     for line in text[:MAX_DOCUMENT].splitlines():
         title = SECTION.fullmatch(line)
         entry = ENTRY.fullmatch(line)

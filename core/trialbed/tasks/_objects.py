@@ -1,4 +1,4 @@
-"""Tools of frameworks as tools of tasks: their attributes say what they are, so no framework is imported."""
+"""Tools of frameworks as tools of tasks: they are known by their attributes, so no framework is imported."""
 
 from __future__ import annotations
 
@@ -44,7 +44,9 @@ SCHEMAS: Mapping[str, Callable[[Any], Any]] = {
 
 def is_one_tool(given: Any) -> bool:
     """Return whether this is one tool, or one toolkit, and not a list; some frameworks' tools can be iterated over."""
-    return isinstance(given, str | Mapping) or callable(given) or _named(given) is not None or bool(_members(given))
+    return (
+        isinstance(given, str | Mapping) or callable(given) or _name_holder(given) is not None or bool(_members(given))
+    )
 
 
 def object_tools(given: Any, where: str) -> Iterator[tuple[Api, ToolBody | None]]:
@@ -64,7 +66,7 @@ def object_tools(given: Any, where: str) -> Iterator[tuple[Api, ToolBody | None]
         return
     for member in _members(given):
         yield from object_tools(member, where)
-    if (named := _named(given)) is None:
+    if (named := _name_holder(given)) is None:
         return
     attributes = ((read, getattr(given, key, None)) for key, read in SCHEMAS.items())
     schema = next((made for read, found in attributes if found is not None and (made := read(found))), None)
@@ -73,12 +75,12 @@ def object_tools(given: Any, where: str) -> Iterator[tuple[Api, ToolBody | None]
         function = _AgentsTool(given)
     if function is not None:
         body = ToolBody(function, only=None if schema is None else frozenset(schema.get("properties", ())))
-        body.reader  # noqa: B018 - refuses what only a framework can call
+        body.reader  # noqa: B018 - refuses functions that need a framework
         found = body.schema() if schema is None else _usable(schema, named.name, where)
         yield tool_api(named.name, named.description or "", found), body
 
 
-def _named(given: Any) -> Any:
+def _name_holder(given: Any) -> Any:
     """Return the object with the name and the description of a tool; None if there is none."""
     for found in (given, getattr(given, "metadata", None)):  # LlamaIndex's are in its metadata
         if (
