@@ -424,8 +424,9 @@ def read_result(part: Mapping[str, Any]) -> Message:
 
 def _as_text(value: Any) -> str:
     """Return a text, the texts of a list of parts, or any other value as JSON."""
-    if isinstance(value, list) and value and all(isinstance(part, Mapping) and "text" in part for part in value):
-        return "\n".join(_as_text(part["text"]) for part in value)
+    parts = value if isinstance(value, list) and all(isinstance(part, Mapping) for part in value) else []
+    if parts and all("text" in part or part.get("type") in KEYS["media"] for part in parts):
+        return "\n".join(_as_text(part["text"]) if "text" in part else f"[{part['type']}]" for part in parts)
     if isinstance(value, str):
         return value
     return "" if value is None else json.dumps(value, ensure_ascii=False, default=str)

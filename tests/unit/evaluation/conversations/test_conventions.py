@@ -293,6 +293,14 @@ def test_what_is_not_read_is_named(tmp_path: Path, value: Any, says: str) -> Non
         read_samples(written(tmp_path, value))
 
 
+def test_media_of_a_result_is_shown_by_its_kind(tmp_path: Path) -> None:
+    content = [{"type": "text", "text": "a"}, {"type": "image", "source": {"type": "base64", "data": "aGVsbG8="}}]
+    result = {"role": "user", "content": [{"type": "tool_result", "tool_use_id": "c1", "content": content}]}
+    assert [one.content for one in only(written(tmp_path, [*CHAT[:2], result])).messages or ()][2:] == ["a\n[image]"]
+    listed = {"role": "tool", "tool_call_id": "c1", "content": [{"title": "a"}]}
+    assert (only(written(tmp_path, [*CHAT[:2], listed])).messages or ())[-1].content == '[{"title": "a"}]'
+
+
 def test_a_repeated_call_of_one_conversation_counts_each_time(tmp_path: Path) -> None:
     again = [{**CHAT[1], "tool_calls": [{"id": "c2", "type": "function", "function": FUNCTION}]}]
     whole = [*CHAT[:3], *again]
