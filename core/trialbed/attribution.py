@@ -25,7 +25,7 @@ from trialbed.tool_calls import (
     AskedCall,
     Uses,
     asked_calls,
-    forced_calls,
+    find_forced_calls,
     has_own_result,
     last_turn,
     said,
@@ -183,7 +183,7 @@ def attribute(
     from trialbed.tool_calls import align_gold_calls
 
     unasked = unrequested_calls(result, tools, forced=query.allow_forced_calls)
-    forced = {call.api for call in forced_calls(result.wire, tools, unasked)}
+    forced = {call.api for call in find_forced_calls(result.wire, tools, unasked)}
     calls = asked_calls(result.wire, tools, unasked)
     by_api = {tool.api: tool for tool in tools}
     is_over = max_steps is not None and len(result.wire.model_calls) >= max_steps

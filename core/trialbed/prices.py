@@ -103,11 +103,8 @@ def read_prices(text: str) -> Prices:
     return Prices(rates=(rate,), source="--price")
 
 
-def known_prices(model: str, base_url: str, *, answers: bool = True) -> Prices | None:
+def known_prices(model: str, base_url: str) -> Prices | None:
     """Look a model up in the table, among those of the provider whose endpoint this is.
-
-    Args:
-        answers: whether it writes answers, which have a price; vectors have none.
 
     Returns:
         The prices of today; None where the table is not installed or does not know the endpoint or the model, or where
@@ -124,13 +121,12 @@ def known_prices(model: str, base_url: str, *, answers: bool = True) -> Prices |
     if getattr(found.model_price, "requests_kcount", None):
         return None
     source = f"{TABLE} {version(TABLE)}, {found.provider.name}: {found.model.id}"
-    return _prices(found.model_price, source, answers=answers)
+    return _prices(found.model_price, source)
 
 
-def _prices(table: Any, source: str, *, answers: bool) -> Prices | None:
+def _prices(table: Any, source: str) -> Prices | None:
     """Return the rates of an entry of the table; its tiers are of the whole prompt, as ours are."""
     input_, output, cached = table.input_mtok, table.output_mtok, table.cache_read_mtok
-    output = output if answers else Decimal(0)
     if input_ is None or output is None:
         return None
     known = {"input": input_, "output": output, **({} if cached is None else {"cached": cached})}

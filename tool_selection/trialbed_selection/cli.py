@@ -28,7 +28,6 @@ Examples:
 
 ASKING = (
     "selector_model",
-    "embedding_model",
     "base_url",
     "api_key_env",
     "endpoint_key_env",

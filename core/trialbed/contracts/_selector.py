@@ -6,10 +6,10 @@ from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, ClassVar, Protocol
 
-from trialbed.records import Api, ApiRef, ModelEndpoint, Query, ToolSpec
+from trialbed.records import Api, ApiRef, Query, ToolSpec
 
 if TYPE_CHECKING:
-    from trialbed.model_access import ModelAccess, ModelBudget
+    from trialbed.model_access import ModelAccess
 
 
 class ToolSelector(ABC):
@@ -23,16 +23,11 @@ class ToolSelector(ABC):
         needs_catalog: whether it chooses from the catalog; False if it knows the query's own Apis only.
         model: the model that it may ask (``--selector-model``), set before ``prepare``; None if the user names none.
             ``select`` runs outside of the event loop, and asks with ``model.ask_blocking``.
-        embedding: the model whose embeddings it may use (``--embedding-model``), set before ``prepare``; None if the
-            user names none.
-        embedding_budget: counts the requests to that model, and keeps their limits; None where nothing does.
     """
 
     needs_model: ClassVar[bool] = False
     needs_catalog: ClassVar[bool] = True
     model: ModelAccess | None = None
-    embedding: ModelEndpoint | None = None
-    embedding_budget: ModelBudget | None = None
 
     def prepare(self, apis: Sequence[Api]) -> None:  # noqa: B027 - most selectors need no index
         """Learn the catalog, once, before the first ``select``.

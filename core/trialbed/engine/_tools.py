@@ -33,9 +33,6 @@ def prepared_selector(
     selector = own or selector_driver(settings)()
     if settings.selector_model is not None:
         selector.model = helpers.access("selector", helper_endpoint(settings.selector_model, settings))
-    if settings.embedding_model is not None:
-        selector.embedding = embedding = helper_endpoint(settings.embedding_model, settings)
-        selector.embedding_budget = helpers.budget("selector", embedding.model, embedding.base_url)
     selector.prepare(apis)
     return selector
 

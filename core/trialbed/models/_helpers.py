@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from contextlib import AbstractAsyncContextManager
 from typing import TYPE_CHECKING, NamedTuple
 
-from trialbed.models._settings import EMBEDDING, helper_models, is_at_endpoint
+from trialbed.models._settings import helper_models, is_at_endpoint
 from trialbed.prices import given_prices, known_prices
 from trialbed.records import HelperRole, HelperUse, ModelEndpoint, ModelUse, Prices, Run
 from trialbed.settings import RunSettings, key_variable
@@ -26,7 +26,6 @@ class Helper(NamedTuple):
     role: HelperRole
     model: str
     base_url: str
-    embeds: bool = False
 
 
 class HelperModels(AbstractAsyncContextManager["HelperModels"]):
@@ -89,7 +88,7 @@ class HelperModels(AbstractAsyncContextManager["HelperModels"]):
         found.append(given_prices(self.settings.price, self.settings.model[0]).get(model))
         if run and here:
             found.append(run.prices.get(model))
-        return next(filter(None, found), None) or known_prices(model, helper.base_url, answers=not helper.embeds)
+        return next(filter(None, found), None) or known_prices(model, helper.base_url)
 
     def uses(self) -> list[HelperUse]:
         """All that helpers have asked through this, as far as they asked anything."""
@@ -106,10 +105,10 @@ class HelperModels(AbstractAsyncContextManager["HelperModels"]):
 
 def helpers_of(settings: RunSettings) -> Iterator[Helper]:
     """Yield the helpers that ask models of endpoints."""
-    for role, option, model in helper_models(settings, settings.judge):
+    for role, _, model in helper_models(settings, settings.judge):
         if role != "judge" or is_at_endpoint(model, settings):
             name, url = split_address(model)
-            yield Helper(role, name, url or settings.base_url or "", embeds=option == EMBEDDING)
+            yield Helper(role, name, url or settings.base_url or "")
 
 
 def helper_endpoint(model: str, settings: RunSettings) -> ModelEndpoint:

@@ -19,9 +19,6 @@ from trialbed.suggestions import closest, did_you_mean
 from trialbed.wire.addresses import is_loopback, split_address
 from trialbed.wire.redaction import check_url, shown_url
 
-EMBEDDING = "--embedding-model"
-"""The option of the one helper's model that gives no text."""
-
 MODEL_JUDGE = "llm"
 """The judge driver that a model's name stands for."""
 
@@ -105,7 +102,6 @@ def helper_models(settings: RunSettings, judges: Iterable[str]) -> Iterator[tupl
             yield "judge", "--judge", model
     others: tuple[tuple[HelperRole, str, str | None], ...] = (
         ("selector", "--selector-model", settings.selector_model),
-        ("selector", EMBEDDING, settings.embedding_model),
         ("simulator", "--simulator-model", settings.simulator_model),
     )
     yield from ((role, option, model) for role, option, model in others if model is not None)

@@ -11,7 +11,7 @@ from trialbed.integrity import unsourced
 from trialbed.records import Failure, Json, Score
 from trialbed.scoring._context import ScoreContext
 from trialbed.scoring._expected import Expectation, expectations, undecided_criteria
-from trialbed.tool_calls import forced_calls, relied_on
+from trialbed.tool_calls import find_forced_calls, relied_on
 
 JUDGED = "sopr_score"
 """The score of the run's own judge."""
@@ -74,7 +74,7 @@ def _not_its_own(context: ScoreContext) -> Score | None:
         found = relied_on(context.query, context.answer.final_answer, context.wire, others, context.asked)
         if found:
             apis = "; ".join(sorted({": ".join(filter(None, call.api.pair)) for call in found}))
-            is_forced = len(forced_calls(context.wire, context.tools, found)) == len(found)
+            is_forced = len(find_forced_calls(context.wire, context.tools, found)) == len(found)
             why = "the request forced with tool_choice" if is_forced else "no answer of the model asked for"
             return _unsolved_score("calls", f"the answer rests on calls that {why}: {apis}")
     without_source = "" if context.in_process else unsourced(context.query, context.text, context.asked_wire)

@@ -196,14 +196,6 @@ class IdentitySettings:
             ("--selector-model",), "Model that the selector may ask, at --base-url or as NAME@URL.", metavar="MODEL"
         ),
     ] = None
-    embedding_model: Annotated[
-        str | None,
-        Setting(
-            ("--embedding-model",),
-            "Model whose embeddings the selector may use, as --selector-model. [default: one on this machine]",
-            metavar="MODEL",
-        ),
-    ] = None
     simulator_model: Annotated[
         str | None,
         Setting(

@@ -33,7 +33,7 @@ from ._matchers import unordered as unordered
 from ._origins import CallSource as CallSource
 from ._origins import Origin as Origin
 from ._origins import call_sources as call_sources
-from ._origins import forced_calls as forced_calls
+from ._origins import find_forced_calls as find_forced_calls
 from ._origins import is_forced as is_forced
 from ._origins import unasked_calls as unasked_calls
 from ._own_tools import has_own_result as has_own_result

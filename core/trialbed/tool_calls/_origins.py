@@ -115,7 +115,7 @@ def unasked_calls(wire: WireLog, tools: Sequence[ToolSpec], *, forced: bool = Fa
     return tuple(call for call, (origin, _) in zip(wire.api_calls, sources, strict=True) if origin not in asked)
 
 
-def forced_calls(wire: WireLog, tools: Sequence[ToolSpec], calls: Sequence[ApiCall]) -> list[ApiCall]:
+def find_forced_calls(wire: WireLog, tools: Sequence[ToolSpec], calls: Sequence[ApiCall]) -> list[ApiCall]:
     """Return those of the calls that a request forced with its ``tool_choice``."""
     chosen = {id(call) for call in calls}
     sources = zip(wire.api_calls, call_sources(wire, tools) if chosen else (), strict=False)

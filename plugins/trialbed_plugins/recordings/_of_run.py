@@ -52,7 +52,7 @@ def recording_of(
     return cassette, left_out
 
 
-def varying_parts(run: StoredRun, cache: ModelCache | None = None, ignored: Sequence[str] = ()) -> list[str]:
+def compare_repeats(run: StoredRun, cache: ModelCache | None = None, ignored: Sequence[str] = ()) -> list[str]:
     """Return the masks without which the repeats of a task send different requests.
 
     Requests of two trials are compared one by one, as long as the model gave both the same answer.

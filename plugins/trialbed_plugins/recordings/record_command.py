@@ -59,12 +59,12 @@ def command(
     from trialbed.store import open_run
     from trialbed_plugins.recordings._cache import cache_there
     from trialbed_plugins.recordings._cassette import write_cassette
-    from trialbed_plugins.recordings._of_run import recording_of, varying_parts
+    from trialbed_plugins.recordings._of_run import compare_repeats, recording_of
 
     with cache_there(cache or model_cache()) as kept:
         run = open_run(run_id, store)
         cassette, left_out = recording_of(run, kept, ignored)
-        varies = varying_parts(run, kept, ignored)
+        varies = compare_repeats(run, kept, ignored)
     write_cassette(cassette, Path(output))
     left = {name: left_out[name] for name in LEFT_OUT}
     if as_json:

@@ -95,7 +95,7 @@ def test_numbers_of_tools_are_numbers(value: str) -> None:
     ("arguments", "message"),
     [
         (("--query-id", "none"), "--query-id: mini has no query none"),
-        (("--embedding-model", "m"), "--embedding-model: the model 'm' needs an endpoint"),
+        (("--selector-model", "m"), "--selector-model: the model 'm' needs an endpoint"),
     ],
 )
 def test_what_cannot_be_measured_is_an_error_that_says_why(arguments: tuple[str, ...], message: str) -> None:

@@ -37,8 +37,7 @@ class MiniLm:
             from tokenizers import Tokenizer
         except ImportError as error:
             raise UsageError(
-                f"embeddings on this machine need {error.name}: {extra_command('embedding')}; or name a model of "
-                "--base-url with --embedding-model"
+                f"embeddings need {error.name}: {extra_command('embedding')}; bm25 selects without"
             ) from error
         self._tokenizer = Tokenizer.from_file(str(TOKENIZER))
         self._tokenizer.enable_truncation(MAX_TOKENS)

@@ -14,7 +14,7 @@ from trialbed_selection.retrieval._words import MAX_SENTENCES, SENTENCE_END
 if TYPE_CHECKING:
     import numpy as np
 
-    from trialbed_selection.embedders import Embedder
+    from trialbed_selection.embedders import MiniLm
 
 BEST_SENTENCE = 0.5
 """The weight of the sentence of a query that is most like an Api beside the whole: queries ask for several things."""
@@ -35,7 +35,7 @@ class SemanticIndex:
         embedder: made the vectors, and makes those of queries.
     """
 
-    def __init__(self, vectors: np.ndarray[Any, Any], tool_of: np.ndarray[Any, Any], embedder: Embedder) -> None:
+    def __init__(self, vectors: np.ndarray[Any, Any], tool_of: np.ndarray[Any, Any], embedder: MiniLm) -> None:
         self._vectors = vectors
         self._tool_of = tool_of
         self._tools = _means(vectors, tool_of)
@@ -43,7 +43,7 @@ class SemanticIndex:
         self._query_vectors = lru_cache(KEPT_QUERIES)(self._embed_query)
 
     @classmethod
-    def of(cls, apis: Sequence[Api], embedder: Embedder) -> SemanticIndex:
+    def of(cls, apis: Sequence[Api], embedder: MiniLm) -> SemanticIndex:
         """Embed these Apis."""
         import numpy as np
 
@@ -76,7 +76,7 @@ class SemanticIndex:
         np.save(folder / "vectors.npy", self._vectors)
 
     @classmethod
-    def load(cls, folder: Path, embedder: Embedder) -> SemanticIndex:
+    def load(cls, folder: Path, embedder: MiniLm) -> SemanticIndex:
         """Read embeddings that were saved.
 
         Raises:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from trialbed.records import Api, ApiRef, Query
 from trialbed.settings import index_dir
 from trialbed_selection.choices import ChosenApi, ExplainedSelector
-from trialbed_selection.embedders import Embedder, EndpointEmbedder, MiniLm
+from trialbed_selection.embedders import MiniLm
 from trialbed_selection.retrieval import CatalogIndex, LexicalIndex, SemanticIndex, best, fuse
 
 if TYPE_CHECKING:
@@ -58,20 +58,23 @@ class Bm25Selector(ExplainedSelector):
 class EmbeddingSelector(Bm25Selector):
     """The Apis whose names and descriptions mean the most like the query: the likeness of their embeddings.
 
-    The embeddings are those of all-MiniLM-L6-v2 on this machine (``trialbed[embedding]``), or those of a model of
-    ``--base-url`` that ``--embedding-model`` names. The catalog's are made once and kept by its digest.
+    The embeddings are those of all-MiniLM-L6-v2 on this machine (``trialbed[embedding]``). The catalog's are made once
+    and kept by its digest.
     """
 
     by = "meaning"
 
     def _open(self, catalog: CatalogIndex) -> None:
-        self._semantic = open_semantic(catalog, self._embedder())
+        embedder = MiniLm()
+        self._semantic = catalog.kept(
+            f"meaning-{embedder.name}",
+            lambda folder: SemanticIndex.load(folder, embedder),
+            lambda: SemanticIndex.of(catalog.apis, embedder),
+            SemanticIndex.save,
+        )
 
     def _scores(self, text: str) -> np.ndarray[Any, Any]:
         return self._semantic.scores(text)
-
-    def _embedder(self) -> Embedder:
-        return MiniLm() if self.embedding is None else EndpointEmbedder(self.embedding, self.embedding_budget)
 
 
 class HybridSelector(EmbeddingSelector):
@@ -92,15 +95,3 @@ def open_lexical(catalog: CatalogIndex) -> LexicalIndex:
     if len(catalog.refs) < KEPT_FROM:
         return LexicalIndex.of(catalog.apis)
     return catalog.kept("terms", LexicalIndex.load, lambda: LexicalIndex.of(catalog.apis), LexicalIndex.save)
-
-
-def open_semantic(catalog: CatalogIndex, embedder: Embedder) -> SemanticIndex:
-    """The embeddings of a catalog by this model."""
-    from hashlib import sha256
-
-    return catalog.kept(
-        f"meaning-{sha256(embedder.name.encode()).hexdigest()[:16]}",
-        lambda folder: SemanticIndex.load(folder, embedder),
-        lambda: SemanticIndex.of(catalog.apis, embedder),
-        SemanticIndex.save,
-    )

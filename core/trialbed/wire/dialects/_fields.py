@@ -205,7 +205,7 @@ SHOWN = 100
 KINDS = {bool: "a boolean", int: "an integer", float: "a number", str: "a string", list: "an array", dict: "an object"}
 
 
-def refused_result(content: Any, parts: Collection[str]) -> tuple[str, str]:
+def find_invalid_part(content: Any, parts: Collection[str]) -> tuple[str, str]:
     """Return the place and the kind of a value in a tool's result that vendors refuse, both empty if there is none.
 
     Args:
@@ -231,7 +231,7 @@ def result_conflict(results: Iterable[tuple[str, Any]], parts: Collection[str]) 
         results: field -> content.
     """
     for field, content in results:
-        place, kind = refused_result(content, parts)
+        place, kind = find_invalid_part(content, parts)
         if kind and not place:
             return f"Invalid type for '{field}': expected one of a string or array of objects, but got {kind} instead."
         if kind:

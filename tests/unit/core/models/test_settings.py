@@ -87,14 +87,13 @@ def test_helpers_that_name_their_endpoints_need_none_of_the_run_and_get_the_keys
 ) -> None:
     monkeypatch.setenv("OPENAI_API_KEY", "sk-1234567890")
     monkeypatch.setenv("OTHER_API_KEY", "sk-0987654321")
-    named = {"judge": ("j@http://a/v1",), "selector_model": "s@http://b:1/v1", "embedding_model": "e@http://b:2/v1"}
+    named = {"judge": ("j@http://a/v1",), "selector_model": "s@http://b:1/v1"}
     settings = RunSettings(**named, simulator_model="w@http://c/v1", endpoint_key_env=("b:1=OTHER_API_KEY",))  # type: ignore[arg-type]
     assert with_endpoint(settings).base_url is None
     assert judge_choice(settings, settings.judge[0]) == ("llm", "j@http://a/v1")
     assert [helper[:3] for helper in helpers_of(settings)] == [
         ("judge", "j", "http://a/v1"),
         ("selector", "s", "http://b:1/v1"),
-        ("selector", "e", "http://b:2/v1"),
         ("simulator", "w", "http://c/v1"),
     ]
     found = [helper_endpoint(name, settings) for name in ("s@http://b:1/v1", "e@http://b:2/v1", "own")]
@@ -164,7 +163,7 @@ def test_a_variable_that_would_be_given_to_agents_is_refused(monkeypatch: pytest
     assert "sk-" not in str(error.value)
 
 
-@for_each("option", ["selector_model", "embedding_model", "simulator_model"])
+@for_each("option", ["selector_model", "simulator_model"])
 def test_the_key_of_an_endpoint_that_a_helper_names_is_kept_from_agents_too(option: str) -> None:
     settings = RunSettings(**{option: f"m@{LOCAL}"}, base_url=LOCAL, api_key_env="MY_VENDOR")  # type: ignore[arg-type]
     with pytest.MonkeyPatch.context() as patched:

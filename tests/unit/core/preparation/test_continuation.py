@@ -186,7 +186,6 @@ SETTINGS = {
     "judge_model": "m",
     "judge_prompts": "folder",
     "selector_model": "m",
-    "embedding_model": "m",
     "simulator_model": "m",
     "catalog": "folder",
     "catalog_digest": "c",

@@ -12,7 +12,7 @@ from trialbed.errors import ModelUnavailable, UsageError
 from trialbed.models import HelperModels
 from trialbed.preparation._options import RunOptions
 from trialbed.preparation._prepare import check_prices, prices_of
-from trialbed.prices import known_prices, read_prices
+from trialbed.prices import read_prices
 from trialbed.records import HelperUse, Run, Usage
 from trialbed.store import new_run
 
@@ -49,13 +49,12 @@ def test_a_model_by_which_a_run_is_extended_may_be_given_a_price() -> None:
     assert prices_of(options("large=3,4"), CONFIG, run) == {"small": SMALL, "large": LARGE}
 
 
-@for_each("price", ["large=3,4", "judge=5,6", "simulator=1,1", "selector=1,1", "vectors=1,0", "small=1,2", "1,2"])
+@for_each("price", ["large=3,4", "judge=5,6", "simulator=1,1", "selector=1,1", "small=1,2", "1,2"])
 def test_prices_of_models_and_helpers_are_taken(price: str) -> None:
     helpers = {
         "judge": ("judge",),
         "simulator_model": "simulator",
         "selector_model": "selector",
-        "embedding_model": "vectors",
     }
     check_prices(options(price, **helpers))
 
@@ -74,36 +73,24 @@ def test_a_helper_has_the_price_of_its_model() -> None:
     assert same.prices("judge", "small") == SMALL
 
 
-def test_the_model_of_embeddings_is_a_helper_with_a_budget_and_a_price() -> None:
-    settings = options("vectors=2,0", embedding_model="vectors", selector_model="vectors", max_helper_requests=1)
-    helpers = HelperModels(settings)
-    budget = helpers.budget("selector", "vectors")
-    assert budget is helpers.budget("selector", "vectors")
+def test_a_helper_has_a_budget_and_a_price() -> None:
+    helpers = HelperModels(options("chooser=2,0", selector_model="chooser", max_helper_requests=1))
+    budget = helpers.budget("selector", "chooser")
+    assert budget is helpers.budget("selector", "chooser")
     budget.take_request()
     budget.add_tokens(Usage(prompt_tokens=10))
     (use,) = helpers.uses()
-    assert (use.role, use.model, use.tokens, use.cost) == ("selector", "vectors", 10, pytest.approx(2e-5))
+    assert (use.role, use.model, use.tokens, use.cost) == ("selector", "chooser", 10, pytest.approx(2e-5))
     with pytest.raises(ModelUnavailable, match="1 request is used up"):
         budget.take_request()
 
 
 def test_models_of_one_name_at_two_endpoints_have_their_own_budgets_and_prices() -> None:
-    url, name = "https://api.openai.com/v1", "text-embedding-3-small"
-    settings = options(selector_model=f"{name}@http://a/v1/", embedding_model=f"{name}@{url}", max_helper_requests=1)
-    use = HelperUse(role="selector", model=name, prices=JUDGE)
-    helpers = HelperModels(settings, begun(helpers=(use,)))
-    chosen, vectors = helpers.budget("selector", name, "http://a/v1"), helpers.budget("selector", name, url)
-    chosen.take_request()
-    vectors.take_request()
-    chosen.add_tokens(Usage(prompt_tokens=10))
-    vectors.add_tokens(Usage(prompt_tokens=10))
-    assert helpers.prices("selector", name, "http://a/v1") is None
-    assert [(found.requests, found.cost) for found in helpers.uses()] == [(1, None), (1, pytest.approx(2e-7))]
-
-
-def test_vectors_have_a_price_in_the_table_though_they_have_no_answers() -> None:
-    url = "https://api.openai.com/v1"
-    assert known_prices("text-embedding-3-small", url) is None
-    found = known_prices("text-embedding-3-small", url, answers=False)
-    assert found is not None
-    assert (found.rates[0].input, found.rates[0].output) == (0.02, 0)
+    url, name = "https://api.openai.com/v1", "gpt-4o-mini"
+    helpers = HelperModels(options(judge=(f"{name}@http://a/v1/", f"{name}@{url}"), max_helper_requests=1))
+    for address in ("http://a/v1", url):
+        budget = helpers.budget("judge", name, address)
+        budget.take_request()
+        budget.add_tokens(Usage(prompt_tokens=10))
+    assert helpers.prices("judge", name, "http://a/v1") is None
+    assert [(found.requests, found.cost) for found in helpers.uses()] == [(1, None), (1, pytest.approx(1.5e-6))]

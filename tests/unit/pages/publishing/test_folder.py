@@ -257,7 +257,7 @@ def change(folder: Path, **values: object) -> None:
             ({"arguments": [option, "x"]}, "is no option of a replay")
             for option in (
                 *("--output", "-o", "--store", "--executor", "--command", "--server-url", "--plugin", "--mcp"),
-                *("--base-url", "--judge-model", "--selector-model", "--embedding-model"),
+                *("--base-url", "--judge-model", "--selector-model"),
                 *("--simulator-model", "--judge-prompts", "--model", "--dataset", "--api-key-env", "--completions"),
             )
         ),

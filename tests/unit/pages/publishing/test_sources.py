@@ -49,9 +49,7 @@ def published(record: Run) -> str:
     return source.model_dump_json() + numbers.model_dump_json() + public_config(record.config, "mini").model_dump_json()
 
 
-@pytest.mark.parametrize(
-    "name", ["model", "judge", "judge_model", "selector_model", "embedding_model", "simulator_model"]
-)
+@pytest.mark.parametrize("name", ["model", "judge", "judge_model", "selector_model", "simulator_model"])
 def test_addresses_of_models_are_not_published(name: str) -> None:
     assert KEY not in published(run(**{name: WITH_KEY}))
 

@@ -19,7 +19,7 @@ def model() -> MiniLm:
 
 def test_without_its_packages_it_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "onnxruntime", None)
-    with pytest.raises(UsageError, match=r"pip install .*\[embedding\]'; or name a model"):
+    with pytest.raises(UsageError, match=r"pip install .*\[embedding\]'; bm25 selects without"):
         MiniLm()
 
 

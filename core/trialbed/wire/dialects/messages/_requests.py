@@ -13,11 +13,11 @@ from trialbed.wire._exchange import Document, GenerationConfig, ModelMessage, Mo
 from trialbed.wire.dialects._fields import (
     SHOWN,
     asked_beyond,
+    find_invalid_part,
     list_of,
     mapping_of,
     objects_of,
     read_generation,
-    refused_result,
     text_of,
     whole_number,
     write_generation,
@@ -118,7 +118,7 @@ class MessagesRequest(ModelRequest):
             return f"tool_choice: Tool '{choice.name[:100]}' not found in provided tools"
         for place, message in enumerate(objects_of(self.document.get("messages"))):
             for number, block in enumerate(list_of(message.get("content"))):
-                at, kind = refused_result(block.get("content", ""), OWN) if _is_result(block) else ("", "")
+                at, kind = find_invalid_part(block.get("content", ""), OWN) if _is_result(block) else ("", "")
                 if kind:
                     where = ".".join(filter(None, (f"messages.{place}.content.{number}.tool_result.content", at)))
                     return f"{where}: Input should be a valid {'content block' if at else 'string or list'}, not {kind}"
