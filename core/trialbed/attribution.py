@@ -56,6 +56,7 @@ REPLACED = "the framework gave another answer than the model's last text, which 
 STOPPED = "the agent ended after"
 """The beginning of the reason of a loss where the model had asked for calls, and was never sent their results."""
 
+UNFINISHED = "the agent did not finish"
 SILENT = "the agent sent the model no request"
 
 FORCED = "the request forced the call with tool_choice, so it does not count"
@@ -194,6 +195,8 @@ def attribute(
         call, last = aligned.call, result.wire.model_calls[-1] if ended and stage else None
         if stage == "not called" and stopped:
             reason = stopped
+        if reason == UNFINISHED and is_over:
+            reason = f"{reason}: it was at its limit of {max_steps} requests (max_steps)"
         if stage == "not called" and aligned.gold.api in forced:
             reason = FORCED
         # The model could have made the call after its last answer, or in that one.
@@ -293,7 +296,7 @@ def _loss_by_disuse(call: AskedCall, query: Query, result: TrialResult, calls: S
     if query.expected is not None and solved is not None and solved.label == "Solved":
         return None
     if answer is None or answer.finish is None:
-        return "not used", "the agent did not finish"
+        return "not used", UNFINISHED
     if answer.finish != "give_answer":
         return "not used", "the agent gave up"
     if uses_of(query, answer.final_answer, calls).shows(call) is not False:

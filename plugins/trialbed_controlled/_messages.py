@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Mapping
 from typing import Any
+from zlib import crc32
 
 from trialbed.errors import ModelFailed
 from trialbed.wire.dialects.chat_completions import first_message
@@ -15,7 +16,7 @@ MAX_ERROR_TEXT = 500
 def assistant_message(document: Any, problem: str = "") -> dict[str, Any]:
     """The text and the calls of a completion, without a vendor's fields for reading only.
 
-    What a vendor adds to a call stays with it. A call with an empty id is left out, since it cannot have a result.
+    What a vendor adds to a call stays with it. A call without an id gets one, which its result needs.
 
     Args:
         problem: why the document is not a completion, where that is known.
@@ -48,17 +49,13 @@ def _problem(document: Any) -> str:
 
 
 def _calls(message: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
-    for call in message.get("tool_calls") or ():
-        name, arguments = call["function"]["name"], call["function"].get("arguments")
+    for place, call in enumerate(message.get("tool_calls") or ()):
+        name, arguments = _clean(call["function"]["name"]), _text(call["function"].get("arguments"))
         # Some endpoints number their calls; the model gets its own words back.
         id_ = _clean(call["id"]) if isinstance(call["id"], str) else call["id"]
-        if id_:
-            yield {
-                "type": "function",
-                **call,
-                "id": id_,
-                "function": {"name": _clean(name), "arguments": _text(arguments)},
-            }
+        if id_ in ("", None):  # its result needs one
+            id_ = f"call_{place}_{crc32(f'{name} {arguments}'.encode()):08x}"
+        yield {"type": "function", **call, "id": id_, "function": {"name": name, "arguments": arguments}}
 
 
 def _text(arguments: Any) -> str:

@@ -9,6 +9,7 @@ from trialbed.preparation._configuration import FOLLOWING, config_digest
 from trialbed.preparation._options import Prepared
 from trialbed.records import Run, RunConfig
 from trialbed.store import Store
+from trialbed.texts import number_of
 
 LAST = "last"
 """Stands for the latest run that fits, instead of a run's id."""
@@ -41,10 +42,17 @@ def find_run(store: Store, prepared: Prepared) -> Run | None:
 
 
 def remarks(store: Store, prepared: Prepared) -> Iterator[str]:
-    """Yield remarks before a new run is started although the user may mean another."""
+    """Yield remarks before a new run: limits that it needs, and another run that the user may mean."""
+    config = prepared.config
+    # One request for each call, and one for the answer.
+    steps = [len(query.gold_calls) + 1 for query in prepared.queries.values()]
+    if (long := sum(step > config.max_steps for step in steps)) > 0:
+        yield (
+            f"{number_of(long, 'query', 'queries')} can take more than {config.max_steps} requests if the calls are "
+            f"made one at a time: --max-steps {max(steps)} is enough for all"
+        )
     if prepared.options.fresh:
         return
-    config = prepared.config
     for run in store.runs(limit=LATEST):
         changed = _changed_since(run.config, config)
         if changed and run.status != "finished":

@@ -123,10 +123,10 @@ def test_tokens_that_no_model_can_have_spent_are_left_out(chat: ControlledChat, 
     assert counted == {"prompt_tokens": 0, "completion_tokens": 2, "total_tokens": 2}
 
 
-def test_a_call_without_an_id_is_left_out_since_it_cannot_have_a_result(chat: ControlledChat) -> None:
+def test_a_call_without_an_id_gets_one_which_its_result_needs(chat: ControlledChat) -> None:
     calls = sealed(chat.reply(completion(None, ("get-it", "{}", ""), ("get-it", WRITTEN, "b"))))
-    assert [call["text"] for call in calls] == [WRITTEN]
-    assert [call["id"] for call in chat.request({})["messages"][2]["tool_calls"]] == ["b"]
+    assert [call["text"] for call in calls] == ["{}", WRITTEN]
+    assert [call["id"] for call in chat.request({})["messages"][2]["tool_calls"]] == ["call_0_4f587d67", "b"]
 
 
 def test_what_a_vendor_adds_to_a_call_goes_back_to_it(chat: ControlledChat) -> None:

@@ -12,6 +12,9 @@ from trialbed.wire._readings import read_error as read_error
 from trialbed.wire.dialects._fields import counts_of, mapping_of, objects_of, text_of
 from trialbed.wire.dialects.chat_completions._requests import REASONING, read_message
 
+REFUSALS = frozenset({"base_resp", "code", "detail", "message", "msg", "success"})
+"""Keys in which vendors say with status 200 that they refuse, in place of ``error``; such a body has no choices."""
+
 FAILED = "error"
 """The finish reason with which routers say that a provider failed."""
 
@@ -31,6 +34,8 @@ def reports_error(document: Mapping[str, Any]) -> bool:
     if document.get("object") == FAILED or ("error" in document and _says(document["error"])):
         return True
     choices = document.get("choices")
+    if choices is None and not REFUSALS.isdisjoint(document):
+        return True
     # A loop, as a generator for every chunk of every stream would show in the time.
     for choice in choices if isinstance(choices, list) else ():
         if not isinstance(choice, dict):
@@ -93,7 +98,10 @@ def problem_of(document: Document) -> Problem | None:
     """Return why a completion is not an answer; None if it is one."""
     choice = first_choice(document)
     if reports_error(document):
-        return Problem("error_body", "the body reports an error", mapping_of(document.get("error")).get("code"))
+        code = mapping_of(document.get("error")).get("code", document.get("code"))
+        return Problem("error_body", "the body reports an error", code)
+    if document.get("choices") is None:
+        return Problem("error_body", "the body is not a completion")
     if not choice:
         return Problem("no_choices", "the completion has no choice, or an empty one")
     if not isinstance(choice.get("message"), dict) and not isinstance(choice.get("text"), str):

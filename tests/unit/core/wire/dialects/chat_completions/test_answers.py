@@ -31,7 +31,15 @@ MESSAGE = {"role": "assistant", "content": "hi"}
         ({"choices": 5}, "protocol_error", "no_choices"),
         ({"choices": [None, 5]}, "protocol_error", "no_choices"),
         ({"error": {"message": "no"}}, "protocol_error", "error_body"),
-        ({}, "protocol_error", "no_choices"),
+        ({}, "protocol_error", "error_body"),
+        ({"base_resp": {"status_code": 1002, "status_msg": "rate limit"}}, "protocol_error", "error_body"),
+        ({"data": {"choices": []}, "success": True}, "protocol_error", "error_body"),
+        ({"choices": None, "code": 20012, "message": "busy"}, "protocol_error", "error_body"),
+        (
+            {"choices": [{"message": MESSAGE, "finish_reason": "stop"}], "base_resp": {"status_code": 0}, "code": 0},
+            "stop",
+            None,
+        ),
         ([], "protocol_error", "malformed_body"),
     ],
 )
