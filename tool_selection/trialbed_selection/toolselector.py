@@ -12,8 +12,9 @@ from typing import Any, TypeVar, cast
 
 from trialbed import contracts
 from trialbed.drivers import list_drivers, load_driver
-from trialbed.model_access import ModelAccess
+from trialbed.model_access import CompletionCache, ModelAccess
 from trialbed.records import Api, ApiRef, ModelEndpoint, Query
+from trialbed.settings import completion_cache
 from trialbed_selection.retrieval import CatalogIndex
 
 log = logging.getLogger("trialbed.selection")
@@ -30,8 +31,7 @@ class MasbenchSelector:
         model: a model, which the selector ``llm`` asks, or the name of another selector, such as ``bm25``.
         temperature: of the model's requests.
         max_tools: how many tools at most.
-        cache_dir: where a model's selections are kept, beside those that MASBench kept; None for the state folder's
-            ``selections``.
+        cache_dir: where a model's replies are kept; None for the state folder.
         verbose: whether to log each selection at level INFO.
         base_url: the model's endpoint; default ``OPENAI_BASE_URL``, or OpenAI's.
         api_key: the endpoint's key; default ``OPENAI_API_KEY``.
@@ -51,7 +51,7 @@ class MasbenchSelector:
         self.model = model
         self.max_tools = max_tools
         self.verbose = verbose
-        self._cache_dir = Path(cache_dir) if cache_dir is not None else None
+        self._completions = completion_cache() if cache_dir is None else Path(cache_dir) / "completions.db"
         self._endpoint = ModelEndpoint(
             base_url=base_url or os.environ.get("OPENAI_BASE_URL") or OPENAI_URL,
             api_key=api_key or os.environ.get("OPENAI_API_KEY") or "",
@@ -87,9 +87,7 @@ class MasbenchSelector:
                 "contracts.ToolSelector", load_driver("selectors", self.model if self.model in names else "llm")()
             )
             if selector.needs_model:
-                selector.model = ModelAccess(self._endpoint)
-            if self._cache_dir is not None and hasattr(selector, "cache_dir"):
-                selector.cache_dir = self._cache_dir
+                selector.model = ModelAccess(self._endpoint, cache=CompletionCache(self._completions))
             selector.prepare(apis)
             self._selector, self._digest = selector, digest
         return self._selector

@@ -4,22 +4,16 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from pathlib import Path
 from typing import ClassVar
 
 from trialbed.errors import ModelFailed, UsageError
 from trialbed.records import Api, ApiRef, Query
-from trialbed.settings import state_dir
-from trialbed_selection.cache import Asked, SelectionCache
 from trialbed_selection.choices import ChosenApi, ExplainedSelector
 from trialbed_selection.names import safe_name, tool_names
 from trialbed_selection.replies import named_tools
 from trialbed_selection.selectors._retrieved import Bm25Selector
 
 log = logging.getLogger("trialbed.selection")
-
-PROMPT = 1
-"""The version of the prompts: selections that were made with another one are not used."""
 
 MOST_NAMES, MOST_CHARACTERS = 2000, 100_000
 """Up to this many Apis, with this many characters in their names, are shown to the model in one request, as names."""
@@ -43,12 +37,10 @@ class LlmSelector(ExplainedSelector):
 
     A catalog of up to 2,000 Apis is shown to it as names. Of a larger one, the 2,000 Apis that ``bm25`` finds are shown
     with their descriptions, 200 at a time, and then it chooses among those it chose. Names that are not in the list are
-    dropped, and a choice that is too short is filled up by ``bm25``; such choices are marked. Selections are kept
-    across runs, in the state folder's ``selections``; one that the model did not make is not.
+    dropped, and a choice that is too short is filled up by ``bm25``; such choices are marked.
     """
 
     needs_model: ClassVar[bool] = True
-    cache_dir: Path | None = None
 
     def prepare(self, apis: Sequence[Api]) -> None:
         """Learn the catalog and its tools' names."""
@@ -57,8 +49,6 @@ class LlmSelector(ExplainedSelector):
         catalog = self._words.catalog
         self._catalog = catalog
         self._names = tool_names(catalog.refs)
-        self._known = known_names(self._names)
-        self._cache = SelectionCache(self.cache_dir or state_dir() / "selections")
 
     def choices(self, query: Query, *, max_tools: int) -> list[ChosenApi]:
         """At most ``max_tools`` choices, the model's first.
@@ -66,11 +56,6 @@ class LlmSelector(ExplainedSelector):
         Raises:
             ModelFailed: the model cannot be reached, or the budget is used up.
         """
-        model = "" if self.model is None else self.model.model
-        asked = Asked(query.text, self._words.catalog.digest, "llm", model, PROMPT, max_tools)
-        kept = self._cache.find(asked, self._known)
-        if kept is not None:
-            return self._filled_up(kept, query, max_tools)
         try:
             refs = self._ask(query, max_tools)[:max_tools]
         except ModelFailed as error:
@@ -78,9 +63,7 @@ class LlmSelector(ExplainedSelector):
                 raise
             log.warning("query %s: bm25 chooses the tools: %s", query.query_id, error)
             return self._filled_up([], query, max_tools)
-        choices = self._filled_up([ChosenApi(api=ref, by="model") for ref in refs], query, max_tools)
-        self._cache.keep(asked, choices, self._names)
-        return choices
+        return self._filled_up([ChosenApi(api=ref, by="model") for ref in refs], query, max_tools)
 
     def _ask(self, query: Query, count: int) -> list[ApiRef]:
         refs = list(self._catalog.refs)

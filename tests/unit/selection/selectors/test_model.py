@@ -1,7 +1,5 @@
 from __future__ import annotations
 
-import hashlib
-import json
 import logging
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -46,10 +44,8 @@ class Model:
 
 
 @pytest.fixture(autouse=True)
-def state(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    monkeypatch.setenv("TRIALBED_STATE_DIR", str(tmp_path / "state"))
+def indexes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("TRIALBED_INDEX_DIR", str(tmp_path / "indexes"))
-    return tmp_path / "state" / "selections"
 
 
 def selector(model: Model, apis: Sequence[Api] = APIS) -> LlmSelector:
@@ -82,65 +78,17 @@ def test_unknown_and_repeated_names_are_dropped_and_a_short_choice_is_filled_up_
     assert [(choice.by, choice.topped_up) for choice in chosen] == [("model", False), ("words", True), ("words", True)]
 
 
-def test_a_selection_is_kept_across_runs_until_what_it_depends_on_changes(
-    monkeypatch: pytest.MonkeyPatch, state: Path
-) -> None:
-    first = selector(Model('["Shares_quote"]')).choices(query(), max_tools=2)
-    assert selector(Model()).choices(query(), max_tools=2) == first
-    (file,) = state.iterdir()
-    kept = json.loads(file.read_text())
-    assert (kept["query"], kept["model"], kept["max_tools"]) == ("weather tomorrow", "m", 2)
-    assert kept["selected_tools"] == ["Shares_quote", "Skies_forecast"]
-    for other, text, count in ((APIS, "other", 2), (APIS, "weather tomorrow", 3), (APIS[:3], "weather tomorrow", 2)):
-        model = Model('["Skies_pollen"]')
-        selector(model, other).choices(query(text), max_tools=count)
-        assert len(model.requests) == 1
-    monkeypatch.setattr(_llm, "PROMPT", 99)
-    model = Model('["Skies_pollen"]')
-    assert names(selector(model).choices(query(), max_tools=2))[0] == "pollen"
-
-
-def test_a_reply_that_names_nothing_leaves_it_to_words_and_is_not_kept(
-    state: Path, caplog: pytest.LogCaptureFixture
-) -> None:
+def test_a_reply_that_names_nothing_leaves_it_to_words(caplog: pytest.LogCaptureFixture) -> None:
     with caplog.at_level(logging.WARNING, "trialbed.selection"):
         chosen = selector(Model("I cannot help.")).choices(query(), max_tools=2)
     assert names(chosen) == ["forecast", "pollen"]
     assert all(choice.topped_up for choice in chosen)
     assert "query 1: bm25 chooses the tools: two replies of the model in a row cannot be read" in caplog.text
-    assert not state.exists()
 
 
-def test_a_model_out_of_reach_is_an_error_and_not_kept(state: Path) -> None:
+def test_a_model_out_of_reach_is_an_error() -> None:
     with pytest.raises(ModelFailed, match="refused"):
         selector(Model(ModelFailed("refused"))).choices(query(), max_tools=2)
-    assert not state.exists()
-
-
-def test_a_damaged_file_is_no_selection(state: Path, caplog: pytest.LogCaptureFixture) -> None:
-    selector(Model('["Shares_quote"]')).choices(query(), max_tools=2)
-    (file,) = state.iterdir()
-    for content in ("{", "[]", '{"choices": 7}', '{"choices": [{"by": "model"}]}'):
-        file.write_text(content)
-        assert names(selector(Model('["Skies_pollen"]')).choices(query(), max_tools=1)) == ["pollen"]
-        selector(Model('["Skies_pollen"]')).choices(query(), max_tools=2)
-
-
-@pytest.mark.parametrize("key", ["weather tomorrow|max_tools=2|model=m", "weather tomorrow"])
-def test_files_of_the_original_are_read_without_their_repetitions(state: Path, key: str) -> None:
-    state.mkdir(parents=True)
-    chosen = ["Skies_pollen", "gone", "Skies_pollen", "Shares_quote", "Skies_forecast"]
-    document = {"query": "weather tomorrow", "selected_tools": chosen, "model": "m", "max_tools": 2}
-    (state / f"{hashlib.sha256(key.encode()).hexdigest()}.json").write_text(json.dumps(document))
-    assert names(selector(Model()).choices(query(), max_tools=2)) == ["pollen", "quote"]
-
-
-@pytest.mark.parametrize("changes", [{"model": "n"}, {"max_tools": 3}, {"selected_tools": []}, {"query": "x"}])
-def test_files_of_the_original_about_something_else_are_not_used(state: Path, changes: dict[str, Any]) -> None:
-    state.mkdir(parents=True)
-    document = {"query": "weather tomorrow", "selected_tools": ["Skies_pollen"], "model": "m", "max_tools": 2}
-    (state / f"{hashlib.sha256(b'weather tomorrow').hexdigest()}.json").write_text(json.dumps(document | changes))
-    assert names(selector(Model('["Shares_quote"]')).choices(query(), max_tools=2))[0] == "quote"
 
 
 def test_a_large_catalog_is_shown_in_batches_with_descriptions_and_the_choices_are_merged(
