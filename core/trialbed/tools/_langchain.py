@@ -39,10 +39,10 @@ class LangChainTool(StructuredTool):
             return {own_names.get(name, name): value for name, value in arguments.items()}
 
         def call(**arguments: Any) -> str:
-            return tool.text(renamed(arguments))
+            return str(tool.text(renamed(arguments)))
 
         async def call_async(**arguments: Any) -> str:
-            return await tool.atext(renamed(arguments))
+            return str(await tool.atext(renamed(arguments)))
 
         made = cls(
             name=tool.spec.name,

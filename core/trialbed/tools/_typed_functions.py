@@ -29,10 +29,10 @@ def typed_function(tool: Any, *, is_async: bool = False) -> Callable[..., Any]:
         return {own_names[name]: value for name, value in given.items() if name not in is_left_out}
 
     def call(*args: Any, **kwargs: Any) -> str:
-        return tool.text(arguments_of(args, kwargs))
+        return str(tool.text(arguments_of(args, kwargs)))
 
     async def call_async(*args: Any, **kwargs: Any) -> str:
-        return await tool.atext(arguments_of(args, kwargs))
+        return str(await tool.atext(arguments_of(args, kwargs)))
 
     function: Any = call_async if is_async else call
     function.__name__ = function.__qualname__ = tool.spec.name
