@@ -26,6 +26,18 @@ def own_line(package: str, error: BaseException) -> str:
     return f' (File "{own[-1][0].f_code.co_filename}", line {own[-1][1]})' if own else ""
 
 
+OURS = frozenset({"trialbed", "asyncio", "concurrent", "threading"})
+"""Packages that call other people's code."""
+
+
+def foreign_traceback(error: BaseException) -> str:
+    """Return the traceback of an exception from the first line of other people's code on."""
+    trace = error.__traceback__
+    while trace is not None and str(trace.tb_frame.f_globals.get("__name__")).partition(".")[0] in OURS:
+        trace = trace.tb_next
+    return "".join(traceback.format_exception(type(error), error, trace or error.__traceback__))
+
+
 def exception_text(error: BaseException, code: object) -> str:
     """Return an exception in words, with the line of some code's package that raised it.
 
@@ -54,5 +66,5 @@ def tool_failure(name: str, error: BaseException, code: object) -> Failure:
     return Failure(
         kind="tool",
         message=f"{name} raised {exception_text(error, code)}",
-        detail="".join(traceback.format_exception(error)),
+        detail=foreign_traceback(error),
     )

@@ -9,7 +9,6 @@ import logging
 import platform
 import sys
 import time
-import traceback
 from collections.abc import Callable, Coroutine, Mapping, Sequence
 from datetime import UTC, datetime
 from functools import cache, partial
@@ -24,7 +23,7 @@ from trialbed.errors import AnswerError, NothingMeasured, UsageError
 from trialbed.foreign_code import ForeignCode, LateCode, StuckCode
 from trialbed.installed import own_version
 from trialbed.records import IN_PROCESS, Answer, Failure, FailureKind, FrameworkInfo, Outcome, TrialSpec
-from trialbed.tracebacks import exception_text
+from trialbed.tracebacks import exception_text, foreign_traceback
 from trialbed.wire.addresses import mcp_url
 
 if TYPE_CHECKING:
@@ -293,4 +292,4 @@ def _with_arguments(function: Any, asked: Sequence[str], spec: TrialSpec, tools:
 
 
 def _failure(kind: FailureKind, error: BaseException, code: object) -> Failure:
-    return Failure(kind=kind, message=exception_text(error, code), detail="".join(traceback.format_exception(error)))
+    return Failure(kind=kind, message=exception_text(error, code), detail=foreign_traceback(error))

@@ -24,7 +24,7 @@ from trialbed.records import (
 )
 from trialbed.report._summary import QueryId, Summary, summarise
 from trialbed.settings import MARGIN
-from trialbed.store import StoredRun, TrialTable, require_frameworks
+from trialbed.store import StoredRun, TrialTable, require_frameworks, trials_frame
 from trialbed.texts import number_of
 
 if TYPE_CHECKING:
@@ -182,6 +182,25 @@ class Report:
             missing = sum(summary.counts.not_measured for summary in self.frameworks)
             trials = "1 trial was" if missing == 1 else f"{missing:,} trials were"
             yield f"the run is incomplete, so that nothing is decided: {trials} not measured"
+
+    def to_frame(self) -> Any:
+        """Return a ``pandas.DataFrame`` with a row for each trial that counts, with its task and its answer.
+
+        The other columns are those of ``open_run(…).to_frame()``.
+
+        Raises:
+            UsageError: pandas is not installed, which comes with the extra ``dataframe``.
+        """
+        frame = trials_frame(self.table, self.run)
+        answers = [trial.outcome.answer for trial in self.trials()]
+        frame["task"] = [self.queries[query_id].text for query_id in frame["query_id"]]
+        frame["answer"] = [None if answer is None else answer.final_answer for answer in answers]
+        return frame
+
+    def __repr__(self) -> str:
+        """Return the run in a line, for consoles."""
+        setups = number_of(len(self.frameworks), "setup")
+        return f"<Report on run {self.run.run_id} of {setups}: print it, or see .to_frame() and [label]>"
 
     def __str__(self) -> str:
         """The table of the run."""

@@ -10,6 +10,7 @@ from ._store import Store as Store
 from ._store import hold_run as hold_run
 from ._store import record_run as record_run
 from ._stored import StoredRun as StoredRun
+from ._stored import trials_frame as trials_frame
 from ._table import ScoreKind as ScoreKind
 from ._table import TrialRow as TrialRow
 from ._table import TrialTable as TrialTable

@@ -216,11 +216,7 @@ class StoredRun:
         Raises:
             UsageError: pandas is not installed, which comes with the extra ``dataframe``.
         """
-        from trialbed.store._frames import data_frame
-
-        table = self.table()
-        untimed = TIMES if table.first_apart else ()
-        return data_frame(frame_columns(table, self.record, table.quality, untimed))
+        return trials_frame(self.table(), self.record)
 
     def calls_frame(self) -> Any:
         """A pandas DataFrame with a row for each call of an Api, in the trials that count.
@@ -308,3 +304,11 @@ class StoredRun:
         self, framework: str | None = None, query_id: int | str | None = None, repeat: int | None = None
     ) -> list[AttemptSummary]:
         return counted_attempts(self._attempts(framework, query_id, repeat))
+
+
+def trials_frame(table: TrialTable, run: Run) -> Any:
+    """Return the trials of a table as a ``pandas.DataFrame``; see ``StoredRun.to_frame``."""
+    from trialbed.store._frames import data_frame
+
+    untimed = TIMES if table.first_apart else ()
+    return data_frame(frame_columns(table, run, table.quality, untimed))

@@ -31,6 +31,7 @@ from trialbed.installed import installed_packages
 from trialbed.records import Answer, Failure, FailureKind, FrameworkInfo, Outcome, Record, TrialSpec
 from trialbed.texts import record_json, whole_text
 from trialbed.tools import Tool, ToolClient, connected_tools
+from trialbed.tracebacks import foreign_traceback
 from trialbed.wire.redaction import redact
 from trialbed.worker._protocol import (
     WORKER_MARK,
@@ -379,7 +380,7 @@ def failure_of(error: BaseException) -> Failure:
     return Failure(
         kind=next(kind for own, kind in kinds.items() if isinstance(error, own)),
         message=redact(whole_text(text))[:MAX_MESSAGE],
-        detail=redact(whole_text("".join(traceback.format_exception(error))))[-MAX_DETAIL:],
+        detail=redact(whole_text(foreign_traceback(error)))[-MAX_DETAIL:],
     )
 
 

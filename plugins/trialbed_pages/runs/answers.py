@@ -59,7 +59,9 @@ def answers_page(grid: GridPage) -> AnswersPage:
 
 def _show(grid: GridPage, cell: Cell, query: QueryId) -> ShownAnswer:
     run = grid.run
-    chosen = next((trial for trial in cell.trials if trial.failure), cell.trials[0])
+    # Of several repeats the worst one, which explains the cell.
+    order = {"": -1, "Unsolved": 0, "Unsure": 1, "Error": 2, "Solved": 3}
+    chosen = min(cell.trials, key=lambda trial: order["" if trial.failure else trial.verdict])
     trial = run.trial(cell.framework, query, chosen.key.repeat)
     found: Sequence[TrialProblem] = ()
     if cell.grade != "right":

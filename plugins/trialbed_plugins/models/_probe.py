@@ -66,13 +66,10 @@ def _parsing(name: str, readings: Sequence[Reading]) -> tuple[str, ...]:
     if not readings or any(reading.outcome not in ANSWERED or reading.answer.calls for reading in readings):
         return ()
     written = sum(bool(text_calls("\n".join(reading.answer.texts), {TOOL})) for reading in readings)
-    why = (
-        f"{written} came as text, which no framework makes: serve the model with a chat template whose calls the "
-        "server parses"
-        if written
-        else "it answered in words where a tool was asked for"
-    )
-    return (f"the template of {name!r} parses 0 of {len(readings)} calls: {why}",)
+    if not written:
+        return (f"{name!r} called no tool in {len(readings)} requests that asked for one: it answered in words",)
+    why = "which no framework makes: serve the model with a chat template whose calls the server parses"
+    return (f"the template of {name!r} parses 0 of {len(readings)} calls: {written} came as text, {why}",)
 
 
 def _request(name: str, city: str) -> Mapping[str, Any]:

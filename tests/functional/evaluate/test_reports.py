@@ -132,6 +132,9 @@ def test_a_report_is_held_against_thresholds_and_an_earlier_run() -> None:
     (line,) = bad.worse_than(good.run.run_id)
     assert line.startswith(f"mine ({bad.run.run_id}) is worse than mine ({good.run.run_id}): solved differs by -1.0")
     assert good.worse_than(bad.run.run_id) == []
+    frame = good.to_frame()
+    assert (frame["task"][3], frame["answer"][3]) == ("3?", "yes")
+    assert repr(good).startswith(f"<Report on run {good.run.run_id} of 1 setup")
     assert bad.lost_tasks(good.run.run_id) == [
         f"mine ({bad.run.run_id}) never solves 10 tasks that mine ({good.run.run_id}) always solved: "
         "1, 2, 3, 4, 5, 6, 7, 8, 9, 10"
