@@ -35,6 +35,9 @@ LEFT_OUT = frozenset({"xml", "externalDocs", "discriminator", "example", "exampl
 """Keywords that say nothing of a value's form, or mean something only in the whole document."""
 
 
+DOCUMENTS = (".json", ".yaml", ".yml")
+"""Endings of other files of a document; files of keys, such as ``.env``, have others."""
+
 FILE = -1
 """The first part of keys in another file of a document; its name follows. No list has such a place."""
 
@@ -117,8 +120,8 @@ class References:
         path = (self._folder / name).resolve()
         if not path.is_relative_to(self._folder):
             raise self.fault(key, f"{reference!r:.80} is outside the folder of the document")
-        if not path.is_file():
-            raise self.fault(key, f"there is no file {name!r:.80}")
+        if not path.is_file() or path.suffix not in DOCUMENTS:
+            raise self.fault(key, f"there is no document {name!r:.80}")
         self._bytes -= path.stat().st_size
         if self._bytes < 0:
             raise self.fault(key, f"the files of the document have more than {LARGEST:,} bytes")

@@ -262,7 +262,7 @@ OPERATION_FAULTS: list[tuple[Any, str]] = [
     ),
     (
         changed("paths", "/orders/{id}", "parameters", 0, "$ref", value="other.yaml#/Id"),
-        "parameters[0].$ref: there is no file 'other.yaml'",
+        "parameters[0].$ref: there is no document 'other.yaml'",
     ),
     (changed("components", "requestBodies", "Order", value={}), "requestBodies.Order.content: a body has a content"),
 ]
@@ -386,11 +386,15 @@ def test_operations_of_later_versions_and_methods_are_tools(tmp_path: Path) -> N
 def test_a_document_may_have_other_files_in_its_folder(tmp_path: Path) -> None:
     parts = tmp_path / "parts"
     parts.mkdir()
+    (tmp_path / ".env").write_text("KEY: sk-0123456789", encoding="utf-8")
     (parts / "orders.yaml").write_text("get:\n  parameters: [{$ref: 'common.yaml#/id'}]\n", encoding="utf-8")
     (parts / "common.yaml").write_text("id: {name: id, in: path, schema: {$ref: '#/none'}}\n", encoding="utf-8")
     paths = {
         "/orders/{id}": {"$ref": "parts/orders.yaml"},
-        **{f"/{n}": {"$ref": file} for n, file in enumerate(["../a.yaml", "/etc/passwd", "https://x.example/a.yaml"])},
+        **{
+            f"/{n}": {"$ref": file}
+            for n, file in enumerate(["../a.yaml", "/etc/passwd", ".env", "https://x.example/a.yaml"])
+        },
     }
     found = imported(tmp_path, changed("paths", value=paths))
     assert [tool.parameters["required"] for tool in found.tools] == [["id"]]
@@ -398,6 +402,7 @@ def test_a_document_may_have_other_files_in_its_folder(tmp_path: Path) -> None:
         [
             "'../a.yaml' is outside the folder of the document",
             "'/etc/passwd' is outside the folder",
+            "there is no document '.env'",
             "is in another document; bundle them into one first",
             f"{parts / 'common.yaml'}:1: id.schema.$ref: there is no '#/none'",
         ],
