@@ -205,8 +205,18 @@ def attribute(
         ):
             reason = f"{ENDED}: {ended}"
         shown = one_line(reason, MAX_REASON) or ("no reason is given" if stage else "")
-        found.append(AttributedCall(gold=aligned.gold, lost=stage, reason=shown))
+        is_by_framework = stage == "not made" or reason.startswith(BY_FRAMEWORK)
+        requests = _requests(result, call) if is_by_framework and reason != UNSEEN else ()
+        found.append(AttributedCall(gold=aligned.gold, lost=stage, reason=shown, requests=requests))
     return tuple(found)
+
+
+def _requests(result: TrialResult, call: AskedCall | None) -> tuple[int, ...]:
+    """Return the number of the request whose answer asks for a call, and of the next; without one, of the last."""
+    turns = result.wire.model_calls
+    asked = None if call is None else call.started if call.asked is None else call.asked
+    number = next((at for at, turn in enumerate(turns, 1) if turn.started + turn.duration == asked), len(turns))
+    return tuple(range(number, min(number + 1, len(turns)) + 1)) if number else ()
 
 
 def _loss(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Literal, get_args
 
-from trialbed.records._base import Record
+from trialbed.records._base import SparseRecord
 from trialbed.records._queries import GoldCall
 
 Stage = Literal[
@@ -21,14 +21,19 @@ Stage = Literal[
 STAGES: tuple[Stage, ...] = get_args(Stage)
 
 
-class AttributedCall(Record):
+class AttributedCall(SparseRecord):
     """An expected call and what became of it.
 
     Attributes:
         lost: the first stage that it did not pass; None if its result was used.
         reason: why, in words; empty if it was not lost.
+        requests: the requests to the model that show a loss by the framework, from 1: the one whose answer asks for the
+            call, and the next, if there is one.
     """
 
     gold: GoldCall
     lost: Stage | None = None
     reason: str = ""
+    requests: tuple[int, ...] = ()
+
+    sparse = ("requests",)

@@ -107,7 +107,13 @@ def entry(query: Query, result: TrialResult, gold: GoldAnswer | None = None) -> 
         document["earlier_errors"] = earlier
     if result.gold_calls is not None:
         document["gold_calls"] = [
-            {"api": one.gold.api.pair, "arguments": one.gold.arguments, "lost": one.lost, "reason": one.reason}
+            {
+                "api": one.gold.api.pair,
+                "arguments": one.gold.arguments,
+                "lost": one.lost,
+                "reason": one.reason,
+                **({"requests": list(one.requests)} if one.requests else {}),
+            }
             for one in result.gold_calls
         ]
     return document

@@ -136,6 +136,9 @@ def _answer(call: ModelCall) -> dict[str, str]:
     }
 
 
+SEEN_IN = "seen in"
+"""Names the requests that show a loss; pages link them."""
+
 HARMLESS = frozenset({"required_choice", "added_tool", "unwritten_answer"})
 """Findings that lower no score."""
 
@@ -280,7 +283,11 @@ def _missing(result: TrialResult) -> Iterator[TrialProblem]:
         # A call that the Api refused stands among the calls, with the arguments that are expected.
         if found.lost is None or (pair in refused and found.lost in ("wrong arguments", "api failed")):
             continue
-        details = () if found.gold.arguments is None else (("expected", as_text(found.gold.arguments)),)
+        details: tuple[tuple[str, str], ...] = ()
+        if found.gold.arguments is not None:
+            details = (("expected", as_text(found.gold.arguments)),)
+        if found.requests:
+            details = (*details, (SEEN_IN, ", ".join(f"request {number}" for number in found.requests)))
         why = f"{found.lost}: {problem_words(found.reason)}"
         if found.lost == "trial failed" and found.reason.startswith("before "):
             why = f"the trial failed {found.reason.partition(' (')[0]}"  # the failure itself stands first of all
