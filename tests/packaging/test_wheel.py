@@ -29,6 +29,7 @@ SHIPPED = (
     ".py",
     ".pyi",
     ".svg",
+    ".toml",
     "LICENSES.md",
     "py.typed",
 )
