@@ -37,7 +37,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("folder", type=Path)
     parser.add_argument("--sizes", default="2490,16000", help="numbers of Apis; default 2490,16000")
-    parser.add_argument("--selectors", default="bm25,keyword", help="default bm25,keyword")
+    parser.add_argument("--selectors", default="bm25", help="default bm25")
     arguments = parser.parse_args()
     names = list(dict.fromkeys((FLOOR, *arguments.selectors.split(","))))
     with tempfile.TemporaryDirectory() as folder:

@@ -127,7 +127,7 @@ def test_a_function_as_a_framework_is_sent_to_where_functions_are_agents(fake_di
     ("kind", "name", "said"),
     [
         ("datasets", "minni", r"the dataset 'minni' is not installed; did you mean 'mini'\? Installed: .*mini"),
-        ("selectors", "keywrd", r"'keywrd' is not installed; did you mean 'keyword'\? Installed: .*keyword"),
+        ("selectors", "hybrit", r"'hybrit' is not installed; did you mean 'hybrid'\? Installed: .*hybrid"),
         ("executors", "nope", r"'nope' is not installed\. Installed: .*local"),
     ],
 )

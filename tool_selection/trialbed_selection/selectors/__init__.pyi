@@ -1,4 +1,3 @@
-from ._keyword import KeywordSelector as KeywordSelector
 from ._llm import LlmSelector as LlmSelector
 from ._retrieved import Bm25Selector as Bm25Selector
 from ._retrieved import EmbeddingSelector as EmbeddingSelector

@@ -7,7 +7,7 @@ import pytest
 from support.cases import for_each
 
 from trialbed.records import Api, GoldCall, Query
-from trialbed_selection.selectors import AllSelector, GoldSelector, KeywordSelector, QuerySelector
+from trialbed_selection.selectors import AllSelector, GoldSelector, QuerySelector
 
 APIS = [
     Api(category="C", tool_name=tool, api_name=name, description=words)
@@ -25,7 +25,7 @@ def query(text: str = "?", apis: Sequence[Api] = (), gold: Sequence[Api] = ()) -
     return Query(query_id=1, text=text, apis=tuple(apis), gold_calls=calls)
 
 
-@for_each("name", ["query", "gold", "all", "keyword"])
+@for_each("name", ["query", "gold", "all", "bm25"])
 def test_selectors_are_drivers(name: str) -> None:
     selector = entry_points(group="trialbed.selectors")[name].load()()
     selector.prepare([])
@@ -57,30 +57,3 @@ def test_all_is_cut_in_the_datasets_order_without_favour() -> None:
     selector.prepare(APIS)
     assert list(selector.select(query(apis=APIS, gold=APIS[3:]), max_tools=2)) == [api.ref for api in APIS[:2]]
     assert len(selector.select(query(), max_tools=99)) == len(APIS)
-
-
-@for_each(
-    ("text", "first"),
-    [("What will the weather be tomorrow in my city?", 1), ("backlinks please", 0), ("share price", 3)],
-)
-def test_keyword_finds_the_api_in_question_first(text: str, first: int) -> None:
-    selector = KeywordSelector()
-    selector.prepare(APIS)
-    assert selector.select(query(text), max_tools=3)[0] == APIS[first].ref
-
-
-def test_keyword_is_the_same_in_any_order_of_the_dataset() -> None:
-    twins = [Api(category="C", tool_name=f"t{place}", api_name="same", description="same words") for place in range(9)]
-    one, other = KeywordSelector(), KeywordSelector()
-    one.prepare(twins)
-    other.prepare(twins[::-1])
-    text = query("same words")
-    assert list(one.select(text, max_tools=5)) == list(other.select(text, max_tools=5))
-
-
-def test_keyword_offers_nothing_that_shares_no_word() -> None:
-    selector = KeywordSelector()
-    selector.prepare(APIS)
-    assert list(selector.select(query("zebra"), max_tools=3)) == []
-    assert list(selector.select(query("!?"), max_tools=3)) == []
-    assert len(selector.select(query("quote"), max_tools=3)) == 1
