@@ -102,12 +102,9 @@ def _lines(content: Mapping[str, Any], left_out: tuple[str, ...], output: Path) 
         yield f"left out: {line}"
     if len(left_out) > SHOWN:
         yield f"left out: {len(left_out) - SHOWN} more"
-    invented = [
-        tool["function"]["name"]
-        for tool in content["tools"]
-        if content["answers"] == "live" and tool.get("request", {}).get("method", "GET") not in SAFE
-    ]
-    if invented:
+    methods = [tool.get("request", {}).get("method", "GET") for tool in content["tools"]]
+    invented = [name for name, method in zip(names, methods, strict=True) if method not in SAFE]
+    if invented and content["answers"] == "live":
         yield f"answered by schema, until methods in the file names theirs: {_some(invented)}"
     yield "Next, write tasks in a file, and run it: bench run --dataset FILE.yaml"
     yield f"  tools: {output.name}"

@@ -95,13 +95,10 @@ def write_tools(content: Mapping[str, Any], path: Path) -> None:
     text = json.dumps(content, indent=1, ensure_ascii=False) + "\n" if is_json else yaml_text(content)
     if len(text) > LARGEST:
         raise DataError(f"{path}: would have more than {LARGEST:,} characters; choose tools with --only")
-    try:
-        located = parse_document(text, str(path))
-        validate(ToolsForm, located)
-        if located.value != content:
-            raise DataError(f"{path}: a value would be read as another one")
-    except DataError as error:
-        raise DataError(f"{error}; write a .json file, or choose tools with --only") from error
+    located = parse_document(text, str(path))
+    validate(ToolsForm, located)
+    if located.value != content:
+        raise DataError(f"{path}: a value would be read as another one; choose tools with --only")
     try:
         # Another program that finds the file reads all of it.
         replace_file(path, text.encode())

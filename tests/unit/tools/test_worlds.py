@@ -211,7 +211,7 @@ DEEP: list[Any] = []
 for _ in range(200):
     DEEP = [DEEP]
 NO_FILE = [
-    ("shop.yaml", float("nan"), "a value would be read as another one; write a .json file, or choose"),
+    ("shop.yaml", float("nan"), "a value would be read as another one; choose tools with --only"),
     ("shop.json", float("inf"), "is not valid JSON: Infinity is not JSON"),
     ("shop.yaml", 10**400, "a value would be read as another one"),
     ("shop.yaml", DEEP, "the file stands for more than can be read"),
