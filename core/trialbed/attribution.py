@@ -22,11 +22,13 @@ from trialbed.texts import one_line
 from trialbed.tool_calls import (
     NOT_MADE,
     UNSEEN,
+    WRITTEN,
     AskedCall,
     Uses,
     asked_calls,
     find_forced_calls,
     has_own_result,
+    is_written,
     last_turn,
     said,
     unasked_calls,
@@ -59,9 +61,12 @@ STOPPED = "the agent ended after"
 UNFINISHED = "the agent did not finish"
 SILENT = "the agent sent the model no request"
 
+OWN_FAILED = "the agent's own tool failed"
+"""The beginning of the reason of a loss by a tool that is not Trialbed's."""
+
 FORCED = "the request forced the call with tool_choice, so it does not count"
 
-BY_FRAMEWORK = (ENDED, OF_THE_OFFER, UNTOLD, REPLACED, STOPPED, SILENT, FORCED)
+BY_FRAMEWORK = (ENDED, OF_THE_OFFER, UNTOLD, REPLACED, STOPPED, SILENT, FORCED, OWN_FAILED)
 """The beginnings of the reasons of losses that are the framework's, at whatever stage they are."""
 
 NOT_BY_FRAMEWORK = ("limit", "model", *NOT_MEASURED)
@@ -144,7 +149,7 @@ def count_calls(trials: Iterable[tuple[int | str, Iterable[Mapping[str, Any]], s
             if lost is not None:
                 if lost not in first:
                     first[lost] = query_id, AttributedCall.model_validate(call)
-                if call["reason"] == UNSEEN:
+                if call["reason"] in (UNSEEN, WRITTEN):
                     continue  # nobody is known to have lost it
                 if call["reason"].startswith(BY_FRAMEWORK):
                     losers["framework"] += 1
@@ -229,6 +234,8 @@ def _loss(
 ) -> Loss | None:
     """Return the first stage that an expected call did not pass, with the reason; None if its result was used."""
     call, failure = aligned.call, result.outcome.failure
+    if tool is None and is_written(aligned.gold.api, query, result.wire):
+        return "not made", WRITTEN
     if tool is None and aligned.gold.api in query.own_tools:
         return "not offered", "the agent has no such tool" if result.wire.model_calls else SILENT
     if tool is None:
@@ -268,8 +275,9 @@ def _loss(
     if not call.accepted:
         from trialbed.wire.json_schemas import schema_problems  # most runs lose no call
 
-        stage = "wrong arguments" if schema_problems(tool.parameters, call.arguments, most=1) else "api failed"
-        return stage, call.problem
+        if schema_problems(tool.parameters, call.arguments, most=1):
+            return "wrong arguments", call.problem
+        return "api failed", f"{OWN_FAILED}: {call.problem}" if tool in result.wire.own_tools else call.problem
     if failure is not None:
         return "trial failed", f"after the call{failed_with}"
     return _loss_by_disuse(call, query, result, calls)

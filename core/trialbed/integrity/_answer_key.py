@@ -16,7 +16,7 @@ from trialbed.evidence import Passages, carries, evidence_values
 from trialbed.identity import once_for
 from trialbed.records import ApiCall, Json, ModelCall, Query, ToolSpec, WireLog
 from trialbed.texts import json_leaves
-from trialbed.tool_calls import MAX_VALUES, canonical, example_of, last_turn, replaced, said
+from trialbed.tool_calls import MAX_VALUES, canonical, example_of, holds_last_text, last_turn, replaced, said
 from trialbed.wire import recorded_answer, recorded_request
 from trialbed.wire_log import failed
 
@@ -186,7 +186,8 @@ def unsourced(query: Query, answer: str, wire: WireLog) -> str:
         if not sources.mention(fact):
             no_api = "" if own else " and no Api returned it"
             return f"the answer says {fact!r}, but no answer of the model says so{no_api}"
-    if own and not query.reference_facts and _only_results(query, answer, wire, words):
+    among_others = bool(wire.own_tools) and holds_last_text(answer, wire)
+    if own and not among_others and not query.reference_facts and _only_results(query, answer, wire, words):
         return "the answer has the Apis' results, but the model ended without any of them in its words"
     return ""
 

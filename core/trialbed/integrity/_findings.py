@@ -7,7 +7,7 @@ from datetime import datetime
 
 from trialbed.integrity._answer_key import answer_key, end_of, unsourced
 from trialbed.records import ApiCall, IntegrityFinding, IntegrityKind, ModelCall, Outcome, Query, ToolSpec, WireLog
-from trialbed.tool_calls import call_sources, compare_calls, is_forced, replaced
+from trialbed.tool_calls import call_sources, compare_calls, ends_unseen, holds_last_text, is_forced, replaced
 from trialbed.wire import recorded_request
 from trialbed.wire_log import failed
 
@@ -68,8 +68,8 @@ def integrity_findings(
                 calls = (call for call, own in zip(wire.api_calls, origins, strict=True) if own not in kinds)
                 counted = wire.model_copy(update={"api_calls": tuple(calls)})
             if unsourced(query, answer.final_answer, counted):
-                found["unsourced_answer"] = [""]
-            elif replaced(answer.final_answer, counted):
+                found["unsourced_answer"] = [] if ends_unseen(query, tools, wire) else [""]
+            elif replaced(answer.final_answer, counted) and not holds_last_text(answer.final_answer, counted):
                 found["unwritten_answer"] = [""]
         if answer.reports_calls:
             found["invented_claim"] = [": ".join(filter(None, pair)) for pair in compare_calls(answer, wire).invented]
@@ -109,7 +109,9 @@ def _requests(wire: WireLog, tools: Sequence[ToolSpec]) -> dict[IntegrityKind, S
             offers, others = Offers(tools, request.tools), [function.name for function in request.tools]
             seen[request.names] = [name for name in others if name not in names and offers.tool(name) is None]
         added.update(dict.fromkeys(seen[request.names]))
-    return {**found, "added_tool": list(added)}
+    # Where the tools are all the agent's own, none is added to others.
+    own = {tool.name for tool in wire.own_tools}
+    return {**found, "added_tool": [] if names <= own else list(added)}
 
 
 ALLOWANCE = 0.25

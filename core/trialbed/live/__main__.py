@@ -21,7 +21,9 @@ from trialbed.live._agents import LiveAgent
 from trialbed.records import TrialKey, TrialSpec
 
 RUNS: Mapping[str, Callable[[Any, str], Any]] = {
-    "langgraph": lambda graph, text: graph.ainvoke({"messages": [{"role": "user", "content": text}]}),
+    "langgraph": lambda graph, text: graph.ainvoke(
+        {"messages": [{"role": "user", "content": text}]}, **({"context": {}} if graph.context_schema else {})
+    ),
     "agents": lambda agent, text: importlib.import_module("agents").Runner.run(agent, text),
     "pydantic_ai": lambda agent, text: agent.run(text),
     "agno": lambda agent, text: agent.arun(text),
@@ -63,13 +65,20 @@ def answer_text(found: Any) -> str:
     """Return the text in a framework's result."""
     while not isinstance(found, str):
         if isinstance(found, list | tuple):
-            inner = found[-1] if found else ""
+            # Not the last of all, if that is an event without text.
+            found = next((one for one in reversed(found) if _part(one) is not None), found[-1] if found else "")
         else:
-            of = found.get if isinstance(found, Mapping) else lambda name, found=found: getattr(found, name, None)
-            values = (of(name) for name in PARTS)
-            inner = next((value for value in values if value is not None and not callable(value)), str(found))
-        found = inner
+            part = _part(found)
+            found = str(found) if part is None else part
     return found
+
+
+def _part(found: Any) -> Any:
+    """Return what holds the answer in a part of a result; None if nothing does."""
+    if isinstance(found, str | list | tuple):
+        return found
+    values = (found.get(name) if isinstance(found, Mapping) else getattr(found, name, None) for name in PARTS)
+    return next((value for value in values if value is not None and not callable(value)), None)
 
 
 def main() -> None:

@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from trialbed.contracts import Judge
 from trialbed.records import Answer, ApiCall, ApiRef, Prices, Query, Timing, ToolSpec, WireLog
-from trialbed.tool_calls import UNSEEN, AskedCall, asked_calls
+from trialbed.tool_calls import UNSEEN, AskedCall, asked_calls, is_written
 
 
 class CheckResult(NamedTuple):
@@ -56,14 +56,19 @@ class ScoreContext:
     prices: Prices | None = None
     checks: tuple[CheckResult, ...] = ()
 
-    @property
+    @cached_property
     def unobserved(self) -> bool:
-        """Return whether calls of the agent are not observed.
+        """Whether calls of the agent are not observed.
 
-        It takes no tools and sends no requests, or it does not send the model the result of a call.
+        It takes no tools and sends no requests, it does not send the model the result of a call, or the calls are text.
         """
         shown = self.takes_tools or self.wire.model_calls or self.wire.api_calls
-        return not shown or any(call.problem == UNSEEN for call in self.asked)
+        called = {call.api for call in self.calls}
+        return (
+            not shown
+            or any(call.problem == UNSEEN for call in self.asked)
+            or any(is_written(api, self.query, self.wire) for api in self.query.own_tools - called)
+        )
 
     @property
     def text(self) -> str:

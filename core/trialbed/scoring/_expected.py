@@ -14,7 +14,7 @@ from trialbed.errors import JudgeError
 from trialbed.evidence import carries
 from trialbed.records import ApiRef, Expected, GoldCall, Query, TaskTest
 from trialbed.scoring._context import CheckResult, ScoreContext
-from trialbed.tool_calls import UNSEEN, why_unobservable
+from trialbed.tool_calls import UNSEEN, WRITTEN, is_written, why_unobservable
 from trialbed.tracebacks import exception_text, own_line
 from trialbed.wire_log import observed_usage
 
@@ -109,6 +109,8 @@ def _never(context: ScoreContext, api: ApiRef) -> Expectation:
         return Expectation(text, f"the model asked for {name}, and {UNSEEN}", met=None)
     if problem := why_unobservable(api, context.query, context.wire, handed_over=context.takes_tools):
         # An agent without the tool cannot call it; without requests, nobody knows what it called.
+        if is_written(api, context.query, context.wire):
+            return Expectation(text, f"whether {name} was called is not observed: {WRITTEN}", met=None)
         sent = bool(context.wire.model_calls)
         return Expectation(f"{text} (no request offers it)") if sent else Expectation(text, problem, met=None)
     return Expectation(text)
@@ -156,8 +158,8 @@ def _calls(context: ScoreContext, expected: Expected) -> Expectation:
     best = min((_way(way, context, expected) for way in (context.query.gold_calls, *expected.ways)), key=len)
     text, faults = "the expected calls" + (", in their order" if expected.in_order else ""), "; ".join(best[:SHOWN])
     if best and context.unobserved:
-        sent_none = "the agent takes no tools and sent no model request"
-        return Expectation(text, faults if context.asked else f"no calls are observed: {sent_none}", met=None)
+        why = WRITTEN if context.wire.model_calls else "the agent takes no tools and sent no model request"
+        return Expectation(text, faults if context.asked else f"no calls are observed: {why}", met=None)
     return _weigh(text, not best, faults, faults)
 
 

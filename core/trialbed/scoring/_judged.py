@@ -11,7 +11,7 @@ from trialbed.integrity import unsourced
 from trialbed.records import Failure, Json, Score
 from trialbed.scoring._context import ScoreContext
 from trialbed.scoring._expected import Expectation, expectations, undecided_criteria
-from trialbed.tool_calls import find_forced_calls, relied_on
+from trialbed.tool_calls import ends_unseen, find_forced_calls, relied_on
 
 JUDGED = "sopr_score"
 """The score of the run's own judge."""
@@ -78,6 +78,9 @@ def _not_its_own(context: ScoreContext) -> Score | None:
             why = "the request forced with tool_choice" if is_forced else "no answer of the model asked for"
             return _unsolved_score("calls", f"the answer rests on calls that {why}: {apis}")
     without_source = "" if context.in_process else unsourced(context.query, context.text, context.asked_wire)
+    if without_source and ends_unseen(context.query, context.tools, context.wire):
+        why = f"{without_source}, and a result that the agent did not send back is not observed"
+        return _judge_failure(context, f"whether the task is solved is not known: {why}", {})
     return _unsolved_score("sources", without_source) if without_source else None
 
 

@@ -36,7 +36,10 @@ from ._origins import call_sources as call_sources
 from ._origins import find_forced_calls as find_forced_calls
 from ._origins import is_forced as is_forced
 from ._origins import unasked_calls as unasked_calls
+from ._own_tools import WRITTEN as WRITTEN
+from ._own_tools import ends_unseen as ends_unseen
 from ._own_tools import has_own_result as has_own_result
+from ._own_tools import is_written as is_written
 from ._own_tools import observe_own_tools as observe_own_tools
 from ._own_tools import why_unobservable as why_unobservable
 from ._rules import NO_SCHEMA as NO_SCHEMA
@@ -45,6 +48,7 @@ from ._rules import parse_rule as parse_rule
 from ._rules import property_schema as property_schema
 from ._uses import MAX_VALUES as MAX_VALUES
 from ._uses import Uses as Uses
+from ._uses import holds_last_text as holds_last_text
 from ._uses import last_turn as last_turn
 from ._uses import relied_on as relied_on
 from ._uses import replaced as replaced

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import re
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
+from itertools import takewhile
 
 from trialbed.records import ApiCall, ApiRef, Json, ModelCall, Query, SentCall, ToolSpec, WireLog
 from trialbed.wire import ModelMessage, ModelRequest, dump_json, lenient_json, recorded_answer, recorded_request
@@ -57,6 +59,24 @@ def observe_own_tools(
 SHOWN = 8
 """Names of tools that a reason lists."""
 
+SHORTEST_ID = 8
+"""Characters of a call's id that is looked for in texts."""
+
+WRITTEN = "the model is told of the tool in words, so that calls of it are text or code"
+"""Why a call of one of the agent's own tools is not observed; it may have been made."""
+
+
+def is_written(api: ApiRef, query: Query, wire: WireLog) -> bool:
+    """Return whether a request that offers no tools tells the model of one; words of the user do not count."""
+    word = re.compile(rf"\b{re.escape(api.api_name)}\b")
+    requests = (recorded_request(turn) for turn in wire.model_calls)
+    return any(
+        word.search(message.text.replace(query.text, ""))
+        for request in requests
+        if request is not None and not request.tools
+        for message in takewhile(lambda message: message.role != "assistant", request.messages)
+    )
+
 
 def why_unobservable(api: ApiRef, query: Query, wire: WireLog, *, handed_over: bool) -> str:
     """Return why nothing would show a call of a tool, so that none is no evidence; empty if it would be seen.
@@ -76,6 +96,19 @@ def why_unobservable(api: ApiRef, query: Query, wire: WireLog, *, handed_over: b
     return f"whether {api.api_name} was called is not observed: no model request offers it (offered: {offered})"
 
 
+def ends_unseen(query: Query, tools: Sequence[ToolSpec], wire: WireLog) -> bool:
+    """Return whether an agent with its own tools may answer with a result that no request shows.
+
+    Args:
+        tools: the trial's, with the agent's own.
+    """
+    if any(is_written(api, query, wire) for api in query.own_tools):
+        return True
+    ends = {turn.started + turn.duration: turn for turn in wire.model_calls if not failed(turn)}
+    own = {tool.name for tool in wire.own_tools}
+    return {tool.name for tool in tools} <= own and bool(ends) and bool(ends[max(ends)].tool_calls)
+
+
 def has_own_result(wire: WireLog, name: str, arguments: Json) -> bool:
     """Return whether a request carries a result of a call that the model asked for."""
     turns = [(turn, recorded_request(turn)) for turn in wire.model_calls if not failed(turn)]
@@ -88,11 +121,30 @@ def _results(
     """Yield the calls that the model asked for and whose results came back: both requests, the call and its result."""
     asked: dict[str, list[tuple[ModelCall, SentCall]]] = defaultdict(list)
     told: dict[str, int] = defaultdict(int)
+    renamed: dict[str, str] = {}
     for turn, request in turns:
         results: dict[str, list[ModelMessage]] = defaultdict(list)
-        for message in request.messages if request is not None else ():
+        messages = request.messages if request is not None else ()
+        sent_back = {call.id: (call.name, lenient_json(call.arguments)) for one in messages for call in one.calls}
+        open_calls = {one: calls[told[one]][1] for one, calls in asked.items() if told[one] < len(calls)}
+        for before, message in zip((None, *messages), messages, strict=False):
+            call_id = message.call_id
             if message.role == "tool":
-                results[message.call_id].append(message)
+                # Some frameworks give calls ids of their own.
+                if call_id not in asked and call_id not in renamed and call_id in sent_back:
+                    same = (
+                        one
+                        for one, call in open_calls.items()
+                        if one not in renamed.values()
+                        and (call.name, lenient_json(call.arguments)) == sent_back[call_id]
+                    )
+                    renamed[call_id] = next(same, call_id)
+                results[renamed.get(call_id, call_id)].append(message)
+            elif before is not None and before.role == "assistant" and not before.calls:
+                # Others write the call as a text of the assistant, and its result as one of the user.
+                for one in open_calls:
+                    if len(one) >= SHORTEST_ID and one in before.text:
+                        results[one].append(message)
         for call_id, messages in results.items():
             # Each request repeats the conversation, and some endpoints give an id twice: so results are counted.
             for message in messages[told[call_id] : len(asked[call_id])]:
@@ -108,7 +160,9 @@ def _made(
 ) -> ApiCall | None:
     if sent.name not in own or sent.problem is not None:
         return None
-    text = message.text or ("" if message.content in (None, "") else dump_json(message.content).decode())
+    text = message.text.removeprefix("Observation:").strip() or (
+        "" if message.content in (None, "") else dump_json(message.content).decode()
+    )
     ended = asked.started + asked.duration
     return ApiCall(
         source="conversation",

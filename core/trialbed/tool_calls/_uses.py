@@ -114,6 +114,12 @@ def replaced(answer: str, wire: WireLog) -> bool:
     return bool(texts) and not any(words and words in text for text in texts)
 
 
+def holds_last_text(answer: str, wire: WireLog) -> bool:
+    """Return whether an answer has the text with which the model ended, such as among what a program prints besides."""
+    last, words = last_turn(wire), " ".join(answer.split())
+    return last is not None and not last.tool_calls and any(text and text in words for text in said(last))
+
+
 def was_told(wire: WireLog, arguments: Json, response: Json, started: float) -> bool | None:
     """Return whether a request that was sent after a call has something of the call's response.
 

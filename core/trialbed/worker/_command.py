@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import shlex
 import signal
 import subprocess
@@ -33,6 +34,12 @@ MAX_ERRORS = 64 * 2**20
 
 LOOK = 0.1
 """Seconds after which the sizes of both are looked at again."""
+
+LOOKED_AT = 20
+"""Last lines of standard error among which the error is looked for."""
+
+ERROR = re.compile(r"[\w.]*(Error|Exception)\b")
+"""The beginning of a line that names an error, in Python and in Node."""
 
 SHOWN = 300
 """Characters of a command, and of standard error, in a message."""
@@ -149,8 +156,10 @@ def _failure(shown: str, code: int, errors: IO[bytes]) -> CommandFailed:
     ending = f"ended with exit code {code}" if code > 0 else f"was killed by signal {-code}"
     with suppress(ValueError):
         ending = f"was killed by {signal.Signals(-code).name}"
-    last = said.splitlines()[-1][-SHOWN:] if said else "it wrote nothing to standard error"
-    failure = CommandFailed(f"{shown} {ending}: {last}")
+    lines = said.splitlines()[-LOOKED_AT:] or ["it wrote nothing to standard error"]
+    # Python's notes and Node's version come after the error itself.
+    last = next((line for line in reversed(lines) if ERROR.match(line)), lines[-1])
+    failure = CommandFailed(f"{shown} {ending}: {last[-SHOWN:]}")
     if said:
         failure.add_note(f"the end of its standard error:\n{said}")
     return failure

@@ -41,8 +41,8 @@ def as_demanded(turn: Turn, request: ModelRequest, tools: Sequence[ToolSpec], de
     * A named tool is called, whatever the policy would do: with the policy's arguments if it calls that tool, else with
       its text, or with the least arguments that fit.
     * Where a call is demanded, a text is the argument of the finish tool: of the tool among those that are not the
-      trial's that takes a text, by its name if there are several. Without one, the first tool is called with the
-      least arguments that fit, as no model can answer there.
+      trial's that takes a text, by its name if there are several. Without one, the tool whose name says that it
+      ends, or else the first, is called with the least arguments that fit, as no model can answer there.
     * Where no call is demanded, the finish tool is called only if its name says that it is one.
     * A finish tool that the adapter declares is called wherever it is offered.
     * Any other text is put into the JSON that the request's schema allows.
@@ -60,7 +60,8 @@ def as_demanded(turn: Turn, request: ModelRequest, tools: Sequence[ToolSpec], de
         return turn
     finish = functions.get(declared) or finish_tool(tuple(functions.values()), tools)
     if functions and choice.mode in DEMANDS:
-        first = next(iter(functions.values()))
+        named = (function for function in functions.values() if plain_name(function.name) in FINISHES)
+        first = next(named, next(iter(functions.values())))
         return _calling(turn, _ending(finish or first, turn.text or "" if finish else None))
     if finish is not None and (finish.name == declared or plain_name(finish.name) in FINISHES):
         return _calling(turn, _ending(finish, turn.text or ""))

@@ -5,6 +5,7 @@ The effect of each on a framework, and so the right value of every score, is kno
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from operator import methodcaller
@@ -47,7 +48,12 @@ class PolicyInput:
 
         Messages that a framework adds do not count: prompts, its own texts in the model's name.
         """
-        return sum(len(message.calls) for message in self.messages if message.role == "assistant")
+        return len(self.made)
+
+    @property
+    def made(self) -> list[str]:
+        """The names of these calls."""
+        return [call.name for message in self.messages if message.role == "assistant" for call in message.calls]
 
 
 Step = Callable[[Tools], PlannedCall]
@@ -147,13 +153,20 @@ def _cut(step: Step) -> Step:
 
 
 def _one_by_one(given: PolicyInput, steps: Sequence[Step], end: str | None = None) -> Turn:
-    """Make the next of the calls that can be made, after those that the conversation shows; at the end, send a text."""
-    done, lost = given.position, []
+    """Make the next of the calls that can be made, after those that the conversation shows; at the end, send a text.
+
+    An agent that takes over from another one is offered other tools, and its conversation shows the earlier calls.
+    """
+    done, lost, made = given.position, [], Counter(given.made)
     for step in steps:
         try:
             call = step(given.tools)
         except Lost as error:
-            lost.append(error.record)
+            if made[error.record.tool]:
+                made[error.record.tool] -= 1
+                done -= 1
+            else:
+                lost.append(error.record)
             continue
         if done == 0:
             return _turn([call], lost)

@@ -75,6 +75,42 @@ def ends_with_the_result(query: str, base_url: str, api_key: str, model: str) ->
     return json.dumps([find_order(**json.loads(asked.function.arguments)) for asked in said.tool_calls or ()])
 
 
+def _text(client: OpenAI, model: str, messages: list[Any], **more: Any) -> Any:
+    return client.chat.completions.create(model=model, messages=messages, **more).choices[0].message
+
+
+def writes_results_as_text(query: str, base_url: str, api_key: str, model: str) -> str:
+    """Sends the call back as a text of the assistant, and its result as one of the user."""
+    client, sent = OpenAI(base_url=base_url, api_key=api_key), [{"role": "user", "content": query}]
+    tools = [{"type": "function", "function": {"name": name, "parameters": SCHEMA}} for name in NAMES]
+    while calls := (said := _text(client, model, sent, tools=tools)).tool_calls:
+        sent.append({"role": "assistant", "content": f"Calling tools:\n{[call.model_dump() for call in calls]}"})
+        results = [json.dumps(find_order(**json.loads(call.function.arguments))) for call in calls]
+        sent.append({"role": "user", "content": "Observation:\n" + "\n".join(results)})
+    return said.content or ""
+
+
+def renames_calls(query: str, base_url: str, api_key: str, model: str) -> str:
+    """Sends calls and results back with ids of its own."""
+    client, sent = OpenAI(base_url=base_url, api_key=api_key), [{"role": "user", "content": query}]
+    tools = [{"type": "function", "function": {"name": name, "parameters": SCHEMA}} for name in NAMES]
+    while calls := (said := _text(client, model, sent, tools=tools)).tool_calls:
+        renamed = [call.model_dump() | {"id": f"mine{len(sent)}{place}"} for place, call in enumerate(calls)]
+        sent.append({"role": "assistant", "tool_calls": renamed})  # type: ignore[dict-item]
+        for one in renamed:
+            result = json.dumps(find_order(**json.loads(one["function"]["arguments"])))
+            sent.append({"role": "tool", "tool_call_id": one["id"], "content": result})
+    return said.content or ""
+
+
+def writes_code(query: str, base_url: str, api_key: str, model: str) -> str:
+    """Tells the model of its tools in words, and would run the code that it answers."""
+    told = {"role": "system", "content": "Write Python. There is def find_order(id): ..."}
+    return (
+        f"{_text(OpenAI(base_url=base_url, api_key=api_key), model, [told, {'role': 'user', 'content': query}])} 12.5"
+    )
+
+
 def says_nothing(query: str) -> str:
     return "12.5"
 
@@ -95,6 +131,7 @@ def report(tmp_path_factory: pytest.TempPathFactory) -> Any:
         Task("Refund order 8.", expect=Expect(calls=[call("find_order", id=8)], state={}), id="failing"),
     ]
     agents: list[Callable[..., str]] = [chat, responses, messages, ends_with_the_result, says_nothing, made_up]
+    agents += [writes_results_as_text, renames_calls, writes_code]
     store = str(tmp_path_factory.mktemp("own") / "store.db")
     evaluate(agents, tasks, store=store, progress=False)
     return open_run("latest", store)
@@ -114,6 +151,7 @@ def found(report: Any, agent: str, task: str) -> dict[str, Any]:
 SEEN = ("find_order", {"id": 7}, "", "conversation")
 OBSERVED = {"calls": [SEEN], "solved": "Solved", "found": 1.0, "lost": [""]}
 UNSEEN = {"calls": [], "solved": "Unsure", "found": None, "lost": ["no later request shows its result"]}
+WRITTEN = UNSEEN | {"lost": ["the model is told of the tool in words, so that calls of it are text or code"]}
 SILENT = {"calls": [], "solved": "Unsure", "found": None, "lost": ["the agent sent the model no request"]}
 
 
@@ -124,6 +162,10 @@ SILENT = {"calls": [], "solved": "Unsure", "found": None, "lost": ["the agent se
         ("responses", "own", OBSERVED),
         ("messages", "own", OBSERVED),
         ("made_up", "own", OBSERVED),
+        ("writes_results_as_text", "own", OBSERVED),
+        ("renames_calls", "own", OBSERVED),
+        ("writes_code", "own", WRITTEN),
+        ("writes_code", "never", WRITTEN),
         ("ends_with_the_result", "own", UNSEEN),
         ("says_nothing", "own", SILENT),
         # It takes no tools: so that of the task cannot be the one that it calls.
@@ -135,7 +177,7 @@ SILENT = {"calls": [], "solved": "Unsure", "found": None, "lost": ["the agent se
         ("says_nothing", "unknown", SILENT),
         ("messages", "failing", {
             "calls": [("find_order", {"id": 8}, "no such order", "conversation")],
-            "solved": "Unsolved", "found": 1.0, "lost": ["no such order"],
+            "solved": "Unsolved", "found": 1.0, "lost": ["the agent's own tool failed: no such order"],
         }),
     ],
 )  # fmt: skip

@@ -160,8 +160,14 @@ def find_order(id: int) -> dict:
     """Find an order."""
     return {"item": "lamp", "price": 12.5}
 
+@tool(return_direct=True)
+def price(id: int) -> str:
+    """Price of an order."""
+    return "12.5"
+
 print("loading", file=sys.stdout)
 agent = create_agent("openai:gpt-4o-mini", [find_order])
+direct = create_agent("openai:gpt-4o-mini", [price])
 
 def ask(query):
     return agent.invoke({"messages": [("user", query)]})["messages"][-1].content
@@ -181,9 +187,24 @@ def test_an_unmodified_agent_with_its_own_tools_is_measured(
     )
     agents = ["-f", "agent.py:agent", "-f", "agent.py:ask", "--command", f"{sys.executable} agent.py"]
     assert main(["run", *agents, "--dataset", "tasks.yaml"]) == 0
-    assert "`bench run --model-name gpt-4o-mini` has the run's model answer" in capsys.readouterr().out
+    assert "`bench run --model-name gpt-4o-mini` has the run's model answer" in " ".join(
+        capsys.readouterr().out.split()
+    )
     with warm_programs():
         assert main(["run", *agents, "--dataset", "tasks.yaml", "--model-name", "gpt-4o-mini"]) == 0
-    shown = capsys.readouterr().out
+    shown = " ".join(capsys.readouterr().out.split())
     assert "3 setups solve 100 % of 1 query" in shown
     assert "to their own tools are read from the conversation." in shown
+
+    # What a tool says is this agent's answer, and no model is told of it.
+    Path("tasks.yaml").write_text(
+        "- query: What did order 7 cost?\n  expect: {facts: '12.5', calls: [{price: {id: 7}}]}\n"
+    )
+    with warm_programs():
+        args = ["run", "-f", "agent.py:direct", "--dataset", "tasks.yaml", "--model-name", "gpt-4o-mini"]
+        assert main([*args, "--json"]) == 3
+    output = capsys.readouterr()
+    ((one,),) = (document["results"] for document in json.loads(output.out))
+    assert (one["scores"]["sopr_score"], one["scores"]["api_call_score"]) == (None, None)
+    assert "a result that the agent did not send back is not observed" in " ".join(output.err.split())
+    assert "asks again" not in output.err

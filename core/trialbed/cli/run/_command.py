@@ -267,9 +267,10 @@ def _says_incomplete(report: Report, thresholds: Mapping[str, float]) -> bool:
     without = sum(found.count for summary in summaries for found in summary.untold if found.kind == "judge")
     if without:
         answers = "1 answer has" if without == 1 else f"{without} answers have"
+        # The rule would say the same again.
+        again = "" if report.run.config.judge == "rule" else f"{_judge_again(report.run)} asks again; "
         click.echo(
-            f"Error: {answers} no verdict of the judge. {undecided}"
-            f"{_judge_again(report.run)} asks again; --allow-incomplete accepts the run as it is.",
+            f"Error: {answers} no verdict of the judge. {undecided}{again}--allow-incomplete accepts the run as it is.",
             err=True,
         )
     return without > 0

@@ -141,6 +141,9 @@ def test_a_failed_program_is_reported_with_the_end_of_its_standard_error() -> No
     with pytest.raises(CommandFailed, match=r"sh -c .* ended with exit code 3: second") as caught:
         agent("echo an answer; echo first >&2; echo second >&2; exit 3", shell=True).answer("?")
     assert caught.value.__notes__ == ["the end of its standard error:\nfirst\nsecond"]
+    # Node's version and Python's notes come after the error.
+    with pytest.raises(CommandFailed, match="exit code 1: TypeError: no function\n"):
+        agent("printf 'TypeError: no function\\n    at run\\nNode.js v20\\n' >&2; exit 1", shell=True).answer("?")
     with pytest.raises(CommandFailed, match="was killed by SIGKILL: it wrote nothing to standard error"):
         agent("kill -9 $$", shell=True).answer("?")
 

@@ -20,6 +20,7 @@ TOOLS = tuple(
     for name in ("weather", "places")
 )
 SCRIPT = tuple(ScriptedCall(name=tool.name, arguments={"city": "Oslo"}) for tool in TOOLS)
+YES = {"type": "object", "properties": {"won": {"type": "boolean"}}, "required": ["won"]}
 ANSWER = {"type": "object", "properties": {"answer": {"type": "any"}}, "required": ["answer"]}
 
 
@@ -55,6 +56,8 @@ def played(
     [
         ([*OWN, FINISH], "required", [("final_answer", {"answer": NO_TOOL_TEXT})]),
         ([FINISH, *OWN], "required", [("final_answer", {"answer": NO_TOOL_TEXT})]),
+        # It takes no text, and still it ends.
+        ([*OWN, offer("final_result", YES)], "required", [("final_result", {"won": True})]),
         # Its name says that it ends, while a note may be one.
         ([*OWN, FINISH], "auto", [("final_answer", {"answer": NO_TOOL_TEXT})]),
         ([*OWN, offer("note", ANSWER)], "auto", []),

@@ -85,6 +85,14 @@ def test_policies_that_make_every_call_answer_with_the_evidence_of_every_call(po
     assert all(f"evidence of {name}" in text for name in ("first", "second", "third"))
 
 
+def test_an_agent_that_takes_over_with_other_tools_goes_on() -> None:
+    script = (ScriptedCall(name="hand_over", arguments={}), ScriptedCall(name="refund", arguments={}))
+    asked = read_message({"role": "assistant", "tool_calls": [{"function": {"name": "hand_over", "arguments": "{}"}}]})
+    offered = {"refund": {"type": "object", "properties": {}}}
+    turn = POLICIES["gold"](PolicyInput(script, tools(offered), (asked,)))
+    assert (calls([turn]), turn.lost) == ([[("refund", {})]], ())
+
+
 def test_partial_answers_with_the_evidence_of_what_it_called() -> None:
     text = play("partial")[1]
     assert "evidence of second" in text
