@@ -58,7 +58,7 @@ class ScoreContext:
 
     @cached_property
     def unobserved(self) -> bool:
-        """Whether calls of the agent are not observed.
+        """True if calls of the agent are not observed.
 
         It takes no tools and sends no requests, it does not send the model the result of a call, or the calls are text.
         """

@@ -48,10 +48,10 @@ class PolicyInput:
 
         Messages that a framework adds do not count: prompts, its own texts in the model's name.
         """
-        return len(self.made)
+        return len(self.call_names)
 
     @property
-    def made(self) -> list[str]:
+    def call_names(self) -> list[str]:
         """The names of these calls."""
         return [call.name for message in self.messages if message.role == "assistant" for call in message.calls]
 
@@ -157,7 +157,7 @@ def _one_by_one(given: PolicyInput, steps: Sequence[Step], end: str | None = Non
 
     An agent that takes over from another one is offered other tools, and its conversation shows the earlier calls.
     """
-    done, lost, made = given.position, [], Counter(given.made)
+    done, lost, made = given.position, [], Counter(given.call_names)
     for step in steps:
         try:
             call = step(given.tools)
