@@ -112,7 +112,7 @@ def _check_contract(info: Offer, driver: Any, contract: str) -> None:
         place = f'(File "{driver.__code__.co_filename}", line {driver.__code__.co_firstlineno})'
         raise ContractMismatch(
             f"{info.kind}: {driver.__name__} {place} is a function, and a framework is a class, a BaseAgent: give the "
-            "function to trialbed.evaluate(), or run its file as a program with --command"
+            "function to trialbed.evaluate(), or run it with -f FILE.py:NAME"
         )
     if stated is None:
         raise ContractMismatch(
@@ -130,5 +130,5 @@ def _not_found(kind: str, name: str, installed: Sequence[str], known: Collection
     close = closest(name, {*installed, *known})
     more = advice(name, close, installed) if advice else ""
     one = kind.removesuffix("s").replace("_", " ")
-    listed = ", ".join(installed) or "none"
+    listed = ", ".join(installed) or "none, though Trialbed brings some: its installation has changed; try again"
     return f"the {one} {name!r} is not installed{did_you_mean(close)} Installed: {listed}.{more}"

@@ -51,9 +51,9 @@ class CheckoutAgent:
         if python is not None or distribution is None or _is_installed(distribution):
             return ""
         return (
-            f"{distribution} is not installed here; make an environment (uv venv {self.name} && uv pip install "
-            f"--python {self.name} 'trialbed-masbench[{self.name}]'), and give "
-            f"--python {self.name}={self.name}/bin/python"
+            f"{distribution} is not installed here; in the checkout of Trialbed, make an environment (uv venv "
+            f"{self.name} && uv pip install --python {self.name} -e . -e 'compatibility/masbench[{self.name}]'), and "
+            f"give --python {self.name}={self.name}/bin/python"
         )
 
     def command(self, python: str | None, api: str) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Sequence
 from pathlib import Path
 from typing import ClassVar
@@ -15,12 +16,17 @@ from trialbed_plugins.datasets.bfcl._source import (
     CATEGORIES,
     TURNS,
     data_folder,
+    has_functions,
     query_of,
     read_rows,
 )
 
 NAME = "bfcl"
 HOW_TO = "`pip install --no-deps bfcl-eval` brings its data"
+OLDEST = "2025.10.27"
+"""The first release of the wheel with these files."""
+
+LOG = logging.getLogger("trialbed.engine")
 
 
 class BfclDriver(DatasetDriver):
@@ -42,14 +48,19 @@ class BfclDriver(DatasetDriver):
             DataError: a file of the wheel is damaged.
         """
         folder, found = data_folder(), self.test_sets(data_dir)
-        if folder is None or not found:
+        if folder is None:
             raise UsageError(f"the dataset {NAME!r} is not installed; {HOW_TO}")
+        if not found:
+            raise UsageError(f"the installed bfcl-eval has other files than {OLDEST} and later; {HOW_TO}")
         name = test_set or found[0]
         if name not in found:
             raise UsageError(f"the dataset {NAME!r} has no test set {name!r}; it has {', '.join(found)}")
         rows = read_rows(folder, name)
         if name not in TURNS:
-            return ListedDataset(NAME, name, [query_of(row) for row in rows.values()])
+            whole = {case: row for case, row in rows.items() if has_functions(row)}
+            if odd := sorted(rows.keys() - whole.keys()):
+                LOG.warning("bfcl: skipped, as the answers call functions that the cases lack: %s", ", ".join(odd))
+            return ListedDataset(NAME, name, [query_of(row) for row in whole.values()])
         for needed in {each for row in rows.values() for each in row["involved_classes"]}:
             object_class(needed)
         dataset = ListedDataset(NAME, name, [turns_query_of(row) for row in with_functions(folder, rows).values()])

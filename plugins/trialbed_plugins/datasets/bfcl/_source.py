@@ -69,6 +69,12 @@ def read_rows(folder: Path, category: str) -> dict[str, dict[str, Any]]:
     return rows
 
 
+def has_functions(row: Mapping[str, Any]) -> bool:
+    """Return whether a case offers the functions that its answers call; a wheel had one that did not."""
+    offered = {function["name"] for function in row["function"]}
+    return all(offered.issuperset(answer) for answer in row.get("answers", ()))
+
+
 def query_of(row: Mapping[str, Any]) -> Query:
     """A case as a query; its expected calls have the first of the values that are right."""
     language = LANGUAGES.get(row["id"].rpartition("_")[0])
