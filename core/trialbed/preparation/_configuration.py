@@ -97,7 +97,8 @@ def _cells(options: RunOptions, models: Mapping[str, ModelInfo]) -> Iterator[Run
         short = short_address(model)
         names.setdefault(model, model if short in names.values() else short)
     temperatures: Sequence[float | None] = options.temperature or (None,)
-    prompts = dict(map(_read_prompt, options.system_prompt, count(1))) or {"": None}
+    prompts: dict[str, str | None] = dict(map(_read_prompt, options.system_prompt, count(1)))
+    prompts = prompts or {"": None}
     columns = options.columns or {name: Setup(name) for name in options.frameworks}
     combinations = product(options.model, temperatures, prompts, options.max_tools)
     for model, temperature, prompt, most in combinations:

@@ -118,7 +118,7 @@ def test_a_function_as_a_framework_is_sent_to_where_functions_are_agents(fake_di
     framework(fake_distribution, "plain", "def Agent(query): ...")
     with pytest.raises(
         ContractMismatch,
-        match=r"Agent \(File \".*plain_module\.py\", line 1\) is a function.* trialbed\.evaluate\(\).* --command",
+        match=r"Agent \(File \".*plain_module\.py\", line 1\) is a function.* trialbed\.evaluate\(\), or run",
     ):
         load_driver("frameworks", "plain", "3")
 
