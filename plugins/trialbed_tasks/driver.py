@@ -13,7 +13,7 @@ from trialbed.errors import UsageError
 class TaskFileDriver(DatasetDriver):
     """Any file of tasks; the test set is its path."""
 
-    description: ClassVar[str] = "tasks in a Python, YAML or JSON Lines file, with tools of your own"
+    description: ClassVar[str] = "tasks in a Python, YAML, JSON Lines or CSV file, with tools of your own"
 
     mcp: Sequence[str] = ()
     answers: str | None = None

@@ -1,7 +1,10 @@
-"""Files of tasks in Python, YAML and JSON Lines: their form, its JSON Schema, and the datasets that they are."""
+"""Files of tasks in Python, YAML, JSON Lines and CSV: their form, its JSON Schema, and the datasets that they are."""
 
 from __future__ import annotations
 
+import csv
+import re
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import chain, islice
@@ -14,6 +17,7 @@ from pydantic_core import PydanticCustomError
 from trialbed.errors import DataError, UsageError
 from trialbed.files import read_lines
 from trialbed.records import Query, ScriptedCall
+from trialbed.suggestions import closest, did_you_mean
 from trialbed.tasks import Expect, Task, TaskDataset
 from trialbed.tasks import call as expected_call
 from trialbed_tasks.python import PythonFile, read_python
@@ -27,6 +31,14 @@ LARGEST_YAML = 8 * 2**20
 
 ANY_TASK = {"query": "?"}
 """Stands for the tasks of JSON Lines while the other keys are read."""
+
+COLUMNS = {"task": "query", "query": "query", "expect": "expect", "id": "id", "tags": "tags"}
+"""Columns of a table with a meaning of their own -> the keys of a task that they are."""
+
+MARKS = {"expect": re.compile(";"), "tags": re.compile("[;,]")}
+"""The marks between several facts or tags in a cell."""
+
+VARIABLE = re.compile(r"\{([^{}]{1,100})\}")
 
 Line = tuple[int, dict[str, Any]]
 
@@ -93,6 +105,7 @@ class TaskForm(_TaskForm):
     allow_forced_calls: bool = Field(
         default=False, description="Whether calls count that the agent's request forced with its tool_choice."
     )
+    tags: str | list[str] = Field(default=[], description="Groups that it belongs to, for bench run --only-tag.")
 
     @field_validator("tests")
     @classmethod
@@ -129,7 +142,7 @@ def file_schema() -> dict[str, Any]:
 
 
 def read_tasks(path: Path, mcp: Sequence[str] = (), answers: str | None = None) -> TaskDataset:
-    """Return the tasks of a Python, YAML or JSON Lines file.
+    """Return the tasks of a Python, YAML, JSON Lines or CSV file.
 
     Args:
         mcp: commands or URLs of servers whose tools it has beside its own.
@@ -152,7 +165,7 @@ def read_tasks(path: Path, mcp: Sequence[str] = (), answers: str | None = None) 
     else:
         files.files.append(path.resolve())
         files.sources.append(path.resolve())
-        head, forms = _read_lines(path) if path.suffix == ".jsonl" else _read_yaml(path)
+        head, forms = _read_lines(path) if path.suffix in (".jsonl", ".csv") else _read_yaml(path)
         form = validate(FileForm, head)
         name = form.name or name
         tools = [tool for number, given in enumerate(form.tools) for tool in files.tools(given, head, number)]
@@ -199,8 +212,8 @@ def _read_yaml(path: Path) -> tuple[Located, TaskForms]:
 
 
 def _read_lines(path: Path) -> tuple[Located, TaskForms]:
-    """Read a line at a time; a first line without a query has the other keys of the file."""
-    lines = _lines(path)
+    """Read a line at a time; a first line of JSON without a query has the other keys of the file."""
+    lines = _rows(path) if path.suffix == ".csv" else _objects(path)
     first = list(islice(lines, 1))
     head: dict[str, Any] = {}
     if first and "query" not in first[0][1]:
@@ -216,8 +229,69 @@ def _read_lines(path: Path) -> tuple[Located, TaskForms]:
     return Located(str(path), {**head, "tasks": [ANY_TASK] * len(first)}, {(): 1}), forms
 
 
-def _lines(path: Path) -> Iterator[Line]:
-    """Yield the objects of the lines that are not empty, with the numbers of these lines."""
+def _objects(path: Path) -> Iterator[Line]:
+    """Yield the objects of the lines of JSON that are not empty, with the numbers of these lines."""
+    for number, text in _lines(path):
+        if text.strip():
+            yield number, read_json_line(text.rstrip("\r\n"), f"{path}:{number}")
+
+
+def _rows(path: Path) -> Iterator[Line]:
+    """Yield the tasks of the rows of a table that are not empty, with the numbers of the lines where these begin."""
+    lines = _lines(path)
+    first = next(lines, (1, ""))[1]
+    rows = csv.reader(chain([first], (text for _, text in lines)), delimiter=max(",;\t", key=first.count), strict=True)
+    names: list[str] = []
+    number = 1
+    while True:
+        try:
+            row = next(rows, None)
+        except csv.Error as error:
+            raise DataError(f"{path}:{number}: is not valid CSV: {error}") from error
+        if row is None:
+            return
+        with name_place(f"{path}:{number}"):
+            if not names:
+                names = _column_names(row)
+            elif any(map(str.strip, row)):
+                yield number, _row_task(names, row)
+        number = rows.line_num + 1
+
+
+def _column_names(row: Sequence[str]) -> list[str]:
+    """Return the names of columns, those of a task's keys in small letters."""
+    names = [COLUMNS.get(name.strip().lower(), name.strip()) for name in row]
+    if twice := [name for name, count in Counter(filter(None, names)).items() if count > 1]:
+        raise DataError(f"two columns are {twice[0]!r:.60}; give one another name")
+    if "query" not in names:
+        raise DataError(f"there is no column 'task'; the columns are {', '.join(names) or 'none':.200}")
+    return names
+
+
+def _row_task(names: Sequence[str], row: Sequence[str]) -> dict[str, Any]:
+    """Return the task of a row, in whose text ``{name}`` stands for what another column says."""
+    if len(row) != len(names):
+        raise DataError(f"has {len(row)} cells, and the first line has {len(names)}")
+    cells = dict(zip(names, row, strict=True))
+    text, key = cells.pop("query").strip(), cells.pop("id", "").strip()
+    lists = {name: [part.strip() for part in mark.split(cells.pop(name, ""))] for name, mark in MARKS.items()}
+    cells.pop("", None)
+
+    def value_of(found: re.Match[str]) -> str:
+        name = found[1].strip()
+        if name not in cells and name.isidentifier():
+            raise DataError(f"{found[0]}: there is no column {name!r}{did_you_mean(closest(name, cells))}")
+        return cells.get(name, found[0]).strip()
+
+    return {
+        "query": VARIABLE.sub(value_of, text) if cells else text,
+        **({"id": key} if key else {}),
+        **{name: kept for name, parts in lists.items() if (kept := [part for part in parts if part])},
+    }
+
+
+def _lines(path: Path) -> Iterator[tuple[int, str]]:
+    """Yield the lines of a text, with their numbers."""
     before = 0
     try:
         with path.open("rb") as file:
@@ -228,8 +302,7 @@ def _lines(path: Path) -> Iterator[Line]:
                     at = before + error.start
                     raise DataError(f"{path}:{number}: is not UTF-8 text: {error.reason} at byte {at}") from error
                 before += len(line)
-                if text.strip():
-                    yield number, read_json_line(text.rstrip("\r\n"), f"{path}:{number}")
+                yield number, text
     except OSError as error:
         raise DataError(f"{path}: cannot be read: {error.strerror or error}") from error
 
@@ -347,7 +420,7 @@ def make_task(form: TaskForm, files: NamedFiles, located: Located, place: int) -
             test.name: _expect(test, files, located, (*key, "tests", number)) for number, test in enumerate(form.tests)
         }
         expect = replace(expect or Expect(), tests=tests)
-    more = {name: getattr(form, name) for name in ("tools", "answer", "state", "id", "allow_forced_calls")}
+    more = {name: getattr(form, name) for name in ("tools", "answer", "state", "id", "allow_forced_calls", "tags")}
     return Task(form.query, expect=expect, **more)
 
 

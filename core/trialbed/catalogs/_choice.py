@@ -16,14 +16,14 @@ RANGE = re.compile(r"([0-9]{1,12})-([0-9]{1,12})", re.ASCII)
 NUMBER = re.compile(r"[0-9]{1,12}", re.ASCII)
 
 SHOWN = 20
-"""Categories that an error names."""
+"""Tags and categories that an error names."""
 
 
 def choose_queries(
     dataset: Dataset,
     limit: int | None,
     query_ids: Sequence[str],
-    categories: Sequence[str] = (),
+    only_tags: Sequence[str] = (),
     shuffle: int | None = None,
 ) -> Sequence[Query]:
     """The queries of a run, in the dataset's order or at random.
@@ -31,19 +31,20 @@ def choose_queries(
     Args:
         limit: the most of them; None for all.
         query_ids: ids, and ranges of numbers such as ``1-5``; empty for all.
-        categories: of the Apis that queries need, or are offered where no call is right; empty for all.
+        only_tags: tags of queries, and categories of the Apis that they need, or are offered where no call is right;
+            empty for all.
         shuffle: draws their order, in which each query has its place whatever the others are; None for the dataset's.
 
     Raises:
-        UsageError: a query or a category is not in the dataset, or nothing is left.
+        UsageError: a query or a tag is not in the dataset, or nothing is left.
     """
     queries = dataset.queries()
     if query_ids:
         chosen = [_matcher(wanted, queries, dataset.test_set) for wanted in query_ids]
         queries = [query for query in queries if any(fits(str(query.query_id)) for fits in chosen)]
-    if categories:
-        wanted = _check_categories(categories, queries, dataset.test_set)
-        queries = [query for query in queries if wanted & set(map(str.casefold, _categories(query)))]
+    if only_tags:
+        wanted = _check_tags(only_tags, queries, dataset.test_set)
+        queries = [query for query in queries if wanted & set(map(str.casefold, _tags(query)))]
     if shuffle is not None:
         queries = sorted(queries, key=lambda query: _random_place(shuffle, query))
     found = tuple(queries[:limit])
@@ -75,20 +76,21 @@ def _matcher(wanted: str, queries: Sequence[Query], test_set: str) -> Callable[[
     return lies_in
 
 
-def _check_categories(wanted: Sequence[str], queries: Sequence[Query], test_set: str) -> set[str]:
-    known = {category.casefold(): category for query in queries for category in _categories(query)}
+def _check_tags(wanted: Sequence[str], queries: Sequence[Query], test_set: str) -> set[str]:
+    known = {tag.casefold(): tag for query in queries for tag in _tags(query)}
     for name in sorted(wanted):
         if name.casefold() not in known:
             every, meant = sorted(known.values()), closest(name.casefold(), known)
             shown = ", ".join(every[:SHOWN]) + (", …" if len(every) > SHOWN else "")
             raise UsageError(
-                f"--category: no query of {test_set} needs an Api of {name!r:.60}"
-                f"{did_you_mean(known[meant] if meant else None)} Their categories are {shown}"
+                f"--only-tag: {test_set} has no query with the tag {name!r:.60}"
+                f"{did_you_mean(known[meant] if meant else None)} Their tags and categories are {shown}"
             )
     return {name.casefold() for name in wanted}
 
 
-def _categories(query: Query) -> Iterator[str]:
-    """Yield the categories of the Apis that a query needs, or is offered where it names none."""
+def _tags(query: Query) -> Iterator[str]:
+    """Yield the tags of a query, and the categories of the Apis that it needs, or is offered where it names none."""
+    yield from query.tags
     needed = query.gold_apis or tuple(api.ref for api in query.apis)
-    yield from (ref.category for ref in needed)
+    yield from (ref.category for ref in needed if ref.category)

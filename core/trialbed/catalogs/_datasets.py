@@ -18,7 +18,7 @@ from trialbed.records import Api, Query, RunConfig
 from trialbed.settings import index_dir
 from trialbed.suggestions import close_file
 
-TASK_SUFFIXES = (".py", ".yaml", ".yml", ".jsonl")
+TASK_SUFFIXES = (".py", ".yaml", ".yml", ".jsonl", ".csv")
 """The endings of files of tasks; other files are queries in JSON."""
 
 HEAD = 2**20
@@ -63,7 +63,7 @@ def _holds_queries(path: Path) -> bool:
         if path.suffix == ".jsonl":
             first = json.loads(file.readline(HEAD))
             return isinstance(first, dict) and "query_id" in first
-        return path.suffix != ".py" and QUERIES.search(file.read(HEAD)) is not None
+        return path.suffix in (".yaml", ".yml") and QUERIES.search(file.read(HEAD)) is not None
     return False
 
 

@@ -71,7 +71,7 @@ def prepare(options: RunOptions, objects: RunObjects = NO_OBJECTS, *, keeps: boo
         options = replace(options, dataset=str(write_queries(dataset.queries(), dataset.test_set)))
     if options.gold_answers and (objects.bodies or not isinstance(objects.simulator, str | None)):
         raise UsageError("gold_answers: the expected calls of tools that are functions or objects cannot be made apart")
-    queries = choose_queries(dataset, options.limit, options.query_ids, options.categories, options.shuffle)
+    queries = choose_queries(dataset, options.limit, options.query_ids, options.only_tags, options.shuffle)
     infos = {name: model_info(name, options, objects.model) for name in options.model}
     queries, note = recorded_queries(options, queries, infos, own=objects.dataset is not None)
     check_criteria(queries, options, objects.judge)
@@ -149,7 +149,7 @@ def recorded_queries(
         own: whether the dataset is an object of the calling program, which has chosen its tasks.
     """
     recorded = {name: info.answers_seed for name, info in models.items() if info.answers_seed is not None}
-    if not recorded or own or options.limit or options.query_ids or options.categories or options.shuffle is not None:
+    if not recorded or own or options.limit or options.query_ids or options.only_tags or options.shuffle is not None:
         return queries, ""
     known = []
     for query in queries:

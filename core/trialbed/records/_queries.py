@@ -89,6 +89,7 @@ class Query(SparseRecord):
         expected: further expectations, which then decide, with the facts, calls and state, whether the task is solved;
             None leaves that to the judge.
         allow_forced_calls: whether calls count that the agent's request forced with its ``tool_choice``.
+        tags: the user's words for groups of queries.
     """
 
     query_id: int | str
@@ -102,8 +103,9 @@ class Query(SparseRecord):
     final_state: Json = None
     expected: Expected | None = None
     allow_forced_calls: bool = False
+    tags: tuple[str, ...] = ()
 
-    sparse = ("states_calls", "expected", "allow_forced_calls")
+    sparse = ("states_calls", "expected", "allow_forced_calls", "tags")
 
     def identity_json(self) -> str:
         """Return it as JSON, as the digests of datasets cover it."""

@@ -34,7 +34,7 @@ class RunSettings(IdentitySettings, FactorSettings):
         profiles: of the frameworks that name none and have profiles; each profile is a framework of its own in the run,
             so they are part of its identity with these.
         query_ids: only these queries, or those in ranges of numbers; empty for all.
-        categories: only queries that need an Api of one of these; empty for all.
+        only_tags: only queries with one of these tags, or that need an Api of one of these categories; empty for all.
         shuffle: draws the order of the queries, of which ``limit`` takes the first; None for the dataset's order.
         mcp: commands or URLs of MCP servers, whose tools are added to those of a file of tasks.
         tool_answers: the source of the answers of files of tools, in place of those that they name.
@@ -66,9 +66,13 @@ class RunSettings(IdentitySettings, FactorSettings):
         tuple[str, ...],
         Setting(("--query-id",), "Only this query, or those of a range such as 1-5; repeatable.", metavar="ID"),
     ] = ()
-    categories: Annotated[
+    only_tags: Annotated[
         tuple[str, ...],
-        Setting(("--category",), "Only queries that need an Api of this category; repeatable.", metavar="NAME"),
+        Setting(
+            ("--only-tag",),
+            "Only tasks with this tag, or that need an Api of this category; repeatable.",
+            metavar="TAG",
+        ),
     ] = ()
     shuffle: Annotated[
         int | None,

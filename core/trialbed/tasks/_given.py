@@ -24,6 +24,7 @@ def check_given(task: Any, where: str) -> None:
         raise UsageError(f"{where}: {task.text!r:.60} is not a task in words")
     is_tools = task.tools is None or is_one_tool(task.tools) or isinstance(task.tools, Iterable)
     _check(where, "tools", task.tools, is_tools, "a list of tools")
+    _check(where, "tags", task.tags, _are_texts(task.tags), TEXTS)
     _check(where, "answer", task.answer, isinstance(task.answer, str | None), "a text")
     _check(where, "id", task.id, isinstance(task.id, int | str | None) and task.id is not True, "a number or a text")
     is_expect = isinstance(task.expect, Expect) or _are_texts(task.expect)

@@ -64,6 +64,7 @@ class Task:
         id: unique among the tasks of a run; its place, counted from 1, if None.
         allow_forced_calls: whether calls count that the agent's request forced with its ``tool_choice``, as
             structured output by tools does.
+        tags: names of groups that it belongs to, by which tasks are chosen and figures are given.
     """
 
     text: str
@@ -76,6 +77,7 @@ class Task:
     final_state: Json = None
     id: int | str | None = None
     allow_forced_calls: bool = False
+    tags: str | Sequence[str] = ()
 
 
 class CompiledTasks(NamedTuple):
@@ -169,6 +171,7 @@ def _query(task: Task, place: int, named: Mapping[str, Api], compiled: CompiledT
         final_state=expect.state,
         expected=None if whole is None and not checks else _expected(expect, apis, where, compiled, checks),
         allow_forced_calls=task.allow_forced_calls,
+        tags=_texts(task.tags),
     )
 
 

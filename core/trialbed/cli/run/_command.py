@@ -45,7 +45,7 @@ Examples:
 """
 
 SECTIONS = {
-    "Which queries and trials": "query_ids categories shuffle repeat seed max_steps max_trial_tokens timeout faults",
+    "Which queries and trials": "query_ids only_tags shuffle repeat seed max_steps max_trial_tokens timeout faults",
     "Frameworks and where they run": "commands profiles system_prompt against margin sandbox executor executor_options "
     "ray_address env_dir yes",
     "The model and its endpoint": "model_name allowed_models temperature max_tokens rpm tpm probe "

@@ -9,6 +9,7 @@ import pytest
 from trialbed.catalogs import choose_queries, open_dataset
 from trialbed.errors import UsageError
 from trialbed.records import Api, GoldCall, Query
+from trialbed.tasks import write_queries
 
 APIS = tuple(Api(category=name, tool_name="t", api_name="a", description="") for name in ("Weather", "Finance", "Food"))
 
@@ -46,14 +47,26 @@ def test_what_is_not_there_is_refused(wanted: str) -> None:
 
 
 def test_a_category_has_the_queries_that_need_it_or_are_offered_it_where_none_is_right() -> None:
-    assert ids(categories=("finance",)) == [2, 5]
-    assert ids(categories=("Food",)) == [3, 6, "none"]
-    assert ids("1-3", categories=("Food", "Weather")) == [1, 3]
+    assert ids(only_tags=("finance",)) == [2, 5]
+    assert ids(only_tags=("Food",)) == [3, 6, "none"]
+    assert ids("1-3", only_tags=("Food", "Weather")) == [1, 3]
+
+
+def test_a_tag_has_the_queries_with_it(tmp_path: Path) -> None:
+    path = tmp_path / "tasks.jsonl"
+    path.write_text('{"query": "a", "tags": ["Billing", "hard"]}\n{"query": "b", "tags": "hard"}\n{"query": "c"}\n')
+    dataset = open_dataset(str(path), tmp_path)
+    chosen = [choose_queries(dataset, None, (), wanted) for wanted in [("billing",), ("hard",)]]
+    assert [[query.query_id for query in queries] for queries in chosen] == [[1], [1, 2]]
+    with pytest.raises(UsageError, match=r"--only-tag: tasks has no query with the tag 'easy'.* Billing, hard$"):
+        choose_queries(dataset, None, (), ("easy",))
+    copy = open_dataset(str(write_queries(dataset.queries(), "tasks", tmp_path)), tmp_path)
+    assert [query.tags for query in copy.queries()] == [("Billing", "hard"), ("hard",), ()]
 
 
 def test_a_category_that_is_not_there_is_refused_with_those_that_are() -> None:
     with pytest.raises(UsageError, match=r"'FINANZE'; did you mean 'Finance'\?.* Finance, Food, Weather"):
-        ids(categories=("FINANZE",))
+        ids(only_tags=("FINANZE",))
 
 
 def test_an_order_is_drawn_by_its_number_and_a_larger_limit_adds_to_it() -> None:
