@@ -40,8 +40,6 @@ CONDITIONS = Conditions(
     tools=20,
     many=(120,),
     model_name="gpt-4o",
-    rounds=3,
-    concurrencies=(1, 8),
 )
 
 ANSWER = Answer(final_answer="done", finish="give_answer")

@@ -28,7 +28,7 @@ from typing import Any, NoReturn
 
 from trialbed.worker import supervised_command, worker_command
 
-FORKED = ("trialbed", "trialbed_adapter_lab", "trialbed_adapter_lab.fidelity.probe", "trialbed_server")
+FORKED = ("trialbed", "trialbed_adapter_lab", "trialbed_server")
 """Modules that are run as programs, with any arguments."""
 
 SUPERVISOR = supervised_command([])

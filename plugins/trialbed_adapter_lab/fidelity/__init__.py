@@ -1,16 +1,15 @@
 """Fidelity: the effect of each framework on the traffic between model and tools, measured at the wire.
 
 ``measure`` makes a report (``_report``) from options (``_options``) and records the conditions (``_conditions``). It
-stands on four parts:
+stands on three parts:
 
     reading       how the requests of a framework are read and compared; it runs no trial
     harness       scenarios, and the server and workers that they run on
-    probe         a process that runs a framework's trials and measures itself
-    measurements  the parts of a report, on those three, which are independent of one another
+    measurements  the parts of a report, on those two, which are independent of one another
 
 Code outside a part uses its public names. Each part may raise that something was not measured (``_not_measured``).
 
-The names are loaded when they are first used: a probe, which measures a framework's memory, must not load the engine.
+The names are loaded when they are first used.
 """
 
 import lazy_loader

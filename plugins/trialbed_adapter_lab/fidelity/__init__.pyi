@@ -12,8 +12,6 @@ from .measurements import Called as Called
 from .measurements import ErrorFinding as ErrorFinding
 from .measurements import Figure as Figure
 from .measurements import InvariantFinding as InvariantFinding
-from .measurements import Load as Load
-from .measurements import LoadLevel as LoadLevel
 from .measurements import ManyTools as ManyTools
 from .measurements import Parallel as Parallel
 from .measurements import PolicyRequests as PolicyRequests

@@ -22,8 +22,6 @@ class Conditions(Record):
             ``load_after``: when it ended, its own share included. None if the system does not report it.
         tools: tools on offer per trial, where the part does not say otherwise.
         many: the tool counts of the part ``many``.
-        rounds: rounds of the part ``load``, each a level of ``concurrencies``.
-        times: whether times were measured.
         model_name: the name under which frameworks knew the model.
     """
 
@@ -40,10 +38,7 @@ class Conditions(Record):
     parts: tuple[str, ...]
     tools: int
     many: tuple[int, ...]
-    rounds: int
-    concurrencies: tuple[int, ...]
     model_name: str
-    times: bool = True
 
 
 def surroundings() -> dict[str, Any]:

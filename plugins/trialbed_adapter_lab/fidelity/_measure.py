@@ -20,7 +20,6 @@ from trialbed_adapter_lab.fidelity.measurements import (
     invariant_findings,
     measure_behaviour,
     measure_errors,
-    measure_load,
     measure_many,
     measure_prompt,
     measure_schemas,
@@ -60,13 +59,10 @@ async def measure(
             load_before=load,
             load_after=load_average(),
             seconds=(datetime.now(UTC) - began).total_seconds(),
-            parts=options.measured_parts,
+            parts=options.parts,
             tools=options.tools,
             many=options.many,
-            rounds=options.rounds,
-            concurrencies=options.concurrencies,
             model_name=options.model_name,
-            times=options.times,
             **surroundings(),
         )
         return FidelityReport(conditions=conditions, frameworks=tuple(measurement.found.values()))
@@ -95,14 +91,11 @@ class _Measurement:
         self.found = {label: FrameworkFidelity(framework=label) for label in options.labels}
 
     async def run(self) -> None:
-        """Measure all parts, the load last, when no worker is left to disturb it."""
+        """Measure all parts."""
         options = self._options
-        async with open_worker_harness(options.environments, options.model_name) as (harness, workers):
-            async with workers:
-                for label in options.labels:
-                    await self._framework(replace(harness, framework=label, oracle=Oracle()), workers)
-            if "load" in options.measured_parts:
-                await self._load(harness)
+        async with open_worker_harness(options.environments, options.model_name) as (harness, workers), workers:
+            for label in options.labels:
+                await self._framework(replace(harness, framework=label, oracle=Oracle()), workers)
 
     async def _framework(self, harness: WorkerHarness, workers: Executor) -> None:
         label = harness.framework
@@ -127,7 +120,7 @@ class _Measurement:
         """Note the parts that were not measured."""
         for label, found in self.found.items():
             known = {one.part for one in found.missing}
-            parts: Sequence[Part | str] = self._options.measured_parts if found.version is not None else [""]
+            parts: Sequence[Part | str] = self._options.parts if found.version is not None else [""]
             for part in parts:
                 if not known & {part, ""} and (not part or getattr(found, part) is None):
                     self._missing(label, part, INTERRUPTED)
@@ -137,7 +130,7 @@ class _Measurement:
         return {
             "schemas": lambda: measure_schemas(harness),
             "prompt": lambda: self._prompt(harness),
-            "many": lambda: measure_many(harness, options.many, times=options.times),
+            "many": lambda: measure_many(harness, options.many),
             "behaviour": lambda: measure_behaviour(harness, options.tools),
             "errors": lambda: measure_errors(harness),
         }
@@ -151,23 +144,6 @@ class _Measurement:
             return self._reference[spoken]
 
         return await measure_prompt(harness, reference, self._options.tools)
-
-    async def _load(self, harness: WorkerHarness) -> None:
-        options = self._options
-        measured = await measure_load(
-            harness,
-            [label for label in options.labels if self.found[label].version is not None],
-            options.environments,
-            tools=options.tools,
-            rounds=options.rounds,
-            concurrencies=options.concurrencies,
-            on_step=self._on_step,
-        )
-        for label, load in measured.items():
-            if isinstance(load, NotMeasured):
-                self._missing(label, "load", str(load))
-            else:
-                self._note(label, load=load)
 
     def _note(self, label: str, **found: Any) -> None:
         self.found[label] = self.found[label].model_copy(update=found)

@@ -23,8 +23,6 @@ class FidelityOptions:
         tools: tools on offer per trial, where the part does not say otherwise.
         many: tool counts of the part ``many``.
         model_name: the name under which frameworks know the model.
-        times: whether to measure times; without, there are none of the part ``many`` and no part ``load``.
-        rounds: rounds of the part ``load``, at each of ``concurrencies``.
         environments: label -> its own environment, for those that do not run in this interpreter.
     """
 
@@ -33,16 +31,8 @@ class FidelityOptions:
     tools: int = 20
     many: tuple[int, ...] = (120, 1000)
     model_name: str = COMMON_NAME
-    times: bool = True
-    rounds: int = 5
-    concurrencies: tuple[int, ...] = (1, 8, 32)
     environments: Mapping[str, Environment] = field(default_factory=dict)
     baseline: bool = True
-
-    @property
-    def measured_parts(self) -> tuple[Part, ...]:
-        """The parts that are measured: without times, there is no load."""
-        return tuple(part for part in self.parts if self.times or part != "load")
 
     @property
     def labels(self) -> tuple[str, ...]:

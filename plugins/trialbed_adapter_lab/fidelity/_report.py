@@ -12,13 +12,12 @@ from trialbed_adapter_lab.fidelity.measurements import (
     Behaviour,
     ErrorFinding,
     InvariantFinding,
-    Load,
     ManyTools,
     Prompt,
     ToolSchemas,
 )
 
-Part = Literal["schemas", "prompt", "behaviour", "errors", "many", "load"]
+Part = Literal["schemas", "prompt", "behaviour", "errors", "many"]
 
 
 class Missing(Record):
@@ -37,7 +36,7 @@ class FrameworkFidelity(Record):
             adapter. ``python``: of the interpreter it ran in.
         lock_digest: of the environment it ran in, empty if it ran in the environment of Trialbed.
         declared: the deviations that its adapter declares. ``dialect``: in which it says that it asks the model.
-        invariants: of the trials of all parts but the load; None where they were not looked at.
+        invariants: of the trials of all parts; None where they were not looked at.
     """
 
     framework: str
@@ -52,7 +51,6 @@ class FrameworkFidelity(Record):
     behaviour: Behaviour | None = None
     errors: tuple[ErrorFinding, ...] | None = None
     many: tuple[ManyTools, ...] | None = None
-    load: Load | None = None
     invariants: tuple[InvariantFinding, ...] | None = None
     missing: tuple[Missing, ...] = ()
 
@@ -100,6 +98,5 @@ def _empty(framework: FrameworkFidelity) -> bool:
         framework.behaviour,
         framework.errors,
         framework.many,
-        framework.load,
     )
     return all(part is None for part in parts)

@@ -25,13 +25,12 @@ from trialbed_adapter_lab.report_command import (
 if TYPE_CHECKING:
     from trialbed_adapter_lab.fidelity import FidelityOptions, FidelityReport
 
-PARTS = ("schemas", "prompt", "behaviour", "errors", "many", "load")
+PARTS = ("schemas", "prompt", "behaviour", "errors", "many")
 
 EPILOG = """\b
 Examples:
   bench fidelity -f langgraph
   bench fidelity -f langgraph --part schemas --part prompt
-  bench fidelity -f langgraph --part load --rounds 9 --concurrency 1 --concurrency 16
   bench fidelity -f langgraph --part many --many 129
   bench fidelity -f langgraph --part prompt --part behaviour --model-name my-model
   bench fidelity -f langgraph --output fidelity.json
@@ -56,17 +55,6 @@ Examples:
     "--many", type=click.IntRange(min=2), multiple=True, default=(120, 1000), help="Tool count of many; repeatable."
 )
 @option("--model-name", default="gpt-4o", metavar="NAME", help="Name of the model that frameworks are told.")
-@option("--times/--no-times", default=True, help="Measure times too; on a busy machine they are too long.")
-@option("--rounds", type=click.IntRange(min=1), default=5, help="Measured rounds of load.")
-@option(
-    "--concurrency",
-    "concurrencies",
-    type=click.IntRange(min=1),
-    multiple=True,
-    default=(1, 8, 32),
-    envvar=None,
-    help="Trials at a time in load; repeatable.",
-)
 @format_option(*FORMATS)
 @output_option("Write the figures to this file, as JSON.")
 @option(
@@ -84,7 +72,7 @@ def command(source: Path | None, form: str | None, as_json: bool, **given: Any) 
 
     Each framework gets the same scripted traffic as the reference loop, which is always measured too. The
     tool schemas, prompts, requests, settings, parallel calls and limits that it sends are compared with those that it
-    got. It is also timed with a model that answers at once. Only observed figures are shown. Exits with 1 if a part
+    got. Only observed figures are shown. Exits with 1 if a part
     could not be measured for a framework. If it is interrupted, it shows the figures so far.
     """
     form, output = chosen_format(form, as_json=as_json), given.pop("output")

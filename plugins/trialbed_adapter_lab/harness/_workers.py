@@ -115,7 +115,7 @@ class WorkerHarness:
             found = await self.executor.execute(spec)
             outcome = found.outcome() if isinstance(found, LostTrial) else found
         finally:
-            wire = await self.close(spec)
+            wire = await self.control.close_trial(spec.trial)
         seen = Observed.of_log(scenario, spec, outcome, wire)
         self.oracle.look(seen)
         return seen
@@ -154,10 +154,6 @@ class WorkerHarness:
                 limits=scenario.limits,
             )
         )
-
-    async def close(self, spec: TrialSpec) -> WireLog:
-        """Close a trial, and return the server's log of it."""
-        return await self.control.close_trial(spec.trial)
 
 
 @asynccontextmanager

@@ -69,7 +69,7 @@ def test_without_a_framework_the_reference_is_measured_alone(fidelity: Fidelity)
     (found,) = measured.report.frameworks
     assert found.framework == "reference"
     assert found.prompt is not None
-    assert found.schemas is found.behaviour is found.many is found.load is None
+    assert found.schemas is found.behaviour is found.many is None
 
 
 def test_the_conditions_are_part_of_the_result(fidelity: Fidelity) -> None:

@@ -1,8 +1,8 @@
 """The measurements: each module runs scenarios, reads the server's log, and returns a record.
 
-The parts of a report are ``ToolSchemas``, ``Prompt``, ``Behaviour``, the findings on errors, ``ManyTools`` and
-``Load``. Behaviour is made of measurements of its own: requests per turn, parallel calls, settings, and the limits of
-steps and time.
+The parts of a report are ``ToolSchemas``, ``Prompt``, ``Behaviour``, the findings on errors and ``ManyTools``.
+Behaviour is made of measurements of its own: requests per turn, parallel calls, settings, and the limits of steps and
+time.
 """
 
 from trialbed_adapter_lab.fidelity.measurements._behaviour import Behaviour, StepLimit, TimeLimit, measure_behaviour
@@ -14,7 +14,6 @@ from trialbed_adapter_lab.fidelity.measurements._errors import (
 )
 from trialbed_adapter_lab.fidelity.measurements._figures import Figure, figure
 from trialbed_adapter_lab.fidelity.measurements._invariants import InvariantFinding, invariant_findings
-from trialbed_adapter_lab.fidelity.measurements._load import Load, LoadLevel, measure_load
 from trialbed_adapter_lab.fidelity.measurements._many import ManyTools, measure_many
 from trialbed_adapter_lab.fidelity.measurements._parallel import Parallel
 from trialbed_adapter_lab.fidelity.measurements._prompt import Prompt, TurnSize, measure_prompt, run_prompt_trial
@@ -29,8 +28,6 @@ __all__ = [
     "ErrorFinding",
     "Figure",
     "InvariantFinding",
-    "Load",
-    "LoadLevel",
     "ManyTools",
     "Parallel",
     "PolicyRequests",
@@ -47,7 +44,6 @@ __all__ = [
     "invariant_findings",
     "measure_behaviour",
     "measure_errors",
-    "measure_load",
     "measure_many",
     "measure_prompt",
     "measure_schemas",

@@ -1,4 +1,4 @@
-"""Trials with many tools: how many arrive, and what they cost."""
+"""Trials with many tools: how many arrive."""
 
 from __future__ import annotations
 
@@ -6,16 +6,11 @@ from collections.abc import Sequence
 
 from trialbed.records import Limits, Record
 from trialbed_adapter_lab.errors import NotMeasured
-from trialbed_adapter_lab.fidelity.measurements._figures import Figure, figure
 from trialbed_adapter_lab.fidelity.reading import Order, body, find_changes, match_tools, order_of, sent_tools
 from trialbed_adapter_lab.harness import Observed, WorkerHarness, stations
 
 CALLS = 2
 """The first tool on offer is called, and the last one."""
-
-ROUNDS = 3
-SLOW_TRIAL = 5.0
-"""Seconds; a trial that takes longer is timed only once."""
 
 LIMITS = Limits(max_steps=6, timeout=300.0)
 
@@ -30,7 +25,6 @@ class ManyTools(Record):
         request_bytes: of the first request.
         requests: model requests made; ``expected`` of them would be right.
         calls: of the model's two calls, how many reached their Api.
-        framework_ms: the framework's own milliseconds per turn.
         reason: why figures are missing.
         ended: how the trial failed; empty if it did not.
     """
@@ -43,25 +37,13 @@ class ManyTools(Record):
     requests: int
     expected: int = CALLS + 1
     calls: int
-    framework_ms: Figure | None = None
     reason: str = ""
     ended: str = ""
 
 
-async def measure_many(harness: WorkerHarness, counts: Sequence[int], *, times: bool) -> tuple[ManyTools, ...]:
-    """Offer each of these numbers of tools; ``times`` says whether to measure how long that takes."""
-    return tuple([await _measure(harness, count, times=times) for count in counts])
-
-
-async def _measure(harness: WorkerHarness, count: int, *, times: bool) -> ManyTools:
-    scenario = stations(count, CALLS, limits=LIMITS)
-    first = await harness.run(scenario)
-    if not times or first.ended or not first.requests:
-        return _read_tools(first)
-    rounds = ROUNDS if first.outcome.wall_time < SLOW_TRIAL else 1
-    timed = [await harness.run(scenario) for _ in range(rounds)]
-    taken = [seen.timing.framework * 1000 / len(seen.requests) for seen in timed if not seen.ended and seen.requests]
-    return _read_tools(first).model_copy(update={"framework_ms": figure(taken)})
+async def measure_many(harness: WorkerHarness, counts: Sequence[int]) -> tuple[ManyTools, ...]:
+    """Offer each of these numbers of tools."""
+    return tuple([_read_tools(await harness.run(stations(count, CALLS, limits=LIMITS))) for count in counts])
 
 
 def _read_tools(seen: Observed) -> ManyTools:

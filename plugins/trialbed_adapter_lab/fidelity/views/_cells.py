@@ -8,8 +8,7 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import TypeVar
 
 from trialbed.records import Json
-from trialbed.views import UNKNOWN, TableRow, compact, printable
-from trialbed_adapter_lab.fidelity import Figure
+from trialbed.views import UNKNOWN, TableRow, printable
 
 Part = TypeVar("Part")
 
@@ -23,25 +22,6 @@ LONGEST = 60
 def line(label: str, parts: Sequence[Part | None], cell: Callable[[Part], str], *, alarming: bool = False) -> TableRow:
     """Return a row: a cell for each framework's part, a dash where it is missing."""
     return TableRow(label, tuple(UNKNOWN if part is None else cell(part) for part in parts), alarming=alarming)
-
-
-def spread(figure: Figure | None) -> str:
-    """Return a figure's median, range and number of observations."""
-    if figure is None:
-        return UNKNOWN
-    return f"{compact(figure.median)} [{compact(figure.low)}, {compact(figure.high)}] n={figure.n}"
-
-
-def times(figure: Figure | None, zero: Figure | None) -> str:
-    """Return a figure's median as a multiple of another's."""
-    if figure is None or zero is None or not zero.median:
-        return UNKNOWN
-    return f"{figure.median / zero.median:.1f}x"
-
-
-def memory(size: int | None) -> str:
-    """Return bytes as mebibytes."""
-    return UNKNOWN if size is None else f"{size / MEBIBYTE:,.0f} MiB"
 
 
 def with_added(size: int, added: int | None) -> str:

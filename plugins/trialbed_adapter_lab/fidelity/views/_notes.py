@@ -19,12 +19,6 @@ from trialbed_adapter_lab.fidelity.views import _invariants
 from trialbed_adapter_lab.fidelity.views._cells import MEBIBYTE, value
 from trialbed_adapter_lab.fidelity.views._errors import HOW_TO_READ
 
-BUSY = 0.5
-"""Waiting processes per core, before the measurement, above which a note says that times are too long."""
-
-TIMED = frozenset({"behaviour", "many", "load"})
-"""Parts that have times."""
-
 LONGEST = 300
 """Characters of a message or a reason that a note shows."""
 
@@ -44,28 +38,17 @@ def heading(conditions: Conditions) -> str:
 def notes(report: FidelityReport) -> Iterator[str]:
     """Yield notes on how to read the figures, and on the details behind some of them."""
     yield (
-        "The reference is the simplest correct loop and serves as the baseline; it got the same traffic. Times are "
-        "median [lowest, highest] of n rounds. Tokens are an estimate: one token per 4 bytes. "
+        "The reference is the simplest correct loop and serves as the baseline; it got the same traffic. "
+        "Tokens are an estimate: one token per 4 bytes. "
         f"{UNKNOWN} means not observed."
     )
     if "errors" in report.conditions.parts:
         yield HOW_TO_READ
     if any(one.invariants is not None for one in report.frameworks):
         yield _invariants.HOW_TO_READ
-    yield from _about_times(report.conditions)
     for framework in report.frameworks:
         for note in _own(framework):
             yield f"{framework.framework}: {note}"
-
-
-def _about_times(conditions: Conditions) -> Iterator[str]:
-    load = conditions.load_before
-    if TIMED.isdisjoint(conditions.parts):
-        return
-    if not conditions.times:
-        yield "Times, processor time and memory were not measured with these figures."
-    elif load is not None and load / conditions.cores > BUSY:
-        yield "The machine was busy when the measurement began, so the times are too long."
 
 
 def _own(framework: FrameworkFidelity) -> Iterator[str]:
@@ -86,9 +69,6 @@ def _own(framework: FrameworkFidelity) -> Iterator[str]:
         for text in dict.fromkeys((many.reason, many.ended)):
             if text:
                 yield f"with {many.offered:,} tools: {_cut(text)}"
-    for level in framework.load.levels if framework.load else ():
-        if level.reason:
-            yield f"load, {level.concurrency} at a time, the first trial that failed: {_cut(level.reason)}"
 
 
 def _prompt(found: Prompt) -> Iterator[str]:

@@ -8,7 +8,7 @@ from typing import Any
 
 from trialbed.views import UNKNOWN, Table, TableRow
 from trialbed_adapter_lab.fidelity import Behaviour, FrameworkFidelity
-from trialbed_adapter_lab.fidelity.views._cells import memory, of, share, some, times
+from trialbed_adapter_lab.fidelity.views._cells import of, share, some
 from trialbed_adapter_lab.fidelity.views._conclusion import CHANGED, LOST
 
 Cell = Callable[[Any, Any], str]
@@ -60,13 +60,6 @@ def _sum(part: Behaviour, name: str) -> str:
     return some(sum(getattr(one, name) for one in part.requests)) if part.requests else UNKNOWN
 
 
-def _multiple(figure: str) -> Cell:
-    """Return a cell with a figure of the load's first level, as a multiple of the reference's."""
-    return lambda load, zero: times(
-        getattr(load.levels[0], figure), getattr(zero.levels[0], figure) if zero is not None else None
-    )
-
-
 FEW = 3
 """Rows below which those that are alike stand by themselves."""
 
@@ -74,7 +67,6 @@ TITLES = {
     "schemas": "Tools as they are offered, and their calls",
     "prompt": "What is added to the prompt of the model",
     "behaviour": "Requests after an error, and turns",
-    "load": "Time and CPU as multiples of the reference's",
 }
 """Part -> the title of its table on a page."""
 
@@ -97,11 +89,6 @@ COLUMNS: dict[str, dict[str, Cell]] = {
         "extra requests": lambda part, _: _sum(part, "extra"),
         "turns missing": lambda part, _: _sum(part, "missing"),
         "calls at once": lambda part, _: of(part.parallel.at_once, part.parallel.asked),
-    },
-    "load": {
-        "time": _multiple("framework_ms"),
-        "CPU": _multiple("cpu_ms"),
-        "memory": lambda load, _: memory(load.loaded_rss),
     },
 }
 """Part -> heading -> cell."""

@@ -8,7 +8,7 @@ from functools import partial
 from trialbed.views import UNKNOWN, TableRow
 from trialbed.wire.dialects import CHAT
 from trialbed_adapter_lab.fidelity import Called, Effect, FrameworkFidelity, ManyTools, Prompt, ToolSchemas
-from trialbed_adapter_lab.fidelity.views._cells import line, of, some, spread, tally, value, with_added
+from trialbed_adapter_lab.fidelity.views._cells import line, of, some, tally, value, with_added
 
 EFFECTS: dict[Effect, str] = {
     "lost": "fields lost",
@@ -100,8 +100,6 @@ def many_rows(found: Sequence[FrameworkFidelity], offered: int) -> Iterator[Tabl
     yield line("requests", parts, lambda part: of(part.requests, part.expected))
     yield line("calls made", parts, lambda part: of(part.calls, part.expected - 1))
     yield line("bytes, first request", parts, lambda part: _many_bytes(part, zero))
-    if any(part is not None and part.framework_ms is not None for part in parts):
-        yield line("framework, ms per turn", parts, lambda part: spread(part.framework_ms))
 
 
 def _many_bytes(part: ManyTools, zero: ManyTools | None) -> str:

@@ -1,12 +1,8 @@
 """Agents that each do one thing to the traffic that no agent should; all else is the reference's."""
 
-# ruff: noqa: ASYNC251 - blocking the event loop is what some of them are for
-
 import asyncio
 import copy
 import os
-import threading
-import time
 
 from trialbed import Answer
 from trialbed_plugins.frameworks.reference import ReferenceAgent
@@ -242,46 +238,12 @@ class IgnoresSettings(Faithful):
         return {**request, "parallel_tool_calls": False}
 
 
-# -- cost
-
-
-class BlocksTheLoop(Faithful):
-    async def _ask(self, messages):
-        time.sleep(0.1)
-        return await super()._ask(messages)
-
-
-class BurnsTheProcessor(Faithful):
-    async def _ask(self, messages):
-        end = time.thread_time() + 0.05
-        while time.thread_time() < end:  # noqa: ASYNC110 - it waits for nothing
-            await asyncio.sleep(0)
-        return await super()._ask(messages)
-
-
 class Dawdles(Faithful):
     """Takes its time without doing anything."""
 
     async def _ask(self, messages):
         await asyncio.sleep(0.1)
         return await super()._ask(messages)
-
-
-KEPT = []
-
-
-class Leaks(Faithful):
-    async def answer(self, query):
-        KEPT.append(b"x" * 8 * 2**20)
-        return await super().answer(query)
-
-
-class StartsThreads(Faithful):
-    async def answer(self, query):
-        threads = [threading.Thread(target=time.sleep, args=(0.05,)) for _ in range(20)]
-        for thread in threads:
-            thread.start()
-        return await super().answer(query)
 
 
 # -- failures
@@ -305,14 +267,6 @@ class FailsAlways(Faithful):
 class Crashes(Faithful):
     async def answer(self, query):
         os._exit(7)
-
-
-class Prints(Faithful):
-    """Writes to the stream that a probe answers on."""
-
-    async def answer(self, query):
-        os.write(1, b"\n{noise}\n")
-        return await super().answer(query)
 
 
 def _sorted(value):

@@ -28,14 +28,11 @@ def test_the_defaults_are_those_of_the_python_api() -> None:
     defaults = FidelityOptions()
     assert OPTIONS["tools"].default == defaults.tools
     assert OPTIONS["many"].default == defaults.many
-    assert OPTIONS["rounds"].default == defaults.rounds
-    assert OPTIONS["concurrencies"].default == defaults.concurrencies
     assert OPTIONS["model_name"].default == defaults.model_name
 
 
 def test_a_variable_that_is_meant_for_runs_changes_no_measurement() -> None:
-    for name in ("concurrencies", "output"):
-        assert OPTIONS[name].envvar is None
+    assert OPTIONS["output"].envvar is None
 
 
 def test_the_reference_comes_first_and_once() -> None:
@@ -43,17 +40,12 @@ def test_the_reference_comes_first_and_once() -> None:
     assert FidelityOptions().labels == ("reference",)
 
 
-def test_without_times_there_is_no_load() -> None:
-    assert FidelityOptions().measured_parts == ALL_PARTS
-    assert "load" not in FidelityOptions(times=False).measured_parts
-
-
 def test_parts_that_a_file_does_not_have_are_told(tmp_path: Path) -> None:
     figures = tmp_path / "figures.json"
     conditions = CONDITIONS.model_copy(update={"parts": ("prompt",)}).model_dump(mode="json")
     figures.write_text(json.dumps({"conditions": conditions, "frameworks": [{"framework": "reference"}]}))
-    with pytest.raises(DataError, match="has no figures of the part load; it has those of prompt"):
-        _read(figures, ("load",))
+    with pytest.raises(DataError, match="has no figures of the part many; it has those of prompt"):
+        _read(figures, ("many",))
     assert _read(figures, ()).conditions.parts == ("prompt",)
 
 

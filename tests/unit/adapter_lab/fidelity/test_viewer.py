@@ -20,7 +20,7 @@ def test_every_measured_part_is_a_table() -> None:
     (view,) = FidelityViewer().views([MEASURED])
     parts = view.parts()
     titles = [one.title for part in parts for one in (part.parts if isinstance(part, Folded) else [part])]
-    for part in ("Tools as they are offered", "Tool schemas", "Prompt", "Behaviour", "Cost"):
+    for part in ("Tools as they are offered", "Tool schemas", "Prompt", "Behaviour"):
         assert any(title.startswith(part) for title in titles), part
 
 
@@ -31,7 +31,6 @@ def test_only_what_it_comes_to_is_unfolded() -> None:
         "Tools as they are offered, and their calls",
         "What is added to the prompt of the model",
         "Requests after an error, and turns",
-        "Time and CPU as multiples of the reference's",
     ]
 
 

@@ -9,14 +9,10 @@ from support.fidelity import CONDITIONS
 from trialbed import HardSchema, hard_schemas
 from trialbed.views import Folded, Table
 from trialbed_adapter_lab.fidelity import (
-    PARTS,
     Behaviour,
     ErrorFinding,
     FidelityReport,
-    Figure,
     FrameworkFidelity,
-    Load,
-    LoadLevel,
     ManyTools,
     Missing,
     Parallel,
@@ -35,25 +31,6 @@ from trialbed_adapter_lab.fidelity.views import markdown, page_parts, write_tabl
 from trialbed_adapter_lab.fidelity.views._cells import share
 
 DASH = "-"
-FIGURE = Figure(median=4.0, low=3.0, high=6.0, n=3)
-
-
-def level(concurrency: int, *, slower: float = 1.0, failed: int = 0) -> LoadLevel:
-    cost = Figure(median=4.0 * slower, low=3.0, high=60.0, n=3)
-    return LoadLevel(
-        concurrency=concurrency,
-        trials=8,
-        turns=96,
-        failed=failed,
-        reason="agent: broke" if failed else "",
-        trials_per_second=FIGURE,
-        cpu_ms=cost,
-        framework_ms=cost if concurrency == 1 else None,
-        longest_lag_ms=FIGURE,
-        lag_p95_ms=FIGURE,
-        threads=3,
-        peak_rss=None,
-    )
 
 
 def requests(policy: str, **fields: int) -> PolicyRequests:
@@ -65,7 +42,7 @@ def as_given(schema: HardSchema) -> SchemaFinding:
     return SchemaFinding(name=schema.name, stresses=schema.stresses, sent_name=schema.name)
 
 
-def whole(name: str = "reference", *, slower: float = 1.0, failed: int = 0) -> FrameworkFidelity:
+def whole(name: str = "reference") -> FrameworkFidelity:
     """A framework of which all is known."""
     size = TurnSize(request_bytes=90, message_bytes=44, tool_bytes=2, prompt_tokens=12, added_bytes=0, added_tokens=0)
     seed = SentSetting(name="seed", asked=1, sent=(1,), absent=0, honoured=True)
@@ -85,15 +62,6 @@ def whole(name: str = "reference", *, slower: float = 1.0, failed: int = 0) -> F
             time_limit=TimeLimit(limit=1.5, seconds=1.7, killed=True),
         ),
         many=(ManyTools(offered=120, sent=120, intact=120, order="kept", request_bytes=9, requests=3, calls=2),),
-        load=Load(
-            tools=20,
-            calls=3,
-            start_seconds=1.5,
-            start_cpu=0.7,
-            loaded_rss=50 * 2**20,
-            final_rss=60 * 2**20,
-            levels=(level(1, slower=slower, failed=failed), level(8, slower=slower)),
-        ),
     )
 
 
@@ -118,28 +86,9 @@ def test_what_was_not_observed_is_a_dash_in_every_row() -> None:
     gone = FrameworkFidelity(framework="gone", missing=(Missing(part="", reason="no such module"),))
     text = markdown(report(whole(), gone)).split("## Notes")[0]
     rows = re.findall(r"^\| (?!---)([^|]+) \| ([^|]+) \| ([^|]+) \|$", text, re.MULTILINE)
-    assert len(rows) > 50
+    assert len(rows) > 40
     told = {label: cell for label, _, cell in rows if cell not in (DASH, "gone")}
     assert told == {"could not be measured": "everything"}
-
-
-def test_figures_have_their_range_and_their_number() -> None:
-    text = markdown(report(whole(), whole("slow", slower=5.0))).split("## Cost of 1 trial")[1]
-    assert cells(text, "CPU, ms per turn") == ["4 [3, 60] n=3", "20 [3, 60] n=3"]
-    assert cells(text, "… times the reference's")[1] == "5.0x"
-
-
-def test_a_missing_figure_of_the_reference_leaves_no_multiple() -> None:
-    zero = whole().model_copy(update={"load": None, "missing": (Missing(part="load", reason="crashed"),)})
-    text = markdown(report(zero, whole("other"))).split("## Cost of 1 trial")[1]
-    assert cells(text, "CPU, ms per turn") == [DASH, "4 [3, 60] n=3"]
-    assert cells(text, "… times the reference's") == [DASH, DASH]
-
-
-def test_unknown_memory_is_no_zero() -> None:
-    text = markdown(report(whole()))
-    assert cells(text, "peak memory so far") == [DASH]
-    assert cells(text, "memory when loaded") == ["50 MiB"]
 
 
 def test_only_the_parts_asked_for_are_shown() -> None:
@@ -153,13 +102,6 @@ def test_only_the_parts_asked_for_are_shown() -> None:
     ]
 
 
-def test_failed_trials_are_shown_where_there_are_any() -> None:
-    assert "trials that failed | 2 of 24" not in markdown(report(whole()))
-    text = markdown(report(whole(), whole("bad", failed=2)))
-    assert "| trials that failed | none | 2 of 24 |" in text
-    assert "bad: load, 1 at a time, the first trial that failed: agent: broke" in text
-
-
 def test_every_schema_has_its_row() -> None:
     text = markdown(report(whole(), whole("other")))
     for schema in hard_schemas():
@@ -168,17 +110,11 @@ def test_every_schema_has_its_row() -> None:
 
 def test_reasons_and_declarations_stand_below() -> None:
     shown = whole("x").model_copy(
-        update={"declared": ("sorts tools",), "missing": (Missing(part="load", reason="it\nbroke"),)}
+        update={"declared": ("sorts tools",), "missing": (Missing(part="many", reason="it\nbroke"),)}
     )
     text = markdown(report(whole(), shown))
     assert "* x: its adapter declares: sorts tools" in text
-    assert "* x: load could not be measured: it broke" in text
-
-
-def test_a_busy_machine_is_told() -> None:
-    assert "The machine was busy" not in markdown(report(whole()))
-    assert "The machine was busy" in markdown(report(whole(), load_before=3.0))
-    assert "The machine was busy" not in markdown(report(whole(), load_before=None))
+    assert "* x: many could not be measured: it broke" in text
 
 
 def test_markdown_cannot_be_broken_by_what_a_framework_says() -> None:
@@ -271,16 +207,6 @@ def test_the_summary_tells_what_a_framework_does() -> None:
     assert row["requests after 500"] == DASH
 
 
-def test_times_that_were_not_measured_are_not_shown() -> None:
-    parts = tuple(part for part in PARTS if part != "load")
-    many = ManyTools(offered=120, sent=120, intact=120, order="kept", request_bytes=9, requests=3, calls=2)
-    shown = whole().model_copy(update={"many": (many,), "load": None})
-    text = markdown(report(shown, times=False, parts=parts, load_before=9.0))
-    assert "Times, processor time and memory were not measured" in text
-    assert "The machine was busy" not in text
-    assert "ms per turn" not in text
-
-
 def erring(case: str, **fields: object) -> ErrorFinding:
     return ErrorFinding.model_validate({"case": case, "seen": "answer", "requests": 1, "calls": 0, **fields})
 
@@ -302,13 +228,13 @@ def test_the_table_of_errors_says_what_the_user_sees() -> None:
 
 
 def test_a_report_can_be_cut_down_to_some_parts() -> None:
-    missing = (Missing(part="load", reason="crashed"), Missing(part="errors", reason="broke"))
+    missing = (Missing(part="many", reason="crashed"), Missing(part="errors", reason="broke"))
     shown = whole().model_copy(update={"missing": missing})
     cut = report(shown).of_parts(("errors", "prompt"))
     assert cut.conditions.parts == ("prompt", "errors")
     (found,) = cut.frameworks
     assert found.prompt is not None
-    assert found.schemas is found.behaviour is found.load is None
+    assert found.schemas is found.behaviour is found.many is None
     assert [one.part for one in found.missing] == ["errors"]
 
 
@@ -353,7 +279,6 @@ def test_a_page_has_a_table_for_each_part_in_which_most_frameworks_of_a_profile_
         "Tools as they are offered, and their calls",
         "What is added to the prompt of the model",
         "Requests after an error, and turns",
-        "Time and CPU as multiples of the reference's",
     ]
     labels = [[row.label for row in table.rows] for table in tables]
     assert labels[0] == ["reference", "a:native", "the other 3, native", "all 4, controlled"]
