@@ -75,7 +75,25 @@ def brief_notes(report: Report) -> Iterator[str]:
         # Failed trials have a column, and the most frequent failure is told below the table.
         missing = replace(summary, failures=tuple(one for one in summary.failures if one.status != "failed"))
         notes = [*reason_lines(missing), *(void if summary.integrity.void else ()), *_on_integrity(summary.integrity)]
+        notes += _flaky(summary)
         yield from (f"{summary.framework}: {note}" for note in notes)
+
+
+MOST_FLAKY = 10
+"""Tasks that a note lists."""
+
+
+def _flaky(summary: Summary) -> Iterator[str]:
+    """Yield the tasks that are solved in some of their repeats."""
+    verdicts: dict[int | str, list[str]] = {}
+    for row in summary.trials:
+        if row.status != "not measured":
+            verdicts.setdefault(row.query_id, []).append(row.verdict)
+    solved = {query: (found.count("Solved"), len(found)) for query, found in verdicts.items()}
+    flaky = [f"{query} ({won} of {count})" for query, (won, count) in solved.items() if 0 < won < count]
+    if flaky:
+        more = f" and {len(flaky) - MOST_FLAKY} more" if len(flaky) > MOST_FLAKY else ""
+        yield f"solved in some repeats only: {', '.join(flaky[:MOST_FLAKY])}{more}"
 
 
 def _on_faults(run: Run) -> Iterator[str]:
