@@ -47,7 +47,7 @@ ENDED = "the framework ended the run at a call that cannot be made"
 """The beginning of the reason of a loss where the framework did not report an invalid call to the model."""
 
 WROTE_RESULT = "it sent the model a result of its own (if the tool is the agent's, leave it out of the task's tools)"
-"""Why a call of a tool that Trialbed serves was not made, if a request has a result all the same."""
+"""The reason of a call of a served tool that was not made, if a request has a result all the same."""
 
 OF_THE_OFFER = "the framework's offer"
 """The beginning of the reason of a loss that the framework's offer of tools made."""

@@ -176,7 +176,7 @@ class ModelCall(Record):
 
 
 ObservedIn = Literal["server", "conversation"]
-"""Where a call was seen: at Trialbed's server, or in the conversation between agent and model."""
+"""The place where a call was seen: Trialbed's server, or the conversation between agent and model."""
 
 
 class ApiCall(Record):

@@ -17,7 +17,7 @@ Place = tuple[float, int]
 
 NOT_MADE = "the framework did not make the call"
 UNSEEN = "no later request shows its result"
-"""Why a call of one of the agent's own tools has no result; it may have been made."""
+"""The problem of a call of one of the agent's own tools without a result; it may have been made."""
 
 
 @dataclass(frozen=True)
