@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import click
@@ -11,6 +12,7 @@ import click
 from trialbed.errors import UsageError
 
 if TYPE_CHECKING:
+    from trialbed.preparation import RunOptions
     from trialbed.report import Report
 
 
@@ -27,7 +29,7 @@ def parse_thresholds(given: Sequence[str], example: str = "solved=0.8") -> dict[
 
     thresholds: dict[str, float] = {}
     for text in given:
-        name, _, value = text.partition("=")
+        name, _, value = text.rpartition("=")
         try:
             least = float(value)
         except ValueError:
@@ -56,23 +58,40 @@ def check_scores(thresholds: Mapping[str, float], repeat: int | None = None) -> 
     from trialbed.suggestions import closest, did_you_mean
 
     names, complete = described_scores()
+    asked = {name: name.partition("[")[0] for name in thresholds}  # without tags
     shares = {name for name, score in names.items() if score.bounded}
-    check_shares({name: least for name, least in thresholds.items() if name in shares or REPEATS.fullmatch(name)})
-    for name in (name for name in thresholds if name in names and names[name].lower_is_better):
+    are_shares = [name for name, score in asked.items() if score in shares or REPEATS.fullmatch(score)]
+    check_shares({name: thresholds[name] for name in are_shares})
+    for name in (name for name in asked.values() if name in names and names[name].lower_is_better):
         raise UsageError(
             f"--fail-under: {name}: {LESS_IS_BETTER}; hold runs against an earlier one by --fail-on-regression of "
             "bench run or bench compare"
         )
-    for found in map(REPEATS.fullmatch, thresholds):
+    for found in map(REPEATS.fullmatch, asked.values()):
         if found and repeat is not None and int(found[2]) > repeat:
             needed = f"{found[2]} trials of each query, and the run has {repeat}; give --repeat {found[2]}"
             raise UsageError(f"--fail-under: {found[0]} needs {needed}")
-    for name in thresholds:
+    for name in asked.values():
         close = closest(name, [*names, *map(shown_name, names)])
         if REPEATS.fullmatch(name) or name in names or not (complete or close):
             continue
         known = ", ".join(sorted(map(shown_name, names)))
         raise UsageError(f"--fail-under: there is no score {name!r}{did_you_mean(close)} The scores are {known}")
+
+
+def check_tags(thresholds: Mapping[str, float], options: RunOptions) -> None:
+    """Check that tasks of a run will have the tags of thresholds.
+
+    Raises:
+        UsageError: none has one of them.
+    """
+    from trialbed.preparation import prepare
+
+    config = prepare(replace(options, frameworks=(), commands=())).config
+    for name in thresholds:
+        _, bracket, tag = name.partition("[")
+        if bracket:
+            config.queries_with(tag.removesuffix("]"))
 
 
 def check_shares(thresholds: Mapping[str, float]) -> None:

@@ -32,7 +32,7 @@ from trialbed.settings import IdentitySettings
 from trialbed.texts import decimal_text
 from trialbed.wire.addresses import short_address, split_address
 
-FOLLOWING = ("dataset_file",)
+FOLLOWING = ("dataset_file", "tags")
 """Fields that only name what others decide, so that they distinguish no two configurations."""
 
 
@@ -85,6 +85,10 @@ def run_config(
         trialbed_version=own_version(),
         code_digest=objects.code_digest(),
         plugin_files=dict(given_files()),
+        tags={
+            tag: tuple(query.query_id for query in queries if tag in query.tags)
+            for tag in dict.fromkeys(tag for query in queries for tag in query.tags)
+        },
     )
 
 

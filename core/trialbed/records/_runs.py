@@ -8,6 +8,7 @@ from typing import Any, Literal
 
 from pydantic import ConfigDict, Field
 
+from trialbed.errors import UsageError
 from trialbed.records._annotations import Annotation
 from trialbed.records._base import Json, Record, SparseRecord
 from trialbed.records._frameworks import FrameworkInfo
@@ -99,6 +100,7 @@ class RunConfig(SparseRecord, IdentitySettings):
         catalog_digest: the SHA-256 of the Apis that the selector chooses from, and ``catalog_apis`` how many they are;
             None for a selector that knows the query's own only.
         plugin_files: plugin that is a file, by its name in the run -> the first 16 characters of the file's SHA-256.
+        tags: tag -> the queries that have it.
     """
 
     model_config = ConfigDict(allow_inf_nan=False)
@@ -116,8 +118,9 @@ class RunConfig(SparseRecord, IdentitySettings):
     trialbed_version: str
     code_digest: str | None = None
     plugin_files: dict[str, str] = Field(default={})
+    tags: dict[str, tuple[int | str, ...]] = Field(default={})
 
-    sparse = ("dataset_file", "on_miss", "plugin_files")
+    sparse = ("dataset_file", "on_miss", "plugin_files", "tags")
 
     def cell(self, label: str) -> RunCell:
         """The column of this label."""
@@ -147,6 +150,16 @@ class RunConfig(SparseRecord, IdentitySettings):
     def named_dataset(self) -> str:
         """The dataset as the user gave it, where that can be given again."""
         return self.dataset_file or self.dataset
+
+    def queries_with(self, tag: str) -> tuple[int | str, ...]:
+        """The queries that have a tag.
+
+        Raises:
+            UsageError: none has it.
+        """
+        if tag not in self.tags:
+            raise UsageError(f"no task of the run has the tag {tag!r}; its tags are {', '.join(self.tags) or 'none'}")
+        return self.tags[tag]
 
     def command(self, framework: str) -> str | None:
         """The program that runs under this label, as it was given; None for an adapter."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Literal
@@ -53,18 +54,21 @@ FAILURE_WORDS = {
 SHOWN_NAMES = {"sopr_score": "solved"}
 """Scores that people know by another name than the key of documents."""
 
+NAME_END = re.compile(r"[@[]")
+"""Begins the judge or the tag behind a score's name: ``solved@strict``, ``solved[billing]``."""
+
 
 def shown_name(score: str) -> str:
-    """Return the name of a score as people see it: ``solved`` for ``sopr_score``, with a judge behind it too."""
-    name, at, judge = score.partition("@")
-    return f"{SHOWN_NAMES.get(name, name)}{at}{judge}"
+    """Return the name of a score as people see it: ``solved`` for ``sopr_score``, with its judge or tag behind it."""
+    name = NAME_END.split(score, maxsplit=1)[0]
+    return f"{SHOWN_NAMES.get(name, name)}{score.removeprefix(name)}"
 
 
 def score_key(shown: str) -> str:
     """Return the key of a score in documents, by either of its names."""
-    name, at, judge = shown.partition("@")
+    name = NAME_END.split(shown, maxsplit=1)[0]
     keys = {told: key for key, told in SHOWN_NAMES.items()}
-    return f"{keys.get(name, name)}{at}{judge}"
+    return f"{keys.get(name, name)}{shown.removeprefix(name)}"
 
 
 def failure_words(kind: str) -> str:

@@ -116,7 +116,8 @@ class Report:
         whose results could change the means, there is a line that says so: nothing is decided then.
 
         Args:
-            thresholds: by score, for names that are no keywords, such as ``pass^3``.
+            thresholds: by score, for names that are no keywords, such as ``pass^3``, and for tasks with a tag:
+                ``solved[billing]``.
 
         Raises:
             UsageError: there is no such score; lists those that exist. A threshold is not a number, or not from 0
@@ -218,7 +219,7 @@ def check_values(thresholds: Mapping[str, float], described: Mapping[str, ScoreD
         UsageError: one is not.
     """
     for given, least in thresholds.items():
-        name = score_key(given)
+        name = score_key(given).partition("[")[0]
         if name in described and described[name].lower_is_better:
             raise UsageError(f"{given}: {LESS_IS_BETTER}; hold the report against an earlier run by worse_than(run_id)")
         if not isinstance(least, (int, float)) or not math.isfinite(least):
@@ -236,7 +237,7 @@ def check_thresholds(frameworks: Iterable[Summary], thresholds: Mapping[str, flo
     that of a row that is void.
 
     Raises:
-        UsageError: there is no such score; lists those that exist.
+        UsageError: there is no such score or tag; lists those that exist.
     """
     for summary in frameworks:
         for given, least in thresholds.items():
@@ -251,7 +252,10 @@ def check_thresholds(frameworks: Iterable[Summary], thresholds: Mapping[str, flo
 
 
 def _mean(summary: Summary, name: str) -> tuple[float | None, str]:
-    """Return a score's mean, and words on how it is taken."""
+    """Return a score's mean, of the tasks with a tag if it names one, and words on how it is taken."""
+    name, bracket, tag = name.partition("[")
+    if bracket:
+        summary = summary.of_tag(tag.removesuffix("]"))
     if repeats := REPEATS.fullmatch(name):
         found = summary.success["any" if repeats[1] == "@" else "each"].get(int(repeats[2]))
         return found.value if found else None, ""

@@ -264,6 +264,24 @@ class Summary:
         scores = self.scores if not self.is_part else self.common or {}
         return {} if self.integrity.void else scores
 
+    def of_tag(self, tag: str) -> Summary:
+        """The trials and scores of the queries that have a tag; all else is as in the summary of all queries.
+
+        Raises:
+            UsageError: no query of the run has it.
+        """
+        import numpy as np
+
+        chosen = {*self.run.config.queries_with(tag)}
+        places = [place for place, query_id in enumerate(self.trials.queries) if query_id in chosen]
+        own = self.trials.take(np.isin(self.trials["query"], places))
+        quality = [name for name, score in self.scores.items() if score.quality]
+        described = {name: score.description for name, score in self.scores.items() if score.description}
+        given = own.measured, quality, described, _missing_values(own)
+        scores = score_summaries(own, *given, first_apart=self.times.first_apart)
+        counts = _counts(own, len(chosen) * self.run.config.repeat)
+        return replace(self, trials=own, counts=counts, scores=scores, common=None, success=_success(own))
+
     @property
     def model(self) -> str:
         """The model of its trials."""
@@ -331,10 +349,7 @@ def summarise(
     for at, label in enumerate(run.config.frameworks):
         own = table.of(label)
         shared = None if common is None else common[table["framework"] == at]
-        answered = map(own.row, np.flatnonzero(own.answered).tolist() if own.undetermined else ())
-        undetermined = [
-            (row, name, failure) for row in answered for name, failure in own.undetermined.get(row["row"], {}).items()
-        ]
+        undetermined = _missing_values(own)
         failed = [(row, "", failure) for row in own if (failure := row.failure)]
         figures = partial(score_summaries, own, first_apart=first_apart)
         given = quality, described, undetermined
@@ -344,7 +359,7 @@ def summarise(
                 run=run,
                 framework=label,
                 info=framework_info(run, label),
-                counts=_counts(run, own),
+                counts=_counts(own, len(run.config.query_ids) * run.config.repeat),
                 scores=figures(own.measured, *given),
                 over_answered=figures(own.answered, ()),
                 common=None if shared is None else figures(shared, *given),
@@ -365,20 +380,27 @@ def summarise(
     return found
 
 
-def _counts(run: Run, own: TrialTable) -> Counts:
+def _missing_values(own: TrialTable) -> list[tuple[TrialRow, str, Failure]]:
+    """Return the trials without failure that have scores without a value, with these and the reasons."""
+    import numpy as np
+
+    answered = map(own.row, np.flatnonzero(own.answered).tolist() if own.undetermined else ())
+    return [(row, name, failure) for row in answered for name, failure in own.undetermined.get(row["row"], {}).items()]
+
+
+def _counts(own: TrialTable, planned: int) -> Counts:
     """Count the ends of trials; one that never began was not measured either."""
     import numpy as np
 
     answered, failed = int(own.answered.sum()), int(own.failed.sum())
     verdicts = Counter(own["verdict"][own.answered].tolist())
     finishes = own.values("has_finish", zeros=False)
-    planned = max(len(run.config.query_ids) * run.config.repeat, len(own))
     return Counts(
         queries=len(np.unique(own["query"])),
         trials=len(own),
         answered=answered,
         failed=failed,
-        not_measured=planned - answered - failed,
+        not_measured=max(planned, len(own)) - answered - failed,
         solved=verdicts["Solved"],
         unsure=verdicts["Unsure"],
         unsolved=verdicts["Unsolved"] + failed,

@@ -7,6 +7,8 @@ from dataclasses import dataclass
 from functools import cached_property
 from itertools import islice, takewhile
 
+from markupsafe import Markup
+
 from trialbed.records import RunConfig
 from trialbed.report import Integrity, ScoreMean, fault_note, verdict
 from trialbed.report.comparison import (
@@ -18,11 +20,12 @@ from trialbed.report.comparison import (
 )
 from trialbed.scoring import JUDGED, TIMES, score_words
 from trialbed.store import StoredRun, TrialRow
-from trialbed.views import BarPlot, ScatterPlot
+from trialbed.views import BarPlot, ScatterPlot, html_parts
 from trialbed.wire.redaction import shown_url
 from trialbed_pages.runs.figures import COST, TOKENS, QueryId, RunFigures
 from trialbed_pages.runs.plots import TIME_PARTS, cost_plot, time_gaps, time_plot
 from trialbed_plugins.recordings import IGNORING
+from trialbed_plugins.reporters import tag_tables
 
 WORST = 5
 """Queries that are named as the worst."""
@@ -117,6 +120,11 @@ class RunPage:
         if any(bar.parts for bar in times.bars):
             found["times"] = times
         return found
+
+    @cached_property
+    def tag_figures(self) -> Markup:
+        """The table of the score by the tags of tasks."""
+        return html_parts("", tag_tables(self.figures.report, self.score))
 
     @property
     def time_notes(self) -> list[str]:

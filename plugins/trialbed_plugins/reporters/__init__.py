@@ -7,5 +7,6 @@ from trialbed_plugins.reporters._reporters import (
     MarkdownReporter,
     TableReporter,
 )
+from trialbed_plugins.reporters._tables import tag_tables
 
-__all__ = ["CsvReporter", "HtmlReporter", "JunitReporter", "MarkdownReporter", "TableReporter"]
+__all__ = ["CsvReporter", "HtmlReporter", "JunitReporter", "MarkdownReporter", "TableReporter", "tag_tables"]

@@ -9,8 +9,10 @@ from typing import TextIO
 from trialbed import views
 from trialbed.contracts import Reporter
 from trialbed.report import Report, conclusions, headline, main_loss, run_title
+from trialbed.scoring import JUDGED
 from trialbed_plugins.reporters._attribution import attribution_tables
-from trialbed_plugins.reporters._tables import MEDIANS, run_plots, run_records, run_tables, screen_table
+from trialbed_plugins.reporters._scores import telling_names
+from trialbed_plugins.reporters._tables import MEDIANS, run_plots, run_records, run_tables, screen_table, tag_tables
 
 
 def _tables(report: Report) -> list[views.Table]:
@@ -43,7 +45,8 @@ class TableReporter(Reporter):
             # A screen has no line to spare for the label alone: docs and `--full` say it too.
             if len(wrap(labelled, room)) == len(wrap(result, room)):
                 result = labelled
-            tables = [views.Table("", notes=[result]), table]
+            leading = next(iter(telling_names(report)), JUDGED)
+            tables = [views.Table("", notes=[result]), table, *tag_tables(report, leading)]
             if loss := main_loss(report):
                 tables.append(views.Table("", notes=[f"Most losses: {loss}"]))
             views.print_tables(tables, stream, ruled=False)

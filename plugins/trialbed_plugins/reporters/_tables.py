@@ -62,12 +62,22 @@ def run_tables(report: Report) -> list[Table]:
     ]
     tables = [
         replace(_setup_table(report, ""), title=_heading(report)),
+        *tag_tables(report, next(iter(names), JUDGED)),
         _as_rows("trials", summaries, ends),
         _as_rows("scores", summaries, [(_label(name, report), _scored(name)) for name in bounded]),
         _as_rows("per trial", summaries, [column for name in others for column in _amounts(name, report)]),
     ]
     tables = [table for table in tables if table.columns[1:]]
     return [*tables[:-1], replace(tables[-1], notes=notes, legend=list(run_legend(report)))]
+
+
+def tag_tables(report: Report, score: str) -> list[Table]:
+    """The mean of a score for each tag of tasks; none where they have none."""
+    columns: list[tuple[str, Cell]] = [
+        (f"{tag} ({len(queries):,})", lambda summary, tag=tag: _share(summary.of_tag(tag), score))
+        for tag, queries in report.run.config.tags.items()
+    ]
+    return [_as_rows(f"{shown_name(score)} by tag (tasks)", report.frameworks, columns)] if columns else []
 
 
 def _setup_table(report: Report, title: str) -> Table:

@@ -150,6 +150,31 @@ def test_a_report_is_held_against_thresholds_and_an_earlier_run() -> None:
             good[label]  # type: ignore[index] # as a slip has it
 
 
+def test_figures_and_thresholds_are_given_by_tag() -> None:
+    tasks = [
+        Task("1?", expect="1", tags=["billing", "hard"]),
+        Task("2?", expect="1", tags="billing"),
+        Task("3?", expect="3"),
+    ]
+    report = evaluate({"mine": lambda query: query}, tasks)
+    assert report["mine"].of_tag("billing").scores["sopr_score"].value == 0.5
+    assert report.below({"solved[hard]": 1, "solved[billing]": 0.4, "sopr_score[billing]": 0.9}) == [
+        "mine: solved[billing] is 0.5, below 0.9"
+    ]
+    with pytest.raises(UsageError, match="no task of the run has the tag 'easy'; its tags are billing, hard"):
+        report.below({"solved[easy]": 1})
+    with pytest.raises(UsageError, match="is not a share"):
+        report.below({"solved[hard]": 90})
+    assert [*report.to_frame()["tags"]] == [["billing", "hard"], ["billing"], []]
+    page = open_store().run("latest")._repr_html_()  # type: ignore[operator] # the page of a notebook
+    assert "50 % [9, 91]" in str(report)
+    for shown in (str(report), page):
+        assert "solved by tag" in shown
+        assert "billing (2)" in shown
+    with pytest.raises(UsageError, match="task 1: tags: 3 is not a text"):
+        evaluate({"mine": lambda query: query}, [Task("1?", tags=3)])  # type: ignore[arg-type] # as a slip has it
+
+
 def test_a_run_that_lacks_trials_passes_no_gate() -> None:
     def broken() -> str:
         """Look something up."""

@@ -46,6 +46,7 @@ ARROWS: dict[tuple[str, str], str] = {
     ("trialbed_evaluation.plan", "trialbed_verify"): "one command plans comparisons of both kinds of runs",
     ("trialbed_evaluation.score", "trialbed_tasks"): "scorers in Python files are read as those of tasks are",
     ("trialbed_pages", "trialbed_plugins.recordings"): "results are published with the recording of the model",
+    ("trialbed_pages", "trialbed_plugins.reporters"): "pages have the tables of reports",
     ("trialbed_plugins.datasets", "trialbed_tools"): "queries in YAML are read as files of tools are",
     ("trialbed_plugins.frameworks", "trialbed_controlled"): "the reference loop reads answers as they do",
     ("trialbed_ray", "trialbed_plugins.executors"): "on each node, the local executor runs trials",

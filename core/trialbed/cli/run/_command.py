@@ -132,7 +132,7 @@ def command(
     """
     thresholds: dict[str, float] = {}
     if fail_under:
-        from trialbed.cli.thresholds import check_scores, parse_thresholds
+        from trialbed.cli.thresholds import check_scores, check_tags, parse_thresholds
 
         thresholds = parse_thresholds(fail_under)
         check_scores(thresholds, given["repeat"] or 1)
@@ -141,6 +141,8 @@ def command(
     named = {"--fail-on-regression": baseline, "--fail-on-lost-task": lost_tasks}
     sides: dict[str, list[Side]] = {}
     options = _options(given)
+    if any("[" in name for name in thresholds):
+        check_tags(thresholds, options)
     for name, run in named.items():
         if run is not None:
             from trialbed.cli.run._regressions import check_baseline

@@ -22,7 +22,7 @@ def document(agent: str = "a", **summary: Any) -> dict[str, Any]:
 
 def test_thresholds_are_read() -> None:
     assert parse_thresholds(["sopr_score=0.8", " api_f1 = 1 "]) == {"sopr_score": 0.8, "api_f1": 1.0}
-    assert parse_thresholds(["solved=0.8"]) == {"sopr_score": 0.8}
+    assert parse_thresholds(["solved=0.8", "solved[a=b]=1"]) == {"sopr_score": 0.8, "sopr_score[a=b]": 1.0}
     assert parse_thresholds([]) == {}
 
 

@@ -243,6 +243,7 @@ def test_every_setting_that_may_not_change_is_tested() -> None:
         "adapter_versions",
         "adapter_digests",
         "dataset_file",
+        "tags",
         "plugin_files",  # named in words, and tested apart
     }
     assert set(SETTINGS) == {*RunConfig.model_fields, *CELL} - grow

@@ -31,7 +31,7 @@ def test_only_the_recorded_queries_are_run_where_none_are_chosen() -> None:
     assert note == "replay:a: answers are recorded for 3 of 6 queries, and these are run; --limit 6 runs all"
 
 
-@for_each("options", [{"own": True}, {"limit": 6}, {"query_ids": ("1-6",)}, {"categories": ("x",)}, {"shuffle": 0}])
+@for_each("options", [{"own": True}, {"limit": 6}, {"query_ids": ("1-6",)}, {"only_tags": ("x",)}, {"shuffle": 0}])
 def test_queries_that_were_chosen_are_run_all_the_same(options: dict[str, Any]) -> None:
     ids, note = of({"replay:a": recorded(2)}, **options)
     assert (len(ids), note) == (6, "")
