@@ -136,6 +136,7 @@ def _tool(log: int, call: ApiCall, name: str) -> dict[str, Any]:
                 "gen_ai.tool.call.result": None if call.response is None else _json(call.response),
                 "error.type": "api" if call.error else None,
                 "trialbed.provenance": call.provenance or None,
+                "trialbed.source": call.source,
             }
         ),
         "status": {"code": ERROR, "message": call.error} if call.error else {"code": OK},

@@ -185,6 +185,14 @@ def _check_sides(baseline: Side, candidate: Side, *, force: bool) -> list[str]:
     if judges_differ(baseline, candidate):
         outcome = "; they are compared because of --force" if force else f": {shown_name(JUDGED)} is left out"
         notes.append(f"the judges differ, and verdicts of different judges are not comparable{outcome}")
+    facts = [side.trials.columns.get("facts", ()) for side in (baseline, candidate)]  # documents have none
+    own = [any("own_calls" in one for one in found) for found in facts]
+    if own[0] != own[1]:
+        first, second = (candidate, baseline) if own[1] else (baseline, candidate)
+        notes.append(
+            f"calls of {first.name} to its own tools are read from the conversation, those of {second.name} are "
+            "measured at the server"
+        )
     if len(common) < FEW:
         notes.append(
             f"only {number_of(len(common), 'query', 'queries')}: the intervals of tokens, turns and times are narrower "
