@@ -145,9 +145,9 @@ def _results(
                 for one in open_calls:
                     if len(one) >= SHORTEST_ID and one in before.text:
                         results[one].append(message)
-        for call_id, messages in results.items():
+        for call_id, found in results.items():
             # Each request repeats the conversation, and some endpoints give an id twice: so results are counted.
-            for message in messages[told[call_id] : len(asked[call_id])]:
+            for message in found[told[call_id] : len(asked[call_id])]:
                 yield *asked[call_id][told[call_id]], turn, message
                 told[call_id] += 1
         ids = [call.id for call in recorded_answer(turn).answer.calls]
