@@ -40,7 +40,7 @@ def evaluate(
     *,
     model: object = None,
     scorers: Sequence[ScoreFunction | Scorer | object] = (),
-    judge: str | Sequence[str] | Judge | JudgeFunction | None = None,
+    judge: str | Judge | JudgeFunction | None = None,
     selector: str | ToolSelector | None = None,
     simulator: str | Simulator | None = None,
     name: str = TASKS,
@@ -65,7 +65,7 @@ def evaluate(
             function of a ``trialbed.wire.ModelRequest``, or an object with such a method ``answer``, which returns a
             ``ModelAnswer``, a text, a ``Call`` or several.
         scorers: functions of a trial, made by ``scorer`` or not, or objects with the hook ``score_trial``.
-        judge: a judge's name, a model, or several of these; a ``Judge``, or a function of query, answer and wire log;
+        judge: a judge's name or a model; a ``Judge``, or a function of query, answer and wire log;
             ``rule`` by default.
         selector: a selector's name, or a ``ToolSelector``; ``query`` by default: the query's own tools.
         simulator: answers for Apis that no function answers for: its name, or a ``Simulator``; None for the dataset's.
@@ -94,7 +94,7 @@ async def aevaluate(
     *,
     model: object = None,
     scorers: Sequence[ScoreFunction | Scorer | object] = (),
-    judge: str | Sequence[str] | Judge | JudgeFunction | None = None,
+    judge: str | Judge | JudgeFunction | None = None,
     selector: str | ToolSelector | None = None,
     simulator: str | Simulator | None = None,
     name: str = TASKS,
@@ -246,18 +246,20 @@ def run_parts(
     if tasks is not None and not isinstance(tasks, str | Dataset):
         own_dataset = TaskDataset([tasks] if isinstance(tasks, Task | Query) else tasks, name)
         own_dataset.check_calls()
-    models, own_model = _names_and_object("model", model)
-    judges, own_judge = _names_and_object("judge", judge)
+    models, own_model = _models(model)
+    own_judge = None if isinstance(judge, str) else judge
     named = {
         "frameworks": frameworks,
         "columns": columns,
         "dataset": tasks if isinstance(tasks, str) else None,
         "model": models,
-        "judge": judges,
-        "selector": selector if selector is None or isinstance(selector, str) else _name_of(selector),
+        **{
+            name: given if given is None or isinstance(given, str) else _name_of(given)
+            for name, given in (("judge", judge), ("selector", selector))
+        },
     }
     chosen = {**settings, **{key: value for key, value in named.items() if value}}
-    if chosen.get("base_url") and "model" not in chosen and judge_drivers().issuperset(chosen.get("judge", ("rule",))):
+    if chosen.get("base_url") and "model" not in chosen and chosen.get("judge", "rule") in judge_drivers():
         # The default model is scripted.
         raise UsageError("base_url names an endpoint, but none of its models is used; give model too")
     model_driver = None
@@ -294,8 +296,8 @@ def _check_objects(judge: Any, selector: Any, simulator: Any, tasks: Any) -> Non
         check_object("tasks", tasks, Dataset)
 
 
-def _names_and_object(parameter: str, given: Any) -> tuple[tuple[str, ...], Any]:
-    """Return the names of models or judges, and the object that one of them is; None for names alone.
+def _models(given: Any) -> tuple[tuple[str, ...], Any]:
+    """Return the names of models, and the object that one of them is; None for names alone.
 
     Raises:
         UsageError: several are given, and one is an object.
@@ -305,7 +307,7 @@ def _names_and_object(parameter: str, given: Any) -> tuple[tuple[str, ...], Any]
     if not isinstance(given, (list, tuple)):
         return (_name_of(given),), given
     if not given or not all(isinstance(one, str) for one in given):
-        raise UsageError(f"{parameter}: give several by name; an object is the only {parameter} of a run")
+        raise UsageError("model: give several by name; an object is the only model of a run")
     return tuple(given), None
 
 

@@ -7,14 +7,12 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from functools import partial
 
-from trialbed.drivers import load_driver
 from trialbed.engine import RunProgress, run
-from trialbed.errors import TrialbedError
 from trialbed.plugins import installed_listeners
 from trialbed.preparation import NO_OBJECTS, Prepared, RunObjects, RunOptions, prepare
-from trialbed.records import Run, TrialResult
+from trialbed.records import TrialResult
 from trialbed.report import Entries, Report, add_entries, check_folder, each_document, read_report, write_document
-from trialbed.store import Store, open_store
+from trialbed.store import open_store
 
 
 async def run_and_report(
@@ -37,15 +35,11 @@ async def run_and_report(
         TrialbedError: nothing ran; says why. What had finished before stays in the store.
     """
     prepared = await asyncio.to_thread(prepare_run, options, objects)
-    store, queries, shown = prepared.options.store, prepared.queries, progress or RunProgress()
+    store, queries = prepared.options.store, prepared.queries
     # Entries of documents are made as trials are committed, so that the end of the run need not read them again.
     entries: Entries | None = {} if documents else None
     keep = None if entries is None else partial(add_entries, entries, queries)
     ended = await run(prepared, ambient=ambient, progress=progress, committed=keep)
-    if len(prepared.options.judge) > 1:
-        await _judge_again(prepared, ended, shown)
-        if entries:
-            entries.clear()
 
     def conclude() -> Report:
         with open_store(store) as reader:
@@ -65,31 +59,6 @@ async def run_and_report(
         return replace(report, results=partial(_results, store, ended.run_id))
 
     return await asyncio.to_thread(conclude)
-
-
-async def _judge_again(prepared: Prepared, ended: Run, progress: RunProgress) -> None:
-    """Have further judges grade the answers of a run that has ended.
-
-    A judge that may not or cannot grade them is a note: the trials have been paid for, and are reported all the same.
-    """
-    options, run_id = prepared.options, ended.run_id
-    for judge in options.judge[1:]:
-        from trialbed.engine import judge_refusal  # few runs have several judges
-
-        try:
-            with Store.open(options.store) as store:
-                stored = await asyncio.to_thread(store.find_run, run_id)
-                refusal = await asyncio.to_thread(judge_refusal, options.budget, options, judge, store, stored)
-                if refusal is None:
-                    progress.note(f"the judge {judge} grades the answers")
-                    rejudge = load_driver("components", "judging").rejudge
-                    await rejudge(store, stored, prepared.queries, options, judge, is_part=True)
-        except TrialbedError as error:
-            refusal = str(error)
-        if refusal:
-            progress.note(
-                f"the judge {judge} has not graded the answers: {refusal}; bench score {run_id} --judge {judge} asks it"
-            )
 
 
 def prepare_run(options: RunOptions, objects: RunObjects = NO_OBJECTS) -> Prepared:

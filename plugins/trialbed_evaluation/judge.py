@@ -59,7 +59,7 @@ def calibrate(file: Path | None, as_json: bool, **given: Any) -> None:
     from trialbed.scoring import judge_label
     from trialbed.views import print_tables
 
-    click.echo(f"{judge_label(settings.judge[0], settings.judge_model)} {measured.summary}")
+    click.echo(f"{judge_label(settings.judge, settings.judge_model)} {measured.summary}")
     print_tables(_tables(measured, findings), sys.stdout)
     if measured.failures:
         click.echo(f"{number_of(measured.failures, 'case')} without a verdict, in no figure", err=True)
@@ -87,12 +87,12 @@ async def _calibrate(file: Path | None, settings: RunSettings) -> tuple[Calibrat
 
     labelled = embedded_cases() if file is None else read_cases(file)
     labels = EMBEDDED if file is None else file.name
-    async with standing_judge(settings, settings.judge[0]) as (judge, completed):
+    async with standing_judge(settings) as (judge, completed):
         measured, findings = await measure(judge, labelled, labels, concurrency=completed.concurrency)
         _check_question(judge)
         if measured.is_large:
             criteria = labelled[0].criterion is not None
-            identity = identity_of(judge, completed, settings.judge[0], criteria=criteria)
+            identity = identity_of(judge, completed, criteria=criteria)
             await asyncio.to_thread(keep_calibration, identity, measured)
     return measured, findings
 

@@ -32,7 +32,7 @@ def option_list(settings: Iterable[str], *others: Callable[[click.Command], clic
     """Return the options of settings, and of other decorators, for a command that is put together of parts."""
     holder = click.Command("holder")
     for name in settings:
-        setting_option(name, alone=name == "judge")(holder)
+        setting_option(name)(holder)
     for decorate in others:
         decorate(holder)
     return [parameter for parameter in holder.params if isinstance(parameter, click.Option)]
@@ -43,5 +43,4 @@ def settings_of(given: Mapping[str, Any], names: Iterable[str] = JUDGE_SETTINGS)
     from trialbed.settings import RunSettings
 
     found: dict[str, Any] = {name: value for name in names if (value := given.get(name)) is not None}
-    judges = {"judge": (found["judge"],)} if "judge" in found else {}
-    return RunSettings(**found | judges)
+    return RunSettings(**found)

@@ -21,14 +21,10 @@ from trialbed.cli.plugin_files import KINDS, DriverOrFile
 from trialbed.settings import Declared, declared_settings
 
 
-def setting_option(name: str, *, alone: bool = False) -> Callable[[Decorated], Decorated]:
-    """The option of a setting of a run, as ``RunSettings`` declares it.
-
-    Args:
-        alone: whether the command takes one value, where a run can have several.
-    """
+def setting_option(name: str) -> Callable[[Decorated], Decorated]:
+    """The option of a setting of a run, as ``RunSettings`` declares it."""
     declared = next(item for item in declared_settings() if item.name == name)
-    several, text = declared.repeatable and not alone, declared.setting.help
+    several, text = declared.repeatable, declared.setting.help
     sentence, _, rest = text.partition(".")
     return option(
         *declared.setting.option,
@@ -36,7 +32,7 @@ def setting_option(name: str, *, alone: bool = False) -> Callable[[Decorated], D
         type=_type(declared),
         is_flag=declared.kind is bool,
         multiple=several,
-        default=declared.usual if alone else declared.default,
+        default=declared.default,
         # Each text may have several values.
         callback=(lambda _, __, values: (*chain(*values),)) if declared.name == "max_tools" else None,
         metavar=declared.setting.metavar,

@@ -8,7 +8,6 @@ from ._progress import RunProgress as RunProgress
 from ._progress import say_when_long as say_when_long
 from ._server import server as server
 from ._server import server_root as server_root
-from ._spent import judge_refusal as judge_refusal
 from ._start import run as run
 from ._tools import standing_selector as standing_selector
 from ._trial import DUMMY_KEY as DUMMY_KEY

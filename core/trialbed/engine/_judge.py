@@ -20,7 +20,7 @@ from trialbed.models import (
     judge_choice,
     with_endpoint,
 )
-from trialbed.records import Json, ModelEndpoint, Query, Run, TrialRegistration
+from trialbed.records import Json, ModelEndpoint, Query, TrialRegistration
 from trialbed.scoring import (
     CRITERIA_CALIBRATION,
     RULE,
@@ -41,12 +41,11 @@ if TYPE_CHECKING:
 @asynccontextmanager
 async def judge_of(
     helpers: HelperModels,
-    name: str,
     control: ControlClient | None = None,
     *,
     own: Judge | None = None,
 ) -> AsyncIterator[Judge]:
-    """Open a judge by its name in the settings.
+    """Open the judge of the settings.
 
     Args:
         control: of the run's server, whose gateway its model is asked through; None asks the endpoint itself.
@@ -57,7 +56,7 @@ async def judge_of(
             yield apart
         return
     settings = helpers.settings
-    driver, model = judge_choice(settings, name)
+    driver, model = judge_choice(settings)
     async with AsyncExitStack() as stack:
         access = None if model is None else await stack.enter_async_context(_access(helpers, control, model))
         judge = make_judge(driver, access, votes=settings.judge_votes, prompts=settings.judge_prompts)
@@ -74,20 +73,15 @@ async def judge_of(
 
 
 @asynccontextmanager
-async def standing_judge(
-    settings: RunSettings, name: str, run: Run | None = None
-) -> AsyncIterator[tuple[Judge, RunSettings]]:
-    """Open a judge of these settings outside of a run, with the settings completed; no server is needed for it.
-
-    Args:
-        run: whose prices its model has; None for those of today.
+async def standing_judge(settings: RunSettings) -> AsyncIterator[tuple[Judge, RunSettings]]:
+    """Open the judge of these settings outside of a run, with the settings completed; no server is needed for it.
 
     Raises:
         UsageError: the judge does not exist, or its model cannot be asked without a server.
     """
     settings = with_endpoint(settings)
-    check_standing(settings, name)
-    async with HelperModels(settings, run) as helpers, judge_of(helpers, name) as judge:
+    check_standing(settings)
+    async with HelperModels(settings) as helpers, judge_of(helpers) as judge:
         yield judge, settings
 
 
@@ -98,11 +92,11 @@ def judge_duties(settings: RunSettings, queries: Collection[Query]) -> tuple[boo
     ``rule`` leaves them.
     """
     criteria = any(query.expected and query.expected.all_criteria for query in queries)
-    return criteria, judge_choice(settings, settings.judge[0])[0] != RULE or not all(map(has_expectations, queries))
+    return criteria, judge_choice(settings)[0] != RULE or not all(map(has_expectations, queries))
 
 
 def judge_report(
-    judge: Judge, settings: RunSettings, name: str, *, own: bool = False, criteria: bool = False, asked: bool = True
+    judge: Judge, settings: RunSettings, *, own: bool = False, criteria: bool = False, asked: bool = True
 ) -> Mapping[str, Json]:
     """Describe a judge for result documents: its name, model, votes and prompts, and its calibration.
 
@@ -114,27 +108,27 @@ def judge_report(
     about = {name: value for name, value in judge.about.items() if name != "judge"}
     if own:
         none = {"calibration": None, **({CRITERIA_CALIBRATION: None} if criteria else {})}
-        return {"driver": name, "model": None, "votes": settings.judge_votes, **about, **none}
-    read = kept_calibrations().get(identity_of(judge, settings, name, criteria=True)) if criteria else None
-    driver, model = judge_choice(settings, name)
+        return {"driver": settings.judge, "model": None, "votes": settings.judge_votes, **about, **none}
+    read = kept_calibrations().get(identity_of(judge, settings, criteria=True)) if criteria else None
+    driver, model = judge_choice(settings)
     return {
         "driver": driver,
         "model": model and split_address(model)[0],
         "votes": settings.judge_votes,
         **about,
         **({} if asked else {"asked": False}),
-        "calibration": calibration_of(judge, identity_of(judge, settings, name)),
+        "calibration": calibration_of(judge, identity_of(judge, settings)),
         **({CRITERIA_CALIBRATION: read and read.model_dump()} if criteria else {}),
     }
 
 
-def identity_of(judge: Judge, settings: RunSettings, name: str, *, criteria: bool = False) -> str:
+def identity_of(judge: Judge, settings: RunSettings, *, criteria: bool = False) -> str:
     """Return the key of this judge among the calibrations that are kept.
 
     Args:
         criteria: whether the calibration is that of criteria.
     """
-    driver, model = judge_choice(settings, name)
+    driver, model = judge_choice(settings)
     named = model and split_address(model)[0]
     return judge_identity(f"{driver}: criteria" if criteria else driver, named, judge.about)
 

@@ -230,7 +230,7 @@ class RunSession:
                     executor.connect(control.url)
                 criteria, asked = judge_duties(options, prepared.queries.values())
                 own = objects.judge is not None
-                report = judge_report(judge, options, options.judge[0], own=own, criteria=criteria, asked=asked)
+                report = judge_report(judge, options, own=own, criteria=criteria, asked=asked)
                 changes = RunChanges(
                     frameworks=await described,
                     server_url=control.url,
@@ -314,7 +314,7 @@ class RunSession:
                 host=workers.server_host(),
                 standing=self.standing,
             ) as control,
-            judge_of(helpers, options.judge[0], control, own=objects.judge) as judge,
+            judge_of(helpers, control, own=objects.judge) as judge,
             ScoringProcesses() as scoring,
         ):
             self._listeners.elsewhere = scoring

@@ -8,11 +8,10 @@ from collections.abc import Callable, Iterable
 
 from trialbed.errors import UsageError
 from trialbed.installed import extra_command
-from trialbed.models import HelperModels, helpers_of, is_at_endpoint, judge_choice
+from trialbed.models import HelperModels, helpers_of
 from trialbed.preparation import RunOptions
 from trialbed.prices import read_budget
 from trialbed.records import Budget, HelperUse, Prices, Run, TokenRate, TrialKey, TrialResult, Usage
-from trialbed.settings import RunSettings
 from trialbed.store import Store
 from trialbed.wire_log import estimated_usage
 
@@ -48,7 +47,7 @@ def check_budget(options: RunOptions, run: Run, *, own_judge: bool) -> None:
     unpriced = [model for model, prices in budget.others.items() if prices is None]
     asking = HelperModels(options, run)
     found = [own for own in helpers_of(options) if not (own_judge and own.role == "judge")]
-    unpriced += [own.model for own in found if asking.prices(*own[:3]) is None]
+    unpriced += [own.model for own in found if asking.prices(*own[:2]) is None]
     if unpriced and budget.unit == "USD":
         names = ", ".join(dict.fromkeys(unpriced))
         raise UsageError(
@@ -116,11 +115,6 @@ class Admission:
         return self._spent() + sum(self._open.values()) + self._expected(model) - self._budget.limit
 
 
-def used_part(budget: Budget, store: Store, run: Run, helpers: Iterable[HelperUse]) -> float:
-    """Return the part of a budget that the attempts so far, and these helpers, have used."""
-    return sum(_used_by_models(budget, store, run)[0].values()) + sum(map(budget.helpers_part, helpers))
-
-
 def _used_by_models(budget: Budget, store: Store, run: Run) -> tuple[dict[str, float], dict[str, int]]:
     """The use of each model in all attempts at trials so far, and the number of these."""
     used, ended = dict.fromkeys(run.config.models, 0.0), dict.fromkeys(run.config.models, 0)
@@ -136,19 +130,3 @@ def _used_by_trial(budget: Budget, model: str, result: TrialResult) -> float:
     used = [usage for call in counted if (usage := estimated_usage(call)) is not None]
     embedded = Usage(prompt_tokens=sum(call.tokens or 0 for call in result.wire.embedding_calls))
     return sum(budget.amount(usage, model) for usage in (*used, embedded))
-
-
-def judge_refusal(text: str | None, settings: RunSettings, judge: str, store: Store, run: Run) -> str | None:
-    """Return why a judge is not asked after the trials of a run; None where it may be.
-
-    Args:
-        text: the budget of the run; one that is used up leaves judges that ask no model.
-    """
-    _, model = judge_choice(settings, judge)
-    if text is None or model is None or not is_at_endpoint(model, settings):
-        return None
-    budget = run_budget(text, run)
-    spent = used_part(budget, store, run, run.helpers)
-    if spent < budget.limit:
-        return None
-    return f"the budget of this run is used up: {budget.text_of(spent)} of {budget.text_of(budget.limit)}"

@@ -39,7 +39,7 @@ class HelperModels(AbstractAsyncContextManager["HelperModels"]):
         self.settings = settings
         self._run = run
         self._cache: CompletionCache | None = None
-        self._budgets: dict[tuple[HelperRole, str, str], ModelBudget] = {}
+        self._budgets: dict[tuple[HelperRole, str], ModelBudget] = {}
 
     async def __aexit__(self, *_: object) -> None:
         self.close()
@@ -49,12 +49,11 @@ class HelperModels(AbstractAsyncContextManager["HelperModels"]):
         if self._cache is not None:
             self._cache.close()
 
-    def budget(self, role: HelperRole, model: str, base_url: str = "") -> ModelBudget:
-        """Return the budget of a helper's model, which counts all that the helper asks of it at one endpoint."""
+    def budget(self, role: HelperRole, model: str) -> ModelBudget:
+        """Return the budget of a helper's model, which counts all that the helper asks of it."""
         from trialbed.model_access import ModelBudget  # most runs have no helpers
 
-        named = self._named(role, model, base_url)
-        key = role, model, named[0].base_url if named else ""
+        key = role, model
         if key not in self._budgets:
             self._budgets[key] = ModelBudget(self.settings.max_helper_requests, prices=self.prices(*key))
         return self._budgets[key]
@@ -65,47 +64,38 @@ class HelperModels(AbstractAsyncContextManager["HelperModels"]):
 
         settings = self.settings
         self._cache = self._cache or CompletionCache(settings.completions)
-        budget = self.budget(role, endpoint.model, endpoint.base_url)
+        budget = self.budget(role, endpoint.model)
         timeout = settings.helper_timeout or max(settings.timeout, TIMEOUT)
         return ModelAccess(endpoint, budget=budget, cache=self._cache, origin=origin, timeout=timeout)
 
-    def _named(self, role: HelperRole, model: str, base_url: str) -> list[Helper]:
-        """Return the helpers of a name, the one at this endpoint first: the gateway may ask it at another."""
-        named = [own for own in helpers_of(self.settings) if own[:2] == (role, model)]
-        return sorted(named, key=lambda own: own.base_url.rstrip("/") != base_url.rstrip("/"))
-
-    def prices(self, role: HelperRole, model: str, base_url: str = "") -> Prices | None:
+    def prices(self, role: HelperRole, model: str) -> Prices | None:
         """The prices of a helper's model: those that the run began with, else those of today."""
-        named = self._named(role, model, base_url)
-        if not named:
+        helper = next((own for own in helpers_of(self.settings) if own[:2] == (role, model)), None)
+        if helper is None:
             return None
-        helper = named[0]
-        run, here = self._run, helper.base_url == self.settings.base_url
-        # A use that is kept names no endpoint: where two have a model of this name, its prices may be the other's.
-        alone = len({own.base_url for own in named}) == 1
-        kept = run.helpers if run and alone else ()
-        found = [use.prices for use in kept if (use.role, use.model) == (role, model)]
+        run = self._run
+        found = [use.prices for use in (run.helpers if run else ()) if (use.role, use.model) == (role, model)]
         found.append(given_prices(self.settings.price, self.settings.model[0]).get(model))
-        if run and here:
+        if run and helper.base_url == self.settings.base_url:
             found.append(run.prices.get(model))
         return next(filter(None, found), None) or known_prices(model, helper.base_url)
 
     def uses(self) -> list[HelperUse]:
         """All that helpers have asked through this, as far as they asked anything."""
         return [
-            self.use_of(role, model, budget.use, base_url)
-            for (role, model, base_url), budget in self._budgets.items()
+            self.use_of(role, model, budget.use)
+            for (role, model), budget in self._budgets.items()
             if budget.use.requests or budget.use.cached
         ]
 
-    def use_of(self, role: HelperRole, model: str, use: ModelUse, base_url: str = "") -> HelperUse:
+    def use_of(self, role: HelperRole, model: str, use: ModelUse) -> HelperUse:
         """Return a use as that of a helper."""
-        return HelperUse(role=role, model=model, prices=self.prices(role, model, base_url), **dict(use))
+        return HelperUse(role=role, model=model, prices=self.prices(role, model), **dict(use))
 
 
 def helpers_of(settings: RunSettings) -> Iterator[Helper]:
     """Yield the helpers that ask models of endpoints."""
-    for role, _, model in helper_models(settings, settings.judge):
+    for role, _, model in helper_models(settings):
         if role != "judge" or is_at_endpoint(model, settings):
             name, url = split_address(model)
             yield Helper(role, name, url or settings.base_url or "")

@@ -52,7 +52,7 @@ def with_endpoint(settings: Settings, *, own_judge: bool = False, own_model: Mod
             check_url(url, option, OPENAI_URL if option == "--base-url" else "http://127.0.0.1:8080")
     check_endpoint_keys(settings)
     real = [("--model", name) for name in settings.model if model_info(name, settings, own_model).at_endpoint]
-    for _, option, model in helper_models(settings, () if own_judge else settings.judge):
+    for _, option, model in helper_models(settings, own_judge=own_judge):
         name, url = split_address(model)
         # It also refuses an address that is none, or has a password in it.
         at_endpoint = _describe(find_model(model), settings, option).at_endpoint
@@ -71,12 +71,13 @@ def with_endpoint(settings: Settings, *, own_judge: bool = False, own_model: Mod
     return settings
 
 
-def judge_choice(settings: RunSettings, judge: str) -> tuple[str, str | None]:
-    """Return a judge's driver, and the model that it asks, if any, as it is named.
+def judge_choice(settings: RunSettings) -> tuple[str, str | None]:
+    """Return the judge's driver, and the model that it asks, if any, as it is named.
 
     Raises:
         UsageError: a judge that asks a model has none, or two are named.
     """
+    judge = settings.judge
     if judge == MODEL_JUDGE or judge in judge_drivers():
         driver = load_driver("judges", judge)
         if getattr(driver, "needs_model", False) and settings.judge_model is None:
@@ -90,30 +91,30 @@ def judge_choice(settings: RunSettings, judge: str) -> tuple[str, str | None]:
     return MODEL_JUDGE, judge
 
 
-def helper_models(settings: RunSettings, judges: Iterable[str]) -> Iterator[tuple[HelperRole, str, str]]:
-    """Yield the model of each helper, these judges first: its role, its option, and the model as it is named.
+def helper_models(settings: RunSettings, *, own_judge: bool = False) -> Iterator[tuple[HelperRole, str, str]]:
+    """Yield the model of each helper, the judge first: its role, its option, and the model as it is named.
+
+    Args:
+        own_judge: whether the judge is an object, which has its own model.
 
     Raises:
         UsageError: as ``judge_choice`` says.
     """
-    for judge in judges:
-        _, model = judge_choice(settings, judge)
-        if model is not None:
-            yield "judge", "--judge", model
     others: tuple[tuple[HelperRole, str, str | None], ...] = (
+        ("judge", "--judge", None if own_judge else judge_choice(settings)[1]),
         ("selector", "--selector-model", settings.selector_model),
         ("simulator", "--simulator-model", settings.simulator_model),
     )
     yield from ((role, option, model) for role, option, model in others if model is not None)
 
 
-def check_standing(settings: RunSettings, judge: str) -> None:
-    """See that a judge can be asked without a run's server.
+def check_standing(settings: RunSettings) -> None:
+    """See that the judge can be asked without a run's server.
 
     Raises:
         UsageError: its model answers in a gateway only.
     """
-    _, model = judge_choice(settings, judge)
+    _, model = judge_choice(settings)
     if model is not None and not is_at_endpoint(model, settings):
         raise UsageError(f"--judge: {model} plays agents only; name a judge, or a model of --base-url")
 

@@ -72,7 +72,6 @@ def run_config(
     return RunConfig(
         **{item.name: getattr(options, item.name) for item in fields(IdentitySettings)} | {"faults": faults},
         cells=tuple(_cells(options, models)),
-        judge=options.judge[0],
         adapter_versions=adapter_versions(adapters, options.environments) | dict.fromkeys(commands, "command"),
         adapter_digests={name: adapter_digest(name, options.environments.get(name)) for name in adapters}
         | {name: command.digest() for name, command in commands.items()},

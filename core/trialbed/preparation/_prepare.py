@@ -12,7 +12,7 @@ from trialbed.catalogs import choose_queries, open_catalog, open_dataset
 from trialbed.contracts import Judge, ModelInfo, ToolSelector
 from trialbed.drivers import load_driver
 from trialbed.errors import UsageError
-from trialbed.models import check_standing, choose_cache, helpers_of, judge_choice, model_info, with_endpoint
+from trialbed.models import choose_cache, helpers_of, judge_choice, model_info, with_endpoint
 from trialbed.plugin_files import given_files
 from trialbed.preparation._configuration import run_config
 from trialbed.preparation._options import (
@@ -47,8 +47,6 @@ def prepare(options: RunOptions, objects: RunObjects = NO_OBJECTS, *, keeps: boo
     commands = agent_commands(options.commands, Path.cwd())
     options = with_labels(options, objects.agents, commands)
     options = with_endpoint(options, own_judge=objects.judge is not None, own_model=objects.model)
-    for judge in options.judge[1:]:
-        check_standing(options, judge)
     if options.budget is not None:
         read_amount(options.budget)
     check_prices(options, own_judge=objects.judge is not None)
@@ -128,7 +126,7 @@ def check_criteria(queries: Sequence[Query], settings: RunSettings, own: Judge |
     query = next((one for one in queries if one.expected and one.expected.all_criteria), None)
     if query is None:
         return
-    name, model = ("", None) if own is not None else judge_choice(settings, settings.judge[0])
+    name, model = ("", None) if own is not None else judge_choice(settings)
     judge = type(own) if own is not None else load_driver("judges", name)
     if judge.meets is Judge.meets or (name == RULE and model is None):
         raise UsageError(

@@ -89,7 +89,6 @@ class RunConfig(SparseRecord, IdentitySettings):
 
     Attributes:
         cells: its columns, in the order of all tables.
-        judge: grades each trial as it ends.
         adapter_versions: ``framework of a cell -> adapter distribution and version``, or the lock of its environment.
         adapter_digests: ``framework of a cell -> SHA-256`` over the files of its adapter and the versions of what that
             needs; empty for a live object.
@@ -106,7 +105,6 @@ class RunConfig(SparseRecord, IdentitySettings):
     model_config = ConfigDict(allow_inf_nan=False)
 
     cells: tuple[RunCell, ...]
-    judge: str = "rule"
     adapter_versions: dict[str, str]
     adapter_digests: dict[str, str] = Field(default={})
     test_set: str

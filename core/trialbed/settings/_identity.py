@@ -37,12 +37,10 @@ class Setting:
 
 @dataclass(frozen=True, kw_only=True)
 class FactorSettings:
-    """The settings of a run's identity that it can have several of: each combination, judges apart, is a column.
+    """The settings of a run's identity that it can have several of: each combination is a column.
 
     Attributes:
         frameworks: their names; ``NAME:PROFILE`` asks for a profile of a framework, ``NAME==VERSION`` for a release.
-        judge: ``rule``, other judges' names, or models: the first grades each trial as it ends, the others grade all
-            answers when all trials have ended.
         system_prompt: texts, or the paths of files; each framework has its own place for them.
     """
 
@@ -65,15 +63,6 @@ class FactorSettings:
             metavar="NAME[@URL]|SCHEME:NAME|FILE.py:NAME",
         ),
     ] = ("scripted:gold",)
-    judge: Annotated[
-        tuple[str, ...],
-        Setting(
-            ("--judge",),
-            "Judge that grades the answers.",
-            metavar="NAME|MODEL|FILE.py:NAME",
-            document="evaluator_model",
-        ),
-    ] = ("rule",)
     temperature: Annotated[
         tuple[Annotated[float, Ge(0)], ...],
         Setting(
@@ -111,6 +100,7 @@ class IdentitySettings:
             answers for that.
         base_url: an OpenAI-compatible endpoint for models that are not scripted, ending in ``/v1``.
         catalog: more Apis beside the dataset's, for selectors that choose from a catalog.
+        judge: ``rule``, another judge's name, or a model: grades each trial as it ends.
         seed: every trial's own seed derives from it, the query and the repeat.
         sandbox: whether adapters, which may not be trusted, are kept from the machine and from the run's data.
     """
@@ -172,6 +162,15 @@ class IdentitySettings:
             document="",
         ),
     ] = ()
+    judge: Annotated[
+        str,
+        Setting(
+            ("--judge",),
+            "Judge that grades the answers.",
+            metavar="NAME|MODEL|FILE.py:NAME",
+            document="evaluator_model",
+        ),
+    ] = "rule"
     judge_votes: Annotated[int, Ge(1), Setting(("--judge-votes",), "Verdicts per answer.")] = 1
     judge_model: Annotated[
         str | None,

@@ -181,9 +181,9 @@ async def _model(given: Mapping[str, Any]) -> AsyncIterator[StepModel | None]:
     from trialbed_evaluation.metrics import ChatModel
 
     settings = settings_of(given)
-    async with standing_judge(settings, settings.judge[0]) as (judge, _):
+    async with standing_judge(settings) as (judge, _):
         if judge.model is None:
-            raise UsageError(f"--judge {settings.judge[0]}: does not ask a model; give --judge MODEL")
+            raise UsageError(f"--judge {settings.judge}: does not ask a model; give --judge MODEL")
         yield ChatModel(judge.model)
 
 

@@ -90,9 +90,7 @@ class Rescored:
     again: Set[str] = frozenset()
 
 
-async def rejudge(
-    store: Store, run: Run, queries: Queries, settings: RunSettings, judged_by: str, *, is_part: bool = False
-) -> Rescored:
+async def rejudge(store: Store, run: Run, queries: Queries, settings: RunSettings) -> Rescored:
     """Have a judge grade the answers of a run again; its verdicts are added to those that are there.
 
     The new score is ``sopr_score@JUDGE``. An earlier one of the same name is replaced. The run's findings on criteria
@@ -100,14 +98,13 @@ async def rejudge(
 
     Args:
         settings: of the judge.
-        judged_by: the judge, by its name in the settings.
-        is_part: whether it is a judge of the run itself, with the run's endpoint and prices.
 
     Raises:
         UsageError: the judge does not exist, or its model cannot be asked.
     """
+    judged_by = settings.judge
     async with (
-        standing_judge(settings, judged_by, run if is_part else None) as (judge, completed),
+        standing_judge(settings) as (judge, completed),
         ScoringProcesses() as processes,
     ):
         label = judge_label(judged_by, completed.judge_model)
@@ -124,7 +121,7 @@ async def rejudge(
             use = None if model is None else HelperUse(role="judge", model=model.model, **dict(model.use))
             helpers = added_uses(run.helpers, [use] if use else [])
             await _to_its_end(asyncio.to_thread(partial(store.update_run, run.run_id, helpers=helpers)))
-        report = judge_report(judge, completed, judged_by)
+        report = judge_report(judge, completed)
     changed = {"judge": judged_by, **{field: getattr(completed, field) for field in JUDGE_FIELDS}}
     config = run.config.model_copy(update=changed)
     own = run.model_copy(update={"config": config, "config_digest": config_digest(config), "judge": dict(report)})

@@ -83,7 +83,7 @@ async def _rescore(
     with cancel_on_terminate(), Store.open(place) as store:
         if given["judge"] is None:
             return await rescore(store, run, queries, scorers, concurrency=settings.concurrency), queries
-        return await rejudge(store, run, queries, settings, settings.judge[0]), queries
+        return await rejudge(store, run, queries, settings), queries
 
 
 def _scorers(given: Sequence[str]) -> dict[str, Any]:

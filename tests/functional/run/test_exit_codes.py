@@ -54,7 +54,7 @@ def test_a_score_below_the_threshold_is_1(bench: Bench) -> None:
         (("--dataset", "absent.json"), "absent.json"),
         (("--query-id", "no-such"), "no query no-such"),
         (("--model", "gpt-4o-mini"), "--base-url"),
-        (("--judge", "rule", "--judge", "llm"), "give its name as --judge-model"),
+        (("--judge", "llm"), "give its name as --judge-model"),
         (("--base-url", "http://127.0.0.1:9/v1"), "give --model NAME"),
         (("--judge", "ruel"), "did you mean 'rule'"),
         (("--fail-under", "sopr=1"), "did you mean 'sopr_score'"),

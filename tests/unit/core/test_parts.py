@@ -20,8 +20,7 @@ PARTS = {
     },
     "trialbed_adapter_lab.fidelity": {
         "reading": (),
-        "probe": (),
-        "measurements": ("reading", "probe"),
+        "measurements": ("reading",),
         "views": ("",),
     },
     "trialbed_verify.verification": {

@@ -44,7 +44,7 @@ def asked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
 def test_the_default_holds_without_anything(asked: Any) -> None:
     options = asked()
     assert (options.frameworks, options.dataset, options.model) == (("reference",), "mini", ("scripted:gold",))
-    assert (options.judge, options.seed, options.limit) == (("rule",), 0, None)
+    assert (options.judge, options.seed, options.limit) == ("rule", 0, None)
 
 
 def test_file_before_default_environment_before_file_option_before_environment(

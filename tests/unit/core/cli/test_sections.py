@@ -42,9 +42,9 @@ def test_the_first_section_of_a_run_is_what_a_newcomer_needs() -> None:
     assert [option.opts[-1] for option in first] == [
         "--framework",
         "--model",
-        "--judge",
         "--dataset",
         "--base-url",
+        "--judge",
         "--limit",
         "--concurrency",
         "--format",

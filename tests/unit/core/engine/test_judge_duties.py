@@ -36,12 +36,12 @@ POLITE = query(Expected(criteria=("polite",)))
 def test_the_rule_gives_no_verdict_where_expectations_decide(
     judge: str, queries: list[Query], duties: tuple[bool, bool]
 ) -> None:
-    settings = replace(RunSettings(), judge=(judge,), judge_model=None if judge == "rule" else "m")
+    settings = replace(RunSettings(), judge=judge, judge_model=None if judge == "rule" else "m")
     assert judge_duties(settings, queries) == duties
 
 
 def test_a_judge_that_gives_no_verdict_is_described_as_not_asked() -> None:
     settings = RunSettings()
     judge: Any = make_judge("rule")
-    assert judge_report(judge, settings, "rule", asked=False)["asked"] is False
-    assert "asked" not in judge_report(judge, settings, "rule")
+    assert judge_report(judge, settings, asked=False)["asked"] is False
+    assert "asked" not in judge_report(judge, settings)

@@ -26,7 +26,7 @@ def no_key(monkeypatch: pytest.MonkeyPatch) -> None:
     [
         ({"model": ("scripted:glod",)}, "did you mean 'scripted:gold'?"),
         ({"model": ("scripted:",)}, "The scripted models are scripted:gold"),
-        ({"judge": ("scripted:glod",)}, "--judge: there is no scripted model"),
+        ({"judge": "scripted:glod"}, "--judge: there is no scripted model"),
         ({"model": ("scriptd:gold",)}, "did you mean 'scripted:gold'?"),
         ({"model": ("nowhere.py:Model",)}, "--model: there is no file nowhere.py"),
         ({"selector_model": "scripted:gold"}, "--selector-model: scripted:gold plays agents only"),
@@ -35,12 +35,12 @@ def no_key(monkeypatch: pytest.MonkeyPatch) -> None:
         ({"model": ("m@http://me:pw@h/v1",)}, "--model: the endpoint at h is given with a password"),
         ({"endpoint_key_env": ("VARIABLE",)}, "--endpoint-key-env 'VARIABLE' is not HOST=VARIABLE"),
         ({"endpoint_key_env": ("https://h/v1=KEY",)}, "--endpoint-key-env 'https://h/v1=KEY' is not HOST=VARIABLE"),
-        ({"judge": ("ruel",)}, "there is no judge 'ruel'; did you mean 'rule'?"),
-        ({"judge": ("rules",), "base_url": LOCAL}, "did you mean 'rule'?"),
+        ({"judge": "ruel"}, "there is no judge 'ruel'; did you mean 'rule'?"),
+        ({"judge": "rules", "base_url": LOCAL}, "did you mean 'rule'?"),
         ({"model": ("gpt-4o",)}, "give --base-url URL"),
         ({"model": ("gpt-4o",)}, "--model: the model 'gpt-4o' needs an endpoint"),
-        ({"judge": ("llmm",)}, "--judge: the model 'llmm' needs an endpoint"),
-        ({"judge": ("llmm",)}, "The judges with names of their own are "),
+        ({"judge": "llmm"}, "--judge: the model 'llmm' needs an endpoint"),
+        ({"judge": "llmm"}, "The judges with names of their own are "),
         ({"model": ("m",), "base_url": "htp://host/v1"}, "--base-url 'htp://host/v1' is not an http(s) URL"),
         ({"model": ("m",), "base_url": "host:80/v1"}, "--base-url 'host:80/v1' is not an http(s) URL"),
         ({"model": ("m",), "base_url": "http://"}, "--base-url 'http://' is not an http(s) URL"),
@@ -54,7 +54,7 @@ def no_key(monkeypatch: pytest.MonkeyPatch) -> None:
         ({"model": (" ",)}, "--model is empty"),
         ({"server_url": "http://me:secret@host"}, "--server-url: the address of host is given with a password"),
         ({"model": ("m",), "base_url": "http://[::1/v1"}, "--base-url 'http://[::1/v1' is not an http(s) URL"),
-        ({"judge": ("gpt-4o",)}, "put OPENAI_API_KEY into the environment or .env"),
+        ({"judge": "gpt-4o"}, "put OPENAI_API_KEY into the environment or .env"),
         ({"model": ("gpt-4o",), "base_url": OPENAI_URL}, "set OPENAI_API_KEY in the environment or in .env"),
         ({"model": ("gpt-4o",), "base_url": OPENAI_URL, "api_key_env": "MY_KEY"}, "set MY_KEY"),
     ],
@@ -68,7 +68,7 @@ def test_what_cannot_work_is_refused(settings: dict[str, str], message: str) -> 
 @for_each(
     "settings",
     [
-        {"judge": ("gpt@https://user:sekret@host/v1",)},
+        {"judge": "gpt@https://user:sekret@host/v1"},
         {"model": ("gpt@https://user:sekret@/v1",)},
         {"model": ("gpt@https://user:sekret@host:port/v1",)},
         {"model": ("m",), "base_url": "htp://user:sekret@host/v1"},
@@ -87,10 +87,10 @@ def test_helpers_that_name_their_endpoints_need_none_of_the_run_and_get_the_keys
 ) -> None:
     monkeypatch.setenv("OPENAI_API_KEY", "sk-1234567890")
     monkeypatch.setenv("OTHER_API_KEY", "sk-0987654321")
-    named = {"judge": ("j@http://a/v1",), "selector_model": "s@http://b:1/v1"}
+    named = {"judge": "j@http://a/v1", "selector_model": "s@http://b:1/v1"}
     settings = RunSettings(**named, simulator_model="w@http://c/v1", endpoint_key_env=("b:1=OTHER_API_KEY",))  # type: ignore[arg-type]
     assert with_endpoint(settings).base_url is None
-    assert judge_choice(settings, settings.judge[0]) == ("llm", "j@http://a/v1")
+    assert judge_choice(settings) == ("llm", "j@http://a/v1")
     assert [helper[:3] for helper in helpers_of(settings)] == [
         ("judge", "j", "http://a/v1"),
         ("selector", "s", "http://b:1/v1"),
@@ -107,26 +107,26 @@ def test_helpers_that_name_their_endpoints_need_none_of_the_run_and_get_the_keys
 def test_openais_key_means_openais_address(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("OPENAI_API_KEY", "sk-1234567890")
     assert with_endpoint(RunSettings(model=("gpt-4o",))).base_url == OPENAI_URL
-    assert with_endpoint(RunSettings(judge=("gpt-4o",))).base_url == OPENAI_URL
+    assert with_endpoint(RunSettings(judge="gpt-4o")).base_url == OPENAI_URL
     assert with_endpoint(RunSettings(model=("gpt-4o",), base_url=LOCAL)).base_url == LOCAL
 
 
 def test_the_address_of_openais_clients_is_used_where_none_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("OPENAI_BASE_URL", LOCAL)
-    assert with_endpoint(RunSettings(judge=("gpt-4o",))).base_url == LOCAL
+    assert with_endpoint(RunSettings(judge="gpt-4o")).base_url == LOCAL
     assert with_endpoint(RunSettings(selector_model="gpt-4o")).base_url == LOCAL
-    assert with_endpoint(RunSettings(judge=("gpt-4o",), base_url="http://other/v1")).base_url == "http://other/v1"
+    assert with_endpoint(RunSettings(judge="gpt-4o", base_url="http://other/v1")).base_url == "http://other/v1"
     assert with_endpoint(RunSettings()).base_url is None
     monkeypatch.setenv("OPENAI_BASE_URL", "host/v1")
     with pytest.raises(UsageError, match="OPENAI_BASE_URL 'host/v1' is not an http"):
-        with_endpoint(RunSettings(judge=("gpt-4o",)))
+        with_endpoint(RunSettings(judge="gpt-4o"))
 
 
 @pytest.mark.parametrize(
     "settings",
     [
-        RunSettings(judge=("gpt-4o",), server_url="http://localhost:8000"),
-        RunOptions(judge=("gpt-4o",), server_port=8000),
+        RunSettings(judge="gpt-4o", server_url="http://localhost:8000"),
+        RunOptions(judge="gpt-4o", server_port=8000),
     ],
 )
 def test_the_server_of_the_run_does_not_judge_its_own_agents(
@@ -140,7 +140,7 @@ def test_the_server_of_the_run_does_not_judge_its_own_agents(
 def test_models_that_ask_nobody_have_no_endpoint(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("OPENAI_API_KEY", "sk-1234567890")
     assert with_endpoint(RunSettings()).base_url is None
-    assert with_endpoint(RunSettings(judge=("scripted:gold",))).base_url is None
+    assert with_endpoint(RunSettings(judge="scripted:gold")).base_url is None
 
 
 def test_a_local_server_needs_no_key() -> None:

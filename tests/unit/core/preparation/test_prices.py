@@ -52,7 +52,7 @@ def test_a_model_by_which_a_run_is_extended_may_be_given_a_price() -> None:
 @for_each("price", ["large=3,4", "judge=5,6", "simulator=1,1", "selector=1,1", "small=1,2", "1,2"])
 def test_prices_of_models_and_helpers_are_taken(price: str) -> None:
     helpers = {
-        "judge": ("judge",),
+        "judge": "judge",
         "simulator_model": "simulator",
         "selector_model": "selector",
     }
@@ -67,9 +67,9 @@ def test_a_price_of_a_model_that_is_not_in_the_run_is_refused() -> None:
 
 
 def test_a_helper_has_the_price_of_its_model() -> None:
-    found = HelperModels(options("1,2", "judge=5,6", judge=("judge",)), begun(prices={"small": SMALL}))
+    found = HelperModels(options("1,2", "judge=5,6", judge="judge"), begun(prices={"small": SMALL}))
     assert found.prices("judge", "judge") == JUDGE
-    same = HelperModels(options("1,2", judge=("small",)), begun(prices={"small": SMALL}))
+    same = HelperModels(options("1,2", judge="small"), begun(prices={"small": SMALL}))
     assert same.prices("judge", "small") == SMALL
 
 
@@ -83,14 +83,3 @@ def test_a_helper_has_a_budget_and_a_price() -> None:
     assert (use.role, use.model, use.tokens, use.cost) == ("selector", "chooser", 10, pytest.approx(2e-5))
     with pytest.raises(ModelUnavailable, match="1 request is used up"):
         budget.take_request()
-
-
-def test_models_of_one_name_at_two_endpoints_have_their_own_budgets_and_prices() -> None:
-    url, name = "https://api.openai.com/v1", "gpt-4o-mini"
-    helpers = HelperModels(options(judge=(f"{name}@http://a/v1/", f"{name}@{url}"), max_helper_requests=1))
-    for address in ("http://a/v1", url):
-        budget = helpers.budget("judge", name, address)
-        budget.take_request()
-        budget.add_tokens(Usage(prompt_tokens=10))
-    assert helpers.prices("judge", name, "http://a/v1") is None
-    assert [(found.requests, found.cost) for found in helpers.uses()] == [(1, None), (1, pytest.approx(1.5e-6))]

@@ -20,12 +20,10 @@ from support.warm import warm_programs
 from trialbed.catalogs import open_dataset, run_queries
 from trialbed.errors import DataError, UsageError
 from trialbed.preparation import RunOptions, config_digest
-from trialbed.prices import read_prices
 from trialbed.records import (
     Answer,
     Expected,
     Failure,
-    HelperUse,
     Outcome,
     Query,
     Run,
@@ -87,14 +85,14 @@ def queries(run: Run) -> dict[int | str, Query]:
 
 
 def settings(model: JudgeEndpoint, tmp_path: Path, **more: Any) -> RunOptions:
-    return RunOptions(judge=("grader",), base_url=model.url, completions=tmp_path / "completions.db", **more)
+    return RunOptions(judge="grader", base_url=model.url, completions=tmp_path / "completions.db", **more)
 
 
 async def test_new_verdicts_stand_beside_the_old_ones(
     store: Store, run: Run, model: JudgeEndpoint, tmp_path: Path
 ) -> None:
     model.decide = lambda asked: vote("Unsure" if shown(asked)["answer"] == "good" else "Solved", "I see")
-    rescored = await rejudge(store, run, queries(run), settings(model, tmp_path, judge_votes=2), "grader")
+    rescored = await rejudge(store, run, queries(run), settings(model, tmp_path, judge_votes=2))
     assert rescored.name == "sopr_score@grader"
     assert len(model.asked) == 4
     with open_store(str(tmp_path / "trials.db")) as reader:
@@ -113,7 +111,7 @@ async def test_documents_have_the_new_judge_and_the_old_verdicts_beside(
     import jsonschema_rs
 
     model.decide = lambda _asked: vote("Solved")
-    rescored = await rejudge(store, run, queries(run), settings(model, tmp_path), "grader")
+    rescored = await rejudge(store, run, queries(run), settings(model, tmp_path))
     with open_store(str(tmp_path / "trials.db")) as reader:
         shown = replace(reader.run(run.run_id), record=rescored.run)
         document = legacy_document(read_report(shown, queries(run), renamed=rescored.renamed), "reference")
@@ -133,7 +131,7 @@ async def test_judging_twice_pays_once_and_replaces_the_score(
     store: Store, run: Run, model: JudgeEndpoint, tmp_path: Path
 ) -> None:
     for _ in range(2):
-        await rejudge(store, run, queries(run), settings(model, tmp_path), "grader")
+        await rejudge(store, run, queries(run), settings(model, tmp_path))
     assert len(model.asked) == 2
     names = [score.name for score in results(store, run)[0].scores]
     assert names == ["sopr_score", "sopr_score@grader"]
@@ -143,7 +141,7 @@ async def test_a_judge_that_fails_leaves_an_error_and_the_old_verdict(
     store: Store, run: Run, model: JudgeEndpoint, tmp_path: Path
 ) -> None:
     model.gives(Response(status=401))
-    rescored = await rejudge(store, run, queries(run), settings(model, tmp_path), "grader")
+    rescored = await rejudge(store, run, queries(run), settings(model, tmp_path))
     score = results(store, run)[0].score("sopr_score@grader")
     assert score is not None
     assert score.failure is not None
@@ -164,7 +162,7 @@ async def test_what_checks_found_is_known_of_a_run_whose_judge_was_asked(
     store: Store, run: Run, model: JudgeEndpoint, tmp_path: Path
 ) -> None:
     model.decide = lambda _asked: vote("Solved")
-    await rejudge(store, run, checked_queries(run), settings(model, tmp_path), "grader")
+    await rejudge(store, run, checked_queries(run), settings(model, tmp_path))
     assert [_verdict(result) for result in results(store, run)[:2]] == [("Solved", "grader")] * 2
 
 
@@ -180,7 +178,7 @@ async def test_what_checks_found_is_known_of_a_run_that_lists_it(
     detail = {"method": "expectations", "checks": [{"name": "it", "met": met, "reason": reason}]}
     own = Score(name="sopr_score", value=0.0, label="Unsolved", detail=detail)
     store.add_scores(run.run_id, trial(FIRST, "good", 1.0, "Solved"), [own])
-    await rejudge(store, run, checked_queries(run), settings(model, tmp_path), "grader")
+    await rejudge(store, run, checked_queries(run), settings(model, tmp_path))
     assert _verdict(results(store, run)[0]) == (label, method)
 
 
@@ -198,7 +196,7 @@ async def test_criteria_that_are_not_known_are_asked_for_and_the_others_are_kept
     store.add_scores(run.run_id, trial(FIRST, "good", 1.0, "Solved"), [own])
     more = {"expected": Expected(criteria=("kind", "short"))}
     asked = {query_id: query.model_copy(update=more) for query_id, query in checked_queries(run).items()}
-    await rejudge(store, run, asked, settings(model, tmp_path), "grader")
+    await rejudge(store, run, asked, settings(model, tmp_path))
     assert _verdict(results(store, run)[0]) == ("Solved", "grader")
     assert [shown(one)["criterion"] for one in model.asked if "criterion" in shown(one)] == ["short"]
 
@@ -217,22 +215,6 @@ def _verdict(result: TrialResult) -> tuple[str | None, Any]:
     return score.label, score.detail["method"]
 
 
-async def test_a_judge_of_the_run_itself_has_the_prices_that_the_run_began_with(
-    store: Store, run: Run, model: JudgeEndpoint, tmp_path: Path
-) -> None:
-    own = HelperUse(role="judge", model="grader", prices=read_prices("1000,1000"))
-    run, uses = run.model_copy(update={"helpers": (own,)}), []
-    for number, is_part in enumerate((False, True)):
-        own_settings = settings(model, tmp_path, seed=number)
-        uses.append((await rejudge(store, run, queries(run), own_settings, "grader", is_part=is_part)).use)
-    today, began = uses
-    assert today is not None
-    assert began is not None
-    assert today.cost is None
-    assert began.cost == pytest.approx(began.usage.total_tokens / 1000)
-    assert began.usage.total_tokens > 0
-
-
 async def test_the_use_of_a_judge_that_is_interrupted_is_counted(
     store: Store, run: Run, model: JudgeEndpoint, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -244,7 +226,7 @@ async def test_the_use_of_a_judge_that_is_interrupted_is_counted(
 
     monkeypatch.setattr(store, "add_scores", add_and_end)
     loop = asyncio.get_running_loop()
-    judging = asyncio.create_task(rejudge(store, run, queries(run), settings(model, tmp_path, concurrency=1), "grader"))
+    judging = asyncio.create_task(rejudge(store, run, queries(run), settings(model, tmp_path, concurrency=1)))
     with pytest.raises(asyncio.CancelledError):
         await judging
     (use,) = store.run(run.run_id).helpers
@@ -333,7 +315,7 @@ async def test_a_plugin_that_a_text_ends_costs_its_score_of_that_trial_alone(sto
 
 @pytest.mark.usefixtures("foreign")
 async def test_a_judge_that_fails_at_a_text_costs_its_verdict_on_that_trial_alone(store: Store, run: Run) -> None:
-    await rejudge(store, run, queries(run), RunOptions(judge=("ending",)), "ending")
+    await rejudge(store, run, queries(run), RunOptions(judge="ending"))
     first, second, _ = (result.score("sopr_score@ending") for result in results(store, run))
     assert first is not None
     assert (first.value, first.detail["reason"]) == (0.5, "read")
@@ -363,7 +345,7 @@ async def test_texts_that_are_too_much_for_the_scorers_cost_their_trial_alone(
 
 async def test_a_judge_that_plays_agents_only_is_refused(store: Store, run: Run) -> None:
     with pytest.raises(UsageError, match="plays agents only"):
-        await rejudge(store, run, queries(run), RunOptions(judge=("scripted:gold",)), "scripted:gold")
+        await rejudge(store, run, queries(run), RunOptions(judge="scripted:gold"))
 
 
 def test_scores_are_added_to_attempts_that_are_there(store: Store, run: Run) -> None:
