@@ -95,9 +95,7 @@ async def _measure(
     wanted = [profile for profile in how.profiles if profile in there]
     labels = tuple(expand_profiles([asked], wanted, {asked: environment}))
     environments = dict.fromkeys(labels, environment)
-    options = FidelityOptions(
-        frameworks=labels, parts=how.parts, times=False, environments=environments, baseline=False
-    )
+    options = FidelityOptions(frameworks=labels, parts=how.parts, environments=environments, baseline=False)
     try:
         report = await measure(options, on_step)
         reasons = [one.reason for found in report.frameworks for one in found.missing if not one.part]

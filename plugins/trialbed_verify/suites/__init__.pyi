@@ -2,7 +2,6 @@ from ._expectations import EXPECTATIONS as EXPECTATIONS
 from ._expectations import misses as misses
 from ._expectations import score as score
 from ._expectations import suite_fault as suite_fault
-from ._records import Excess as Excess
 from ._records import SuiteSummary as SuiteSummary
 from ._registry import SUITES as SUITES
 from ._registry import suite as suite

@@ -4,10 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 from trialbed.statistics import Estimate
-from trialbed_verify.documents import as_document, fields_as_document
 
 
 @dataclass(frozen=True)
@@ -17,18 +15,6 @@ class SuiteExample:
     case: str
     line: int | None
     trial: int
-
-
-@dataclass(frozen=True)
-class Excess:
-    """The difference to the same suite with other names and values, and the p-value of its test."""
-
-    difference: Estimate
-    p: float
-
-    def as_json(self) -> dict[str, Any]:
-        """Return it as JSON."""
-        return {**self.difference.as_json(), "p": self.p}
 
 
 @dataclass(frozen=True)
@@ -63,8 +49,6 @@ class SuiteSummary:
         by: property -> value -> score of the cases that have it.
         misses: expectation -> answers that miss it, the most frequent first.
         parameters: name -> finding.
-        has_variant: whether the suite was sent with other names and values, too.
-        beyond_fresh: by how much it scores better than that; None without common cases.
     """
 
     rows: int
@@ -75,11 +59,3 @@ class SuiteSummary:
     misses: Mapping[str, int]
     examples: Mapping[str, Sequence[SuiteExample]]
     parameters: Mapping[str, ShownParameter | ComparedParameter]
-    has_variant: bool = False
-    beyond_fresh: Excess | None = None
-
-    def as_json(self) -> dict[str, Any]:
-        """Return it as JSON; the comparison stands there only where there is something to compare with."""
-        document = fields_as_document(self)
-        del document["has_variant"], document["beyond_fresh"]
-        return {**document, "beyond_fresh": as_document(self.beyond_fresh)} if self.has_variant else document

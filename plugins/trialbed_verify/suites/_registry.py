@@ -19,7 +19,6 @@ from trialbed_verify.suites import (
     _schema_torture,
     _triggering,
 )
-from trialbed_verify.suites._fresh import fresh_suite
 from trialbed_verify.suites._suite import Suite
 
 SUITES: Mapping[str, Suite] = {
@@ -49,26 +48,22 @@ def suite(name: str) -> Suite:
     return SUITES[name]
 
 
-def select_suites(names: Sequence[str], seed: int | None = None) -> list[Suite]:
-    """Return the suites of these names, each once, and with a seed the variant of each that belongs to it.
+def select_suites(names: Sequence[str]) -> list[Suite]:
+    """Return the suites of these names, each once.
 
     Raises:
         UsageError: there is no such suite.
     """
-    chosen = [suite(name) for name in dict.fromkeys(names)]
-    return chosen if seed is None else [*chosen, *(fresh_suite(one, seed) for one in chosen)]
+    return [suite(name) for name in dict.fromkeys(names)]
 
 
-def write_test_set(names: Sequence[str], path: Path, seed: int | None = None) -> int:
+def write_test_set(names: Sequence[str], path: Path) -> int:
     """Write the cases of these suites as a test set, one at a time, and return their number.
-
-    Args:
-        seed: of the variants that are sent beside the suites; None for none.
 
     Raises:
         UsageError: there is no such suite, or the file cannot be written.
     """
-    chosen = select_suites(names, seed)
+    chosen = select_suites(names)
     try:
         with path.open("wb") as file:
             for one in chosen:

@@ -6,14 +6,12 @@ import math
 from array import array
 from collections import Counter
 from collections.abc import Mapping
-from statistics import fmean
 from typing import Any
 
-from trialbed.statistics import Estimate, paired_interval, paired_test, wilson_interval
+from trialbed.statistics import Estimate, wilson_interval
 from trialbed_verify.suites._expectations import misses
-from trialbed_verify.suites._fresh import FRESH
 from trialbed_verify.suites._probes import ProbeTally
-from trialbed_verify.suites._records import Excess, SuiteExample, SuiteSummary
+from trialbed_verify.suites._records import SuiteExample, SuiteSummary
 
 Row = Mapping[str, Any]
 
@@ -37,7 +35,7 @@ class SuiteTally:
 
     def summaries(self) -> dict[str, SuiteSummary]:
         """Suite -> its summary; empty if no row is of a suite."""
-        return {name: one.summary(self._suites.get(f"{name}{FRESH}")) for name, one in self._suites.items()}
+        return {name: one.summary() for name, one in self._suites.items()}
 
 
 class _One:
@@ -73,8 +71,8 @@ class _One:
             examples.sort()
             del examples[EXAMPLES:]
 
-    def summary(self, variant: _One | None) -> SuiteSummary:
-        """Return the summary; ``variant``: the same suite with other names and values, if that was sent, too."""
+    def summary(self) -> SuiteSummary:
+        """Return the summary."""
         return SuiteSummary(
             rows=self._rows,
             scored=sum(map(len, self._cases.values())),
@@ -90,17 +88,7 @@ class _One:
                 for name, places in self._examples.items()
             },
             parameters=self._probes.findings(),
-            has_variant=variant is not None,
-            beyond_fresh=None if variant is None else self._beyond(variant),
         )
-
-    def _beyond(self, variant: _One) -> Excess | None:
-        """Return by how much the share of right cases exceeds that of the variant's, which are paired with them."""
-        common = [case for case in self._cases if case in variant._cases]
-        if not common:
-            return None
-        apart = [fmean(self._cases[case]) - fmean(variant._cases[case]) for case in common]
-        return Excess(Estimate(fmean(apart), paired_interval(apart), len(common)), paired_test(apart).p)
 
     def _score(self, cases: set[str]) -> Estimate | None:
         """The mean over cases; the trials of a case are one observation, as they may all agree."""

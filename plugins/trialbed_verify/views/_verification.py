@@ -12,7 +12,7 @@ from trialbed.texts import number_of
 from trialbed.views import UNKNOWN, Table, TableRow, TestCase, compact, counts, estimate
 from trialbed_verify.documents import as_document
 from trialbed_verify.findings import GATES, KINDS, PROTOCOL_ERRORS
-from trialbed_verify.suites import Excess, SuiteSummary
+from trialbed_verify.suites import SuiteSummary
 from trialbed_verify.verification.results import UNNAMED, EndpointSummary, ObservedSpread, RowExample
 
 if TYPE_CHECKING:
@@ -293,16 +293,6 @@ def _suite_notes(vendors: Sequence[VendorSuites], found: Sequence[SuiteSummary |
         if one and one.misses:
             missed = (f"{name} {count} times (lines {_lines(one, name)})" for name, count in one.misses.items())
             yield f"{vendor.vendor} misses {', '.join(missed)}."
-        if one and one.beyond_fresh:
-            yield f"{vendor.vendor}: {_beyond(one.beyond_fresh)}"
-
-
-def _beyond(found: Excess) -> str:
-    apart = found.difference
-    figure = f"{estimate(apart, 3)} of the {apart.n} cases, p {found.p:.2g}"
-    if apart.interval is not None and apart.interval.low > 0 and found.p <= ALPHA:
-        return f"right more often than with other names and values, by {figure}: as if it knew the suite by heart."
-    return f"right as often with other names and values, as far as is shown; the difference is {figure}."
 
 
 def verification_tests(summary: EndpointSummary) -> Iterator[TestCase]:

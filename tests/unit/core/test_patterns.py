@@ -26,7 +26,6 @@ MADE = {
     "trialbed.plugin_files": "of a name that the command line gives: a fixed text",
     "trialbed.wire.redaction": "one set of characters, or the spellings of secrets: fixed texts, each tried once",
     "trialbed.views._text": "of a fixed text in the project's own documents",
-    "trialbed_verify.suites._fresh": "names of tools and places in the project's own suites: fixed texts",
     "trialbed_pages.publishing._names": "the spellings of folders: fixed texts, each tried once",
 }
 """Module -> why the patterns that its functions make are linear."""

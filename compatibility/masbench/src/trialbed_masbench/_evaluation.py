@@ -94,12 +94,12 @@ class StableToolBenchEvaluator:
 
     async def _judge(self, query: Mapping[str, Any], answer: Mapping[str, Any]) -> Verdict:
         settings = RunSettings(
-            judge=(JUDGE,),
+            judge=JUDGE,
             judge_model=self.model_name,
             judge_prompts=None if self._prompts is None else str(self._prompts),
         )
         whole = answer if "answer" in answer else {"answer": dict(answer)}
-        async with standing_judge(settings, JUDGE) as (judge, _):
+        async with standing_judge(settings) as (judge, _):
             return await judge.judge(
                 _query(query), read_answer(whole, {}), WireLog(trial="", opened_at=datetime.now(UTC))
             )

@@ -28,7 +28,7 @@ Examples:
 """
 
 SECTIONS = {
-    "What is sent": ("list_suites", "suite_seed", "write_test_set", "trials", "list_models"),
+    "What is sent": ("list_suites", "write_test_set", "trials", "list_models"),
     "What is asked for": ("model_type", "temperature", "max_tokens", "stream", "extra_body"),
     "How it is sent": ("concurrency", "vendor_concurrency", "load", "timeout", "retries"),
     "Raw completions": ("use_raw_completions", "tokenizer_model", "trust_tokenizer_code"),
@@ -56,12 +56,6 @@ READABLE = click.Path(exists=True, dir_okay=False, path_type=Path)
     multiple=True,
     metavar="NAME",
     help="Send a suite that comes with Trialbed instead of FILE; repeatable.",
-)
-@plain_option(
-    "--suite-seed",
-    type=int,
-    metavar="N",
-    help="Send each suite also with other names and values, those of N, and compare the scores.",
 )
 @plain_option("--list-suites", is_flag=True, help="List the suites and exit.")
 @plain_option("--write-test-set", type=FILE, metavar="FILE", help="Write the requests of --suite to a file and exit.")
@@ -133,8 +127,8 @@ def command(file: Path | None, *, as_json: bool, **given: Any) -> int:
     if given["list_models"] or given["list_suites"]:
         return _lists.print_list(models=given["list_models"], as_json=form == "json")
     if given["write_test_set"]:
-        return write_chosen(given["suites"], given["write_test_set"], given["suite_seed"])
-    with chosen_test_set(file, given["suites"], given["suite_seed"]) as path:
+        return write_chosen(given["suites"], given["write_test_set"])
+    with chosen_test_set(file, given["suites"]) as path:
         options = chosen_options(given)
         targets = chosen_targets(given, options)
         cases = TestSet(path)

@@ -12,11 +12,8 @@ from trialbed.texts import number_of
 
 
 @contextmanager
-def chosen_test_set(file: Path | None, suites: Sequence[str], seed: int | None = None) -> Iterator[Path]:
+def chosen_test_set(file: Path | None, suites: Sequence[str]) -> Iterator[Path]:
     """The test set's file, which is temporary for suites.
-
-    Args:
-        seed: of variants that are sent beside the suites; None for none.
 
     Raises:
         UsageError: it is missing, or given in several ways.
@@ -25,8 +22,6 @@ def chosen_test_set(file: Path | None, suites: Sequence[str], seed: int | None =
         raise click.UsageError("FILE and --suite both name the test set; leave one out")
     if not (file or suites):
         raise click.UsageError("name the test set: bench verify FILE, or --suite NAME (--list-suites)")
-    if seed is not None and not suites:
-        raise click.UsageError("--suite-seed makes variants of --suite NAME; name one (--list-suites)")
     if file:
         yield file
         return
@@ -35,12 +30,12 @@ def chosen_test_set(file: Path | None, suites: Sequence[str], seed: int | None =
 
     names = [suite(name).name for name in dict.fromkeys(suites)]
     with temporary_folder() as folder:
-        path = folder / f"{'+'.join(names)}{'' if seed is None else '+fresh'}.jsonl"
-        write_test_set(names, path, seed)
+        path = folder / f"{'+'.join(names)}.jsonl"
+        write_test_set(names, path)
         yield path
 
 
-def write_chosen(suites: Sequence[str], path: Path, seed: int | None) -> int:
+def write_chosen(suites: Sequence[str], path: Path) -> int:
     """Write the requests of suites to a file.
 
     Raises:
@@ -52,6 +47,6 @@ def write_chosen(suites: Sequence[str], path: Path, seed: int | None) -> int:
         raise click.UsageError(f"{path} is there already; remove it, or name another file")
     from trialbed_verify.suites import write_test_set
 
-    total = write_test_set(suites, path, seed)
+    total = write_test_set(suites, path)
     click.echo(f"{path}: {number_of(total, 'request')}", err=True)
     return 0

@@ -16,11 +16,6 @@ from trialbed_verify.cli.verify._test_sets import chosen_test_set
 from trialbed_verify.suites import SUITES
 
 
-def test_a_seed_needs_a_suite(tmp_path: Path) -> None:
-    with pytest.raises(click.UsageError, match="--suite-seed makes variants"), chosen_test_set(tmp_path, [], 5):
-        pass
-
-
 def test_a_suite_is_a_file_only_as_long_as_it_is_sent() -> None:
     with chosen_test_set(None, ["leaks", "constraints", "leaks"]) as path:
         assert path.name == "leaks+constraints.jsonl"
