@@ -8,7 +8,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from itertools import takewhile
 
 from trialbed.records import ApiCall, ApiRef, Json, ModelCall, Query, SentCall, ToolSpec, WireLog
-from trialbed.wire import ModelMessage, ModelRequest, dump_json, lenient_json, recorded_answer, recorded_request
+from trialbed.tool_calls._calls import canonical
+from trialbed.wire import Call, ModelMessage, ModelRequest, dump_json, lenient_json, recorded_answer, recorded_request
 from trialbed.wire_log import failed
 
 
@@ -119,40 +120,46 @@ def _results(
     turns: Sequence[tuple[ModelCall, ModelRequest | None]],
 ) -> Iterator[tuple[ModelCall, SentCall, ModelCall, ModelMessage]]:
     """Yield the calls that the model asked for and whose results came back: both requests, the call and its result."""
-    asked: dict[str, list[tuple[ModelCall, SentCall]]] = defaultdict(list)
-    told: dict[str, int] = defaultdict(int)
-    renamed: dict[str, str] = {}
+    asked: dict[_Key, list[tuple[ModelCall, SentCall]]] = defaultdict(list)
+    told: dict[_Key, int] = defaultdict(int)
+    changed: dict[_Key, _Key] = {}
     for turn, request in turns:
-        results: dict[str, list[ModelMessage]] = defaultdict(list)
+        results: dict[_Key, list[ModelMessage]] = defaultdict(list)
         messages = request.messages if request is not None else ()
-        sent_back = {call.id: (call.name, lenient_json(call.arguments)) for one in messages for call in one.calls}
-        open_calls = {one: calls[told[one]][1] for one, calls in asked.items() if told[one] < len(calls)}
+        waiting = [key for key, calls in asked.items() if told[key] < len(calls)]
+        sent_back: dict[str, _Key] = {}
         for before, message in zip((None, *messages), messages, strict=False):
-            call_id = message.call_id
+            sent_back |= {call.id: _key(call.id, call) for call in message.calls}
             if message.role == "tool":
-                # Some frameworks give calls ids of their own.
-                if call_id not in asked and call_id not in renamed and call_id in sent_back:
-                    same = (
-                        one
-                        for one, call in open_calls.items()
-                        if one not in renamed.values()
-                        and (call.name, lenient_json(call.arguments)) == sent_back[call_id]
-                    )
-                    renamed[call_id] = next(same, call_id)
-                results[renamed.get(call_id, call_id)].append(message)
+                key = sent_back.get(message.call_id, (message.call_id, ""))
+                if key not in asked and key not in changed:
+                    # Some frameworks change arguments, or give calls ids of their own.
+                    free = [one for one in waiting if one not in changed.values()]
+                    name = key[1].partition(" ")[0]
+                    alike = [one for one in free if one[0] == key[0] and one[1].startswith(name)]
+                    alike = alike or [one for one in free if one[1] == key[1]]
+                    changed[key] = alike[0] if alike else key
+                results[changed.get(key, key)].append(message)
             elif before is not None and before.role == "assistant" and not before.calls:
                 # Others write the call as a text of the assistant, and its result as one of the user.
-                for one in open_calls:
-                    if len(one) >= SHORTEST_ID and one in before.text:
-                        results[one].append(message)
-        for call_id, found in results.items():
+                for key in waiting:
+                    if len(key[0]) >= SHORTEST_ID and key[0] in before.text:
+                        results[key].append(message)
+        for key, found in results.items():
             # Each request repeats the conversation, and some endpoints give an id twice: so results are counted.
-            for message in found[told[call_id] : len(asked[call_id])]:
-                yield *asked[call_id][told[call_id]], turn, message
-                told[call_id] += 1
-        ids = [call.id for call in recorded_answer(turn).answer.calls]
-        for call_id, sent in zip(ids, turn.tool_calls, strict=False):
-            asked[call_id].append((turn, sent))
+            for message in found[told[key] : len(asked[key])]:
+                yield *asked[key][told[key]], turn, message
+                told[key] += 1
+        for call, sent in zip(recorded_answer(turn).answer.calls, turn.tool_calls, strict=False):
+            asked[_key(call.id, sent)].append((turn, sent))
+
+
+_Key = tuple[str, str]
+"""The id of a call, which some endpoints give to several; and its name with its arguments."""
+
+
+def _key(call_id: str, call: Call | SentCall) -> _Key:
+    return call_id, f"{call.name} {canonical(call.arguments)}"
 
 
 def _made(

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -11,6 +12,7 @@ from anthropic import Anthropic
 from openai import OpenAI
 
 from trialbed import Expect, Task, call, evaluate, open_run
+from trialbed_scripted import call as scripted_call
 
 ORDERS = {7: {"item": "lamp", "price": 12.5}}
 SCHEMA = {"type": "object", "properties": {"id": {"type": "integer"}}, "required": ["id"]}
@@ -198,3 +200,25 @@ def test_what_is_not_measured_has_no_value(report: Any) -> None:
     (expectation,) = [one for one in trial.score("sopr_score").detail["expectations"] if "state" in one["text"]]
     assert (expectation["met"], expectation["reason"]) == (None, "the state of the agent's own tools is not observed")
     assert report.calls_frame()["source"].unique().tolist() == ["conversation"]
+
+
+def test_a_result_belongs_to_the_call_that_stands_before_it(tmp_path: Path) -> None:
+    lines: Iterator[Any] = iter([scripted_call("hand_over"), scripted_call("find_order", id=7), "12.5"])
+    names = ("hand_over", *NAMES)
+
+    def hands_over(query: str, base_url: str, api_key: str, model: str) -> str:
+        """Its first call has no result, and the second has the same id."""
+        client, sent = OpenAI(base_url=base_url, api_key=api_key), [{"role": "user", "content": query}]
+        tools = [{"type": "function", "function": {"name": name, "parameters": SCHEMA}} for name in names]
+        _text(client, model, sent, tools=tools)
+        asked = _text(client, model, sent, tools=tools).tool_calls[0].model_dump()
+        sent.append({"role": "assistant", "tool_calls": [asked]})  # type: ignore[dict-item]
+        sent.append({"role": "tool", "tool_call_id": asked["id"], "content": json.dumps(ORDERS[7])})
+        return str(_text(client, model, sent, tools=tools).content)
+
+    task = Task("How much did order 7 cost?", expect=Expect("12.5", calls=[call("find_order", id=7)]))
+    store = str(tmp_path / "store.db")
+    evaluate(hands_over, [task], model=lambda messages: next(lines), store=store, progress=False)
+    (trial,) = open_run("latest", store).trials()
+    assert [(one.api.api_name, one.response) for one in trial.wire.api_calls] == [("find_order", ORDERS[7])]
+    assert trial.score("sopr_score").label == "Solved"
