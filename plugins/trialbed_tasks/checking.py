@@ -92,7 +92,8 @@ def _misfits(query: Query, call: GoldCall) -> Iterator[str]:
         return
     api = next((api for api in query.apis if api.ref == call.api), None)
     if api is None:
-        yield f"{call.api.title} is expected, and is not among its tools"
+        if call.api not in query.own_tools:
+            yield f"{call.api.title} is expected, and is not among its tools"
         return
     try:
         problems = JsonSchema(api.parameters_schema()).problems(call.arguments)
@@ -119,7 +120,10 @@ def _play(dataset: Dataset) -> Iterator[TaskFinding]:
             trials = list(report.trials("reference"))
             # Where no call is expected, an agent that makes none is right.
             silent = {query.query_id for query in dataset.queries() if query.states_calls and not query.gold_calls}
-            yield from _findings([one for one in trials if model == RIGHT or one.key.query_id not in silent], model)
+            # The tools of an agent's own cannot be played.
+            left_out = {query.query_id for query in dataset.queries() if query.own_tools or not query.apis}
+            left_out |= set() if model == RIGHT else silent
+            yield from _findings([one for one in trials if one.key.query_id not in left_out], model)
 
 
 def _findings(trials: list[TrialResult], model: str) -> Iterator[TaskFinding]:

@@ -81,15 +81,12 @@ def draft(sources: tuple[Path, ...], output: Path, as_json: bool) -> None:
     conversations as examples. A conversation in which calls follow several messages of its user is left out.
     """
     from trialbed.conversations import read_samples
-    from trialbed.errors import NothingMeasured, UsageError
+    from trialbed.errors import NothingMeasured
     from trialbed.files import write_text
     from trialbed.views import printable
-    from trialbed_tasks.drafting import draft_tasks
+    from trialbed_tasks.drafting import check_target, draft_tasks
 
-    if output.suffix not in (".yaml", ".yml"):
-        raise UsageError(f"-o {output}: give it a name that ends with .yaml")
-    if output.exists():
-        raise UsageError(f"-o {output}: the file is there already; drafts replace no tasks")
+    check_target(output)
     samples = [sample for source in sources for sample in read_samples(source)]
     found = draft_tasks(samples, ", ".join(str(source) for source in sources))
     if not found.tasks:

@@ -2,22 +2,37 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import re
+import shlex
+import sys
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import Any
 
 from trialbed.conversations import Message, Sample, ToolCall
+from trialbed.errors import NothingMeasured, UsageError
+from trialbed.plugin_files import file_command
 from trialbed.settings import REDACTED, is_secret
-from trialbed.wire import parse_json
+from trialbed.tasks import Task, TaskDataset
+from trialbed.wire import parse_json, recorded_request
 from trialbed.wire.redaction import redact
 
 HEAD = """\
 # Drafts of {many}, of {source}. Read each one: is the query whole, are the calls right and all that is
 # needed, is the answer true? Add facts that a right answer must say, take out wrong parts, then: bench tasks check
+"""
+
+SCRIPTED = "scripted:"
+
+OWN_TOOLS = """\
+# Tools that the agent offers: {names}
+# An argument that may vary is written {{$any: }}, {{$about: 12.5, within: 0.1}} or {{$one_of: [a, b]}}.
+# never: [NAME] under expect forbids a tool.
 """
 
 TYPES = {str: "string", bool: "boolean", int: "integer", float: "number", list: "array", dict: "object"}
@@ -57,13 +72,64 @@ class Draft:
     left_out: tuple[str, ...]
 
 
-def draft_tasks(samples: Sequence[Sample], source: str) -> Draft:
+def check_target(path: Path) -> None:
+    """Refuse a file for drafts that is there already, or whose name is not that of YAML.
+
+    Raises:
+        UsageError: it is, or is not.
+    """
+    if path.suffix not in (".yaml", ".yml"):
+        raise UsageError(f"-o {path}: give it a name that ends with .yaml")
+    if path.exists():
+        raise UsageError(f"-o {path}: the file is there already; drafts replace no tasks")
+
+
+def draft_trial(agent: str, query: str, **settings: Any) -> Draft:
+    """Run an agent that brings its tools on a question, and return the task that it was.
+
+    Args:
+        agent: ``FILE.py:NAME``, the file of a program in Python, or the command of any program.
+        settings: of a run, such as its model.
+
+    Raises:
+        NothingMeasured: the agent failed, or asked no model.
+        TrialbedError: it could not be run.
+    """
+    from trialbed.metrics import trial_sample
+    from trialbed.preparation import RunObjects, RunOptions
+    from trialbed.run_report import run_and_report
+
+    program = shlex.join([sys.executable, agent]) if agent.endswith(".py") else agent
+    options = RunOptions(frameworks=(), commands=(file_command(agent) or program,), **settings)
+    objects = RunObjects(dataset=TaskDataset([Task(query)]))
+    report = asyncio.run(run_and_report(options, objects=objects, documents=False))
+    (trial,) = report.trials()
+    requests = [recorded_request(call) for call in trial.wire.model_calls]
+    if trial.outcome.failure is not None or not requests:
+        reason = trial.outcome.failure.message if trial.outcome.failure else "it asked no model"
+        raise NothingMeasured(f"{agent}: no task could be drafted: {reason} (bench show {report.run.run_id})")
+    offered = list(dict.fromkeys(tool.name for request in requests if request for tool in request.tools))
+    answer, missing = trial.outcome.answer, ""
+    if options.model[0].startswith(SCRIPTED) and answer is not None:
+        answer, missing = (
+            answer.model_copy(update={"final_answer": ""}),
+            "calls, which a scripted model does not choose",
+        )
+    sample = trial_sample(report.queries[1], trial.wire.own_tools, trial.wire, answer)
+    return draft_tasks([replace(sample, place=agent, unrecorded=missing)], agent, offered)
+
+
+def draft_tasks(samples: Sequence[Sample], source: str, own_tools: Sequence[str] | None = None) -> Draft:
     """Return a task for each conversation whose user asks for something that no earlier one asks for.
 
     A task has one message of a user, so the calls must all follow one: the query is that message, with those before it.
     The calls that did not fail are expected, and the last answer is the answer. Each tool has the schema that the
     conversations have, or else that of the arguments in them. Texts that look like keys are masked, and texts of fields
     that are named like keys are masked wherever the conversation has them.
+
+    Args:
+        source: as the file names it.
+        own_tools: the tools that the agent itself brings, so that the file names and does not define them.
     """
     drafts: dict[str, _DraftTurn] = {}
     left_out: list[str] = []
@@ -80,6 +146,8 @@ def draft_tasks(samples: Sequence[Sample], source: str) -> Draft:
     tools = "".join(f"  - {_json(tool)}\n" for tool in _tools(drafts.values()))
     blocks = "\n".join("\n".join(_lines(turn)) for turn in drafts.values())
     body = f"tools:\n{tools}" if tools else ""
+    if own_tools is not None:
+        body = OWN_TOOLS.format(names=_json(", ".join(own_tools) or "none")[1:-1])
     return Draft(redact(f"{head}{body}tasks:\n{blocks}\n"), len(drafts), tuple(left_out))
 
 
@@ -160,7 +228,7 @@ def _turns(messages: Sequence[Message]) -> list[list[Message]]:
 def _lines(turn: _DraftTurn) -> Iterator[str]:
     yield f"  # {'; '.join((_json(turn.sample.place)[1:-1], *turn.notes))}"
     yield f"  - query: {_json(turn.query, turn.hidden)}"
-    if turn.calls or not turn.sample.calls:
+    if turn.calls or not (turn.sample.calls or turn.sample.unrecorded):
         yield f"    expect: {_json({'calls': [{call.name: call.args} for call, _ in turn.calls]}, turn.hidden)}"
     if turn.answer:
         yield f"    answer: {_json(turn.answer, turn.hidden)}"

@@ -74,10 +74,13 @@ def run_tables(report: Report) -> list[Table]:
 def tag_tables(report: Report, score: str) -> list[Table]:
     """The mean of a score for each tag of tasks; none where they have none."""
     columns: list[tuple[str, Cell]] = [
-        (f"{tag} ({len(queries):,})", lambda summary, tag=tag: _share(summary.of_tag(tag), score))
-        for tag, queries in report.run.config.tags.items()
+        (f"{tag} ({len(queries):,})", _of_tag(tag, score)) for tag, queries in report.run.config.tags.items()
     ]
     return [_as_rows(f"{shown_name(score)} by tag (tasks)", report.frameworks, columns)] if columns else []
+
+
+def _of_tag(tag: str, score: str) -> Cell:
+    return lambda summary: _share(summary.of_tag(tag), score)
 
 
 def _setup_table(report: Report, title: str) -> Table:

@@ -13,6 +13,7 @@ from typing import Any
 
 import psutil
 import pytest
+import yaml
 from support.warm import warm_programs
 
 from trialbed.cli import main
@@ -208,3 +209,41 @@ def test_an_unmodified_agent_with_its_own_tools_is_measured(
     assert (one["scores"]["sopr_score"], one["scores"]["api_call_score"]) == (None, None)
     assert "a result that the agent did not send back is not observed" in " ".join(output.err.split())
     assert "asks again" not in output.err
+
+
+FINDER = """
+from trialbed.wire import Call
+
+
+class Finder:
+    def answer(self, request):
+        return "It cost 12.50." if request.is_continued else Call("find_order", '{"id": 7}')
+"""
+
+
+def test_a_file_of_tasks_is_drafted_of_one_trial_of_an_agent(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("agent.py").write_text(OWN_TOOLS)
+    Path("finder.py").write_text(FINDER)
+    asked = ["init", "--from", "agent.py:agent", "--query", "What did order 7 cost?"]
+    assert main([*asked, "--model-name", "gpt-4o-mini", "-o", "names.yaml"]) == 0
+    assert "A scripted model does not choose calls" in capsys.readouterr().out
+    names = Path("names.yaml").read_text()
+    assert "# Tools that the agent offers: find_order\n" in names
+    assert yaml.safe_load(names) == {"tasks": [{"query": "What did order 7 cost?"}]}
+
+    asked[2] = "agent.py"
+    assert main([*asked, "--model-name", "gpt-4o-mini", "--model", "finder.py:Finder"]) == 0
+    assert "bench run --command 'python agent.py' --dataset tasks.yaml" in capsys.readouterr().out
+    task = {"query": "What did order 7 cost?", "expect": {"calls": [{"find_order": {"id": 7}}]}}
+    assert yaml.safe_load(Path("tasks.yaml").read_text()) == {"tasks": [{**task, "answer": "loading\nIt cost 12.50."}]}
+    assert main(["tasks", "check", "tasks.yaml"]) == 0
+    assert main(asked) == 2
+    assert "-o tasks.yaml: the file is there already" in capsys.readouterr().err
+    assert main([*asked, "-o", "other.yaml"]) == 3
+    assert "no task could be drafted: " in (said := capsys.readouterr().err)
+    assert "--model-name gpt-4o-mini" in said
+    assert main(["init", "--from", "agent.py"]) == 2
+    assert "give a FRAMEWORK to start from, or --from AGENT and --query TEXT" in capsys.readouterr().err

@@ -53,6 +53,7 @@ ARROWS: dict[tuple[str, str], str] = {
     ("trialbed_server", "trialbed_plugins.recordings"): "the gateway keeps the answers of models, and gives them again",
     ("trialbed_tasks", "trialbed_tools"): "files of tasks name files of tools, and are read alike",
     ("trialbed_testing", "trialbed_pages"): "a trial that failed is kept as a page",
+    ("trialbed_testing", "trialbed_tasks"): "bench init drafts a file of tasks",
     ("trialbed_testing", "trialbed_scripted"): "a script is a model of a test",
     ("trialbed_testing", "trialbed_plugins.recordings"): "the answers of real models are recorded",
     ("trialbed_tools", "trialbed_scripted.schemas"): "an import shows a call with arguments that its tool takes",
