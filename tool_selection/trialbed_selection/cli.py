@@ -22,7 +22,7 @@ EPILOG = """\b
 Examples:
   bench select --dataset mini --selector bm25 --selector hybrid --k 1,5
   bench select -d stabletoolbench:G1_tool -d stabletoolbench:G1_category --selector hybrid
-  bench select -d stabletoolbench:G1_tool --catalog stabletoolbench --catalog toolenv/tools --selector hybrid
+  bench select -d stabletoolbench:G1_tool --catalog stabletoolbench --selector hybrid
   bench select -d stabletoolbench:G1_tool --explain --query-id 588 --k 10
 """
 

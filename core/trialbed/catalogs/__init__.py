@@ -3,7 +3,6 @@
 from trialbed.catalogs._catalog import ApiCatalog
 from trialbed.catalogs._choice import choose_queries
 from trialbed.catalogs._datasets import dataset_driver, known_queries, open_catalog, open_dataset, run_queries
-from trialbed.catalogs._folders import open_documents
 from trialbed.catalogs._stored import StoredApis
 
 __all__ = [
@@ -14,6 +13,5 @@ __all__ = [
     "known_queries",
     "open_catalog",
     "open_dataset",
-    "open_documents",
     "run_queries",
 ]

@@ -10,12 +10,10 @@ from pathlib import Path
 from typing import cast
 
 from trialbed.catalogs._catalog import ApiCatalog
-from trialbed.catalogs._folders import open_documents
 from trialbed.contracts import Dataset, DatasetDriver
 from trialbed.drivers import broken_message, driver_info, list_drivers, load_driver
 from trialbed.errors import DataError, DriverBroken, TrialbedError, UsageError
 from trialbed.records import Api, Query, RunConfig
-from trialbed.settings import index_dir
 from trialbed.suggestions import close_file
 
 TASK_SUFFIXES = (".py", ".yaml", ".yml", ".jsonl", ".csv")
@@ -117,16 +115,11 @@ def known_queries(config: RunConfig, data_dir: Path) -> Mapping[int | str, Query
         return None
 
 
-STORED = "catalogs"
-"""The folder of stored catalogs, beside the indexes."""
-
-
 def open_catalog(datasets: Sequence[Dataset], names: Sequence[str], data_dir: Path) -> ApiCatalog:
     """Open the Apis of datasets, then those that are named.
 
     Args:
-        names: each ``NAME`` for all test sets of a dataset, ``NAME:TEST_SET``, a file of queries, or a folder of
-            documents about tools.
+        names: each ``NAME`` for all test sets of a dataset, ``NAME:TEST_SET``, or a file of queries.
 
     Raises:
         UsageError, DataError, DriverError: one of them is not there, or cannot be read.
@@ -138,24 +131,13 @@ def open_catalog(datasets: Sequence[Dataset], names: Sequence[str], data_dir: Pa
 def _parts(name: str, data_dir: Path) -> Iterator[Sequence[Api]]:
     known = _names()
     driver, colon, _ = name.partition(":")
-    if driver not in known and Path(name).is_dir():
-        yield _folder(Path(name))
-    elif colon or driver not in known:
+    if colon or driver not in known:
         if driver not in known and not is_file(name):
-            raise UsageError(f"--catalog {name}: there is no such dataset, file or folder")
+            raise UsageError(
+                f"--catalog {name}: there is no such dataset or file; a folder of documents about tools is imported by "
+                "bench data import FOLDER"
+            )
         yield open_dataset(name, data_dir).apis()
     else:
         for test_set in dataset_driver(name).test_sets(data_dir) or (None,):
             yield dataset_driver(name).open(test_set, data_dir).apis()
-
-
-def _folder(folder: Path) -> Sequence[Api]:
-    for info in list_drivers("datasets"):
-        driver = dataset_driver(info.name)
-        documents = driver.documents(folder)
-        if documents:
-            return open_documents(documents, driver.read_document, index_dir() / STORED)
-    raise UsageError(
-        f"--catalog {folder}: no installed dataset driver finds documents about tools there; ToolBench's are "
-        "FOLDER/CATEGORY/TOOL.json"
-    )

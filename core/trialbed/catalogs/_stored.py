@@ -29,7 +29,6 @@ class StoredApis(Sequence[Api]):
     Attributes:
         refs: their identities, in order; each once.
         digests: the SHA-256 of each.
-        skipped: the documents that were left out when they were stored, and why.
 
     Raises:
         OSError, ValueError, LookupError: the folder is damaged.
@@ -38,7 +37,6 @@ class StoredApis(Sequence[Api]):
     def __init__(self, folder: Path) -> None:
         self._file = folder / APIS
         index = json.loads((folder / INDEX).read_text(encoding="utf-8"))
-        self.skipped: tuple[str, ...] = tuple(index["skipped"])
         rows = index["apis"]
         self.refs = tuple(ApiRef(category=row[0], tool_name=row[1], api_name=row[2]) for row in rows)
         self._ends = [int(row[3]) for row in rows]
@@ -47,7 +45,7 @@ class StoredApis(Sequence[Api]):
             raise ValueError(f"{self._file} is not as long as its index says")
 
     @staticmethod
-    def store(apis: Iterable[Api], skipped: Sequence[str], folder: Path) -> None:
+    def store(apis: Iterable[Api], folder: Path) -> None:
         """Write Apis, each identity once, into an existing folder."""
         rows: dict[ApiRef, tuple[str, str, str, int, str]] = {}
         end = 0
@@ -58,8 +56,7 @@ class StoredApis(Sequence[Api]):
                 text = api.model_dump_json()
                 end += file.write(text.encode() + b"\n")
                 rows[api.ref] = (api.category, api.tool_name, api.api_name, end, api_digest(text))
-        index = {"skipped": list(skipped), "apis": list(rows.values())}
-        (folder / INDEX).write_text(json.dumps(index), encoding="utf-8")
+        (folder / INDEX).write_text(json.dumps({"apis": list(rows.values())}), encoding="utf-8")
 
     def __len__(self) -> int:
         return len(self.refs)

@@ -89,15 +89,3 @@ class DatasetDriver(ABC):
     def import_folder(self, folder: Path, data_dir: Path) -> Sequence[str]:  # noqa: ARG002 - drivers override it
         """Check the folder's data, keep it under ``data_dir``, and return the test sets it gave."""
         raise UsageError(f"{type(self).__name__} cannot import folders")
-
-    def documents(self, folder: Path) -> Sequence[Path]:  # noqa: ARG002 - drivers override it
-        """The files of a folder that document Apis, for ``--catalog FOLDER``; empty if it is not for this driver."""
-        return ()
-
-    def read_document(self, path: Path) -> Sequence[Api]:
-        """The Apis of one of these files.
-
-        Raises:
-            DataError: it is malformed; names file and key.
-        """
-        raise UsageError(f"{path}: {type(self).__name__} cannot read documents")

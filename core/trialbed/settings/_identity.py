@@ -156,9 +156,9 @@ class IdentitySettings:
         tuple[str, ...],
         Setting(
             ("--catalog",),
-            "More Apis that the selector chooses from: all test sets of a dataset, one of them, or a folder of "
-            "documents about tools; repeatable. [default: the dataset's own]",
-            metavar="NAME[:TEST_SET]|FILE|FOLDER",
+            "More Apis that the selector chooses from: all test sets of a dataset, one of them, or a file of "
+            "queries; repeatable. [default: the dataset's own]",
+            metavar="NAME[:TEST_SET]|FILE",
             document="",
         ),
     ] = ()

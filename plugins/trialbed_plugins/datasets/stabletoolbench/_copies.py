@@ -71,7 +71,7 @@ class DatasetCopies:
                 found = sorted(unique_apis([*added, *_apis(folder)]), key=lambda api: api.category)
                 shutil.rmtree(folder / CATALOG, ignore_errors=True)
                 (folder / CATALOG).mkdir()
-                StoredApis.store(found, (), folder / CATALOG)
+                StoredApis.store(found, folder / CATALOG)
                 descriptions: dict[str, dict[str, str]] = {}
                 for api in found:
                     descriptions.setdefault(api.category, {}).setdefault(api.tool_name, api.tool_description)

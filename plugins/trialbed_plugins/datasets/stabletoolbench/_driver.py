@@ -13,7 +13,7 @@ from trialbed.errors import UsageError
 from trialbed.records import Api
 from trialbed_plugins.datasets._queries import ListedDataset, read_document, read_queries
 from trialbed_plugins.datasets.stabletoolbench._copies import DatasetCopies, described
-from trialbed_plugins.datasets.stabletoolbench._folders import documents, find, holds_data
+from trialbed_plugins.datasets.stabletoolbench._folders import find, holds_data
 
 NAME = "stabletoolbench"
 
@@ -75,14 +75,6 @@ class StableToolBenchDriver(DatasetDriver):
     def recognises(self, folder: Path) -> bool:
         """Return whether there are query files or tool documents below the folder."""
         return folder.is_dir() and holds_data(folder)
-
-    def documents(self, folder: Path) -> Sequence[Path]:
-        """The tool documents of a folder, each in the folder of its category."""
-        return documents(folder)
-
-    def read_document(self, path: Path) -> Sequence[Api]:
-        """The Apis of a tool document."""
-        return read_document(path)
 
     def import_folder(self, folder: Path, data_dir: Path) -> Sequence[str]:
         """Check all query files and tool documents below the folder and keep normalised copies.

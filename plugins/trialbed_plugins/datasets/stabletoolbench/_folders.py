@@ -46,12 +46,6 @@ def holds_data(folder: Path) -> bool:
     return any(True for _ in _query_files(folder)) or any(True for _ in _documents(folder))
 
 
-def documents(folder: Path) -> list[Path]:
-    """The tool documents of a folder: as ``find`` finds them, else those in its own folders of categories."""
-    folder = folder.resolve()
-    return list(_documents(folder)) or sorted(path for path in folder.glob("*/*.json") if path.is_file())
-
-
 def _query_files(folder: Path) -> Iterator[Path]:
     folder = folder.resolve()
     if folder.name != "test_instruction":

@@ -13,13 +13,16 @@ from trialbed.report import document_schema
 
 
 @pytest.fixture
-def tools(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    monkeypatch.setenv("TRIALBED_INDEX_DIR", str(tmp_path / "indexes"))
-    folder = tmp_path / "tools"
-    (folder / "Weather").mkdir(parents=True)
-    document = {"tool_name": "Skies", "api_list": [{"name": "forecast", "description": "Tomorrow's weather"}]}
-    (folder / "Weather" / "skies.json").write_text(json.dumps(document))
-    return folder
+def tools(tmp_path: Path) -> Path:
+    file = tmp_path / "queries.json"
+    write(file, "forecast")
+    return file
+
+
+def write(file: Path, name: str) -> None:
+    """Write a query that is offered the Api of this name."""
+    api = {"category": "Weather", "tool_name": "Skies", "api_name": name, "description": "Tomorrow's weather"}
+    file.write_text(json.dumps([{"query_id": 1, "text": "Rain?", "apis": [api]}]))
 
 
 def prepared(tmp_path: Path, **settings: Any) -> Any:
@@ -35,14 +38,6 @@ def test_a_catalog_is_the_datasets_apis_and_those_that_are_named(tools: Path, tm
     assert [ref.category for ref in open_catalog([], [str(tools)], tmp_path).refs] == ["Weather"]
 
 
-@pytest.mark.parametrize("folder", ["toolenv/tools", "mine"])
-def test_folders_of_documents_are_found_with_and_without_their_name(tools: Path, tmp_path: Path, folder: str) -> None:
-    place = tmp_path / folder
-    place.parent.mkdir(exist_ok=True)
-    tools.rename(place)
-    assert len(open_catalog([], [str(place)], tmp_path)) == 1
-
-
 @pytest.mark.parametrize("name", ["nothing", "nothing.json", "nothing:here", "{folder}"])
 def test_what_is_no_catalog_is_refused(tmp_path: Path, name: str) -> None:
     (tmp_path / "empty").mkdir()
@@ -55,7 +50,7 @@ def test_the_catalog_is_part_of_a_runs_identity(tools: Path, tmp_path: Path) -> 
     more = prepared(tmp_path, selector="bm25", catalog=(str(tools),))
     assert (own.config.catalog_apis, more.config.catalog_apis) == (110, 111)
     assert own.config.catalog_digest != more.config.catalog_digest == more.catalog.digest
-    (tools / "Weather" / "skies.json").write_text('{"tool_name": "Skies", "api_list": [{"name": "pollen"}]}')
+    write(tools, "pollen")
     changed = prepared(tmp_path, selector="bm25", catalog=(str(tools),))
     assert len({config_digest(each.config) for each in (own, more, changed)}) == 3
 

@@ -15,12 +15,10 @@ from support.examples import examples
 
 from trialbed.errors import DataError
 from trialbed.records import ApiRef, Query
+from trialbed_plugins.datasets._queries import read_document
 from trialbed_plugins.datasets.file import FileDriver
-from trialbed_plugins.datasets.stabletoolbench import StableToolBenchDriver
 
 PAPER = ("Paper Mill ", "/fold/{sheets}")
-
-read_document = StableToolBenchDriver().read_document
 
 
 def read_queries(path: Path) -> Sequence[Query]:
