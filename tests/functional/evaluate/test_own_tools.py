@@ -221,4 +221,5 @@ def test_a_result_belongs_to_the_call_that_stands_before_it(tmp_path: Path) -> N
     evaluate(hands_over, [task], model=lambda messages: next(lines), store=store, progress=False)
     (trial,) = open_run("latest", store).trials()
     assert [(one.api.api_name, one.response) for one in trial.wire.api_calls] == [("find_order", ORDERS[7])]
-    assert trial.score("sopr_score").label == "Solved"
+    solved = trial.score("sopr_score")
+    assert solved is not None and solved.label == "Solved"  # noqa: PT018
