@@ -132,9 +132,7 @@ def compared_targets(targets: Sequence[Target]) -> VerifiedVendors:
 
     return compare_and_rank(
         [
-            VerifiedRows(
-                target.settings.model, target.name, FileRows(target.output), target.is_baseline, target.load_of
-            )
+            VerifiedRows(target.settings.model, target.name, FileRows(target.output), target.is_baseline)
             for target in targets
         ]
     )

@@ -169,7 +169,7 @@ def comparisons_of(run: StoredRun) -> VerifiedVendors | None:
     if len(endpoints) == 1 and not endpoints[0].is_baseline:
         return None
     return compare_and_rank(
-        [VerifiedRows(one.model, one.vendor, StoredRows(run, one), one.is_baseline, one.load_of) for one in endpoints]
+        [VerifiedRows(one.model, one.vendor, StoredRows(run, one), one.is_baseline) for one in endpoints]
     )
 
 

@@ -26,7 +26,6 @@ class EndpointInfo(Record):
         label: its name in the run.
         model, vendor: as results and tables show them.
         is_baseline: whether the model's other vendors are compared with this one.
-        load_of: the vendor that this one is under load, and is compared with; empty otherwise.
         trials: how often every case is sent to it.
         configuration: SHA-256 of all that its answers depend on.
         provenance: the test set, the configuration, the drivers and the options, without secrets.
@@ -43,7 +42,6 @@ class EndpointInfo(Record):
     model: str
     vendor: str
     is_baseline: bool = False
-    load_of: str = ""
     trials: int = 1
     configuration: str
     provenance: dict[str, Json] = Field(default={})

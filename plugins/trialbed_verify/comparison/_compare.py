@@ -66,7 +66,7 @@ def _comparison(pairing: Pairing, options: CompareOptions) -> VendorComparison:
         k2=k2_figures(pairing),
         baseline=_compared_file(pairing.baseline),
         vendor=_compared_file(pairing.vendor),
-        panel=judge_pairs(pairs, options.gate_margins, times=options.times),
+        panel=judge_pairs(pairs, options.gate_margins),
         pairing=pairing.counts(forced=options.force),
         similarity=BothScopes(
             answered=similarity(agreement(baseline, vendor, delivered=False), bootstrap),
@@ -86,9 +86,9 @@ def _comparison(pairing: Pairing, options: CompareOptions) -> VendorComparison:
     )
 
 
-def judge_pairs(pairs: Sequence[Pair], margins: Mapping[str, float], *, times: bool = False) -> Panel:
+def judge_pairs(pairs: Sequence[Pair], margins: Mapping[str, float]) -> Panel:
     """Return the panel's verdict on the vendor of some pairs."""
-    return judge(_measured(pairs), PanelOptions(margins, times=times))
+    return judge(_measured(pairs), PanelOptions(margins))
 
 
 def verdict_shares(

@@ -21,13 +21,11 @@ class CompareOptions:
         resamples: number of bootstrap resamples.
         force: compare the common cases of files that differ.
         gate_margins: gate of the panel -> its margin, where it is not the usual one.
-        times: whether the panel compares the times of answers; only for one vendor's own.
     """
 
     resamples: int = RESAMPLES
     force: bool = False
     gate_margins: Mapping[str, float] = field(default_factory=dict)
-    times: bool = False
 
 
 @dataclass(frozen=True)

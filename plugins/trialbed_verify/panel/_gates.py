@@ -129,11 +129,8 @@ GATES: tuple[PanelGate, ...] = (
 )
 """All gates but those of suites, in the order of reports."""
 
-TIMES = PanelGate("time", "fault", 0.5, _known("duration"), "the time of answers")
-"""Only where a vendor is compared with itself under load; its margin is a factor of two."""
-
-UNLIKE = frozenset({"bill", TIMES.name})
-"""Gates that have no part in the test of all together: a constant, or any load, moves them in every case."""
+UNLIKE = frozenset({"bill"})
+"""Gates that have no part in the test of all together: a constant moves them in every case."""
 
 FIRST_PLACES = Struct("<4H")
 """Places of a signature that count in the comparison of everything."""

@@ -28,7 +28,6 @@ from trialbed_verify.panel._distances import DTYPES, Distances, distances
 from trialbed_verify.panel._examples import example
 from trialbed_verify.panel._gates import (
     GATES,
-    TIMES,
     UNLIKE,
     WHOLE,
     PanelGate,
@@ -38,7 +37,6 @@ from trialbed_verify.panel._gates import (
 )
 from trialbed_verify.panel._results import Conclusion, GateFinding, GateResult, Panel
 from trialbed_verify.panel._samples import Samples, Trials
-from trialbed_verify.panel._times import with_settled_times
 from trialbed_verify.panel._verdict import conclude
 
 PERMUTATIONS = 999
@@ -66,13 +64,11 @@ class PanelOptions:
         margins: gate -> its margin, where it is not the usual one; choose them before looking at the results.
         permutations: of the trials' labels; ten times as many where few of them are as unusual as the answers.
         seed: of all random draws.
-        times: whether the times of answers are compared, which only one vendor's own can be.
     """
 
     margins: Mapping[str, float] = field(default_factory=dict)
     permutations: int = PERMUTATIONS
     seed: int = 0
-    times: bool = False
 
 
 @dataclass(frozen=True)
@@ -98,7 +94,7 @@ def judge(sides: Sequence[Trials], options: PanelOptions | None = None) -> Panel
         sides: per case, the measures of the baseline's trials and of the vendor's.
     """
     chosen = options or PanelOptions()
-    kept, remarks, copies = _kept_trials(sides, chosen)
+    kept, remarks, copies = _kept_trials(sides)
     samples = Samples.of(kept)
     compared, whole = _compare_at_all(samples, chosen)
     results, p_whole = _settle_all(compared, whole, samples.cases)
@@ -134,7 +130,7 @@ def resample_verdict(
         sides: as ``judge`` takes them.
     """
     options = PanelOptions()
-    samples = Samples.of(_kept_trials(sides, options)[0])
+    samples = Samples.of(_kept_trials(sides)[0])
     compared, whole = _compare_at_all(samples, options)
     random = np.random.default_rng(0)
     found: dict[int, dict[Conclusion, float]] = {}
@@ -149,14 +145,10 @@ def resample_verdict(
     return found
 
 
-def _kept_trials(
-    sides: Sequence[Trials], options: PanelOptions
-) -> tuple[Sequence[Trials], tuple[str, ...], Mapping[str, Any]]:
+def _kept_trials(sides: Sequence[Trials]) -> tuple[Sequence[Trials], tuple[str, ...], Mapping[str, Any]]:
     """Return the trials that count, remarks on the others, and the counts of copies."""
     kept, copies = without_copies(sides)
     kept, prompts = with_settled_counts(with_settled_arguments(kept))
-    if options.times:
-        kept = with_settled_times(kept)
     return kept, (*copies.remarks, *prompts.remarks), copies.found
 
 
@@ -164,8 +156,7 @@ def _compare_at_all(samples: Samples, options: PanelOptions) -> tuple[list[Compa
     """Compare at every gate, and at all of them together."""
     suites = sorted({trial.suite[0] for trial in samples.trials if trial.suite is not None})
     asked = sorted(set[str]().union(*(trial.asked for trial in samples.trials)))
-    own = [TIMES] if options.times else []
-    gates = with_margins([*GATES, *suite_gates(suites), *parameter_gates(asked), *own], options.margins)
+    gates = with_margins([*GATES, *suite_gates(suites), *parameter_gates(asked)], options.margins)
     compared = [_compare_at(gate, samples, options, number) for number, gate in enumerate(gates)]
     return compared, _compare_at(WHOLE, samples, options, len(GATES))
 

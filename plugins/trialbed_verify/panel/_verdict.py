@@ -6,9 +6,8 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import NamedTuple
 
 from trialbed_verify.panel._bounds import ALPHA, FEWEST, Mean, fewest_cases
-from trialbed_verify.panel._gates import TIMES, PanelGate
+from trialbed_verify.panel._gates import PanelGate
 from trialbed_verify.panel._results import Conclusion, GateResult, Panel
-from trialbed_verify.panel._times import time_sentence
 
 AVAILABILITY = "availability"
 """The gate that applies to requests without an answer too."""
@@ -56,7 +55,7 @@ def conclude(
         named: names a gate.
     """
     found = _conclusion(results, cases, trials, whole, named)
-    leading = ", and ".join(filter(None, [*_damage(results), *_cost(results), time_sentence(results)]))
+    leading = ", and ".join([*_damage(results), *_cost(results)])
     return found if cases < FEWEST or not leading else found._replace(reason=f"{leading}; {found.reason}")
 
 
@@ -132,7 +131,7 @@ def _greatest(results: Sequence[GateResult], named: Named) -> Iterator[str]:
     bounds = [
         (result.excess.at_most(directed=result.gate.is_directed), named(result.gate))
         for result in results
-        if result.excess is not None and result.excess.n >= FEWEST and result.gate.name != TIMES.name
+        if result.excess is not None and result.excess.n >= FEWEST
     ]
     if bounds:
         most, name = max(bounds)

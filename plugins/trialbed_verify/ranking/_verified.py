@@ -21,32 +21,22 @@ NO_OTHER = "the baseline is the only vendor, so there is nothing to compare"
 
 @dataclass(frozen=True)
 class VerifiedRows:
-    """The rows of a vendor of a verification.
-
-    Attributes:
-        load_of: the vendor that this one is under load, and is compared with; empty otherwise.
-    """
+    """The rows of a vendor of a verification."""
 
     model: str
     vendor: str
     source: VendorRows
     is_baseline: bool
-    load_of: str = ""
 
 
 @dataclass(frozen=True)
 class ModelComparison:
-    """The vendors of one model compared with its baseline; notes name those that could not be.
-
-    Attributes:
-        under_load: whether it compares a vendor under load with the same one without.
-    """
+    """The vendors of one model compared with its baseline; notes name those that could not be."""
 
     model: str
     baseline: str | None
     comparisons: tuple[VendorComparison, ...]
     notes: tuple[str, ...]
-    under_load: bool = False
 
     @property
     def title(self) -> str:
@@ -79,26 +69,14 @@ def compare_and_rank(files: Sequence[VerifiedRows]) -> VerifiedVendors:
     comparisons name the rows that were left out and the settings that differ.
     """
     models, candidates_found = [], list[VendorMetrics]()
-    usual, loaded = ([file for file in files if bool(file.load_of) is load] for load in (False, True))
-    for model in dict.fromkeys(file.model for file in usual):
-        own = [file for file in usual if file.model == model]
-        if loaded and len(own) == 1:
-            # It is compared with itself, and with nothing else.
-            continue
-        found, ranked = _model(own)
+    for model in dict.fromkeys(file.model for file in files):
+        found, ranked = _model([file for file in files if file.model == model])
         models.append(found)
         candidates_found += ranked
-    models += [_under_load(file, usual) for file in loaded]
     return VerifiedVendors(tuple(models), rank(candidates_found) if candidates_found else None)
 
 
-def _under_load(file: VerifiedRows, usual: Sequence[VerifiedRows]) -> ModelComparison:
-    own = next(one for one in usual if (one.model, one.vendor) == (file.model, file.load_of))
-    found, _ = _model([replace(own, is_baseline=True), file], times=True)
-    return replace(found, under_load=True)
-
-
-def _model(files: Sequence[VerifiedRows], *, times: bool = False) -> tuple[ModelComparison, list[VendorMetrics]]:
+def _model(files: Sequence[VerifiedRows]) -> tuple[ModelComparison, list[VendorMetrics]]:
     marked = next((file for file in files if file.is_baseline), None)
     comparisons, ranked, notes = list[VendorComparison](), list[VendorMetrics](), list[str]()
     if marked is None:
@@ -110,9 +88,7 @@ def _model(files: Sequence[VerifiedRows], *, times: bool = False) -> tuple[Model
     else:
         vendors: list[Results] = []
         others = [file for file in files if file is not marked]
-        comparisons = compare(
-            baseline, _each(others, baseline, vendors, notes), CompareOptions(force=True, times=times)
-        )
+        comparisons = compare(baseline, _each(others, baseline, vendors, notes), CompareOptions(force=True))
         ranked = _candidates(baseline, vendors, {one.vendor.vendor: one.panel for one in comparisons}, notes)
     name = marked.vendor if marked else None
     return ModelComparison(files[0].model, name, tuple(comparisons), tuple(notes)), ranked

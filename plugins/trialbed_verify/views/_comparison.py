@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
 
 from trialbed.texts import number_of
-from trialbed.views import UNKNOWN, Table, TableRow, compact, counts, estimate, number
+from trialbed.views import UNKNOWN, Table, TableRow, counts, estimate, number
 from trialbed_verify.comparison import FIGURES, QUANTILES, VendorComparison
 from trialbed_verify.documents import as_document
 from trialbed_verify.panel import GateExample, GateResult, Mean, Panel, PanelGate, reason_in_words
@@ -320,8 +320,6 @@ def _row(one: VendorComparison) -> tuple[str, ...]:
 
 
 def _verified_notes(found: ModelComparison) -> Iterator[str]:
-    if found.under_load:
-        yield from map(_speed, found.comparisons)
     for reason in dict.fromkeys(one.panel.reason for one in found.comparisons):
         vendors = [one.vendor.vendor for one in found.comparisons if one.panel.reason == reason]
         yield f"{', '.join(vendors)}: {reason}."
@@ -336,19 +334,3 @@ def _verified_notes(found: ModelComparison) -> Iterator[str]:
             for text, count in pairing.settings.items()
         )
     yield from (f"{note}." for note in found.notes)
-
-
-SPEEDS = {"ttft_ms": "the first token after {} ms", "tps": "{} tokens/s", "duration_ms": "whole answers after {} ms"}
-
-
-def _speed(one: VendorComparison) -> str:
-    """Return what load does to a vendor's speed and availability: means, and their differences within cases."""
-    found = []
-    for name, words in SPEEDS.items():
-        usual, loaded, apart = (getattr(one.figures[name], part) for part in ("baseline", "vendor", "difference"))
-        if loaded.mean.value is not None and usual.mean.value is not None:
-            changed = f"{compact(loaded.mean.value)} instead of {compact(usual.mean.value)}"
-            found.append(f"{words.format(changed)} (by {estimate(apart, 1)})")
-    rates = one.success_rate
-    found.append(f"a success rate of {estimate(rates.vendor, 3)} instead of {estimate(rates.baseline, 3)}")
-    return f"{one.vendor.vendor}: {', '.join(found)}."

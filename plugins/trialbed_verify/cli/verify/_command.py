@@ -30,7 +30,7 @@ Examples:
 SECTIONS = {
     "What is sent": ("list_suites", "write_test_set", "trials", "list_models"),
     "What is asked for": ("model_type", "temperature", "max_tokens", "stream", "extra_body"),
-    "How it is sent": ("concurrency", "vendor_concurrency", "load", "timeout", "retries"),
+    "How it is sent": ("concurrency", "vendor_concurrency", "timeout", "retries"),
     "Raw completions": ("use_raw_completions", "tokenizer_model", "trust_tokenizer_code"),
     "What is kept and written": (
         "summary",
@@ -87,12 +87,6 @@ READABLE = click.Path(exists=True, dir_okay=False, path_type=Path)
     default=1,
     help="Vendors at a time; others take turns.",
 )
-@plain_option(
-    "--load",
-    type=click.IntRange(min=2),
-    metavar="N",
-    help="Ask each vendor with N concurrent requests too, in turns, and compare it with itself.",
-)
 @option("-o", "--output", type=FILE, default=Path("results.jsonl"), help="Results file, one line per case.")
 @option("--summary", type=FILE, default=Path("summary.json"), help="Summary file.")
 @option("--output-dir", type=FOLDER, default=Path("data"), help="Folder for the results and summaries of --config.")
@@ -130,7 +124,7 @@ def command(file: Path | None, *, as_json: bool, **given: Any) -> int:
         return write_chosen(given["suites"], given["write_test_set"])
     with chosen_test_set(file, given["suites"]) as path:
         options = chosen_options(given)
-        targets = chosen_targets(given, options)
+        targets = chosen_targets(given)
         cases = TestSet(path)
         checked_files(targets, path, given)
         warn(cases, targets)
@@ -182,7 +176,7 @@ def _report(summaries: list[EndpointSummary], targets: list[Target], given: dict
     from trialbed_verify.report import VerifyReport, compared_targets
     from trialbed_verify.vendor_rows import FileRows
 
-    comparisons = compared_targets(targets) if given["config"] or given["load"] else None
+    comparisons = compared_targets(targets) if given["config"] else None
     report = VerifyReport(summaries, comparisons)
     sources = [FileRows(target.output) for target in targets]
     if given["rank_files"]:

@@ -19,17 +19,14 @@ Given = dict[str, Any]
 """The options by name."""
 
 
-def chosen_targets(given: Given, options: VerifyOptions) -> list[Target]:
-    """The target of ``--base-url``, or those of ``--config``; with ``--load`` each of them twice.
+def chosen_targets(given: Given) -> list[Target]:
+    """The target of ``--base-url``, or those of ``--config``.
 
     Raises:
         UsageError: options are missing or contradict each other. The message never shows a key.
     """
-    from trialbed_verify.verification.targets import under_load
-
     _check_places(given)
-    targets = _targets(given)
-    return under_load(targets, given["load"], options) if given["load"] else targets
+    return _targets(given)
 
 
 def _targets(given: Given) -> list[Target]:

@@ -29,7 +29,6 @@ def endpoint_info(target: Target, label: str, cases: TestSet, options: VerifyOpt
         model=target.settings.model,
         vendor=target.name,
         is_baseline=target.is_baseline,
-        load_of=target.load_of,
         trials=options.trials_of(target),
         configuration=target.digest(),
         provenance=provenance(target, cases, options),

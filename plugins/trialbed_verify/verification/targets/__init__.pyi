@@ -7,7 +7,6 @@ from ._factories import load_vendor as load_vendor
 from ._keys import HEADER_NAME as HEADER_NAME
 from ._keys import is_secret_header as is_secret_header
 from ._keys import would_be_committed as would_be_committed
-from ._load import under_load as under_load
 from ._preparation import RequestSettings as RequestSettings
 from ._targets import Target as Target
 from ._targets import VerifyOptions as VerifyOptions

@@ -31,7 +31,6 @@ class Target:
         proxy: between this machine and the vendor, if any.
         trials, concurrency: of this target; None for those of the options.
         headers: further ones for every request; they replace the driver's.
-        load_of: the vendor's name where this is the same one under load, to be compared with that; empty otherwise.
         prices: ``input`` and ``output``, per million tokens.
     """
 
@@ -50,7 +49,6 @@ class Target:
     concurrency: int | None = None
     headers: Mapping[str, str] = field(default_factory=dict)
     prices: Mapping[str, float] = field(default_factory=dict)
-    load_of: str = ""
 
     @property
     def secrets(self) -> tuple[str, ...]:
