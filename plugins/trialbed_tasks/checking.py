@@ -14,7 +14,8 @@ from trialbed.evidence import carries
 from trialbed.files import temporary_folder
 from trialbed.records import Answer, GoldCall, Query, TrialResult, WireLog
 from trialbed.settings import data_dir as default_folder
-from trialbed.wire.json_schemas import JsonSchema, Undecided
+from trialbed.tasks import misfit
+from trialbed.wire.json_schemas import JsonSchema
 
 RIGHT, SILENT = "scripted:gold", "scripted:none"
 
@@ -94,14 +95,8 @@ def _misfits(query: Query, call: GoldCall) -> Iterator[str]:
     if api is None:
         if call.api not in query.own_tools:
             yield f"{call.api.title} is expected, and is not among its tools"
-        return
-    try:
-        problems = JsonSchema(api.parameters_schema()).problems(call.arguments)
-    except Undecided:
-        return
-    for problem in problems[:1]:
-        place = ".".join(map(str, problem.path))
-        yield f"the tool itself would refuse {api.api_name}: {f'{place}: ' if place else ''}{problem.message}"
+    elif problem := misfit(call, JsonSchema(api.parameters_schema())):
+        yield f"the tool itself would refuse {api.api_name}: {problem}"
 
 
 def _play(dataset: Dataset) -> Iterator[TaskFinding]:

@@ -90,7 +90,6 @@ def read_python(path: Path) -> PythonFile:
         DataError: it cannot be run, or ``tasks`` is no list of tasks; names the line.
     """
     module, sources = _load(path)
-    _refuse_two_of_a_name(path)
     tasks = getattr(module, "tasks", ())
     if not isinstance(tasks, (list, tuple)):
         raise DataError(f"{path}: tasks is {tasks!r:.60}; write a list: tasks = [Task(…), …]")
@@ -101,25 +100,6 @@ def read_python(path: Path) -> PythonFile:
     tools = tuple(value for value in values if getattr(value, MARK, False) is True)
     scorers = {value.name: value for value in values if isinstance(value, Scorer)}
     return PythonFile(path, module, tools, tuple(tasks), scorers, sources)
-
-
-def _refuse_two_of_a_name(path: Path) -> None:
-    """Refuse a tool that another definition of its name replaces: it would be missing without a word."""
-    lines: dict[str, int] = {}
-    for node in ast.parse(path.read_bytes()).body:
-        if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)):
-            if node.name in lines:
-                first = lines[node.name]
-                raise DataError(
-                    f"{path}:{node.lineno}: the tool {node.name} is defined a second time, after line {first}"
-                )
-            if any(_is_mark(decorator) for decorator in node.decorator_list):
-                lines[node.name] = node.lineno
-
-
-def _is_mark(decorator: ast.expr) -> bool:
-    """Return whether a decorator is ``tool``, by its name or as an attribute of a module."""
-    return getattr(decorator, "id", getattr(decorator, "attr", None)) == "tool"
 
 
 def _load(path: Path) -> tuple[ModuleType, tuple[Path, ...]]:

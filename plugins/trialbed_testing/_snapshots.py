@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from trialbed.errors import DataError, UsageError
-from trialbed.files import replace_file
+from trialbed.files import read_text, replace_file
 from trialbed.records import ApiCall, WireLog
 from trialbed_testing._trial import call_text
 
@@ -56,7 +56,7 @@ class Snapshot:
         if self._update:
             _write(file, text)
             return True
-        kept = _read(file)
+        kept = read_text(file) if file.exists() else None
         if kept is None:
             self.difference = [f"there is no such snapshot; {UPDATE}:", *_shorten(text.splitlines())]
             return False
@@ -106,19 +106,6 @@ def _line(call: ApiCall) -> str:
 def _shorten(lines: Sequence[str]) -> list[str]:
     more = [f"… and {len(lines) - SHOWN} more lines"] if len(lines) > SHOWN else []
     return [*lines[:SHOWN], *more]
-
-
-def _read(file: Path) -> str | None:
-    try:
-        with file.open("rb") as opened:
-            found = opened.read(LARGEST + 1)
-    except FileNotFoundError:
-        return None
-    except OSError as error:
-        raise DataError(f"{file}: the snapshot cannot be read: {error.strerror or error}") from error
-    if len(found) > LARGEST:
-        raise DataError(f"{file}: the snapshot {TOO_LARGE}")
-    return _with_plain_ends(found.decode("utf-8", "replace"))
 
 
 def _with_plain_ends(text: str) -> str:

@@ -24,7 +24,7 @@ from trialbed_testing._trial import ObservedTrial
 OWN = (
     *("frameworks", "commands", "profiles", "dataset", "model", "judge", "environments", "store", "output"),
     "response_cache",
-    *("budget", "repeat", "limit", "query_ids", "categories", "shuffle", "server_url"),
+    *("budget", "repeat", "limit", "query_ids", "only_tags", "shuffle", "server_url"),
 )
 """Settings that are no keywords here: a trial is one, in no store, and its parts are arguments."""
 

@@ -41,7 +41,7 @@ def open_dataset(spec: str, data_dir: Path, mcp: Sequence[str] = (), answers: st
         return dataset_driver(kind, mcp, answers).open(spec, data_dir)
     name, _, test_set = spec.partition(":")
     if Path(spec).is_dir() and name not in _names():
-        raise UsageError(f"{spec} is a folder; name a file of tasks in it, such as {_task_file(Path(spec))}")
+        raise UsageError(f"{spec} is a folder; name a file of tasks in it, such as {Path(spec) / 'desk.py'}")
     if name not in _names() and ("/" in name or Path(name).suffix):
         raise UsageError(f"there is no file {spec}{close_file(Path(spec))}")
     try:
@@ -82,15 +82,6 @@ def is_file(spec: str) -> bool:
 
 def _names() -> set[str]:
     return {driver.name for driver in list_drivers("datasets")}
-
-
-def _task_file(folder: Path) -> Path:
-    """Return the first file of a folder that may hold tasks, or one that would."""
-    with suppress(OSError):
-        found = sorted(file.name for file in folder.iterdir() if file.suffix in TASK_SUFFIXES and file.is_file())
-        tasks = [name for name in found if "Task" in (folder / name).read_text(errors="replace")]
-        return folder / next(iter([*tasks, *found]), "desk.py")
-    return folder / "desk.py"
 
 
 def run_queries(config: RunConfig, data_dir: Path) -> Mapping[int | str, Query]:

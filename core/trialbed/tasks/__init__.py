@@ -1,6 +1,6 @@
 """Tasks as users write them in Python, with functions as tools, and the queries that they are."""
 
-from trialbed.tasks._dataset import TASKS, TaskDataset, write_queries
+from trialbed.tasks._dataset import TASKS, TaskDataset, misfit, write_queries
 from trialbed.tasks._expect import Expect
 from trialbed.tasks._functions import AnsweredApi, ApiBody, ToolBody, function_tools
 from trialbed.tasks._task import MARK, CompiledTasks, Task, call, compile_tasks, tool
@@ -18,6 +18,7 @@ __all__ = [
     "call",
     "compile_tasks",
     "function_tools",
+    "misfit",
     "tool",
     "write_queries",
 ]

@@ -6,14 +6,19 @@ import hashlib
 import re
 import tempfile
 from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from trialbed.contracts import Dataset
 from trialbed.errors import UsageError
 from trialbed.files import replacing
-from trialbed.records import Query
+from trialbed.records import GoldCall, Query
 from trialbed.settings import make_folder, state_dir
 from trialbed.tasks._task import Task, Tool, compile_tasks
+
+if TYPE_CHECKING:
+    from trialbed.wire.json_schemas import JsonSchema
 
 FOLDER = "tasks"
 """The folder of tasks in the state folder, in which ``bench show`` finds the tasks of a run again."""
@@ -62,31 +67,34 @@ class TaskDataset(Dataset):
         """
         if not self.functions:
             return
-        from trialbed.tool_calls import example_of
-        from trialbed.wire.json_schemas import JsonSchema, Undecided  # most programs do not need it
+        from trialbed.wire.json_schemas import JsonSchema  # most programs do not need it
 
         schemas = {api.ref: JsonSchema(api.parameters_schema()) for api in self.apis() if api.ref in self.functions}
         for query in self._queries:
             for call in query.gold_calls:
-                if call.api not in schemas or call.arguments is None:
-                    continue
-                example = example_of(call.arguments)
-                if example.keys() != call.arguments.keys():
-                    continue  # some have no example
-                try:
-                    problems = schemas[call.api].problems(example, 1)
-                except Undecided:
-                    continue
-                for problem in problems:
-                    place = ".".join(map(str, problem.path))
+                problem = misfit(call, schemas[call.api]) if call.api in schemas else ""
+                if problem:
                     raise UsageError(
                         f"task {query.query_id}: calls: {call.api.api_name} does not take the arguments "
-                        f"{call.arguments!r:.60}: {place}{': ' if place else ''}{problem.message}"
+                        f"{call.arguments!r:.60}: {problem}"
                     )
 
     def queries(self) -> Sequence[Query]:
         """All queries, in the order of the tasks."""
         return self._queries
+
+
+def misfit(call: GoldCall, schema: JsonSchema) -> str:
+    """Return why an Api with this schema does not take the arguments that are expected of a call; empty if it may."""
+    from trialbed.tool_calls import example_of
+    from trialbed.wire.json_schemas import Undecided
+
+    given = call.arguments
+    if given is not None and (example := example_of(given)).keys() == given.keys():  # otherwise, some have no example
+        with suppress(Undecided):
+            for problem in schema.problems(example, 1):
+                return ": ".join(filter(None, [".".join(map(str, problem.path)), problem.message]))
+    return ""
 
 
 def write_queries(queries: Sequence[Query], name: str, folder: Path | None = None) -> Path:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import inspect
 import re
 from collections.abc import Awaitable, Callable, Iterator, Mapping
-from copy import deepcopy
 from dataclasses import dataclass
 from functools import cached_property, partial
 from typing import Any, ClassVar, NamedTuple, Protocol, cast
@@ -18,7 +17,7 @@ from pydantic_core import ArgsKwargs, to_jsonable_python
 from trialbed.contracts import ApiRefused
 from trialbed.errors import UsageError
 from trialbed.records import Api, Json, Parameter
-from trialbed.sources import kept_with, source_of
+from trialbed.sources import source_of
 
 FUNCTIONS = "functions"
 """The category of Apis that are functions. The category of methods is the name of their class."""
@@ -211,34 +210,13 @@ def function_tools(given: Callable[..., Any]) -> Iterator[tuple[Api, ToolBody]]:
         UsageError: a parameter has a type that arguments in JSON cannot have.
     """
     if not isinstance(given, type):
-        api, body = _function_tool(given) if inspect.isfunction(given) else _new_function_tool(given)
-        # An agent of this process may change the schema that it is given.
-        yield api.model_copy(update={"json_schema": deepcopy(api.json_schema)}), body
+        body = ToolBody(given)
+        yield _api(body, FUNCTIONS), body
         return
     for name, method in inspect.getmembers(given, inspect.isfunction):
         if not name.startswith("_") and name != STATE:
             body = ToolBody(method, given)
             yield _api(body, given.__qualname__), body
-
-
-def _function_tool(function: Callable[..., Any]) -> tuple[Api, ToolBody]:
-    """Return the tool of a function, the same one until the function changes: the tests of an agent take it often."""
-    if hasattr(function, "__wrapped__"):  # its signature is that of the other one, which may change as well
-        return _new_function_tool(function)
-    found: tuple[Api, ToolBody] = kept_with(function, "tool", _made_of(function), _new_function_tool)
-    return found
-
-
-def _made_of(function: Any) -> tuple[Any, ...]:
-    return (
-        *(function.__code__, function.__doc__, function.__name__, function.__qualname__, function.__defaults__),
-        *(dict(function.__kwdefaults__ or {}), dict(function.__annotations__), vars(function).get("__signature__")),
-    )
-
-
-def _new_function_tool(function: Callable[..., Any]) -> tuple[Api, ToolBody]:
-    body = ToolBody(function)
-    return _api(body, FUNCTIONS), body
 
 
 def _api(body: ToolBody, category: str) -> Api:

@@ -102,11 +102,6 @@ def _members(given: Any) -> list[Any]:
     )
 
 
-def _read(given: Any, key: str, read: Callable[[Any], Any]) -> Any:
-    found = getattr(given, key, None)
-    return None if found is None else read(found)
-
-
 def _usable(schema: Any, name: str, where: str) -> dict[str, Any]:
     try:
         JsonSchema(schema)

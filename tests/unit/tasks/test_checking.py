@@ -14,7 +14,7 @@ from trialbed_tasks.checking import check_tasks
 from trialbed_tasks.command import command
 
 TASKS = """
-from trialbed import Expect, Task, call, tool
+from trialbed import Expect, Task, about, call, tool
 
 @tool
 def find(id: int) -> dict:
@@ -23,6 +23,8 @@ def find(id: int) -> dict:
 
 tasks = [
     Task("What did order 7 cost?", id="right", expect=Expect("twelve", calls=[call("find", id=7)])),
+    Task("And 7?", id="varies", expect=Expect("twelve", calls=[call("find", id=about(7, 1))])),
+    Task("And 8?", id="own", tools=[], expect=Expect("thirteen", calls=[call("look", id=8)])),
     Task("Does it cost twelve?", id="said", expect=Expect("twelve", calls=[call("find", id=7)])),
     Task("What?", id="refused", expect=Expect(calls=[call("find", id="x")])),
     Task("What?", id="never", expect=Expect(calls=["find"], never=["find"])),
@@ -49,7 +51,7 @@ def test_tasks_that_cannot_be_solved_or_solve_themselves_are_found(
     with warm_programs():
         count, findings = check_tasks("orders_to_check.py", None)
     found = {finding.task: finding.problem for finding in findings}
-    assert count == 10
+    assert count == 12
     assert set(found) == {"said", "refused", "never", "bound", "unsolved", "idle", "test"}
     assert found["test"].startswith("well: the tool itself would refuse find: id: ")
     assert "the query itself says 'twelve'" in found["said"]

@@ -278,10 +278,6 @@ IMPORTS = "from trialbed import Expect, Task, tool\n"
         ("\n\n1 / 0", 'raised ZeroDivisionError: division by zero (File "'),
         ("raise SystemExit(3)", "raised SystemExit"),
         ("x = 1", "there are no tasks; write a list"),
-        (
-            "from trialbed import tool\n@tool\ndef find(): ...\n@tool\ndef find(id): ...",
-            ":5: the tool find is defined a second time, after line 3",
-        ),
         ("tasks = 3", "tasks is 3; write a list"),
         ("tasks = ['a']", "tasks: item 1 is 'a'; write Task(…)"),
         ("from trialbed import Task\ntasks = [Task('a', tools=['b'])]", "task 1: tools: there is no tool 'b'"),
