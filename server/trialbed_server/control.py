@@ -30,10 +30,10 @@ from trialbed_server.trials import (
     OWN_MODELS,
     UNLIMITED,
     HostedModel,
-    Setup,
     Setups,
     TrialConflict,
     TrialRegistry,
+    TrialSetup,
     Untagged,
 )
 
@@ -161,7 +161,7 @@ class Control:
         """Show the requests that were served without a trial."""
         return JSONResponse(self.untagged.document())
 
-    async def _setup(self, registration: TrialRegistration) -> Setup:
+    async def _setup(self, registration: TrialRegistration) -> TrialSetup:
         model, base_url = registration.model, registration.base_url
         found = self._installed_model(model)
         is_own = type(found.driver).__module__.startswith(OWN_MODELS)
@@ -180,7 +180,7 @@ class Control:
             begin = partial(HostedModel, found.begin, first, seconds)
         simulator = await self.simulators.load(registration.simulator)
         catalog = TargetCatalog([(api, simulator) for api in registration.apis], simulator)
-        setup = Setup(registration, catalog, simulator, begin, runs_foreign_code=not is_own)
+        setup = TrialSetup(registration, catalog, simulator, begin, runs_foreign_code=not is_own)
         if not registration.cached_as:
             return setup
         if self.cache is None:

@@ -440,7 +440,7 @@ UNLIMITED = 3600.0
 
 
 @dataclass(frozen=True)
-class Setup:
+class TrialSetup:
     """The common part of some trials: a registration, and all that is made of it once for all of them.
 
     Attributes:
@@ -483,9 +483,9 @@ class Setups:
     def __init__(self, most: int = MAX_KEPT) -> None:
         self._most = most
         self._size = 0
-        self._kept: dict[str, tuple[Setup, int]] = {}
+        self._kept: dict[str, tuple[TrialSetup, int]] = {}
 
-    def find(self, name: str) -> Setup | None:
+    def find(self, name: str) -> TrialSetup | None:
         """The setup of this name; None if it is not kept, or no longer."""
         found = self._kept.pop(name, None)
         if found is None:
@@ -494,7 +494,7 @@ class Setups:
         self._kept[name] = found
         return found[0]
 
-    def keep(self, document: Mapping[str, Json], setup: Setup) -> str:
+    def keep(self, document: Mapping[str, Json], setup: TrialSetup) -> str:
         """Keep a setup and return its name, which is the same for registrations that differ only in their trial.
 
         Args:

@@ -14,11 +14,11 @@ from trialbed_server.targets import TargetCatalog
 from trialbed_server.trials import (
     LogBudget,
     OpenTrial,
-    Setup,
     Setups,
     TrialConflict,
     TrialRefused,
     TrialRegistry,
+    TrialSetup,
 )
 
 
@@ -156,9 +156,9 @@ def document(**fields: Any) -> dict[str, Any]:
     return {"trial": "one", "model": "scripted:gold", "keep": True, **fields}
 
 
-def setup(by: TemplateSimulator = SIMULATOR, **fields: Any) -> Setup:
+def setup(by: TemplateSimulator = SIMULATOR, **fields: Any) -> TrialSetup:
     registration = TrialRegistration.model_validate(document(**fields))
-    return Setup(registration, TargetCatalog([], by), by)
+    return TrialSetup(registration, TargetCatalog([], by), by)
 
 
 def test_the_name_says_what_is_shared() -> None:

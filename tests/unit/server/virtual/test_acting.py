@@ -17,7 +17,7 @@ from trialbed.records import Api, Limits, Parameter, TrialRegistration
 from trialbed_server._clock import SystemClock
 from trialbed_server.simulators.template import TemplateSimulator
 from trialbed_server.targets import TargetCatalog
-from trialbed_server.trials import OpenTrial, Setup
+from trialbed_server.trials import OpenTrial, TrialSetup
 from trialbed_server.virtual.acting import act, act_elsewhere
 
 SEAT = Api(
@@ -121,7 +121,7 @@ def let_go() -> Iterator[threading.Event]:
 
 def opened(simulator: Simulator, seconds: float = 0.2) -> OpenTrial:
     registration = TrialRegistration(trial="one", model="scripted:gold", limits=Limits(timeout=seconds))
-    return Setup(registration, CATALOG, simulator).trial(registration, SystemClock())
+    return TrialSetup(registration, CATALOG, simulator).trial(registration, SystemClock())
 
 
 async def test_a_foreign_world_answers_from_a_thread_of_its_own() -> None:
