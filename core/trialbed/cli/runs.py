@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import re
 import sys
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack
 from dataclasses import replace
-from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -23,36 +21,13 @@ JUDGED = "sopr_score"
 
 STATUSES = ("running", "interrupted", "incomplete", "finished")
 
-AGO = re.compile(r"(\d{1,6})\s*([mhdw])")
-UNITS = {"m": "minutes", "h": "hours", "d": "days", "w": "weeks"}
-
 EPILOG = """\b
 Examples:
   bench runs
-  bench runs --framework langgraph --since 7d
+  bench runs --framework langgraph
   bench runs --tag nightly --limit 50
   bench runs remove 20260101T120000
 """
-
-
-class Since(click.ParamType[datetime]):
-    """A moment: a date or time of ISO 8601 (UTC, where it names no zone), or how long ago: ``30m``, ``12h``, ``7d``."""
-
-    name = "time"
-
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> datetime:
-        """The moment."""
-        if isinstance(value, datetime):
-            return value
-        try:
-            if ago := AGO.fullmatch(value.strip()):
-                return datetime.now(UTC) - timedelta(**{UNITS[ago[2]]: int(ago[1])})
-            moment = datetime.fromisoformat(value.strip())
-        except (ValueError, OverflowError):
-            self.fail(
-                f"{value!r} is neither a time, such as 2026-11-22 or 2026-11-22T18:00, nor 30m, 12h or 7d.", param, ctx
-            )
-        return moment if moment.tzinfo else moment.replace(tzinfo=UTC)
 
 
 @click.group("runs", epilog=EPILOG, invoke_without_command=True)
@@ -72,12 +47,6 @@ class Since(click.ParamType[datetime]):
     help="Only runs with this tag; repeatable.",
 )
 @plain_option("--status", type=click.Choice(STATUSES), help="Only runs of this status.")
-@plain_option(
-    "--since",
-    type=Since(),
-    metavar="TIME",
-    help="Only runs that began then or later: 2026-11-22, 2026-11-22T18:00 (UTC), or 30m, 12h, 7d ago.",
-)
 @plain_option("--limit", type=click.IntRange(min=1), default=20, show_default=True, help="Number of runs to list.")
 @store_option
 @json_option
@@ -89,7 +58,6 @@ def command(
     dataset: str | None,
     tags: tuple[str, ...],
     status: RunStatus | None,
-    since: datetime | None,
     limit: int,
     store: str | None,
     as_json: bool,
@@ -102,11 +70,11 @@ def command(
         return
     from trialbed.store import open_store
 
-    is_filtered = any((framework, model, dataset, status, since, tags))
+    is_filtered = any((framework, model, dataset, status, tags))
     with open_store(store) as reader:
         # One more than are shown, to know whether there are more.
         found = reader.runs(
-            framework=framework, model=model, dataset=dataset, status=status, since=since, tags=tags, limit=limit + 1
+            framework=framework, model=model, dataset=dataset, status=status, tags=tags, limit=limit + 1
         )
         rows = [_entry_of(run) for run in found[:limit]]
         if as_json:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Collection
 from contextlib import AbstractContextManager
-from datetime import datetime
 from itertools import islice
 
 from trialbed.errors import DataError, UsageError
@@ -87,7 +86,6 @@ class StoreReader(AbstractContextManager["StoreReader"]):
         model: str | None = None,
         dataset: str | None = None,
         status: RunStatus | None = None,
-        since: datetime | None = None,
         tags: Collection[str] = (),
         limit: int | None = None,
     ) -> tuple[StoredRun, ...]:
@@ -98,14 +96,13 @@ class StoreReader(AbstractContextManager["StoreReader"]):
             model: runs of this model.
             dataset: runs of this dataset, as given to ``--dataset``, or of this test set.
             status: ``running``, ``interrupted``, ``incomplete`` or ``finished``, as ``StoredRun.status`` has it.
-            since: runs that began then or later; a time with its zone.
             tags: runs that have all of these.
             limit: this many at most; None for all.
         """
         found = (
             seen
             for run in self._store.each_run(() if status is None else {status, *RECORDED.get(status, ())})
-            if fits(run.config, framework, model, dataset) and (since is None or run.created_at >= since)
+            if fits(run.config, framework, model, dataset)
             if set(tags) <= set(run.tags)
             if (seen := self._with_current_status(run)).status == status or status is None
         )

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree
@@ -13,7 +12,6 @@ import pytest
 from click.testing import Result
 from support.trials import changed_config
 
-from trialbed.cli.runs import Since
 from trialbed.cli.stored import seconds, show_command
 from trialbed.errors import DataError
 from trialbed.records import Annotation
@@ -72,9 +70,6 @@ def test_a_run_whose_process_was_killed_is_interrupted(bench: Any, stored: Path)
         (("--model", "gpt"), []),
         (("--dataset", "mini", "--status", "finished"), [NEW, OLD]),
         (("--status", "running"), []),
-        (("--since", "2026-02-02"), [NEW]),
-        (("--since", "2026-02-02T13:00+01:00"), [NEW]),
-        (("--since", "1h"), []),
         (("--limit", 1), [NEW]),
     ],
 )
@@ -104,16 +99,6 @@ def test_an_empty_store_says_how_it_gets_a_run(bench: Any, stored: Path) -> None
 
 def test_more_runs_than_are_shown_are_said(bench: Any) -> None:
     assert "There are more runs" in bench("runs", "--limit", 1).output
-
-
-def test_since_is_a_time_or_how_long_ago() -> None:
-    assert Since().convert("2026-11-22", None, None) == datetime(2026, 11, 22, tzinfo=UTC)
-    before = datetime.now(UTC)
-    found = Since().convert("2d", None, None)
-    assert before - timedelta(days=2) <= found <= datetime.now(UTC) - timedelta(days=2)
-    for wrong in ("yesterday", "999999w", "5 fortnights", ""):
-        with pytest.raises(click.BadParameter, match="neither a time"):
-            Since().convert(wrong, None, None)
 
 
 def test_durations_are_in_words() -> None:

@@ -90,12 +90,6 @@ def test_a_run_is_found_by_the_beginning_of_its_id_and_as_the_latest(reader: Sto
             reader.run(name)
 
 
-def test_runs_are_filtered_by_when_they_began(reader: StoreReader) -> None:
-    second = reader.run("r2").created_at
-    assert ids(*reader.runs(since=second)) == ["r2"]
-    assert reader.runs(since=second + timedelta(seconds=1)) == ()
-
-
 def test_a_framework_is_meant_by_its_name(reader: StoreReader) -> None:
     assert reader.run("r2").framework("langgraph") == "langgraph==1.1.0"
     with pytest.raises(UsageError, match="no framework 'agno'; its frameworks are langgraph==1"):
