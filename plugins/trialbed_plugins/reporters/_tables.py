@@ -72,11 +72,12 @@ def run_tables(report: Report) -> list[Table]:
 
 
 def tag_tables(report: Report, score: str) -> list[Table]:
-    """The mean of a score for each tag of tasks; none where they have none."""
+    """The mean of a score for each tag of tasks; none without tags, or without figures."""
     columns: list[tuple[str, Cell]] = [
         (f"{tag} ({len(queries):,})", _of_tag(tag, score)) for tag, queries in report.run.config.tags.items()
     ]
-    return [_as_rows(f"{shown_name(score)} by tag (tasks)", report.frameworks, columns)] if columns else []
+    table = _as_rows(f"{shown_name(score)} by tag (tasks)", report.frameworks, columns)
+    return [table] if table.columns[1:] else []
 
 
 def _of_tag(tag: str, score: str) -> Cell:
