@@ -81,7 +81,8 @@ def test_a_setting_is_part_of_the_identity_as_declared(setting: Declared) -> Non
     )
     if setting.identity:
         assert config_digest(changed(setting)) != config_digest(CONFIG)
-    elif setting.name != "query_ids":  # whose field in the configuration are the ids of the queries that are chosen
+    # Fields of these names in the configuration are the ids and the tags of the queries that are chosen.
+    elif setting.name not in ("query_ids", "tags"):
         assert setting.name not in RunConfig.model_fields
 
 
