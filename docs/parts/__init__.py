@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from parts._cells import native_cells, right_argument_values, right_values
 from parts._commands import adopting, command_overview, commands, run_settings, settings
 from parts._fidelity import erring_models, fidelity
 from parts._growth import gateway_costs, growth_of_reading, store_costs
@@ -83,6 +84,7 @@ PARTS: dict[str, Callable[[], str]] = {
     "scripted-names": scripted_names,
     "limits-of-vendors": limits_of_vendors,
     "metric-names": metric_names,
+    "native-cells": native_cells,
     "notebook": notebook,
     "outcomes": outcomes,
     "policies": policies,
@@ -90,6 +92,8 @@ PARTS: dict[str, Callable[[], str]] = {
     "public-names": public_names,
     "reading": reading,
     "record-fields": record_fields,
+    "right-argument-values": right_argument_values,
+    "right-values": right_values,
     "run-settings": run_settings,
     "results": published_results,
     "scores": scores,

@@ -12,7 +12,6 @@ from pathlib import Path
 from typing import get_args
 
 import click
-from support.truth import DECLARED, NATIVE
 
 import trialbed_adapter_lab
 import trialbed_scripted
@@ -170,17 +169,6 @@ def test_every_policy_is_described_with_its_right_values() -> None:
     assert played == set(POLICIES)
     cells = first_cells(section(text, "Right values"))[1:]
     assert {name.strip() for cell in cells for name in cell.split(",")} == set(POLICIES)
-
-
-def test_every_declared_outcome_of_a_native_profile_is_described() -> None:
-    lines = section(page("scripted-models"), "What native profiles do instead").splitlines()
-    rows = [line.split("|")[1:3] for line in lines if line.startswith(("| every", "| `"))]
-    described = {
-        (name, policy) for profile, policies in rows for name in re.findall("`(.*?)`", profile)
-        for policy in re.findall("`(.*?)`", policies)
-    }  # fmt: skip
-    declared = {(label, policy) for label, cells in DECLARED.items() for policy in cells}
-    assert described == declared | {("native", policy) for policy in NATIVE}
 
 
 def test_every_conformance_check_is_described() -> None:

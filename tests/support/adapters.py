@@ -5,7 +5,9 @@ from __future__ import annotations
 import ast
 import importlib.util
 import json
+import tomllib
 from collections.abc import Iterator
+from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
@@ -159,6 +161,13 @@ class ControlledTests:
         assert record.failure is not None
         assert record.failure.kind == "model"
         assert len(record.requests) == 1
+
+
+def cell_of(profile: str, policy: str) -> tuple[int, int, str]:
+    """The turns and calls of a cell of the truth table of scripted models, whichever the query, and its cause."""
+    cells = tomllib.loads(files("trialbed_scripted").joinpath("cells.toml").read_text(encoding="utf-8"))["cells"]
+    cell = [one for one in cells if profile in one["profiles"] and policy in one["policies"]][-1]
+    return int(cell["turns"]), int(cell["calls"]), cell["cause"]
 
 
 def own_imports(module: str) -> set[str]:

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 from autogen_agentchat.agents import AssistantAgent
-from support.adapters import answered, failure, results, said
+from support.adapters import answered, cell_of, failure, results, said
 
 from trialbed import mcp_url
 from trialbed_adapter_lab import Barrier, CheckFailed, Harness, errs, tool
@@ -172,7 +172,7 @@ async def test_an_answer_without_choices_is_an_index_error(harness: Harness) -> 
 
 async def test_after_ten_turns_the_last_results_are_the_answer(harness: Harness) -> None:
     record = await harness.run(forever(ask(ECHO)), max_steps=12)
-    assert (len(record.requests), len(record.calls)) == (10, 10)
+    assert (len(record.requests), len(record.calls)) == cell_of("autogen:native", "loop")[:2]
     assert said(record) == '{"text": "one"}'
 
 

@@ -7,7 +7,7 @@ from importlib.metadata import version
 from typing import Any
 
 import pytest
-from support.adapters import answered, failure, refusal, results, said
+from support.adapters import answered, cell_of, failure, refusal, results, said
 
 from trialbed.wire import Call
 from trialbed_adapter_lab import Barrier, Harness, tool
@@ -145,7 +145,9 @@ async def test_an_answer_costs_one_request_and_a_call_one_more(harness: Harness)
 async def test_an_unknown_tool_ends_the_run(harness: Harness, turn: list[Call]) -> None:
     record = await harness.run(ask(*turn), "done")
     assert failure(record) == "ModelBehaviorError: Tool no_such not found in agent Assistant"
-    assert (len(record.requests), record.calls) == (1, ())
+    turns, calls, cause = cell_of("openai-agents:native", "unknown-tool")
+    assert (len(record.requests), len(record.calls)) == (turns, calls)
+    assert f"`{said(record)}`" in cause
 
 
 @as_of_0_24
@@ -244,7 +246,9 @@ async def test_an_endpoint_that_always_fails(harness: Harness, status: int, requ
 async def test_a_model_that_never_stops_is_stopped_by_the_sdk_after_ten_turns(harness: Harness) -> None:
     record = await harness.run(forever(ask(ECHO)), max_steps=30)
     assert failure(record) == "MaxTurnsExceeded: Max turns (10) exceeded"
-    assert (len(record.requests), len(record.calls)) == (10, 10)
+    turns, calls, cause = cell_of("openai-agents:native", "loop")
+    assert (len(record.requests), len(record.calls)) == (turns, calls)
+    assert f"`{said(record)}`" in cause
 
 
 @pytest.mark.parametrize(("status", "seen"), [(400, "BadRequestError"), (403, "PermissionDeniedError")])

@@ -9,7 +9,7 @@ from functools import cached_property
 from trialbed.identity import once_for
 from trialbed.records import ApiCall, ApiRef, Json, SentCall, ToolSpec, WireLog
 from trialbed.tool_calls._calls import Signed, canonical, signature_of
-from trialbed.tool_calls._origins import requested_calls
+from trialbed.tool_calls._origins import requested_calls, unwritten_values
 from trialbed.wire_log import failed
 
 Place = tuple[float, int]
@@ -89,14 +89,19 @@ def asked_calls(wire: WireLog, tools: Sequence[ToolSpec], unasked: Collection[Ap
                 refused.append((place, AskedCall(call.name, api, call.arguments, place[0], False, call.problem)))
             elif api is not None and one is not None:
                 left.append((place, call, (api.pair, one.arguments)))
-    # First by the same arguments, then by the Api alone.
+    # First by the same arguments, then by others that say the same, then by the Api alone.
     origins: dict[int, tuple[Place, str]] = {}
-    for exactly in (True, False):
+    schemas = {tool.api.pair: tool.parameters for tool in tools}
+    for rule in ("same", "written", "changed"):
         for number, got in [pair for pair in enumerate(seen) if left and pair[0] not in origins]:
             sign = signature_of(got)
-            same = (item for item in left if item[2] == sign or (not exactly and item[2][0] == sign[0]))
-            if (item := next(same, None)) is not None:
-                origins[number] = item[0], "" if exactly else item[1].arguments
+            like = (item for item in left if (item[2] == sign if rule == "same" else item[2][0] == sign[0]))
+            if rule == "written":
+                like = (
+                    one for one in like if not unwritten_values(got.arguments, one[1].arguments, schemas.get(sign[0]))
+                )
+            if (item := next(like, None)) is not None:
+                origins[number] = item[0], "" if rule == "same" else item[1].arguments
                 left.remove(item)
     for number, got in enumerate(seen):
         # A call that the model asked for nowhere has the time when it was made.

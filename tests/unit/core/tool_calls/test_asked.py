@@ -38,6 +38,12 @@ def test_calls_that_the_framework_did_not_make_are_told() -> None:
     assert [(call.arguments, call.problem) for call in calls] == [('{"x": 1}', NOT_MADE), ({"x": 2}, "")]
 
 
+def test_of_several_calls_the_one_was_made_that_says_the_same() -> None:
+    asked = [model_call(sent=[sent_call("a", '{"y": null}'), sent_call("a", '{"x": 1, "y": null}')])]
+    calls = found(asked, [api_call("a", {"x": 1})])
+    assert [(call.arguments, call.problem) for call in calls] == [('{"y": null}', NOT_MADE), ({"x": 1}, "")]
+
+
 def test_calls_of_one_answer_stand_in_its_order_whichever_arrives_first() -> None:
     asked = [
         model_call(sent=[sent_call("a", '{"x": 1}'), sent_call("b"), sent_call("a", '{"x": "3"}')], duration=1.0),
