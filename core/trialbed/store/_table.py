@@ -383,17 +383,15 @@ def frame_columns(table: TrialTable, run: Run, zeros: Collection[str], untimed: 
 
     labels = np.array(table.labels, dtype=object)
     models = np.array([run.config.cell(label).model for label in table.labels], dtype=object)
-    tags: dict[QueryId, list[str]] = {query_id: [] for query_id in table.queries}
-    for tag, queries in run.config.tags.items():
-        for query_id in queries:
-            tags[query_id].append(tag)
+    tagged = {tag: {*queries} for tag, queries in run.config.tags.items()}
+    tags = ([tag for tag, own in tagged.items() if query_id in own] for query_id in table.queries)
     found: dict[str, Any] = {
         "run_id": run.run_id,
         "model": models[table["framework"]],
         "test_set": run.config.test_set,
         "framework": labels[table["framework"]],
         "query_id": np.array(list(table.queries), dtype=object)[table["query"]],
-        "tags": np.fromiter(tags.values(), dtype=object)[table["query"]],
+        "tags": np.fromiter(tags, dtype=object)[table["query"]],
         **{name: table[name] for name in ("repeat", "attempt", "status")},
         "failure": np.array([kind or None for kind in table["failure"]], dtype=object),
         "answer_status": np.array([label or None for label in table["verdict"]], dtype=object),

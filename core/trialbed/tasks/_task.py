@@ -107,18 +107,10 @@ def compile_tasks(tasks: Iterable[Task | Query], tools: Iterable[Tool] = ()) -> 
     named: dict[str, Api] = {}
     for name, api in [*((api.api_name, api) for api in shared), *((api.ref.title, api) for api in shared)]:
         named.setdefault(name, api)
-    queries = tuple(_check_each(_query_of(task, place, named, compiled) for place, task in enumerate(tasks, 1)))
+    queries = tuple(_check_each(_query(task, place, named, compiled) for place, task in enumerate(tasks, 1)))
     if not queries:
         raise UsageError("tasks: there are none to run")
     return compiled._replace(queries=queries)
-
-
-def _query_of(task: Task | Query, place: int, named: Mapping[str, Api], compiled: CompiledTasks) -> Query:
-    if isinstance(task, Query):
-        return task
-    if isinstance(task, Task):
-        return _query(task, place, named, compiled)
-    raise UsageError(f"tasks: {task!r:.60} is not a task; write Task({str(task)[:40]!r}, …)")
 
 
 def _check_each(queries: Iterable[Query]) -> Iterator[Query]:
@@ -141,7 +133,11 @@ def _check_each(queries: Iterable[Query]) -> Iterator[Query]:
         yield query
 
 
-def _query(task: Task, place: int, named: Mapping[str, Api], compiled: CompiledTasks) -> Query:
+def _query(task: Task | Query, place: int, named: Mapping[str, Api], compiled: CompiledTasks) -> Query:
+    if isinstance(task, Query):
+        return task
+    if not isinstance(task, Task):
+        raise UsageError(f"tasks: {task!r:.60} is not a task; write Task({str(task)[:40]!r}, …)")
     where = f"task {place if task.id is None else task.id}"
     check_given(task, where)
     if task.tools is None:
