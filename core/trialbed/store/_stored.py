@@ -230,6 +230,19 @@ class StoredRun:
 
         return calls_frame(self.run_id, self.results_at([one.row for one in self._counted()]))
 
+    def messages_frame(self) -> Any:
+        """A pandas DataFrame with a row for each message between agent and model, in the trials that count.
+
+        ``request`` counts the requests of a trial from 0. A request has the messages that it adds to the conversation
+        before it, or all of them where it changed that; ``answer`` marks the model's own, with its ``tokens``.
+
+        Raises:
+            UsageError: pandas is not installed.
+        """
+        from trialbed.store._frames import messages_frame
+
+        return messages_frame(self.run_id, self.results_at([one.row for one in self._counted()]))
+
     def attempts(
         self, *, framework: str | None = None, query_id: int | str | None = None, repeat: int | None = None
     ) -> tuple[TrialResult, ...]:

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import json
 import sys
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 from support.memory_runs import stored_run
@@ -13,7 +15,7 @@ from support.trials import run_config, run_of, trial_of, verdict
 
 from trialbed import open_store
 from trialbed.errors import UsageError
-from trialbed.records import Run, Score, TrialResult
+from trialbed.records import ModelCall, Run, Score, TrialResult
 from trialbed.store import Store
 
 
@@ -55,20 +57,46 @@ def test_without_pandas_the_error_says_how_to_get_it(
         reader.run("r1").to_frame()
 
 
-def test_calls_have_a_row_each(
+def call_of(request: dict[str, Any], message: dict[str, Any], **fields: Any) -> ModelCall:
+    response = json.dumps({"choices": [{"message": {"role": "assistant", **message}}]})
+    sent = json.dumps(request)
+    sizes = {"request_bytes": len(sent), "response_bytes": len(response)}
+    return ModelCall(started=0.5, duration=1, status=200, request=sent, response=response, **sizes, **fields)
+
+
+def test_calls_and_messages_have_a_row_each(
     store: Store, location: str, make_run: Callable[..., Run], make_trial: Callable[..., TrialResult]
 ) -> None:
     pytest.importorskip("pandas")
     store.create_run(make_run("r1"))
+    asked = [{"role": "user", "content": "Where is order 7?"}]
+    calls = [{"id": "c1", "type": "function", "function": {"name": "find", "arguments": '{"id": 7}'}}]
+    result = [{"role": "tool", "tool_call_id": "c1", "content": "in Bergen"}]
+    made = {"role": "assistant", "content": None, "tool_calls": calls}
+    model_calls = (
+        call_of({"messages": asked}, {"content": None, "tool_calls": calls}),
+        call_of({"messages": [*asked, made, *result]}, {"content": "In Bergen."}),
+        call_of({"messages": result}, {}, error="no answer", cause="endpoint"),
+    )
     trial = make_trial(1)
     refused = api_call("find", {"id": "x"}, error="invalid arguments")
-    wire = trial.wire.model_copy(update={"api_calls": (api_call("find", {"id": 7}), refused)})
+    wire = trial.wire.model_copy(
+        update={"model_calls": model_calls, "api_calls": (api_call("find", {"id": 7}), refused)}
+    )
     store.add_trial("r1", trial.model_copy(update={"wire": wire}))
     with open_store(location) as reader:
         run = reader.run("r1")
-        called = run.calls_frame()
+        called, said = run.calls_frame(), run.messages_frame()
     assert called[["query_id", "place", "api", "error"]].values.tolist() == [
         [1, 0, "find", ""],
         [1, 1, "find", "invalid arguments"],
     ]
     assert called["arguments"].tolist() == [{"id": 7}, {"id": "x"}]
+    assert said[["request", "answer", "role", "text"]].values.tolist() == [
+        [0, False, "user", "Where is order 7?"],
+        [0, True, "assistant", ""],
+        [1, False, "tool", "in Bergen"],
+        [1, True, "assistant", "In Bergen."],
+        [2, False, "tool", "in Bergen"],
+    ]
+    assert said["calls"].tolist()[1] == [{"id": "c1", "name": "find", "arguments": '{"id": 7}'}]
