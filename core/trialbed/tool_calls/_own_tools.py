@@ -68,7 +68,7 @@ WRITTEN = "the model is told of the tool in words, so that calls of it are text 
 
 
 def is_written(api: ApiRef, query: Query, wire: WireLog) -> bool:
-    """Return whether a request that offers no tools tells the model of one; words of the user do not count."""
+    """Return whether a request that offers no tools describes one in words; those of the user do not count."""
     word = re.compile(rf"\b{re.escape(api.api_name)}\b")
     requests = (recorded_request(turn) for turn in wire.model_calls)
     return any(

@@ -72,7 +72,7 @@ def brief_notes(report: Report) -> Iterator[str]:
     yield from _on_missing(report.frameworks, telling_names(report))
     for summary in report.frameworks:
         void = [f"VOID: {summary.integrity.void}; no score is shown, and nothing is compared with it"]
-        # Failed trials have a column, and the most frequent failure is told below the table.
+        # Failed trials have a column, and the most frequent failure stands below the table.
         missing = replace(summary, failures=tuple(one for one in summary.failures if one.status != "failed"))
         notes = [*reason_lines(missing), *(void if summary.integrity.void else ()), *_on_integrity(summary.integrity)]
         notes += _flaky(summary)
