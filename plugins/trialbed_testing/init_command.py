@@ -39,7 +39,7 @@ Examples:
 def command(
     framework: str | None, folder: Path, agent: str | None, query: str | None, output: Path, **settings: Any
 ) -> None:
-    """Write an agent with tools, tasks, tests and a CI job, to start from; or draft tasks for an agent that is there.
+    """Write an agent with tools, tasks, tests and a CI job, or draft the tasks of yours.
 
     The files go into FOLDER, the current one unless given. None that is there is replaced. With --from, the agent is
     run once, and the file has the question, the calls that were seen, the answer, and the names of all tools.

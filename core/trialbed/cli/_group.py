@@ -39,7 +39,7 @@ SECTIONS = {
     },
     "Data, scores and judges": {
         "data": "List, import and show datasets; import cached answers.",
-        "init": "Write an agent with tools, tasks, tests and a CI job, to start from.",
+        "init": "Write an agent with tools, tasks, tests and a CI job, or draft the tasks of yours.",
         "tools": "Make files of tools of the definitions that an API, a server or a program has.",
         "tasks": "Check and draft files of tasks, and print their schema for editors.",
         "score": "Score recorded conversations, or a stored run again.",

@@ -39,7 +39,7 @@ def test_an_agent_whose_framework_is_not_installed_says_how_it_is_run(
     for name in ("__init__.py", "agent.py"):
         (other / name).touch()
     done = bench("adopt", "masbench", tmp_path / "other", code=2)
-    assert "agno is not installed here; make an environment" in done.err
+    assert "agno is not installed here; in the checkout of Trialbed, make an environment" in done.err
     assert "--python agno=agno/bin/python" in done.err
     assert (
         "--agent nobody: the checkout has absent, boasting, steady"

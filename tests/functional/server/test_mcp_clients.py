@@ -52,4 +52,4 @@ async def test_the_client_of_live_tools_understands_the_official_one(serve: Serv
     answer = await connection.call(TOOL["name"], CITY)
     await connection.close()
     (recorded,) = (await closed(client))["api_calls"]
-    assert (answer.response, answer.error) == (recorded["response"], "")
+    assert (json.loads(answer.response), answer.error) == (recorded["response"], "")

@@ -20,7 +20,7 @@ from support.odd_vendor.streams import WHOLE, whole
 
 ERRORS = [
     broken("as object error", reply(body=b'{"object": "error", "message": "overloaded", "code": 503}'), "error_body"),
-    broken("detail", reply(body=b'{"detail": "Not found"}'), "no_choices"),
+    broken("detail", reply(body=b'{"detail": "Not found"}'), "error_body"),
     broken("number", reply(body=b'{"error": 1}'), "error_body"),
     broken("true beside choices", body(error=True), "error_body"),
     Odd("empty object", body(error={})),

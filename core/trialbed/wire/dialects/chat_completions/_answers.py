@@ -100,8 +100,6 @@ def problem_of(document: Document) -> Problem | None:
     if reports_error(document):
         code = mapping_of(document.get("error")).get("code", document.get("code"))
         return Problem("error_body", "the body reports an error", code)
-    if document.get("choices") is None:
-        return Problem("error_body", "the body is not a completion")
     if not choice:
         return Problem("no_choices", "the completion has no choice, or an empty one")
     if not isinstance(choice.get("message"), dict) and not isinstance(choice.get("text"), str):

@@ -31,7 +31,7 @@ MESSAGE = {"role": "assistant", "content": "hi"}
         ({"choices": 5}, "protocol_error", "no_choices"),
         ({"choices": [None, 5]}, "protocol_error", "no_choices"),
         ({"error": {"message": "no"}}, "protocol_error", "error_body"),
-        ({}, "protocol_error", "error_body"),
+        ({}, "protocol_error", "no_choices"),
         ({"base_resp": {"status_code": 1002, "status_msg": "rate limit"}}, "protocol_error", "error_body"),
         ({"data": {"choices": []}, "success": True}, "protocol_error", "error_body"),
         ({"choices": None, "code": 20012, "message": "busy"}, "protocol_error", "error_body"),
