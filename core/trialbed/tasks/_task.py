@@ -293,8 +293,11 @@ def _expected_value(value: Any, where: str, path: str, checks: dict[str, Check])
     if isinstance(value, list | tuple):
         return [_expected_value(one, where, f"{path}[{place}]", checks) for place, one in enumerate(value)]
     if callable(value) and "[" not in path:
-        name = f"{where.rpartition(': ')[2]}({path}): {getattr(value, '__name__', 'check')}"
-        checks[name] = partial(_check_argument, where.rpartition(": ")[2], path, value)
+        tool = where.rpartition(": ")[2]
+        name = f"{tool}({path}): {getattr(value, '__name__', 'check')}"
+        if name in checks:  # another task's
+            name = f"{name} ({len(checks) + 1})"
+        checks[name] = partial(_check_argument, tool, path, value)
         return {"$any": None, "check": name}
     if value is None or isinstance(value, bool | int | float | str):
         return value

@@ -70,6 +70,17 @@ def test_a_function_looks_at_an_argument() -> None:
     assert not solved(expected, {"amount": 30, "to": "ann"})
 
 
+def test_each_task_has_its_own_function() -> None:
+    def agent(query: str, tools: list[Any]) -> str:
+        tools[0].invoke({"amount": 5, "to": "ann"})
+        return "done"
+
+    bounds = [lambda amount: amount < 10, lambda amount: amount < 3]
+    tasks = [Task("Pay.", tools=[pay], expect="done", calls=[call("pay", amount=one, to=any)]) for one in bounds]
+    labels = [trial.score("sopr_score").label for trial in evaluate(agent, tasks, progress=False).trials()]  # type: ignore[union-attr]
+    assert labels == ["Solved", "Unsolved"]
+
+
 def test_scripted_models_send_examples() -> None:
     Path("tasks.py").write_text(
         "from trialbed import Task, tool\n@tool\ndef pay(amount: float, to: str, on: str) -> str:\n    return 'paid'\n"
