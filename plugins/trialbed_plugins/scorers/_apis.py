@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from functools import partial
 
 from trialbed.records import Score, ScoreDescription
 from trialbed.scoring import ScoreContext, scorer
+from trialbed_plugins.scorers._reasons import UNOBSERVED
+
+_score = partial(ScoreDescription, missing=UNOBSERVED)
 
 
 @scorer(
     scores=[
-        ScoreDescription("api_call_score", meaning="share of the expected Apis that were called"),
-        ScoreDescription("api_precision", meaning="share of the called Apis that are expected"),
-        ScoreDescription("api_f1", meaning="the harmonic mean of api_call_score and api_precision"),
+        _score("api_call_score", meaning="share of the expected Apis that were called"),
+        _score("api_precision", meaning="share of the called Apis that are expected"),
+        _score("api_f1", meaning="the harmonic mean of api_call_score and api_precision"),
     ]
 )
 def api_scores(context: ScoreContext) -> Iterable[Score]:

@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING
 
 from trialbed.records import Json, Score, ScoreDescription
 from trialbed.scoring import ScoreContext, scorer
-from trialbed_plugins.scorers._reasons import reason
+from trialbed_plugins.scorers._reasons import UNOBSERVED, reason
 
 if TYPE_CHECKING:
     from trialbed.tool_calls import AlignedCall, AskedCall
 
-_share = partial(ScoreDescription, ideal=1.0, missing="no expected call of the query has arguments")
+_share = partial(ScoreDescription, ideal=1.0, missing=f"no expected call of the query has arguments, or {UNOBSERVED}")
 
 
 @scorer(

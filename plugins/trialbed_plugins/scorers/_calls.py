@@ -8,15 +8,26 @@ from functools import partial
 from trialbed.records import Json, Score, ScoreDescription
 from trialbed.scoring import ScoreContext, scorer
 from trialbed.tool_calls import AskedCall, canonical
-from trialbed_plugins.scorers._reasons import reason, title
+from trialbed_plugins.scorers._reasons import UNOBSERVED, reason, title
 
-_count = partial(ScoreDescription, unit="calls", bounded=False, quality=False, lower_is_better=True, ideal=0.0)
+_count = partial(
+    ScoreDescription,
+    unit="calls",
+    bounded=False,
+    quality=False,
+    lower_is_better=True,
+    ideal=0.0,
+    missing=UNOBSERVED,
+)
 
 
 @scorer(
     scores=[
         ScoreDescription(
-            "call_success", meaning="share of the calls asked for by the model that an Api accepted", ideal=1.0
+            "call_success",
+            meaning="share of the calls asked for by the model that an Api accepted",
+            ideal=1.0,
+            missing=UNOBSERVED,
         ),
         ScoreDescription(
             "recovered",

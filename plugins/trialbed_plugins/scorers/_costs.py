@@ -18,6 +18,7 @@ _tokens = partial(
     _amount, unit="tokens", missing="the model did not report the usage of every request that it answered"
 )
 _seconds = partial(_amount, unit="s")
+UNTIMED = "the agent called its own tools, which are not timed"
 
 TOKENS = (
     _tokens(
@@ -113,8 +114,9 @@ def model_turns(context: ScoreContext) -> Score:
                 "time in which a tool call, and no request to the model, was under way: its way to Trialbed and back "
                 "included, which is most of it where a tool answers at once and the machine is busy"
             ),
+            missing=UNTIMED,
         ),
-        _seconds("framework_time", meaning="wall time that is neither the model's nor the tools'"),
+        _seconds("framework_time", meaning="wall time that is neither the model's nor the tools'", missing=UNTIMED),
     ]
 )
 def time_scores(context: ScoreContext) -> Iterable[Score]:

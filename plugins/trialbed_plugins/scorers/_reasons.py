@@ -7,6 +7,9 @@ from collections.abc import Iterable
 from trialbed.records import Json
 from trialbed.tool_calls import AskedCall
 
+UNOBSERVED = "the agent's calls are not observed"
+"""The reason why a trial of an agent with its own tools has no score of calls."""
+
 SHOWN = 5
 """Calls that a reason names."""
 
