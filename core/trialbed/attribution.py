@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from trialbed.records import (
@@ -57,6 +58,9 @@ REPLACED = "the framework gave another answer than the model's last text, which 
 
 STOPPED = "the agent ended after"
 """The beginning of the reason of a loss where the model had asked for calls, and was never sent their results."""
+
+UNOBSERVED = "the agent takes no tools and sent no model request: its calls are not observed"
+"""The reason of a loss that is not known to be one."""
 
 UNFINISHED = "the agent did not finish"
 SILENT = "the agent sent the model no request"
@@ -144,13 +148,13 @@ def count_calls(trials: Iterable[tuple[int | str, Iterable[Mapping[str, Any]], s
     first: dict[str, tuple[int | str, AttributedCall]] = {}
     for query_id, calls, failure in trials:
         for call in calls:
+            if call["reason"] in (UNSEEN, UNOBSERVED, WRITTEN):
+                continue  # nobody is known to have lost it
             lost = call["lost"]
             counts[lost or USED] += 1
             if lost is not None:
                 if lost not in first:
                     first[lost] = query_id, AttributedCall.model_validate(call)
-                if call["reason"] in (UNSEEN, WRITTEN):
-                    continue  # nobody is known to have lost it
                 if call["reason"].startswith(BY_FRAMEWORK):
                     losers["framework"] += 1
                 elif lost == "trial failed":
@@ -172,7 +176,12 @@ def unrequested_calls(result: TrialResult, tools: Sequence[ToolSpec], *, forced:
 
 
 def attribute(
-    query: Query, tools: Sequence[ToolSpec], result: TrialResult, max_steps: int | None = None
+    query: Query,
+    tools: Sequence[ToolSpec],
+    result: TrialResult,
+    max_steps: int | None = None,
+    *,
+    takes_tools: bool = True,
 ) -> tuple[AttributedCall, ...]:
     """Say of each expected call of a query whether its result was used in a scored trial, or where it was lost.
 
@@ -183,9 +192,13 @@ def attribute(
     Args:
         tools: the tools that the query was offered.
         max_steps: the limit of requests to the model; an agent that ends at it is not to blame for the end.
+        takes_tools: whether the agent takes the trial's tools.
     """
     if not query.gold_calls:
         return ()
+    if not (takes_tools or result.wire.model_calls or result.wire.api_calls or result.outcome.failure):
+        unknown = partial(AttributedCall, lost="not made", reason=UNOBSERVED)
+        return tuple(unknown(gold=gold) for gold in query.gold_calls)
     from trialbed.tool_calls import align_gold_calls
 
     unasked = unrequested_calls(result, tools, forced=query.allow_forced_calls)

@@ -12,7 +12,7 @@ from trialbed.errors import UsageError
 from trialbed.records import ApiCall, ApiRef, Failure, Json, TrialResult, score_key, shown_name
 from trialbed.suggestions import closest, did_you_mean
 from trialbed.texts import number_of
-from trialbed.tool_calls import why_unobservable
+from trialbed.tool_calls import UNSEEN, why_unobservable
 from trialbed_testing._single import SingleTrial
 
 SHOWN = 12
@@ -180,6 +180,10 @@ class ObservedTrial:
         api = known.get(name) or ApiRef(category="", tool_name="", api_name=name)
         takes_tools = run.takes_tools(self.result.key.framework)
         problem = why_unobservable(api, query, self.result.wire, handed_over=takes_tools)
+        is_served = takes_tools and bool(api.category or api.tool_name)
+        sent = {call.name for turn in self.result.wire.model_calls for call in turn.tool_calls if call.problem is None}
+        if name in sent and not is_served:  # and none of its calls has a result
+            raise UsageError(f"whether {name} was called is not observed: the model asked for it, and {UNSEEN}")
         if not problem:
             return
         if name in known or not known:
@@ -238,11 +242,27 @@ class ObservedTrial:
         return f"<trial of {self.result.key.framework}: {state}, {calls}, {requests}>"
 
 
-def _is_call(call: ApiCall, name: str, arguments: Mapping[str, Json]) -> bool:
+def _is_call(call: ApiCall, name: str, arguments: Mapping[str, Any]) -> bool:
     if name not in (call.api.api_name, call.api.title):
         return False
     made = call.arguments if isinstance(call.arguments, dict) else {}
-    return all(key in made and made[key] == value for key, value in arguments.items())
+    return all(
+        fits(made[key], value) if key in made else isinstance(value, dict) and "$optional" in value
+        for key, value in arguments.items()
+    )
+
+
+def fits(given: Json, wanted: Any) -> bool:
+    """Return whether an argument is the wanted value, or one that it describes, as ``about(12.5, 0.1)`` does."""
+    if wanted is any:
+        return True
+    if callable(wanted):
+        return bool(wanted(given))
+    if isinstance(wanted, dict):
+        from trialbed.tool_calls import ValueComparer
+
+        return ValueComparer().compare("", "", given, wanted)[0] == 1
+    return bool(given == wanted)
 
 
 def call_text(name: str, arguments: Any) -> str:

@@ -23,7 +23,7 @@ from trialbed.records import (
     usable_default,
 )
 from trialbed.store import Store
-from trialbed.tool_calls import example_of
+from trialbed.tool_calls import examples_of
 
 EXAMPLES: dict[str, Json] = {
     "string": "example",
@@ -56,8 +56,7 @@ def _arguments(call: GoldCall, apis: dict[ApiRef, Api]) -> dict[str, Any]:
     usual = example_arguments(api) if api else {}
     if call.arguments is None:
         return usual
-    given: dict[str, Any] = example_of(call.arguments)
-    return {name: value for name, value in usual.items() if name in call.arguments} | given
+    return {name: value for name, value in usual.items() if name in call.arguments} | examples_of(call.arguments)
 
 
 def example_arguments(api: Api) -> dict[str, Json]:

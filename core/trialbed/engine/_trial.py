@@ -315,7 +315,7 @@ class TrialRunner:
         answer, live = result.outcome.answer or Answer(final_answer=""), self._is_live(result.key)
         query, wire = self.queries[result.key.query_id], result.wire
         size = trial_size(answer, wire)
-        given = result, query, tools, outside, self.run.config.max_steps
+        given = result, query, tools, outside, self.run.config.max_steps, self._takes_tools(result.key)
         if size == "small" and (is_short(query, tools) or not unnamed_gold(query)):
             # To wait for a thread takes nearly as long, and both then take turns.
             return examine(*given, in_process=live)
@@ -356,12 +356,15 @@ def examine(
     tools: Sequence[ToolSpec],
     outside: Sequence[ModelCall | ApiCall],
     max_steps: int | None,
+    takes_tools: bool,
     *,
     in_process: bool,
 ) -> Examined:
     """Return the findings on the integrity of a scored trial, and what became of its expected calls."""
     found = integrity_findings(query, tools, result.outcome, result.wire, outside, in_process=in_process)
-    return found, None if result.status == "not measured" else attribute(query, tools, result, max_steps)
+    if result.status == "not measured":
+        return found, None
+    return found, attribute(query, tools, result, max_steps, takes_tools=takes_tools)
 
 
 def _empty_log(trial: str) -> WireLog:

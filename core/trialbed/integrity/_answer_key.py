@@ -16,7 +16,7 @@ from trialbed.evidence import Passages, carries, evidence_values
 from trialbed.identity import once_for
 from trialbed.records import ApiCall, Json, ModelCall, Query, ToolSpec, WireLog
 from trialbed.texts import json_leaves
-from trialbed.tool_calls import MAX_VALUES, canonical, example_of, holds_last_text, last_turn, replaced, said
+from trialbed.tool_calls import MAX_VALUES, canonical, examples_of, holds_last_text, last_turn, replaced, said
 from trialbed.wire import recorded_answer, recorded_request
 from trialbed.wire_log import failed
 
@@ -77,7 +77,7 @@ def _unknown_gold(query: Query, tools: Sequence[ToolSpec]) -> tuple[frozenset[st
 @once_for(128)
 def unnamed_gold(query: Query) -> tuple[str, ...]:
     """Return the expected values that a task does not name itself; without any, no documentation is read."""
-    values = [value for call in query.gold_calls for value in evidence_values(example_of(call.arguments))]
+    values = [value for call in query.gold_calls for value in evidence_values(examples_of(call.arguments or {}))]
     gold = [value for value in [*values, *query.reference_facts][:MAX_VALUES] if len(value) >= SHORTEST]
     task = Passages([query.text])
     return tuple(value for value in dict.fromkeys(gold) if not task.mention(value))

@@ -6,7 +6,7 @@ import hashlib
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import fields
-from itertools import count, product
+from itertools import product
 from pathlib import Path
 
 from trialbed.agent_programs import AgentCommand
@@ -100,7 +100,10 @@ def _cells(options: RunOptions, models: Mapping[str, ModelInfo]) -> Iterator[Run
         short = short_address(model)
         names.setdefault(model, model if short in names.values() else short)
     temperatures: Sequence[float | None] = options.temperature or (None,)
-    prompts: dict[str, str | None] = dict(map(_read_prompt, options.system_prompt, count(1)))
+    prompts: dict[str, str | None] = {}
+    for place, given in enumerate(options.system_prompt, 1):
+        prompt_name, text = _read_prompt(given, place)
+        prompts[f"{prompt_name} {place}" if prompt_name in prompts else prompt_name] = text
     prompts = prompts or {"": None}
     columns = options.columns or {name: Setup(name) for name in options.frameworks}
     combinations = product(options.model, temperatures, prompts, options.max_tools)

@@ -218,6 +218,8 @@ def _parameters(function: Callable[..., Any]) -> set[str]:
 
 
 def _plain(value: Any, *, repeatable: bool) -> Any:
+    if repeatable and value is None:
+        return ()
     if repeatable:
         return tuple(map(str, [value] if isinstance(value, (str, int, float)) else value))
     if isinstance(value, BaseModel):

@@ -243,7 +243,7 @@ def _sources(report: Report) -> str:
     own = [one.framework for one in report.frameworks if "own_calls" in one.wire]
     if not own:
         return ""
-    others = [one.framework for one in report.frameworks if one.framework not in own]
+    others = [one.framework for one in report.frameworks if one.wire["cached_calls"]["calls"]]
     rest = f"; those of {in_words(others)} are measured at the server" if others else ""
     tools = "its own tools" if len(own) == 1 else "their own tools"
     return f" Calls of {in_words(own)} to {tools} are read from the conversation{rest}."

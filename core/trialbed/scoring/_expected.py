@@ -139,7 +139,7 @@ def _bounds(context: ScoreContext, expected: Expected) -> Iterator[Expectation]:
     usage = observed_usage(context.wire)
     seconds = context.timing.wall - context.timing.waiting
     bounds: tuple[tuple[str, float | None, float | None], ...] = (
-        ("calls of tools", expected.most_calls, len(context.calls)),
+        ("calls of tools", expected.most_calls, None if context.unobserved else len(context.calls)),
         ("requests to the model", expected.most_requests, len(context.wire.model_calls)),
         ("tokens", expected.most_tokens, None if usage is None else usage.total_tokens),
         ("seconds", expected.most_seconds, round(seconds, 3)),
@@ -148,7 +148,8 @@ def _bounds(context: ScoreContext, expected: Expected) -> Iterator[Expectation]:
         if most is not None:
             text = f"at most {most:,g} {unit}"
             if found is None:
-                yield Expectation(text, "the model did not report them", met=None)
+                why = "not all of them are observed" if unit == "calls of tools" else "the model did not report them"
+                yield Expectation(text, why, met=None)
             else:
                 yield _weigh(text, found <= most, f"there are {found:,g}", f"{found:,g} {unit}, of at most {most:,g}")
 
@@ -157,7 +158,7 @@ def _calls(context: ScoreContext, expected: Expected) -> Expectation:
     """Return the expectation of the calls; of several ways, the one that is met, else the one that is nearest."""
     best = min((_way(way, context, expected) for way in (context.query.gold_calls, *expected.ways)), key=len)
     text, faults = "the expected calls" + (", in their order" if expected.in_order else ""), "; ".join(best[:SHOWN])
-    if best and context.unobserved:
+    if context.unobserved and (best or not context.query.gold_calls):
         why = WRITTEN if context.wire.model_calls else "the agent takes no tools and sent no model request"
         return Expectation(text, faults if context.asked else f"no calls are observed: {why}", met=None)
     return _weigh(text, not best, faults, faults)

@@ -86,11 +86,11 @@ class TaskDataset(Dataset):
 
 def misfit(call: GoldCall, schema: JsonSchema) -> str:
     """Return why an Api with this schema does not take the arguments that are expected of a call; empty if it may."""
-    from trialbed.tool_calls import example_of
+    from trialbed.tool_calls import examples_of
     from trialbed.wire.json_schemas import Undecided
 
     given = call.arguments
-    if given is not None and (example := example_of(given)).keys() == given.keys():  # otherwise, some have no example
+    if given is not None and (example := examples_of(given)).keys() == given.keys():  # otherwise, some have no example
         with suppress(Undecided):
             for problem in schema.problems(example, 1):
                 return ": ".join(filter(None, [".".join(map(str, problem.path)), problem.message]))

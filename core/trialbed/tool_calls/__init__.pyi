@@ -23,7 +23,7 @@ from ._gold_calls import AlignedCall as AlignedCall
 from ._gold_calls import align_gold_calls as align_gold_calls
 from ._matchers import about as about
 from ._matchers import any_value as any_value
-from ._matchers import example_of as example_of
+from ._matchers import examples_of as examples_of
 from ._matchers import matcher_problem as matcher_problem
 from ._matchers import named_checks as named_checks
 from ._matchers import one_of as one_of

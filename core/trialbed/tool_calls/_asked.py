@@ -76,6 +76,8 @@ def asked_calls(wire: WireLog, tools: Sequence[ToolSpec], unasked: Collection[Ap
     excluded = {id(call) for call in unasked}
     seen = [call for call in wire.api_calls if id(call) not in excluded]
     refs = {tool.name: tool.api for tool in tools}
+    reached = {call.api for call in wire.api_calls}
+    unseen = {tool.name for tool in wire.own_tools if tool.api not in reached}
     requested = {one.place: one for one in requested_calls(wire, tools)}
     found, refused = list[tuple[Place, AskedCall]](), list[tuple[Place, AskedCall]]()
     left: list[tuple[Place, SentCall, Signed]] = []
@@ -83,7 +85,8 @@ def asked_calls(wire: WireLog, tools: Sequence[ToolSpec], unasked: Collection[Ap
         for place_in_turn, call in enumerate(turn.tool_calls if not failed(turn) else ()):
             place, api = (turn.started + turn.duration, place_in_turn), refs.get(call.tool_name)
             one = requested.get((number, place_in_turn))
-            if one is not None and one.barred:
+            # A forced call of the agent's own is often its output, whose result no request shows.
+            if one is not None and one.barred and not (one.barred == "forced" and call.tool_name in unseen):
                 continue
             if call.problem is not None:
                 refused.append((place, AskedCall(call.name, api, call.arguments, place[0], False, call.problem)))

@@ -8,6 +8,7 @@ from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import UTC, date, datetime, time
+from functools import partial
 from typing import Any, cast
 
 from trialbed.texts import normalize
@@ -26,6 +27,9 @@ from trialbed.tool_calls._rules import (
 
 CLOSE = 1e-9
 """Relative difference up to which numbers are equal, unless both are whole: these may be identifiers."""
+
+MOST_UNORDERED = 200
+"""Values in any order that are paired; a longer list is not met."""
 
 DATE_WORDS = ("%d %B %Y", "%B %d, %Y", "%d %b %Y", "%b %d, %Y", "%Y/%m/%d", "%Y.%m.%d")
 """Dates that are not ISO 8601 and can be read in one way only."""
@@ -78,14 +82,34 @@ class ValueComparer:
             return 1.0
         if kind == "$about":
             number = _number(given)
-            return float(number is not None and abs(number - inner) <= wanted["within"])
+            return float(number is not None and abs(number - inner) <= wanted["within"] * (1 + CLOSE))
         if kind == "$matches":
             return float(matches(given, inner, None))
         if kind == "$one_of":
             return float(any(self.compare(tool, path, given, one, schema)[0] == 1 for one in inner))
         if kind == "$unordered":
-            return self._sets(tool, path, given, inner, schema) if isinstance(given, list | tuple) and inner else 0.0
+            return self._pair_values(tool, path, given, inner, schema) if isinstance(given, list | tuple) else 0.0
         return self.compare(tool, path, given, inner, schema)[0]
+
+    def _pair_values(self, tool: str, path: str, given: Any, wanted: Any, schema: Schema) -> float:
+        """Return the share of values that can be paired, each with one that it meets (augmenting paths)."""
+        compare = partial(self.compare, tool, f"{path}[]", schema=item_schema(schema))
+        fits = [
+            [at for at, one in enumerate(given) if compare(one, value)[0] == 1] for value in wanted[:MOST_UNORDERED]
+        ]
+        taken: dict[int, int] = {}
+
+        def place(row: int, seen: set[int]) -> bool:
+            for at in fits[row]:
+                if at not in seen:
+                    seen.add(at)
+                    if at not in taken or place(taken[at], seen):
+                        taken[at] = row
+                        return True
+            return False
+
+        both = sum(place(row, set()) for row in range(len(fits)))
+        return both / max(len(given), len(wanted))
 
     def _objects(self, tool: str, path: str, given: Any, wanted: Any, schema: Schema) -> float:
         points = [

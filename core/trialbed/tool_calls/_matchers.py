@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
@@ -77,8 +78,10 @@ def matcher_problem(wanted: Json) -> str:
     """Return what is wrong with a matcher; empty if it is right, or if the value is not one."""
     kind = matcher_of(wanted)
     inner = wanted.get(kind)
-    if kind == "$about" and not all(is_number(one) for one in (inner, wanted.get("within"))):
-        return "$about takes a number, and the largest difference from it as 'within'"
+    if kind == "$about":
+        numbers = inner, wanted.get("within")
+        if not all(is_number(one) and math.isfinite(one) for one in numbers) or wanted["within"] < 0:
+            return "$about takes a number, and the largest difference from it as 'within'"
     if kind in ("$one_of", "$unordered") and not (isinstance(inner, list) and inner):
         return f"{kind} takes a list of values"
     if kind == "$matches":
@@ -103,6 +106,12 @@ def example_of(wanted: Json) -> Json:
     if isinstance(wanted, list | tuple):
         return [value for value in map(example_of, wanted) if value is not DROPPED]
     return wanted
+
+
+def examples_of(arguments: Mapping[str, Json]) -> dict[str, Json]:
+    """Return the expected arguments of a call with values that meet them; those without an example are excluded."""
+    found = {name: example_of(value) for name, value in arguments.items()}
+    return {name: value for name, value in found.items() if value is not DROPPED}
 
 
 def named_checks(wanted: Json) -> Iterator[str]:

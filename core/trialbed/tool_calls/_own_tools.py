@@ -124,12 +124,14 @@ def _results(
     told: dict[_Key, int] = defaultdict(int)
     changed: dict[_Key, _Key] = {}
     for turn, request in turns:
-        results: dict[_Key, list[ModelMessage]] = defaultdict(list)
+        results: dict[_Key, list[tuple[ModelMessage, str]]] = defaultdict(list)
+        written: dict[_Key, str] = {}
         messages = request.messages if request is not None else ()
         waiting = [key for key, calls in asked.items() if told[key] < len(calls)]
         sent_back: dict[str, _Key] = {}
-        for before, message in zip((None, *messages), messages, strict=False):
+        for previous, message in zip((None, *messages), messages, strict=False):
             sent_back |= {call.id: _key(call.id, call) for call in message.calls}
+            written |= {_key(call.id, call): call.arguments for call in message.calls}
             if message.role == "tool":
                 key = sent_back.get(message.call_id, (message.call_id, ""))
                 if key not in asked and key not in changed:
@@ -139,16 +141,20 @@ def _results(
                     alike = [one for one in free if one[0] == key[0] and one[1].startswith(name)]
                     alike = alike or [one for one in free if one[1] == key[1]]
                     changed[key] = alike[0] if alike else key
-                results[changed.get(key, key)].append(message)
-            elif before is not None and before.role == "assistant" and not before.calls:
+                origin = changed.get(key, key)
+                # A call that was edited, as by a person, is made with what the model is then shown.
+                edited = written.get(key, "") if origin != key and origin[0] == key[0] else ""
+                results[origin].append((message, edited))
+            elif previous is not None and previous.role == "assistant" and not previous.calls:
                 # Others write the call as a text of the assistant, and its result as one of the user.
                 for key in waiting:
-                    if len(key[0]) >= SHORTEST_ID and key[0] in before.text:
-                        results[key].append(message)
+                    if len(key[0]) >= SHORTEST_ID and key[0] in previous.text:
+                        results[key].append((message, ""))
         for key, found in results.items():
             # Each request repeats the conversation, and some endpoints give an id twice: so results are counted.
-            for message in found[told[key] : len(asked[key])]:
-                yield *asked[key][told[key]], turn, message
+            for message, edited in found[told[key] : len(asked[key])]:
+                before, sent = asked[key][told[key]]
+                yield before, sent.model_copy(update={"arguments": edited}) if edited else sent, turn, message
                 told[key] += 1
         for call, sent in zip(recorded_answer(turn).answer.calls, turn.tool_calls, strict=False):
             asked[_key(call.id, sent)].append((turn, sent))

@@ -5,13 +5,14 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import pytest
 from anthropic import Anthropic
 from openai import OpenAI
 
 from trialbed import Expect, Task, call, evaluate, open_run
+from trialbed.report import read_report
 from trialbed_scripted import call as scripted_call
 
 ORDERS = {7: {"item": "lamp", "price": 12.5}}
@@ -24,9 +25,25 @@ def find_order(id: int) -> dict[str, Any]:  # noqa: A002
     return ORDERS[id]
 
 
+CLIENTS: list[Any] = []
+Client = TypeVar("Client")
+
+
+def opened(client: Client) -> Client:
+    CLIENTS.append(client)
+    return client
+
+
+@pytest.fixture(scope="module", autouse=True)
+def closed_clients() -> Iterator[None]:
+    yield
+    for client in CLIENTS:
+        client.close()
+
+
 def chat(query: str, base_url: str, api_key: str, model: str) -> str:
     """A loop over chat completions with its own tools, as every framework has one."""
-    client, messages = OpenAI(base_url=base_url, api_key=api_key), [{"role": "user", "content": query}]
+    client, messages = opened(OpenAI(base_url=base_url, api_key=api_key)), [{"role": "user", "content": query}]
     tools = [{"type": "function", "function": {"name": name, "parameters": SCHEMA}} for name in NAMES]
     while True:
         said = client.chat.completions.create(model=model, messages=messages, tools=tools).choices[0].message  # type: ignore[call-overload]
@@ -39,7 +56,7 @@ def chat(query: str, base_url: str, api_key: str, model: str) -> str:
 
 
 def responses(query: str, base_url: str, api_key: str, model: str) -> str:
-    client, items = OpenAI(base_url=base_url, api_key=api_key), [{"role": "user", "content": query}]
+    client, items = opened(OpenAI(base_url=base_url, api_key=api_key)), [{"role": "user", "content": query}]
     tools = [{"type": "function", "name": name, "parameters": SCHEMA} for name in NAMES]
     while True:
         said = client.responses.create(model=model, input=items, tools=tools)  # type: ignore[call-overload]
@@ -52,7 +69,10 @@ def responses(query: str, base_url: str, api_key: str, model: str) -> str:
 
 
 def messages(query: str, endpoint: Any) -> str:
-    client, sent = Anthropic(base_url=endpoint.root_url, api_key=endpoint.api_key), [{"role": "user", "content": query}]
+    client, sent = (
+        opened(Anthropic(base_url=endpoint.root_url, api_key=endpoint.api_key)),
+        [{"role": "user", "content": query}],
+    )
     tools = [{"name": name, "input_schema": SCHEMA} for name in NAMES]
     while True:
         said = client.messages.create(model=endpoint.model, max_tokens=100, messages=sent, tools=tools)  # type: ignore[arg-type]
@@ -72,7 +92,7 @@ def ends_with_the_result(query: str, base_url: str, api_key: str, model: str) ->
     """Answers with the tool's result, and sends it to no model."""
     tools = [{"type": "function", "function": {"name": name, "parameters": SCHEMA}} for name in NAMES]
     sent = [{"role": "user", "content": query}]
-    client = OpenAI(base_url=base_url, api_key=api_key)
+    client = opened(OpenAI(base_url=base_url, api_key=api_key))
     said = client.chat.completions.create(model=model, messages=sent, tools=tools).choices[0].message  # type: ignore[call-overload]
     return json.dumps([find_order(**json.loads(asked.function.arguments)) for asked in said.tool_calls or ()])
 
@@ -83,7 +103,7 @@ def _text(client: OpenAI, model: str, messages: list[Any], **more: Any) -> Any:
 
 def writes_results_as_text(query: str, base_url: str, api_key: str, model: str) -> str:
     """Sends the call back as a text of the assistant, and its result as one of the user."""
-    client, sent = OpenAI(base_url=base_url, api_key=api_key), [{"role": "user", "content": query}]
+    client, sent = opened(OpenAI(base_url=base_url, api_key=api_key)), [{"role": "user", "content": query}]
     tools = [{"type": "function", "function": {"name": name, "parameters": SCHEMA}} for name in NAMES]
     while calls := (said := _text(client, model, sent, tools=tools)).tool_calls:
         sent.append({"role": "assistant", "content": f"Calling tools:\n{[call.model_dump() for call in calls]}"})
@@ -94,7 +114,7 @@ def writes_results_as_text(query: str, base_url: str, api_key: str, model: str) 
 
 def renames_calls(query: str, base_url: str, api_key: str, model: str) -> str:
     """Sends calls and results back with ids of its own."""
-    client, sent = OpenAI(base_url=base_url, api_key=api_key), [{"role": "user", "content": query}]
+    client, sent = opened(OpenAI(base_url=base_url, api_key=api_key)), [{"role": "user", "content": query}]
     tools = [{"type": "function", "function": {"name": name, "parameters": SCHEMA}} for name in NAMES]
     while calls := (said := _text(client, model, sent, tools=tools)).tool_calls:
         renamed = [call.model_dump() | {"id": f"mine{len(sent)}{place}"} for place, call in enumerate(calls)]
@@ -108,9 +128,20 @@ def renames_calls(query: str, base_url: str, api_key: str, model: str) -> str:
 def writes_code(query: str, base_url: str, api_key: str, model: str) -> str:
     """Tells the model of its tools in words, and would run the code that it answers."""
     told = {"role": "system", "content": "Write Python. There is def find_order(id): ..."}
-    return (
-        f"{_text(OpenAI(base_url=base_url, api_key=api_key), model, [told, {'role': 'user', 'content': query}])} 12.5"
-    )
+    client = opened(OpenAI(base_url=base_url, api_key=api_key))
+    return f"{_text(client, model, [told, {'role': 'user', 'content': query}])} 12.5"
+
+
+def edits(query: str, base_url: str, api_key: str, model: str) -> str:
+    """A person changes the call before it is made."""
+    tools = [{"type": "function", "function": {"name": name, "parameters": SCHEMA}} for name in NAMES]
+    sent: list[Any] = [{"role": "user", "content": query}]
+    client = opened(OpenAI(base_url=base_url, api_key=api_key))
+    said = client.chat.completions.create(model=model, messages=sent, tools=tools).choices[0].message  # type: ignore[call-overload]
+    for asked in said.tool_calls or ():
+        asked.function.arguments = '{"id": 99}'
+        sent += [said.model_dump(exclude_none=True), {"role": "tool", "tool_call_id": asked.id, "content": "12.5"}]
+    return str(client.chat.completions.create(model=model, messages=sent, tools=tools).choices[0].message.content)  # type: ignore[call-overload]
 
 
 def says_nothing(query: str) -> str:
@@ -132,7 +163,7 @@ def report(tmp_path_factory: pytest.TempPathFactory) -> Any:
         Task("And order 7?", expect=Expect("12.5", calls=wanted, never=["delete_order"]), id="unknown"),
         Task("Refund order 8.", expect=Expect(calls=[call("find_order", id=8)], state={}), id="failing"),
     ]
-    agents: list[Callable[..., str]] = [chat, responses, messages, ends_with_the_result, says_nothing, made_up]
+    agents: list[Callable[..., str]] = [chat, responses, messages, ends_with_the_result, says_nothing, made_up, edits]
     agents += [writes_results_as_text, renames_calls, writes_code]
     store = str(tmp_path_factory.mktemp("own") / "store.db")
     evaluate(agents, tasks, store=store, progress=False)
@@ -154,7 +185,12 @@ SEEN = ("find_order", {"id": 7}, "", "conversation")
 OBSERVED = {"calls": [SEEN], "solved": "Solved", "found": 1.0, "lost": [""]}
 UNSEEN = {"calls": [], "solved": "Unsure", "found": None, "lost": ["no later request shows its result"]}
 WRITTEN = UNSEEN | {"lost": ["the model is told of the tool in words, so that calls of it are text or code"]}
-SILENT = {"calls": [], "solved": "Unsure", "found": None, "lost": ["the agent sent the model no request"]}
+SILENT = {
+    "calls": [],
+    "solved": "Unsure",
+    "found": None,
+    "lost": ["the agent takes no tools and sent no model request: its calls are not observed"],
+}
 
 
 @pytest.mark.parametrize(
@@ -208,7 +244,7 @@ def test_a_result_belongs_to_the_call_that_stands_before_it(tmp_path: Path) -> N
 
     def hands_over(query: str, base_url: str, api_key: str, model: str) -> str:
         """Its first call has no result, and the second has the same id."""
-        client, sent = OpenAI(base_url=base_url, api_key=api_key), [{"role": "user", "content": query}]
+        client, sent = opened(OpenAI(base_url=base_url, api_key=api_key)), [{"role": "user", "content": query}]
         tools = [{"type": "function", "function": {"name": name, "parameters": SCHEMA}} for name in names]
         _text(client, model, sent, tools=tools)
         asked = _text(client, model, sent, tools=tools).tool_calls[0].model_dump()
@@ -223,3 +259,14 @@ def test_a_result_belongs_to_the_call_that_stands_before_it(tmp_path: Path) -> N
     assert [(one.api.api_name, one.response) for one in trial.wire.api_calls] == [("find_order", ORDERS[7])]
     solved = trial.score("sopr_score")
     assert solved is not None and solved.label == "Solved"  # noqa: PT018
+
+
+def test_a_call_that_was_edited_is_the_one_that_was_made(report: Any) -> None:
+    edited = found(report, "edits", "own")
+    assert (edited["calls"], edited["solved"]) == ([("find_order", {"id": 99}, "", "conversation")], "Unsolved")
+
+
+def test_what_is_not_observed_is_no_part_of_calls_right(report: Any) -> None:
+    # A trial that fails counts: its calls are lost with it.
+    for agent, calls in (("says_nothing", 0), ("ends_with_the_result", 1), ("chat", 5)):
+        assert read_report(report)[agent].attribution.gold_calls == calls

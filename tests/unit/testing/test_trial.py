@@ -11,6 +11,7 @@ from support.cases import for_each
 from support.scoring import NOON, api_call, model_call, tool
 from support.trials import run_config, run_of
 
+from trialbed import about, one_of
 from trialbed.errors import UsageError
 from trialbed.records import (
     Answer,
@@ -66,6 +67,9 @@ def trial(
         ),
         (lambda one: one.called("t_a", id=7), True, "<t_a(id=7) was called; calls: "),
         (lambda one: one.called("a", id=8), True, "was called"),
+        (lambda one: one.called("a", id=about(6.5, 0.5)), True, "was called"),
+        (lambda one: one.called("a", id=one_of(1, 8), all=any), True, "was called"),
+        (lambda one: one.called("a", id=lambda number: number > 8), False, "was not called"),
         (lambda one: one.called("a", id=9), False, "<a(id=9) was not called; calls: a(id=7), "),
         (lambda one: one.called("a", id=7).before("b"), True, "was called before b()"),
         (lambda one: one.called("b").before("a"), False, "<b() was not called before a(); calls: "),

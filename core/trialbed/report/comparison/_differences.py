@@ -187,7 +187,7 @@ def _check_sides(baseline: Side, candidate: Side, *, force: bool) -> list[str]:
         notes.append(f"the judges differ, and verdicts of different judges are not comparable{outcome}")
     facts = [side.trials.columns.get("facts", ()) for side in (baseline, candidate)]  # documents have none
     own = [any("own_calls" in one for one in found) for found in facts]
-    if own[0] != own[1]:
+    if own[0] != own[1] and all(side.trials["api_calls"].sum() for side in (baseline, candidate)):
         first, second = (candidate, baseline) if own[1] else (baseline, candidate)
         notes.append(
             f"calls of {first.name} to its own tools are read from the conversation, those of {second.name} are "
@@ -294,6 +294,13 @@ def lost_task_lines(comparisons: Iterable[RunComparison]) -> Iterator[str]:
             continue
         ours, theirs, places = comparison.common.score(JUDGED)
         lost = places[(ours == 1) & (theirs == 0)].tolist()
+        known = {comparison.baseline.trials.queries[place] for place in places.tolist()}
+        if unknown := sorted(map(str, comparison.common.solved_queries - known)):
+            tasks = number_of(len(unknown), "task")
+            yield (
+                f"{comparison.candidate.name} has no verdict on {tasks} that {comparison.baseline.name} always solved: "
+                f"{', '.join(unknown[:MOST_QUERIES])}"
+            )
         if lost:
             names = ", ".join(str(comparison.baseline.trials.queries[place]) for place in lost[:MOST_QUERIES])
             more = f" and {len(lost) - MOST_QUERIES} more" if len(lost) > MOST_QUERIES else ""

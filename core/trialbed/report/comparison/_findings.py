@@ -120,6 +120,13 @@ class CommonQueries:
         return first[known], second[known], self._places[0][known]
 
     @property
+    def solved_queries(self) -> set[QueryId]:
+        """The common queries that the baseline solved in every trial."""
+        baseline, places = self.sides[0], self._places[0]
+        solved = baseline.means(JUDGED)[places] == 1
+        return {baseline.trials.queries[place] for place in places[solved].tolist()}
+
+    @property
     def unsure(self) -> int:
         """The trials of the candidate that were judged unsure, and count half."""
         import numpy as np
