@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import logging
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -44,7 +45,9 @@ from trialbed.records import (
     read_fault_plan,
 )
 from trialbed.scoring import (
+    JUDGED,
     LONGEST_ANSWER,
+    NOT_OFFERED,
     Check,
     ScoreContext,
     ScoringStopped,
@@ -62,6 +65,8 @@ from trialbed.wire_log import compute_timing
 
 if TYPE_CHECKING:
     from trialbed.live import CallbackServer
+
+LOG = logging.getLogger("trialbed.engine")
 
 DUMMY_KEY = "trialbed"
 """The key that agents get: the gateway takes any, the real one stays with the server."""
@@ -84,6 +89,7 @@ class TrialRunner:
         processes: read logs that are large; None reads all in this process.
         checks: name -> a function that looks at the trials of the queries that name it.
         shares: whether trials of a query and a model are set up alike; the server is sent what they share once.
+        powerless: setup and expectation -> those that cannot fail and were reported.
     """
 
     run: Run
@@ -103,6 +109,7 @@ class TrialRunner:
     processes: ScoringProcesses | None = None
     checks: Mapping[str, Check] = field(default_factory=dict)
     shares: bool = True
+    powerless: set[tuple[str, str]] = field(default_factory=set)
 
     async def __call__(self, key: TrialKey, attempt: int = 0) -> TrialResult:
         """Run, observe, classify and score one attempt of a trial.
@@ -344,7 +351,18 @@ class TrialRunner:
         )
         if checks := await run_checks(self.checks, context):
             context = replace(context, checks=checks)
-        return await self.listeners.score(await with_criteria(context, self.processes))
+        scores = await self.listeners.score(await with_criteria(context, self.processes))
+        self._warn_of_powerless(key, scores)
+        return scores
+
+    def _warn_of_powerless(self, key: TrialKey, scores: Sequence[Score]) -> None:
+        """Say once for each setup which tools may not be called that its agent does not have."""
+        for score in scores:
+            for one in score.detail.get("expectations", ()) if score.name == JUDGED else ():
+                said = key.framework, one["text"]
+                if one["text"].endswith(NOT_OFFERED) and said not in self.powerless:
+                    self.powerless.add(said)
+                    LOG.warning("%s: task %s: this cannot fail: %s", key.framework, key.query_id, one["text"])
 
 
 Examined = tuple[tuple[IntegrityFinding, ...], tuple[AttributedCall, ...] | None]

@@ -27,6 +27,7 @@ from trialbed.scoring._counting import (
     absent_scores,
 )
 from trialbed.scoring._expected import (
+    NOT_OFFERED,
     Check,
     Expectation,
     criterion_name,
@@ -48,6 +49,7 @@ __all__ = [
     "LONGEST_ANSWER",
     "MEMORY",
     "MIN_CASES",
+    "NOT_OFFERED",
     "OF_SOME",
     "PROCESSOR_SECONDS",
     "RULE",

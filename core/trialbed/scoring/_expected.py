@@ -20,6 +20,9 @@ from trialbed.wire_log import observed_usage
 
 SHOWN = 5
 """Calls that are listed in a reason."""
+NOT_OFFERED = "(no request offers it)"
+"""Ends the text of an expectation that cannot fail: the agent has no such tool."""
+
 NOT_ASKED = "the judge was not asked: the task is unsolved without it"
 
 
@@ -112,7 +115,7 @@ def _never(context: ScoreContext, api: ApiRef) -> Expectation:
         if is_written(api, context.query, context.wire):
             return Expectation(text, f"whether {name} was called is not observed: {WRITTEN}", met=None)
         sent = bool(context.wire.model_calls)
-        return Expectation(f"{text} (no request offers it)") if sent else Expectation(text, problem, met=None)
+        return Expectation(f"{text} {NOT_OFFERED}") if sent else Expectation(text, problem, met=None)
     return Expectation(text)
 
 

@@ -270,3 +270,12 @@ def test_what_is_not_observed_is_no_part_of_calls_right(report: Any) -> None:
     # A trial that fails counts: its calls are lost with it.
     for agent, calls in (("says_nothing", 0), ("ends_with_the_result", 1), ("chat", 5)):
         assert read_report(report)[agent].attribution.gold_calls == calls
+
+
+def test_a_forbidden_tool_that_an_agent_lacks_is_reported_once(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    expected = Expect("12.5", calls=[call("find_order", id=7)], never=["refnd"])
+    tasks = [Task("How much did order 7 cost?", expect=expected)]
+    evaluate(chat, tasks, repeat=2, store=str(tmp_path / "store.db"), progress=False)
+    assert caplog.messages == ["chat: task 1: this cannot fail: refnd is not called (no request offers it)"]

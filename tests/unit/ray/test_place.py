@@ -99,22 +99,27 @@ async def raise_unreadable(*_: object) -> NoReturn:
 @asynccontextmanager
 async def served(**settings: Any) -> AsyncIterator[tuple[PlaceConnection, asyncio.Task[None]]]:
     """The engine's end of a connection with a place, and the place's work."""
-    taken: asyncio.Queue[PlaceConnection] = asyncio.Queue()
+    taken: asyncio.Queue[asyncio.StreamWriter] = asyncio.Queue()
+    connections = []
 
     async def take(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        await taken.put(PlaceConnection(reader, writer))
+        connections.append(PlaceConnection(reader, writer))
+        await taken.put(writer)
 
     async with asyncio.timeout(120), await asyncio.start_server(take, "127.0.0.1", 0) as server:
         place = Place(PlaceSetup(options={"memory": "1G"}, **settings).model_dump_json())
         port = server.sockets[0].getsockname()[1]
         serving = asyncio.create_task(place.serve("127.0.0.1", port, "its-token"))
-        engine = await taken.get()
+        writer = await taken.get()
+        (engine,) = connections
         greeting = Greeting.model_validate_json(await engine.read())
         assert greeting == Greeting(token="its-token", address="10.0.0.8", node="4711")
         yield engine, serving
         engine.close()
         with suppress(ValueError):  # of a message that is too long
             await serving
+        with suppress(OSError):
+            await writer.wait_closed()
 
 
 @pytest.fixture(autouse=True)
