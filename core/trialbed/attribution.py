@@ -149,7 +149,7 @@ def count_calls(trials: Iterable[tuple[int | str, Iterable[Mapping[str, Any]], s
     for query_id, calls, failure in trials:
         for call in calls:
             if call["reason"] in (UNSEEN, UNOBSERVED, WRITTEN):
-                continue  # nobody is known to have lost it
+                continue  # not observed, so no one can be blamed
             lost = call["lost"]
             counts[lost or USED] += 1
             if lost is not None:
