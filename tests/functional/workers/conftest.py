@@ -61,8 +61,9 @@ def nothing_left(tmp_path: Path) -> Iterator[None]:
     before = own.num_fds()
     began = time.time()
     yield
-    # Others that were there, such as a database's, may end meanwhile or lose their parent.
-    assert [child for child in own.children(recursive=True) if child.create_time() >= began] == []
+    # A database that an earlier test has started starts and ends processes of its own whenever it likes.
+    children = [child for child in own.children(recursive=True) if child.create_time() >= began]
+    assert [child for child in children if child.name() != "postgres"] == []
     assert own.num_fds() <= before
     assert _started_by_workers(tmp_path) == []
 
