@@ -12,11 +12,12 @@ from typing import Any
 
 from aiohttp import web
 
+from trialbed.wire.addresses import SCRIPT
 from trialbed.wire.dialects import CHAT, PATHS, dialect
 from trialbed_scripted._endpoint import ScriptedEndpoint
 from trialbed_scripted._http import HttpServer, send
 from trialbed_scripted._responses import fail
-from trialbed_scripted._scripts import Model
+from trialbed_scripted._scripts import Model, Script
 from trialbed_scripted.faults import FaultScript
 
 NO_TOKEN = "this server needs a bearer token: send the one of TRIALBED_SERVER_TOKEN as the API key"  # noqa: S105 - a text
@@ -45,10 +46,13 @@ class ScriptedServer(ScriptedEndpoint, HttpServer):
         return f"{self.origin}/v1"
 
     def _routes(self) -> list[tuple[str, str]]:
-        return [("POST", f"/v1/{path}") for path in (*PATHS, "completions")]
+        listed = [("GET", "/v1/models")] if isinstance(self._model, Script) else []
+        return [("POST", f"/v1/{path}") for path in (*PATHS, "completions")] + listed
 
     async def handle(self, request: web.Request) -> web.StreamResponse:
-        """Answer a request to the model."""
+        """Answer a request to the model, or for the list of models."""
+        if request.method == "GET":
+            return web.json_response({"object": "list", "data": [{"id": SCRIPT, "object": "model"}]})
         spoken = PATHS.get(request.path.removeprefix("/v1/"), CHAT)
         if self._expected is not None and not hmac.compare_digest(_key_in(request), self._expected):
             refusal = fail(401, NO_TOKEN, "authentication_error", spoken=dialect(spoken))

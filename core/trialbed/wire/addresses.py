@@ -8,6 +8,9 @@ from contextlib import suppress
 from ipaddress import IPv4Address, IPv6Address, ip_address
 from urllib.parse import urlsplit
 
+SCRIPT = "trialbed-script"
+"""What an endpoint that plays a script lists as its model: it answers any name, and each request takes a line."""
+
 
 def is_loopback(host: str) -> bool:
     """Return whether a host is this machine: ``localhost``, a name below it (RFC 6761), or a loopback address."""

@@ -12,7 +12,7 @@ from trialbed.contracts import ModelDriver, ModelInfo, OpenedModel
 from trialbed.errors import ServerUnavailable, TrialbedError, UsageError
 from trialbed.settings import RunSettings, key_variable, secret_values
 from trialbed.wire import parse_json, tls_for
-from trialbed.wire.addresses import is_loopback, split_address
+from trialbed.wire.addresses import SCRIPT, is_loopback, split_address
 from trialbed.wire.redaction import redact, shown_url
 from trialbed_plugins.models._probe import probe
 
@@ -104,7 +104,8 @@ class EndpointModels(ModelDriver):
         notes: tuple[str, ...] = ()
         if url and settings.probe:
             names = await _list(url, key)
-            notes = await probe(own, names, settings, key, base_url=url)
+            if names != (SCRIPT,):
+                notes = await probe(own, names, settings, key, base_url=url)
         yield OpenedModel(model=own, base_url=url, api_key=key, notes=notes)
 
 

@@ -15,6 +15,8 @@ from trialbed.contracts import ModelInfo, OpenedModel
 from trialbed.errors import ServerUnavailable, UsageError
 from trialbed.models import find_model, list_models
 from trialbed.settings import RunSettings
+from trialbed.wire.addresses import SCRIPT
+from trialbed_scripted import script, serve
 
 CALL = {"id": "c", "type": "function", "function": {"name": "get_weather", "arguments": '{"city": "Paris"}'}}
 AS_TEXT = '```json\n{"name": "get_weather", "arguments": {"city": "Paris"}}\n```'
@@ -106,6 +108,16 @@ async def test_no_look_is_taken_where_none_is_wanted_or_nobody_is_there() -> Non
     assert endpoint.asked == []
     async with find_model("small").open(RunSettings(base_url=endpoint.url)) as opened:
         assert opened.notes == ()
+
+
+async def test_a_served_script_loses_no_line_to_the_look() -> None:
+    async with serve(script("first")) as model:
+        settings = RunSettings(base_url=model.url)
+        async with find_model("any").open(settings) as opened:
+            assert opened.notes == ()
+        assert list(model.requests) == []
+        listed = await asyncio.to_thread(lambda: dict(list_models(settings)))
+        assert SCRIPT in listed
 
 
 def test_an_address_that_lists_nothing_is_an_error_of_the_listing() -> None:
