@@ -7,7 +7,7 @@ import json
 import logging
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from functools import cached_property, partial
 from typing import TYPE_CHECKING, cast
@@ -147,8 +147,9 @@ class TrialRunner:
             adapter_digest=self.run.config.adapter_digests.get(self.run.config.cell(key.framework).framework, ""),
         )
         try:
-            result = result.model_copy(update={"scores": await self._scores(result, tools)})
-            integrity, gold_calls = await self._examine(result, tools, outside)
+            scores, compared = await self._scores(result, tools)
+            result = result.model_copy(update={"scores": scores})
+            integrity, gold_calls = await self._examine(result, compared, tools, outside)
         except ScoringStopped as stopped:
             if outcome.failure is None:
                 message = f"the answer and the results of its calls could not be scored: that {stopped}"
@@ -312,7 +313,7 @@ class TrialRunner:
         return redaction_of(secret_values())
 
     async def _examine(
-        self, result: TrialResult, tools: Sequence[ToolSpec], outside: Sequence[ModelCall | ApiCall]
+        self, result: TrialResult, query: Query, tools: Sequence[ToolSpec], outside: Sequence[ModelCall | ApiCall]
     ) -> Examined:
         """Read the trial's requests: long ones in a thread, and very long ones in a process, as they hold this one up.
 
@@ -320,8 +321,7 @@ class TrialRunner:
             ScoringStopped: they are more than can be read within the limits.
         """
         answer, live = result.outcome.answer or Answer(final_answer=""), self._is_live(result.key)
-        query, wire = self.queries[result.key.query_id], result.wire
-        size = trial_size(answer, wire)
+        size = trial_size(answer, result.wire)
         given = result, query, tools, outside, self.run.config.max_steps, self._takes_tools(result.key)
         if size == "small" and (is_short(query, tools) or not unnamed_gold(query)):
             # To wait for a thread takes nearly as long, and both then take turns.
@@ -330,11 +330,12 @@ class TrialRunner:
             return await asyncio.to_thread(examine, *given, in_process=live)
         return cast("Examined", await self.processes.call(examine, *given, in_process=live))
 
-    async def _scores(self, result: TrialResult, tools: tuple[ToolSpec, ...]) -> tuple[Score, ...]:
+    async def _scores(self, result: TrialResult, tools: tuple[ToolSpec, ...]) -> tuple[tuple[Score, ...], Query]:
+        """Return a trial's scores, and its query with what the functions in its expected arguments refused."""
         key, outcome, wire = result.key, result.outcome, result.wire
-        if outcome.answer is None or outcome.failure is not None:
-            return ()
         query = self.queries[key.query_id]
+        if outcome.answer is None or outcome.failure is not None:
+            return (), query
         context = ScoreContext(
             query=query,
             tools=tools,
@@ -349,11 +350,10 @@ class TrialRunner:
             takes_tools=self._takes_tools(key),
             prices=self.run.prices_of(key.framework),
         )
-        if checks := await run_checks(self.checks, context):
-            context = replace(context, checks=checks)
+        context = context.with_checks(await run_checks(self.checks, context))
         scores = await self.listeners.score(await with_criteria(context, self.processes))
         self._warn_of_powerless(key, scores)
-        return scores
+        return scores, context.query
 
     def _warn_of_powerless(self, key: TrialKey, scores: Sequence[Score]) -> None:
         """Say once for each setup which tools may not be called that its agent does not have."""

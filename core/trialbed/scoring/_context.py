@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import NamedTuple
 
 from trialbed.contracts import Judge
 from trialbed.records import Answer, ApiCall, ApiRef, Prices, Query, Timing, ToolSpec, WireLog
-from trialbed.tool_calls import UNSEEN, AskedCall, asked_calls, is_written
+from trialbed.tool_calls import UNSEEN, AskedCall, asked_calls, is_written, without_refused
 
 
 class CheckResult(NamedTuple):
@@ -55,6 +55,13 @@ class ScoreContext:
     takes_tools: bool = True
     prices: Prices | None = None
     checks: tuple[CheckResult, ...] = ()
+
+    def with_checks(self, checks: tuple[CheckResult, ...]) -> ScoreContext:
+        """Return the context with these results; no call meets an expected argument that its function refused."""
+        refused, query = {result.name for result in checks if result.met is False}, self.query
+        if refused:
+            query = Query.model_validate(without_refused(query.model_dump(), refused))
+        return replace(self, checks=checks, query=query)
 
     @cached_property
     def unobserved(self) -> bool:

@@ -174,7 +174,7 @@ def _query(task: Task | Query, place: int, named: Mapping[str, Api], compiled: C
 def _expected(
     expect: Expect, apis: Sequence[Api], where: str, compiled: CompiledTasks, named: Sequence[str]
 ) -> Expected:
-    ways = tuple(tuple(_gold_call(item, apis, where, compiled=compiled) for item in way) for way in expect.ways)
+    ways = tuple(tuple(_gold_call(item, apis, where, "ways") for item in way) for way in expect.ways)
     if ways and expect.calls is None:
         raise UsageError(f"{where}: ways: give one of them as calls, which scripted models play")
     checks = [expect.check] if callable(expect.check) else list(expect.check)
@@ -268,7 +268,7 @@ def _gold_call(
     api = named.get(name) or ApiRef(category="", tool_name="", api_name=name)
     if given is None:
         return GoldCall(api=api)
-    checks = {} if compiled is None else compiled.checks
+    checks = None if compiled is None else compiled.checks
     try:  # they are text where a scripted model writes them
         arguments = dict(json.loads(given) if isinstance(given, str) else given)
     except (TypeError, ValueError) as error:
@@ -277,7 +277,7 @@ def _gold_call(
     return GoldCall(api=api, arguments=found)
 
 
-def _expected_value(value: Any, where: str, path: str, checks: dict[str, Check]) -> Json:
+def _expected_value(value: Any, where: str, path: str, checks: dict[str, Check] | None) -> Json:
     """Return an expected argument as JSON.
 
     Raises:
@@ -292,7 +292,7 @@ def _expected_value(value: Any, where: str, path: str, checks: dict[str, Check])
         return inner
     if isinstance(value, list | tuple):
         return [_expected_value(one, where, f"{path}[{place}]", checks) for place, one in enumerate(value)]
-    if callable(value) and "[" not in path:
+    if callable(value) and "[" not in path and checks is not None:
         tool = where.rpartition(": ")[2]
         name = f"{tool}({path}): {getattr(value, '__name__', 'check')}"
         if name in checks:  # another task's
@@ -302,6 +302,8 @@ def _expected_value(value: Any, where: str, path: str, checks: dict[str, Check])
     if value is None or isinstance(value, bool | int | float | str):
         return value
     hint = "; write regex(r'…', 'an example')" if isinstance(value, re.Pattern) else ""
+    if callable(value):
+        hint = "; a function can stand for an argument of calls, not of ways, nor for a value in a list"
     raise UsageError(f"{where}: {path}: {value!r:.80} is not a value of JSON{hint}")
 
 

@@ -30,6 +30,7 @@ from ._matchers import one_of as one_of
 from ._matchers import optional as optional
 from ._matchers import regex as regex
 from ._matchers import unordered as unordered
+from ._matchers import without_refused as without_refused
 from ._origins import CallSource as CallSource
 from ._origins import Origin as Origin
 from ._origins import call_sources as call_sources

@@ -11,6 +11,7 @@ from trialbed.tool_calls._alignment import accuracy_of, align, are_in_order, f1_
 from trialbed.tool_calls._asked import AskedCall
 from trialbed.tool_calls._comparing import ValueComparer
 from trialbed.tool_calls._diagnosis import ArgumentFinding, Diagnosis, ToolCall, shown
+from trialbed.tool_calls._matchers import matcher_of
 from trialbed.wire import lenient_json
 
 SHOWN = 60
@@ -52,7 +53,7 @@ class AlignedCall:
         return "; ".join(
             texts[found.status].format(found)
             if found.status in texts
-            else f"{found.name}: {shown(found.given, SHOWN)} instead of {shown(found.wanted, SHOWN)}"
+            else f"{found.name}: {shown(found.given, SHOWN)} {_instead_of(found.wanted)}"
             for found in differing
         )
 
@@ -65,6 +66,11 @@ class AlignedCall:
         if difference == UNREADABLE:
             return f"{name} was asked for with arguments that are not a JSON object"
         return f"{name} was called with wrong arguments: {difference}" if difference else ""
+
+
+def _instead_of(wanted: Json) -> str:
+    check = wanted.get("check") if matcher_of(wanted) == "$any" else None
+    return f"is refused by {check}" if check else f"instead of {shown(wanted, SHOWN)}"
 
 
 @dataclass(frozen=True)

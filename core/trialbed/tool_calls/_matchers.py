@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Set
 from typing import TYPE_CHECKING, Any
 
 from trialbed.tool_calls._rules import is_number, matches_whole
@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from trialbed.records import Json
 
 MATCHERS: Mapping[str, tuple[str, ...]] = {
-    "$any": ("example", "check"),
+    "$any": ("example", "check", "refused"),
     "$about": ("within",),
     "$one_of": (),
     "$matches": ("example",),
@@ -122,3 +122,12 @@ def named_checks(wanted: Json) -> Iterator[str]:
         wanted = list(wanted.values())
     for value in wanted if isinstance(wanted, list | tuple) else ():
         yield from named_checks(value)
+
+
+def without_refused(wanted: Json, refused: Set[str]) -> Json:
+    """Return an expected value that nothing meets where one of these functions was to decide."""
+    if isinstance(wanted, Mapping):
+        if matcher_of(wanted) == "$any" and wanted.get("check") in refused:
+            return {**wanted, "refused": True}
+        return {name: without_refused(value, refused) for name, value in wanted.items()}
+    return [without_refused(value, refused) for value in wanted] if isinstance(wanted, list | tuple) else wanted

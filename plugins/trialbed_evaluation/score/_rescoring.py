@@ -229,8 +229,7 @@ class _Contexts:
             in_process=live,
             takes_tools=self.run.takes_tools(result.key.framework),
             prices=self.run.prices_of(result.key.framework),
-            checks=kept_checks(query, verdict),
-        )
+        ).with_checks(kept_checks(query, verdict))
 
 
 async def _score_again(contexts: _Contexts, give: Give, concurrency: int) -> TrialTable:

@@ -70,6 +70,23 @@ def test_a_function_looks_at_an_argument() -> None:
     assert not solved(expected, {"amount": 30, "to": "ann"})
 
 
+def test_a_call_with_an_argument_that_a_function_refuses_is_wrong_wherever_it_is_counted() -> None:
+    def agent(query: str, tools: list[Any]) -> str:
+        tools[0].invoke({"amount": 30, "to": "ann"})
+        return "done"
+
+    def is_small(amount: float) -> bool:
+        return amount < 20
+
+    task = Task("Pay.", tools=[pay], expect="done", calls=[call("pay", amount=is_small, to="ann")])
+    report = evaluate(agent, [task], name="refused", progress=False)
+    (trial,) = report.trials()
+    assert trial.score("argument_accuracy").value == 0.5  # type: ignore[union-attr]
+    assert trial.score("tool_call_f1").value == 0.5  # type: ignore[union-attr]
+    (lost,) = trial.gold_calls or ()
+    assert (lost.lost, lost.reason) == ("wrong arguments", "amount: 30 is refused by pay(amount): is_small")
+
+
 def test_each_task_has_its_own_function() -> None:
     def agent(query: str, tools: list[Any]) -> str:
         tools[0].invoke({"amount": 5, "to": "ann"})
@@ -101,6 +118,7 @@ def test_scripted_models_send_examples() -> None:
     [
         (re.compile("a+"), r"task 1: calls: pay: to: re.compile\('a\+'\) is not a value of JSON; write regex"),
         (regex("a+", "b"), r"task 1: calls: pay: to: \$matches takes a pattern, and as 'example'"),
+        ([len], r"task 1: calls: pay: to\[0\]: <built-in function len> is not a value of JSON; a function can stand"),
         ([{1}], r"task 1: calls: pay: to\[0\]: \{1\} is not a value of JSON"),
         ({"$about": 1}, r"pay: to: \$about takes a number, and the largest difference"),
         ({"$one_of": []}, r"pay: to: \$one_of takes a list of values"),
