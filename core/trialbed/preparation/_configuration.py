@@ -117,6 +117,10 @@ def _cells(options: RunOptions, models: Mapping[str, ModelInfo]) -> Iterator[Run
             differing.append(f"max_tools={most}")
         for name, setup in columns.items():
             own_prompt = setup.system_prompt
+            if (own_prompt is not None and prompt != next(iter(prompts))) or (
+                setup.temperature is not None and temperature != temperatures[0]
+            ):
+                continue  # a setup with its own value stands once
             yield RunCell(
                 label=f"{name}{SETTINGS}{','.join(differing)}" if differing else name,
                 framework=setup.agent,

@@ -145,8 +145,17 @@ def test_prompts_reach_the_agents_and_columns_have_names_of_their_own() -> None:
         "told": "Tell it.",
         "mine@terse": [("Be brief.", 0.0)],
         "hot@terse": [("Be brief.", 0.7)],
-        "told@terse": "Tell it.",
     }
+
+
+def test_a_setup_with_its_own_value_stands_once() -> None:
+    told, hot = Setup("reference", system_prompt="Tell it."), Setup("reference", temperature=0.7)
+    given = {"system_prompt": ["Be short.", "Be long."], "temperature": [0.0, 1.0]}
+    report = evaluate({"told": told, "hot": hot}, "mini", limit=1, **given)
+    cells = [cell for cell in report.run.config.cells if cell.framework == "reference"]
+    assert sum(cell.system_prompt == "Tell it." for cell in cells) == len(given["temperature"])
+    assert sum(cell.temperature == 0.7 for cell in cells) == len(given["system_prompt"])
+    assert len(cells) == 4
 
 
 def tell(query: str, system_prompt: str) -> str:
