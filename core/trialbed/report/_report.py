@@ -101,6 +101,10 @@ class Report:
         """True where the run has ended without all of its trials measured."""
         return self.run.status == "incomplete"
 
+    def __iter__(self) -> Iterator[TrialResult]:
+        """Iterate over the trials, as ``trials()`` does."""
+        return self.trials()
+
     def trials(self, framework: str | None = None) -> Iterator[TrialResult]:
         """Yield the trials that count as a whole, wire logs included, of one framework or of all.
 

@@ -47,6 +47,11 @@ def test_scores_have_what_their_scorer_says() -> None:
     assert "not from 0 to 1; say so with @scorer(bounded=False)" in trial.score("wrong:failed").failure.message
 
 
+def test_a_report_is_its_trials() -> None:
+    report = evaluate(counting, [about("Paris"), about("Oslo")])
+    assert [trial.key.query_id for trial in report] == [trial.key.query_id for trial in report.trials()] == [1, 2]
+
+
 def test_a_scorer_that_fails_has_no_figure_where_trials_fail_too() -> None:
     def answers_half(query: str) -> str:
         if query == "no":
