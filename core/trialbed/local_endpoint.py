@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from typing import Any
+
+OBJECT_FAILED = re.compile(r'the model failed: (?:[^"\\]|\\.)*')
+"""Finds, in the JSON of its answer, why a model that is an object failed."""
 
 MAX_REQUEST = 64 * 2**20
 """Bytes of one request."""

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from trialbed.errors import UsageError
-from trialbed.wire import Call
+from trialbed.wire import Call, ModelRequest
 from trialbed_scripted._requests import ReceivedRequest
 from trialbed_scripted._responses import Response
 from trialbed_scripted._turns import Turn, ask, say
@@ -49,15 +49,23 @@ class Script:
         self._given: dict[int, int] = {}
 
     async def __call__(self, request: Any) -> Said:
-        """Return the next line; a request that met a fault and is sent again gets the same line again."""
+        """Return the next line; a request that met a fault and is sent again gets the same line again.
+
+        Raises:
+            UsageError: it is the model of ``trialbed.evaluate`` and has ended, or its line fails a request.
+        """
         place = self._next
         if isinstance(request, ReceivedRequest):
             body = hash(request.body)
             place = self._given.get(body, place) if request.repeats else place
             self._given[body] = place
         if place >= len(self._lines):
+            if isinstance(request, ModelRequest):
+                raise UsageError(f"the script has no further turn: it has {len(self._lines)}, for all trials of the run")
             return say(AFTER_THE_END)
         line = self._lines[place]
+        if isinstance(line, Response) and not isinstance(request, ReceivedRequest):
+            raise UsageError("a script that fails a request needs a server: trialbed_scripted.serve")
         if isinstance(line, Forever):
             return line.line
         self._next = max(self._next, place + 1)

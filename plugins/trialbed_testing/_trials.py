@@ -15,8 +15,7 @@ from trialbed.preparation import RunOptions, read_keywords
 from trialbed.records import NOT_MEASURED, ApiCall, WireLog
 from trialbed.store import open_run
 from trialbed.tasks import Expect, Task, TaskDataset
-from trialbed.wire import ModelAnswer
-from trialbed_scripted import Script, Turn
+from trialbed_scripted import Script
 from trialbed_testing._single import RunTrial, SingleTrial
 from trialbed_testing._snapshots import Snapshot
 from trialbed_testing._trial import ObservedTrial
@@ -241,11 +240,8 @@ def _as_answerer(model: Any) -> Any:
     if not isinstance(model, Script):
         return model
 
-    async def answer(_request: Any) -> ModelAnswer:
-        said = await model(None)
-        if not isinstance(said, Turn):
-            raise UsageError("run: a script that fails a request needs a server of its own: trialbed_scripted.serve")
-        return ModelAnswer(content=said.text, calls=said.calls, finish_reason="tool_calls" if said.calls else "stop")
+    async def answer(_request: Any) -> Any:
+        return await model(None)
 
     answer.__name__ = "Script"
     return answer

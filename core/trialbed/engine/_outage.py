@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from trialbed.engine._classification import cause_of
 from trialbed.engine._progress import RunProgress
 from trialbed.errors import NothingMeasured, TrialbedError
+from trialbed.local_endpoint import OBJECT_FAILED
 from trialbed.models import key_hint
 from trialbed.records import EndpointStatus, Failure, TrialResult
 
@@ -91,10 +92,11 @@ class Outage:
             return
         trials = "the one trial that was tried" if self._tried == 1 else f"all {self._tried} trials that were tried"
         advice = f"; {key_hint(self.key_variable, self.models)}" if self._key_refused else ""
-        party = PARTIES.get(self._last.kind, "the model's endpoint")
-        raise NothingMeasured(
-            f"nothing could be measured: {trials} failed because of {party}: {self._last.message}{advice}"
-        )
+        failed = self._last.message
+        # A model that is an object has no endpoint that could be blamed.
+        party = " because of " + PARTIES.get(self._last.kind, "the model's endpoint")
+        party = "" if OBJECT_FAILED.match(failed) else party
+        raise NothingMeasured(f"nothing could be measured: {trials} failed{party}: {failed}{advice}")
 
 
 def _says_something(result: TrialResult) -> bool:

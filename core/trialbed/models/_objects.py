@@ -124,13 +124,14 @@ class _Host:
 
 
 def as_answer(said: Any) -> ModelAnswer:
-    """Return the words of an object as an answer.
+    """Return the words of an object as an answer. A turn of a script, such as ``say("done")``, makes its own.
 
     Raises:
         TypeError: it is none.
     """
     if isinstance(said, str):
         return ModelAnswer(content=said)
+    said = said.answer() if hasattr(said, "answer") else said
     if isinstance(said, Call):
         said = [said]
     if isinstance(said, list | tuple) and said and all(isinstance(call, Call) for call in said):

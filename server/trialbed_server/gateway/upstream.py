@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import re
 from collections.abc import Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass, field, replace
@@ -12,7 +13,8 @@ from itertools import count
 from typing import get_args
 
 from trialbed.records import CircuitState, EndpointStatus
-from trialbed.wire import TRANSIENT, ModelMessage, RetryWaits, retry_after
+from trialbed.local_endpoint import OBJECT_FAILED
+from trialbed.wire import TRANSIENT, ModelMessage, RetryWaits, lenient_json, retry_after
 from trialbed.wire.dialects import CHAT, Dialect
 from trialbed_server._aiohttp import aiohttp
 from trialbed_server._clock import Clock
@@ -382,9 +384,13 @@ class Upstream(Connection):
                 self.circuit.completed(answered=False)
             whole = answer.status, headers, body
             return FailedAttempt(answer.status, said, whole, transient=False, unspoken=True)
+        # A model that is an object of the user's program is not an endpoint to them.
+        own = OBJECT_FAILED.search(said)
         failure = FailedAttempt(
             status=answer.status,
-            message=f"the upstream endpoint {self.url} answered with status {answer.status}: {said}",
+            message=lenient_json(f'"{own[0]}"', own[0])
+            if own
+            else f"the upstream endpoint {self.url} answered with status {answer.status}: {said}",
             answer=(answer.status, headers, body),
             asked=retry_after(answer.headers),
             transient=answer.status in TRANSIENT and answer.headers.get("x-should-retry") != "false",

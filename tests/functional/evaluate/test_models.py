@@ -10,12 +10,16 @@ from pathlib import Path
 
 import pytest
 from support.bench import bare_environment, bench_in
+from support.evaluation import about
 
 from trialbed import evaluate
 from trialbed.contracts import OpenedModel
+from trialbed.errors import NothingMeasured
 from trialbed.models import ObjectModel
 from trialbed.settings import RunSettings
 from trialbed.wire import Call, ModelRequest
+from trialbed_scripted import call as play
+from trialbed_scripted import say, script
 
 pytestmark = pytest.mark.slow(20)
 
@@ -54,6 +58,19 @@ def test_an_object_of_a_file_is_the_model(tmp_path: Path) -> None:
     assert "model mine.py:Parrot" in bench("show", "latest", "--full").out
     shown = bench("show", "latest", "reference/1").out
     assert "the model has spoken" in shown
+
+
+def test_a_script_is_the_model_until_its_last_turn() -> None:
+    lines = (play("population", city="Paris"), say("2100000"))
+    report = evaluate("reference", [about("Paris")], model=script(*lines))
+    assert report.below(sopr_score=1.0) == []
+    report = evaluate("reference", [about("Paris"), about("Oslo")], model=script(*lines), concurrency=1)
+    failures = [trial.outcome.failure for trial in report if trial.outcome.failure is not None]
+    assert [failure.message.partition(", ")[0] for failure in failures] == [
+        "the model failed: UsageError: the script has no further turn: it has 2"
+    ]
+    with pytest.raises(NothingMeasured, match="tried failed: the model failed: UsageError: the script has no further"):
+        evaluate("reference", [about("Paris")], model=script(lines[0]))
 
 
 class OneAtATime(ObjectModel):
