@@ -269,22 +269,25 @@ def _column_names(row: Sequence[str]) -> list[str]:
 
 
 def _row_task(names: Sequence[str], row: Sequence[str]) -> dict[str, Any]:
-    """Return the task of a row, in whose text ``{name}`` stands for what another column says."""
+    """Return the task of a row, in whose text ``{name}`` stands for what another column says.
+
+    Without columns of its own, a file may have other braces in its texts.
+    """
     if len(row) != len(names):
         raise DataError(f"has {len(row)} cells, and the first line has {len(names)}")
     cells = dict(zip(names, row, strict=True))
-    text, key = cells.pop("query").strip(), cells.pop("id", "").strip()
-    lists = {name: [part.strip() for part in mark.split(cells.pop(name, ""))] for name, mark in MARKS.items()}
+    text, key = cells.pop("query").strip(), cells.get("id", "").strip()
+    lists = {name: [part.strip() for part in mark.split(cells.get(name, ""))] for name, mark in MARKS.items()}
     cells.pop("", None)
 
     def value_of(found: re.Match[str]) -> str:
         name = found[1].strip()
-        if name not in cells and name.isidentifier():
+        if name not in cells and name.isidentifier() and cells.keys() - COLUMNS.values():
             raise DataError(f"{found[0]}: there is no column {name!r}{did_you_mean(closest(name, cells))}")
         return cells.get(name, found[0]).strip()
 
     return {
-        "query": VARIABLE.sub(value_of, text) if cells else text,
+        "query": VARIABLE.sub(value_of, text),
         **({"id": key} if key else {}),
         **{name: kept for name, parts in lists.items() if (kept := [part for part in parts if part])},
     }

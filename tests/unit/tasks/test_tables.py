@@ -39,8 +39,15 @@ def test_rows_are_tasks_in_which_other_columns_are_variables(tmp_path: Path, con
 
 def test_a_table_without_variables_leaves_braces_as_they_are(tmp_path: Path) -> None:
     path = tmp_path / "tasks.csv"
-    path.write_text("query\nWhat does {name} mean?\n")
+    path.write_text("query,tags\nWhat does {name} mean?,x\n")
     assert read_tasks(path).queries()[0].text == "What does {name} mean?"
+
+
+def test_tags_are_a_variable_too(tmp_path: Path) -> None:
+    path = tmp_path / "tasks.csv"
+    path.write_text("task,tags\nAsk {tags}.,billing\n")
+    (query,) = read_tasks(path).queries()
+    assert (query.text, query.tags) == ("Ask billing.", ("billing",))
 
 
 @for_each(
