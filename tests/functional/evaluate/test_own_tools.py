@@ -229,6 +229,12 @@ def test_a_result_that_an_agent_writes_for_a_served_tool_is_no_call(report: Any)
     assert "it sent the model a result of its own" in made_up["lost"][0]
 
 
+def test_a_call_whose_result_is_not_observed_has_not_failed(report: Any) -> None:
+    trial = report.trial("ends_with_the_result", "own")
+    (expectation,) = [one for one in trial.score("sopr_score").detail["expectations"] if "calls" in one["text"]]
+    assert (expectation["met"], expectation["reason"]) == (None, "the result of find_order is not observed")
+
+
 def test_what_is_not_measured_has_no_value(report: Any) -> None:
     trial = report.trial("messages", "failing")
     by_name = {score.name: score.value for score in trial.scores}
