@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
 from support.cases import for_each
@@ -16,10 +17,8 @@ ANSWER = Answer(final_answer="Yes", finish="give_answer")
 def call(cause: Any = None, *, started: float = 0.0, duration: float = 1.0, **more: Any) -> ModelCall:
     status = {None: 200, "gone": 0, "limit": 403, "path": 404, "request": 400}.get(cause, 502)
     error = None if cause is None else f"because of {cause}"
-    fields = {"status": status, "error": error, "cause": cause, "response": "", **more}
-    return ModelCall(
-        started=started, duration=duration, request="{}", request_bytes=2, response_bytes=0, **fields
-    )  # fmt: skip
+    fields = {"status": status, "error": error, "cause": cause, "request": "{}", "response": "", **more}
+    return ModelCall(started=started, duration=duration, request_bytes=2, response_bytes=0, **fields)
 
 
 def wire(*causes: Any) -> WireLog:
@@ -158,6 +157,16 @@ def test_an_error_that_is_given_back_in_place_of_an_answer_is_a_failure(
     log = wire(None)
     log = log.model_copy(update={"model_calls": (*log.model_calls, asked)})
     assert kind_of(classify(answered, log)) == expected
+
+
+@for_each(("content", "expected"), [(None, "agent"), ({"price": 12.5}, "agent"), ("12.5", "model"), ([], "model")])
+@for_each("own", [None, "agent"])
+def test_a_result_of_a_wrong_type_is_the_agents_request(own: Any, content: Any, expected: FailureKind) -> None:
+    sent = [{"role": "user", "content": "?"}, {"role": "tool", "tool_call_id": "1", "content": content}]
+    refused = call("request", request=json.dumps({"messages": sent}))
+    found = classify(outcome(own), wire(refused))
+    assert found.failure is not None
+    assert (found.failure.kind, found.failure.message) == (expected, "because of request")
 
 
 def test_the_limit_says_how_many_requests_were_refused() -> None:
