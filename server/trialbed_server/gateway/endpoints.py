@@ -417,8 +417,8 @@ def _admit(trial: OpenTrial, body: bytes, exchange: RecordedExchange) -> None:
         raise Refused(f"the request names no model; this trial's is {model!r}", code="invalid_request")
     message = (
         f"this trial's model is {model!r}, and the request asks for {exchange.other_model[:LONGEST_NAME]!r}. "
-        f"`bench run --model-name {exchange.other_model[:LONGEST_NAME]}` has the run's model answer under this name; "
-        "--allow-model NAME lets the agent ask another model"
+        f"--model-name {exchange.other_model[:LONGEST_NAME]} has the run's model answer under this name; "
+        "`bench run --allow-model NAME` lets the agent ask another model"
     )
     raise Refused(message, 404, code="model_not_found")
 

@@ -188,9 +188,7 @@ def test_an_unmodified_agent_with_its_own_tools_is_measured(
     )
     agents = ["-f", "agent.py:agent", "-f", "agent.py:ask", "--command", f"{sys.executable} agent.py"]
     assert main(["run", *agents, "--dataset", "tasks.yaml"]) == 0
-    assert "`bench run --model-name gpt-4o-mini` has the run's model answer" in " ".join(
-        capsys.readouterr().out.split()
-    )
+    assert "--model-name gpt-4o-mini has the run's model answer" in " ".join(capsys.readouterr().out.split())
     with warm_programs():
         assert main(["run", *agents, "--dataset", "tasks.yaml", "--model-name", "gpt-4o-mini"]) == 0
     shown = " ".join(capsys.readouterr().out.split())
@@ -244,6 +242,6 @@ def test_a_file_of_tasks_is_drafted_of_one_trial_of_an_agent(
     assert "-o tasks.yaml: the file is there already" in capsys.readouterr().err
     assert main([*asked, "-o", "other.yaml"]) == 3
     assert "no task could be drafted: " in (said := capsys.readouterr().err)
-    assert "--model-name gpt-4o-mini" in said
+    assert "'gpt-4o-mini'. --model-name gpt-4o-mini has the run's model answer under this name" in said
     assert main(["init", "--from", "agent.py"]) == 2
     assert "give a FRAMEWORK to start from, or --from AGENT and --query TEXT" in capsys.readouterr().err
