@@ -19,7 +19,7 @@ def observe_own_tools(
     """Return the log with the agent's own tools and their calls.
 
     A call is made if a later request of the trial carries its result. Tools that Trialbed serves are excluded: their
-    calls count only if they reached the server.
+    calls count only if they reached the server. The tool of structured output does not count, unless the task names it.
 
     Args:
         tools: the trial's.
@@ -35,6 +35,13 @@ def observe_own_tools(
     apis = {tool.name: tool.api for tool in tools if not handed_over and tool.api not in reached} | named
     served = {tool.name for tool in tools} - apis.keys()
     turns = [(turn, recorded_request(turn)) for turn in wire.model_calls if not failed(turn)]
+    # If every answer must be a call, the last one is the agent's answer: its tool is structured output, not a tool.
+    outputs = {
+        call.name
+        for turn, request in turns[-1:]
+        if request is not None and request.tool_choice.mode in ("required", "any")
+        for call in turn.tool_calls
+    }
     offered = {tool.name: tool for _, request in turns for tool in (() if request is None else request.tools)}
     own = {
         name: ToolSpec(
@@ -44,7 +51,7 @@ def observe_own_tools(
             api=apis.get(name) or ApiRef(category="", tool_name="", api_name=name),
         )
         for name, tool in offered.items()
-        if name not in served and (every or name in apis)
+        if name not in served and (name in apis or (every and name not in outputs))
     }
     calls = [_made(own, *one) for one in _results(turns)] if own else []
     made = [call for call in calls if call is not None]

@@ -267,6 +267,33 @@ def test_a_result_belongs_to_the_call_that_stands_before_it(tmp_path: Path) -> N
     assert solved is not None and solved.label == "Solved"  # noqa: PT018
 
 
+def test_a_rejected_structured_output_is_no_call(tmp_path: Path) -> None:
+    asked = [scripted_call("find_order", id=7), *(scripted_call("final_result", id=price) for price in ("dear", 12))]
+
+    def structured(query: str, base_url: str, api_key: str, model: str) -> str:
+        """Takes calls of a tool of its own for its answer, and has the first one repeated."""
+        client, sent = opened(OpenAI(base_url=base_url, api_key=api_key)), [{"role": "user", "content": query}]
+        tools = [{"type": "function", "function": {"name": name}} for name in ("find_order", "final_result")]
+        for result in ("12", "validation error: id is no number", ""):
+            said = _text(client, model, sent, tools=tools, tool_choice="required")
+            told = {"role": "tool", "tool_call_id": said.tool_calls[0].id, "content": result}
+            sent += [said.model_dump(exclude_none=True), told]
+        return str(said.tool_calls[0].function.arguments)
+
+    calls = [call("find_order", id=7)]
+    tasks = [
+        Task("What did order 7 cost?", expect=Expect("12", calls=calls)),
+        Task("And what is it?", expect=Expect("12", calls=[*calls, call("final_result", id="dear")])),
+    ]
+    lines: Iterator[Any] = iter(asked * len(tasks))
+    evaluate(structured, tasks, model=lambda messages: next(lines), concurrency=1, store=str(tmp_path / "store.db"))
+    plain, named = open_run("latest", str(tmp_path / "store.db")).trials()
+    assert [one.api.api_name for one in plain.wire.api_calls] == ["find_order"]
+    assert [one.api.api_name for one in named.wire.api_calls] == ["find_order", "final_result"]
+    precision = plain.score("api_precision")
+    assert precision is not None and precision.value == 1.0  # noqa: PT018
+
+
 def test_a_call_that_was_edited_is_the_one_that_was_made(report: Any) -> None:
     edited = found(report, "edits", "own")
     assert (edited["calls"], edited["solved"]) == ([("find_order", {"id": 99}, "", "conversation")], "Unsolved")
