@@ -61,7 +61,7 @@ class Script:
             self._given[body] = place
         if place >= len(self._lines):
             if isinstance(request, ModelRequest):
-                raise UsageError(f"the script has no further turn: it has {len(self._lines)}, for all trials of the run")
+                raise UsageError(f"the script has no further turn: it has {len(self._lines)} for all trials")
             return say(AFTER_THE_END)
         line = self._lines[place]
         if isinstance(line, Response) and not isinstance(request, ReceivedRequest):

@@ -73,7 +73,7 @@ def _failure(outcome: Outcome, wire: WireLog, *, in_process: bool) -> Failure | 
     if own is None:
         return None if in_process else _failure_without_model(wire, calls) or _failure_without_end(outcome, last)
     if last is not None and cause == "request":
-        return _instead(own, _refused(last), _reason(last))
+        return _instead(own, _refusal_kind(last), _reason(last))
     if own.kind == "model" and last is None:
         # It never asked, so it was not the model's answer that failed it.
         return own.model_copy(update={"kind": "agent"})
@@ -102,7 +102,7 @@ def _failure_without_model(wire: WireLog, calls: Sequence[ModelCall]) -> Failure
     if any(cause_of(call) is None for call in calls):
         return None
     if cause_of(last) == "request":
-        return Failure(kind=_refused(last), message=_reason(last))
+        return Failure(kind=_refusal_kind(last), message=_reason(last))
     return Failure(kind="agent", message="the agent answered without waiting for an answer of the model")
 
 
@@ -115,11 +115,11 @@ def _failure_without_end(outcome: Outcome, last: ModelCall | None) -> Failure | 
     if last is None or outcome.answer is None or outcome.answer.finish is not None:
         return None
     if cause_of(last) == "request" or (last.fault and last.error):
-        return _instead(None, _refused(last), _reason(last))
+        return _instead(None, _refusal_kind(last), _reason(last))
     return None
 
 
-def _refused(call: ModelCall) -> FailureKind:
+def _refusal_kind(call: ModelCall) -> FailureKind:
     """Return the kind of failure of a request that was refused; no model can help a tool's result of a wrong type."""
     request = recorded_request(call)
     if request is None or not request.conflict:

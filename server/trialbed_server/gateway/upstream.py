@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import json
-import re
 from collections.abc import Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass, field, replace
@@ -12,8 +11,8 @@ from functools import partial
 from itertools import count
 from typing import get_args
 
-from trialbed.records import CircuitState, EndpointStatus
 from trialbed.local_endpoint import OBJECT_FAILED
+from trialbed.records import CircuitState, EndpointStatus
 from trialbed.wire import TRANSIENT, ModelMessage, RetryWaits, lenient_json, retry_after
 from trialbed.wire.dialects import CHAT, Dialect
 from trialbed_server._aiohttp import aiohttp
