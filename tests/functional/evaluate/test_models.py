@@ -66,7 +66,7 @@ def test_a_script_is_the_model_until_its_last_turn() -> None:
     assert report.below(sopr_score=1.0) == []
     report = evaluate("reference", [about("Paris"), about("Oslo")], model=script(*lines), concurrency=1)
     failures = [trial.outcome.failure for trial in report if trial.outcome.failure is not None]
-    assert [failure.message.partition(", ")[0] for failure in failures] == [
+    assert [failure.message.partition(" for all")[0] for failure in failures] == [
         "the model failed: UsageError: the script has no further turn: it has 2"
     ]
     with pytest.raises(NothingMeasured, match="tried failed: the model failed: UsageError: the script has no further"):
