@@ -12,7 +12,7 @@ from trialbed.engine._lanes import Committed
 from trialbed.engine._progress import RunProgress
 from trialbed.engine._session import RunSession
 from trialbed.errors import DataError
-from trialbed.preparation import Prepared, config_digest, find_run, prices_of, remarks
+from trialbed.preparation import Prepared, config_digest, find_run, prices_of, remarks, with_labels_of
 from trialbed.records import Run
 from trialbed.store import RunChanges, Store, hold_run, record_run
 
@@ -67,6 +67,7 @@ def _record(store: Store, prepared: Prepared, found: Run | None, digest: str, pr
         with suppress(DataError):  # of another run, which need not keep this one from starting
             for remark in remarks(store, prepared):
                 progress.note(remark)
-    prices = prices_of(options, prepared.config, found)
+    config = prepared.config if found is None else with_labels_of(found.config, prepared.config)
+    prices = prices_of(options, config, found)
     own = RunChanges(against=options.against, margin=options.margin, prices=prices)
-    return record_run(store, found, prepared.config, digest, tags=options.tags, note=options.note, own=own)
+    return record_run(store, found, config, digest, tags=options.tags, note=options.note, own=own)

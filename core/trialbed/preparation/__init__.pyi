@@ -1,6 +1,7 @@
 from ._configuration import config_digest as config_digest
 from ._continuation import find_run as find_run
 from ._continuation import remarks as remarks
+from ._continuation import with_labels_of as with_labels_of
 from ._options import NO_OBJECTS as NO_OBJECTS
 from ._options import Prepared as Prepared
 from ._options import RunObjects as RunObjects

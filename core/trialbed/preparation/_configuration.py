@@ -92,11 +92,10 @@ def run_config(
 
 
 def _cells(options: RunOptions, models: Mapping[str, ModelInfo]) -> Iterator[RunCell]:
-    """Yield the columns of a run, the first combination first; each label has what differs from that."""
-    first, *others = options.model
+    """Yield the columns of a run; the label of each has every setting of which the run has several."""
     # With the host of their endpoint alone, unless another model has that name.
-    names = {model: model for model in others if split_address(model)[1] is None}
-    for model in others:
+    names = {model: model for model in options.model if split_address(model)[1] is None}
+    for model in options.model:
         short = short_address(model)
         names.setdefault(model, model if short in names.values() else short)
     temperatures: Sequence[float | None] = options.temperature or (None,)
@@ -106,15 +105,11 @@ def _cells(options: RunOptions, models: Mapping[str, ModelInfo]) -> Iterator[Run
         prompts[f"{prompt_name} {place}" if prompt_name in prompts else prompt_name] = text
     prompts = prompts or {"": None}
     columns = options.columns or {name: Setup(name) for name in options.frameworks}
-    combinations = product(options.model, temperatures, prompts, options.max_tools)
-    for model, temperature, prompt, most in combinations:
-        differing = [names[model]] if model != first else []
-        if temperature is not None and temperature != temperatures[0]:
-            differing.append(f"temperature={decimal_text(temperature)}")
-        if prompt != next(iter(prompts)):
-            differing.append(prompt)
-        if most != options.max_tools[0]:
-            differing.append(f"max_tools={most}")
+    factors = options.model, temperatures, tuple(prompts), options.max_tools
+    for combination in product(*factors):
+        model, temperature, prompt, most = combination
+        words = names[model], f"temperature={decimal_text(temperature or 0)}", prompt, f"max_tools={most}"
+        differing = [word for word, values in zip(words, factors, strict=True) if len(values) > 1]
         for name, setup in columns.items():
             own_prompt = setup.system_prompt
             if (own_prompt is not None and prompt != next(iter(prompts))) or (

@@ -60,8 +60,17 @@ def remarks(store: Store, prepared: Prepared) -> Iterator[str]:
             return
 
 
+def with_labels_of(there: RunConfig, here: RunConfig) -> RunConfig:
+    """Return a configuration with the labels of a run that it goes on with, which had fewer models, for example."""
+    known = {cell.model_copy(update={"label": ""}): cell.label for cell in there.cells}
+    labels = [known.get(cell.model_copy(update={"label": ""}), cell.label) for cell in here.cells]
+    cells = [cell.model_copy(update={"label": label}) for cell, label in zip(here.cells, labels, strict=True)]
+    return here.model_copy(update={"cells": tuple(cells)})
+
+
 def why_not_extended(there: RunConfig, here: RunConfig) -> str | None:
     """Return why a run of one configuration does not become one of another by more trials; None if it does."""
+    here = with_labels_of(there, here)
     if files := _changed_files(there, here):
         return f"{files} changed since it began"
     if there.named_dataset == here.named_dataset and there.dataset_digest != here.dataset_digest:

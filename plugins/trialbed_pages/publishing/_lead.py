@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from statistics import fmean
 
+from trialbed.records import framework_name
 from trialbed.report import fault_note
 from trialbed.scoring import JUDGED
 from trialbed.texts import number_of, percent, points
@@ -27,7 +28,7 @@ def in_words(names: Sequence[str]) -> str:
 def title_of(runs: Sequence[RunNumbers]) -> str:
     """Return a title that names the compared frameworks and models."""
     models = in_words(list(dict.fromkeys(run.model for run in runs)))
-    names = dict.fromkeys(one.label.split(":")[0].split("==")[0] for run in runs for one in run.frameworks)
+    names = dict.fromkeys(framework_name(one.label) for run in runs for one in run.frameworks)
     own = [name for name in names if name != REFERENCE]
     compared = f"{len(own)} agent frameworks" if len(own) > 1 else next(iter(own), "the plain loop")
     compared += " and the plain loop" if own and REFERENCE in names else ""

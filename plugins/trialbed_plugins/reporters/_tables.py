@@ -6,11 +6,12 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from trialbed.records import SETTINGS, shown_name
+from trialbed.records import SETTINGS, label_settings, shown_name, varied_framework
 from trialbed.report import Report, ScoreSummary, Summary, verdict
 from trialbed.scoring import JUDGED
 from trialbed.texts import number_of, percent
 from trialbed.views import UNKNOWN, Table, TableRow, compact, counts
+from trialbed.wire.addresses import short_address
 from trialbed_plugins.reporters._notes import brief_notes, mean_text, run_legend, run_notes
 from trialbed_plugins.reporters._scores import SKEWED, score_names, telling_names
 
@@ -117,8 +118,8 @@ def _as_rows(title: str, summaries: Sequence[Summary], columns: Iterable[tuple[s
 
 def _label_without_model(summary: Summary) -> str:
     cell = summary.run.config.cell(summary.framework)
-    rest = cell.label.removeprefix(cell.framework).removeprefix(SETTINGS).removeprefix(cell.model).strip(",")
-    return f"{cell.framework}{SETTINGS}{rest}" if rest else cell.framework
+    rest = label_settings(cell.label).removeprefix(cell.model).removeprefix(short_address(cell.model)).strip(",")
+    return f"{varied_framework(cell.label)}{SETTINGS}{rest}" if rest else varied_framework(cell.label)
 
 
 def _share(summary: Summary, name: str) -> str:

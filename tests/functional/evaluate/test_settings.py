@@ -140,9 +140,9 @@ def test_prompts_reach_the_agents_and_columns_have_names_of_their_own() -> None:
         said = trial.outcome.answer.final_answer if trial.outcome.answer else ""
         found[trial.key.framework] = [(one["messages"][0]["content"], one["temperature"]) for one in sent] or said
     assert found == {
-        "mine": [("You are a desk.", 0.0)],
-        "hot": [("You are a desk.", 0.7)],
-        "told": "Tell it.",
+        "mine@prompt 1": [("You are a desk.", 0.0)],
+        "hot@prompt 1": [("You are a desk.", 0.7)],
+        "told@prompt 1": "Tell it.",
         "mine@terse": [("Be brief.", 0.0)],
         "hot@terse": [("Be brief.", 0.7)],
     }

@@ -63,5 +63,5 @@ def test_an_object_of_a_program_has_columns_too(tmp_path: Path, monkeypatch: pyt
         return "I give up."
 
     report = evaluate(agent, "mini", limit=2, model=("scripted:gold", "scripted:partial"))
-    assert [summary.framework for summary in report.frameworks] == ["agent", "agent@scripted:partial"]
+    assert [summary.framework for summary in report.frameworks] == ["agent@scripted:gold", "agent@scripted:partial"]
     assert len(asked) == 4

@@ -92,10 +92,8 @@ def chosen_baseline(frameworks: Sequence[str], against: str | None) -> str:
         UsageError: it is not among them, or the name alone means several.
     """
     if against is None:
-        return REFERENCE if REFERENCE in frameworks else frameworks[0]
-    if against in frameworks:
-        return against
+        return next(iter(meant_labels(REFERENCE, frameworks)), frameworks[0])
     meant = meant_labels(against, frameworks)
-    if len(meant) == 1:
+    if len({*map(varied_framework, meant)}) == 1:
         return meant[0]
     raise UsageError(f"--against: {against!r} is not one framework of the run: {', '.join(frameworks)}")

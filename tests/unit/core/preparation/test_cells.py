@@ -26,24 +26,25 @@ def columns(**given: Any) -> dict[str, tuple[str, float | None, int]]:
     return {cell.label: (cell.model, cell.temperature, cell.max_tools) for cell in cells}
 
 
-def test_all_combinations_have_a_cell_and_the_first_is_named_by_its_framework() -> None:
+def test_all_combinations_have_a_cell_that_is_named_by_what_the_run_has_several_of() -> None:
     assert columns(model=MODELS, temperature=(0.0, 0.7)) == {
-        "reference": ("scripted:gold", 0.0, 120),
-        "reference@temperature=0.7": ("scripted:gold", 0.7, 120),
-        "reference@scripted:partial": ("scripted:partial", 0.0, 120),
+        "reference@scripted:gold,temperature=0": ("scripted:gold", 0.0, 120),
+        "reference@scripted:gold,temperature=0.7": ("scripted:gold", 0.7, 120),
+        "reference@scripted:partial,temperature=0": ("scripted:partial", 0.0, 120),
         "reference@scripted:partial,temperature=0.7": ("scripted:partial", 0.7, 120),
     }
     assert list(columns(model=MODELS, max_tools=(8, 2))) == [
-        "reference",
-        "reference@max_tools=2",
-        "reference@scripted:partial",
+        "reference@scripted:gold,max_tools=8",
+        "reference@scripted:gold,max_tools=2",
+        "reference@scripted:partial,max_tools=8",
         "reference@scripted:partial,max_tools=2",
     ]
+    assert list(columns(model=("scripted:gold",))) == ["reference"]
 
 
 def test_temperatures_that_differ_little_have_cells_of_their_own() -> None:
     assert list(columns(temperature=(1.0, 0.1234567, 0.1234568))) == [
-        "reference",
+        "reference@temperature=1",
         "reference@temperature=0.1234567",
         "reference@temperature=0.1234568",
     ]
@@ -53,7 +54,7 @@ def test_models_whose_endpoints_differ_in_more_than_the_host_have_cells_of_their
     models = ("a@http://h:1/v1", "b@http://h:2/v1", "b@http://h:2", "b@https://h:2/v1", "c@http://h:3/v1", "c@h:3")
     found = columns(model=models, base_url="http://h:4/v1")
     assert {label: model for label, (model, *_) in found.items()} == {
-        "reference": "a@http://h:1/v1",
+        "reference@a@h:1": "a@http://h:1/v1",
         "reference@b@h:2": "b@http://h:2/v1",
         "reference@b@http://h:2": "b@http://h:2",
         "reference@b@https://h:2/v1": "b@https://h:2/v1",
