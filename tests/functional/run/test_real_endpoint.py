@@ -154,12 +154,13 @@ def test_models_at_several_endpoints_are_asked_with_their_own_keys(bench: Bench,
     second.respond = lambda request: _silent(second, request)  # type: ignore[method-assign]
     with serve(first.respond) as one, serve(lambda request: second.respond(request)) as two:
         names = [f"m@{one.url}", f"m@{two.url}"]
-        host = two.url.removeprefix("http://").removesuffix("/v1")
+        own_host, host = (url.removeprefix("http://").removesuffix("/v1") for url in (one.url, two.url))
         asked = ("--model", names[0], "--model", names[1], "--endpoint-key-env", f"{host}=OTHER_API_KEY")
         priced = ("--price", f"{names[0]}=1,1", "--price", f"{names[1]}=1000,1000", "--budget", "5USD")
         done = bench("run", *asked, *priced, "--limit", 1, "--json")
     (own, other) = done.documents
-    assert [document["metadata"]["agent_name"] for document in (own, other)] == ["reference", f"reference@m@{host}"]
+    labels = [document["metadata"]["agent_name"] for document in (own, other)]
+    assert labels == [f"reference@m@{own_host}", f"reference@m@{host}"]
     assert [document["metadata"]["model"] for document in (own, other)] == names
     assert [document["metadata"]["model_name"] for document in (own, other)] == ["m", "m"]
     assert [document["results"][0]["scores"]["model_turns"] for document in (own, other)] == [2, 1]
