@@ -1,6 +1,6 @@
 """A program that stands for one that is forked elsewhere: it gives that its streams, and ends as that ends.
 
-``python -I -S stand_in.py ADDRESS COMMAND…``. Runs alone, without packages, since it must start in a moment.
+``python -I -S stand_in.py ADDRESS DESCRIPTORS COMMAND…``. It runs alone, since it must start in a moment.
 """
 
 import json
@@ -14,16 +14,19 @@ PASSED_ON = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT)
 
 def main() -> None:
     """Have the command run; it is killed if this process is."""
-    address, *command = sys.argv[1:]
-    task = {"command": command, "cwd": os.getcwd(), "env": dict(os.environ), "session": True}
+    address, descriptors, *command = sys.argv[1:]
+    passed = json.loads(descriptors)
+    task = {"command": command, "cwd": os.getcwd(), "env": dict(os.environ), "session": True, "passed": passed}
     connection = socket.socket(socket.AF_UNIX)
     connection.connect("\0" + address)
-    socket.send_fds(connection, [json.dumps(task).encode() + b"\n"], [0, 1, 2])
+    socket.send_fds(connection, [json.dumps(task).encode() + b"\n"], [0, 1, 2, *passed])
     replies = connection.makefile()
     program = int(replies.readline())
     for number in PASSED_ON:
         signal.signal(number, lambda number, _: os.kill(program, number))
     # Who reads the program's output would wait for this process too.
+    for number in passed:
+        os.close(number)
     nothing = os.open(os.devnull, os.O_RDWR)
     for stream in range(3):
         os.dup2(nothing, stream)

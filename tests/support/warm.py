@@ -97,6 +97,10 @@ ENVIRONMENT = dict(os.environ)
 """The variables of the tests' own process, before any test has set one."""
 
 LONGEST_REQUEST = 1 << 20
+MOST_STREAMS = 16
+"""Descriptors of one request."""
+FREE = 512
+"""The first descriptor that no program is given."""
 
 STAND_IN = str(Path(__file__).with_name("stand_in.py"))
 
@@ -218,8 +222,8 @@ class _Warm(subprocess.Popen[Any]):
     """A program that is forked where that can be."""
 
     def __init__(self, args: Any, *rest: Any, pass_fds: Sequence[int] = (), **options: Any) -> None:
-        forked = isinstance(args, Sequence) and not isinstance(args, str) and not pass_fds
-        super().__init__(warm_command(args) if forked else args, *rest, pass_fds=pass_fds, **options)
+        forked = isinstance(args, Sequence) and not isinstance(args, str)
+        super().__init__(warm_command(args, pass_fds) if forked else args, *rest, pass_fds=pass_fds, **options)
 
 
 @contextlib.contextmanager
@@ -233,11 +237,15 @@ def warm_programs() -> Iterator[None]:
         subprocess.Popen = real  # type: ignore[misc]
 
 
-def warm_command(command: Sequence[str]) -> list[str]:
-    """A command that does what this one does; where that can be forked, without the wait for its imports."""
+def warm_command(command: Sequence[str], passed: Sequence[int] = ()) -> list[str]:
+    """A command that does what this one does; where that can be forked, without the wait for its imports.
+
+    Args:
+        passed: descriptors, beyond its streams, that the program inherits.
+    """
     if not SUPPORTED or program([*command]) is None:
         return [*command]
-    return [sys.executable, "-I", "-S", STAND_IN, _forking(), *command]
+    return [sys.executable, "-I", "-S", STAND_IN, _forking(), json.dumps([*passed]), *command]
 
 
 def warm_bench(folder: Path) -> str:
@@ -292,7 +300,7 @@ class _Handler(socketserver.BaseRequestHandler):
     """Forks one program and says how it ended."""
 
     def handle(self) -> None:
-        request, streams, _, _ = socket.recv_fds(self.request, LONGEST_REQUEST, 3)
+        request, streams, _, _ = socket.recv_fds(self.request, LONGEST_REQUEST, MOST_STREAMS)
         if not request:
             return  # a look whether this process is there
         while not request.endswith(b"\n"):
@@ -317,7 +325,11 @@ def _run(task: Mapping[str, Any], streams: Sequence[int]) -> None:
     """Become the program."""
     code = 1
     try:
-        for number, stream in enumerate(streams):
+        # Moved out of the way first: a number that one gets may be that of another.
+        moved = [fcntl.fcntl(stream, fcntl.F_DUPFD_CLOEXEC, FREE) for stream in streams]
+        for stream in streams:
+            os.close(stream)
+        for number, stream in zip((0, 1, 2, *task.get("passed", ())), moved, strict=True):
             os.dup2(stream, number)
             os.close(stream)
         if task["session"]:

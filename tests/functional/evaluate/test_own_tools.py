@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 import pytest
-from anthropic import Anthropic
 from openai import OpenAI
 
 from trialbed import Expect, Task, call, evaluate, open_run
@@ -69,6 +68,8 @@ def responses(query: str, base_url: str, api_key: str, model: str) -> str:
 
 
 def messages(query: str, endpoint: Any) -> str:
+    from anthropic import Anthropic  # takes seconds, in each process that finds the tests
+
     client, sent = (
         opened(Anthropic(base_url=endpoint.root_url, api_key=endpoint.api_key)),
         [{"role": "user", "content": query}],

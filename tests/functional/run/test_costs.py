@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-import pytest
 from support.bench import Bench
 
 ORDERS = """
@@ -36,12 +35,9 @@ def test_a_run_ends_at_its_budget_and_goes_on_with_a_larger_one(bench: Bench) ->
     assert whole["totals"]["cost_per_solved"] == whole["totals"]["cost"] / 6
 
 
-@pytest.mark.parametrize("at_once", [1, 16])
-def test_a_budget_pays_for_as_many_trials_as_it_covers_and_no_part_of_another(
-    bench: Bench, tmp_path: Path, at_once: int
-) -> None:
+def test_a_budget_pays_for_as_many_trials_as_it_covers_and_no_part_of_another(bench: Bench, tmp_path: Path) -> None:
     (tmp_path / "orders.py").write_text(ORDERS)
-    options = ("run", "-d", "orders.py", "-j", at_once, "--json")
+    options = ("run", "-d", "orders.py", "-j", 16, "--json")
     (one,) = bench(*options, "-n", 1).document["results"]
     tokens = one["scores"]["total_tokens"]
     ended = bench(*options, "--fresh", "--budget", f"{8.3 * tokens:.0f}tokens", code=3)

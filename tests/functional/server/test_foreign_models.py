@@ -20,7 +20,7 @@ class Odd(TrialModel):
     async def answer(self, question):
         if question.request.messages[-1].text == "hang":
             while True:
-                pass
+                time.sleep(0.01)
         return ModelReply(ModelAnswer(content="fine", finish_reason="stop"))
 
     def complete(self, log):

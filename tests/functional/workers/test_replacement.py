@@ -39,7 +39,6 @@ async def test_a_worker_is_replaced_after_a_failure(make_spec):
     assert before != after
 
 
-@forked
 @pytest.mark.skipif(not SUPERVISED, reason="workers are not forked here")
 async def test_a_process_that_has_loaded_the_adapter_is_started_anew_if_it_is_killed(make_spec):
     others = psutil.Process().children()

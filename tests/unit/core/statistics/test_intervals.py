@@ -43,7 +43,7 @@ def test_the_proportion_lies_within_and_the_ends_are_probabilities(proportion: f
     assert 0 <= found.low <= proportion <= found.high <= 1
 
 
-def covered(clustered: float, trials: int, rate: float, cases: int = 150, runs: int = 1500) -> float:
+def covered(clustered: float, trials: int, rate: float, cases: int = 150, runs: int = 500) -> float:
     """How often the interval has the true rate, where trials of a case agree by chance, in part, or always."""
     random = np.random.default_rng(8)
     shared = random.random((runs, cases, 1)) < rate

@@ -21,9 +21,19 @@ CHANCES = [random.Random(case).betavariate(0.35, 0.4) for case in range(CASES)]
 MakeFile = Callable[..., str]
 
 
+READ: dict[tuple[str, str, bytes], list[Results]] = {}
+"""Name, file and its content -> results: most tests rank the same vendors, and to read a file takes most of the time."""
+
+
 def read_sources(sources: Iterable[str]) -> list[Results]:
-    named = (source.rpartition("=") for source in sources)
-    return [one for name, _, file in named for one in read_named(name, FileRows(Path(file)))]
+    found = []
+    for source in sources:
+        name, _, path = source.rpartition("=")
+        key = (name, Path(path).name, Path(path).read_bytes())
+        if key not in READ:
+            READ[key] = [*read_named(name, FileRows(Path(path)))]
+        found += READ[key]
+    return found
 
 
 @pytest.fixture
