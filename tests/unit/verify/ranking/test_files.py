@@ -22,7 +22,7 @@ MakeFile = Callable[..., str]
 
 
 READ: dict[tuple[str, str, bytes], list[Results]] = {}
-"""Name, file and its content -> results: most tests rank the same vendors, and to read a file takes most of the time."""
+"""Name, file and its content -> results: most tests rank the same vendors, and reading a file takes longest."""
 
 
 def read_sources(sources: Iterable[str]) -> list[Results]:
