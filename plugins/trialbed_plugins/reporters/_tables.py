@@ -42,7 +42,8 @@ def screen_table(report: Report) -> Table:
 def run_tables(report: Report) -> list[Table]:
     """Every figure of a run: the first table, then scores with their intervals, then what a trial took."""
     summaries, names = report.frameworks, _alike(report)
-    bounded = [name for name in names if _is_bounded(name, report)]
+    unscored = not any(summary.counts.answered for summary in summaries)
+    bounded = [name for name in names if unscored or _is_bounded(name, report)]
     others = [name for name in names if name not in bounded]
     ends: list[tuple[str, Cell]] = [
         ("version", lambda summary: _version(summary) or UNKNOWN),
@@ -65,7 +66,7 @@ def run_tables(report: Report) -> list[Table]:
         replace(_setup_table(report, ""), title=_heading(report)),
         *tag_tables(report, next(iter(names), JUDGED)),
         _as_rows("trials", summaries, ends),
-        _as_rows("scores", summaries, [(_label(name, report), _scored(name)) for name in bounded]),
+        _as_rows("scores", summaries, [(_label(name, report), _scored(name)) for name in bounded], whole=unscored),
         _as_rows("per trial", summaries, [column for name in others for column in _amounts(name, report)]),
     ]
     tables = [table for table in tables if table.columns[1:]]
@@ -100,10 +101,12 @@ def _setup_table(report: Report, title: str) -> Table:
     return _as_rows(title, report.frameworks, columns)
 
 
-def _as_rows(title: str, summaries: Sequence[Summary], columns: Iterable[tuple[str, Cell]]) -> Table:
-    """A table with a row for each set-up, below its model if there are several, without figures that none has."""
+def _as_rows(
+    title: str, summaries: Sequence[Summary], columns: Iterable[tuple[str, Cell]], *, whole: bool = False
+) -> Table:
+    """A table with a row for each setup, below its model if there are several; unless whole, without empty columns."""
     found = [(heading, [cell(summary) for summary in summaries]) for heading, cell in columns]
-    shown = [(heading, cells) for heading, cells in found if set(cells) - {UNKNOWN, ""}]
+    shown = [(heading, cells) for heading, cells in found if set(cells) - {UNKNOWN, ""} or whole]
     models = list(dict.fromkeys(summary.model for summary in summaries))
     rows = []
     for model in models:

@@ -52,6 +52,22 @@ def test_a_report_is_its_trials() -> None:
     assert [trial.key.query_id for trial in report] == [trial.key.query_id for trial in report.trials()] == [1, 2]
 
 
+def test_scores_of_a_run_without_an_answer_are_named_and_not_known() -> None:
+    def breaks(query: str) -> str:
+        raise RuntimeError("no answer")
+
+    def mine(trial: Any) -> float:
+        return 0.5
+
+    report = evaluate({"mine": breaks}, [Task("?", expect="Paris")], scorers=[mine])
+    assert report["mine"].scores["mine"].value is None
+    heading, _, row = str(report).partition("\nscores ")[2].splitlines()[:3]
+    assert dict(zip(heading.split()[::-1], row.split()[::-1], strict=False))["mine"] == "-"
+    assert report.below(mine=0.5) == ["mine: mine is not measured, below 0.5"]
+    with pytest.raises(UsageError, match="there is no score 'yours'"):
+        report.below(yours=0.5)
+
+
 def test_a_scorer_that_fails_has_no_figure_where_trials_fail_too() -> None:
     def answers_half(query: str) -> str:
         if query == "no":
