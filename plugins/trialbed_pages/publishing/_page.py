@@ -63,7 +63,7 @@ def _costs(run: RunNumbers, prefix: str) -> Table:
                 interval_text(mean_of(one, JUDGED)),
                 compact(each),
                 compact(one.requests / one.trials if one.trials else None),
-                compact(whole / solved if solved else None),
+                compact(whole / solved if solved and whole else None),
             )
         )
     columns = (

@@ -107,6 +107,22 @@ def test_a_run_of_one_setup_has_its_sentences() -> None:
     assert lead_of(alone.model_copy(update={"frameworks": (unknown,)})) == ["No trial has a verdict."]
 
 
+def test_tokens_that_no_model_reported_are_not_zero() -> None:
+    silent = [
+        one.model_copy(
+            update={"prompt_tokens": 0, "completion_tokens": 0, "scores": {"sopr_score": one.scores["sopr_score"]}}
+        )
+        for one in run().frameworks
+    ]
+    found = run().model_copy(update={"frameworks": tuple(silent)})
+    table = next(
+        one for one in parts_of(found, figures_of(found)) if isinstance(one, Table) and "tokens a trial" in one.columns
+    )
+    places = [place for place, name in enumerate(table.columns[1:]) if "tokens" in name]
+    assert {row.cells[place] for row in table.rows for place in places} == {"-"}
+    assert len(places) == 2
+
+
 def test_injected_faults_are_named_in_the_title_and_in_the_first_sentences() -> None:
     faulty = run(faults='{"tools": {"rate": 0.25, "faults": ["error"]}}')
     assert title_of([run(), faulty]).endswith("of harbour, with injected faults")
