@@ -7,7 +7,15 @@ from datetime import datetime
 
 from trialbed.integrity._answer_key import answer_key, end_of, unsourced
 from trialbed.records import ApiCall, IntegrityFinding, IntegrityKind, ModelCall, Outcome, Query, ToolSpec, WireLog
-from trialbed.tool_calls import call_sources, compare_calls, ends_unseen, holds_last_text, is_forced, replaced
+from trialbed.tool_calls import (
+    call_sources,
+    compare_calls,
+    ends_unseen,
+    holds_last_text,
+    invented_calls,
+    is_forced,
+    replaced,
+)
 from trialbed.wire import recorded_request
 from trialbed.wire_log import failed
 
@@ -58,6 +66,7 @@ def integrity_findings(
     if not in_process:
         for origin, kind in kinds.items():
             found[kind] = [call.api.title for call, own in zip(wire.api_calls, origins, strict=True) if own == origin]
+        found["invented_call"] = invented_calls(wire, query, tools)
         found["answer_key"] = answer_key(query, wire, tools)
     found["outside_clock"] = ["the model" if isinstance(call, ModelCall) else call.api.title for call in outside]
     answer = outcome.answer

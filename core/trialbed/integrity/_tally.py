@@ -31,6 +31,7 @@ WORDS: Mapping[IntegrityKind, tuple[str, str]] = {
     "dictated_call": ("call", "that the request had already, not scored"),
     "changed_call": ("call", "with arguments that the model did not write, not scored"),
     "unasked_call": ("call", "in no answer of the model, not scored"),
+    "invented_call": ("call", "written into the conversation by the agent, not scored"),
     "outside_clock": ("request", "outside of the agent's time, added to its time"),
     "unwritten_answer": ("answer", "that the model never wrote"),
     "unsourced_answer": ("answer", "without a source, graded Unsolved"),

@@ -19,6 +19,7 @@ IntegrityKind = Literal[
     "dictated_call",  # calls that the request had already
     "changed_call",  # calls with arguments that the model did not write
     "unasked_call",  # calls in no answer of the model
+    "invented_call",  # calls of the agent's own tools that stand in the conversation, and in no answer of the model
     "outside_clock",  # requests outside of the time that the worker reported
     "unwritten_answer",  # answers that are other words than those with which the model ended
     "unsourced_answer",  # answers that say things without a source in the trial

@@ -439,7 +439,9 @@ def score_summaries(
     timed = _have_times(own, chosen, first_apart=first_apart)
     found = {}
     # Without any answer, the scores are those that would have been given; none of them is known.
-    declared = [name for name, score in (described or {}).items() if score.quality and score.bounded and not score.leads]
+    declared = [
+        name for name, score in (described or {}).items() if score.quality and score.bounded and not score.leads
+    ]
     for name in dict.fromkeys([*ALWAYS, *(own.names(chosen & own.answered) or declared), *quality]):
         column = own.values(name, zeros=name in quality and name not in TIMES)
         counted = (timed if name in TIMES else chosen) & np.isfinite(column)

@@ -40,6 +40,7 @@ from ._origins import unasked_calls as unasked_calls
 from ._own_tools import WRITTEN as WRITTEN
 from ._own_tools import ends_unseen as ends_unseen
 from ._own_tools import has_own_result as has_own_result
+from ._own_tools import invented_calls as invented_calls
 from ._own_tools import is_written as is_written
 from ._own_tools import observe_own_tools as observe_own_tools
 from ._own_tools import why_unobservable as why_unobservable

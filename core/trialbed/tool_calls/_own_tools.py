@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import takewhile
 
@@ -121,6 +121,31 @@ def has_own_result(wire: WireLog, name: str, arguments: Json) -> bool:
     """Return whether a request carries a result of a call that the model asked for."""
     turns = [(turn, recorded_request(turn)) for turn in wire.model_calls if not failed(turn)]
     return any((sent.name, sent.arguments) == (name, arguments) for _, sent, _, _ in _results(turns))
+
+
+def invented_calls(wire: WireLog, query: Query, tools: Sequence[ToolSpec]) -> list[str]:
+    """Return the names of the agent's own tools whose calls, with results, stand in requests and in no answer before.
+
+    The calls in the first request of a conversation are a history that the agent gives. Others are counted by name, as
+    frameworks edit arguments and ids. Agents that take the trial's tools are left out: frameworks add calls of theirs.
+
+    Args:
+        tools: the trial's, with the agent's own.
+    """
+    served = {tool.name for tool in tools} - {tool.name for tool in wire.own_tools}
+    if served and not (query.own_tools or wire.own_tools):
+        return []
+    given: dict[tuple[str, ...], Counter[str]] = {}
+    asked, most = Counter[str](), Counter[str]()
+    for turn, request in ((turn, recorded_request(turn)) for turn in wire.model_calls if not failed(turn)):
+        sent = request.messages if request is not None else ()
+        told = {message.call_id for message in sent if message.role == "tool"}
+        calls = (call for message in sent for call in message.calls if call.id in told and call.name not in served)
+        written = Counter(call.name for call in calls)
+        opening = tuple(message.text for message in takewhile(lambda message: message.role != "assistant", sent))
+        most |= written - given.setdefault(opening, written) - asked
+        asked.update(call.name for call in (*turn.tool_calls, *turn.text_calls))
+    return list(most.elements())
 
 
 def _results(
