@@ -273,25 +273,30 @@ def _gold_call(
         arguments = dict(json.loads(given) if isinstance(given, str) else given)
     except (TypeError, ValueError) as error:
         raise UsageError(f"{where}: {key}: the arguments {given!r:.60} are not a JSON object") from error
-    found = {word: _expected_value(value, f"{where}: {key}: {name}", word, checks) for word, value in arguments.items()}
-    return GoldCall(api=api, arguments=found)
+    own = [one.parameters_schema() for one in apis if one.ref == api] if "$" in repr(arguments) else []
+    read = partial(_expected_value, where=f"{where}: {key}: {name}", schema=json.dumps(own), checks=checks)
+    return GoldCall(api=api, arguments={word: read(value, word) for word, value in arguments.items()})
 
 
-def _expected_value(value: Any, where: str, path: str, checks: dict[str, Check] | None) -> Json:
+def _expected_value(value: Any, path: str, where: str, schema: str, checks: dict[str, Check] | None) -> Json:
     """Return an expected argument as JSON.
+
+    Args:
+        schema: of the tool, as JSON, if a matcher may be in the arguments.
 
     Raises:
         UsageError: it cannot be one, or its matcher is malformed; names the tool and the argument.
     """
+    read = partial(_expected_value, where=where, schema=schema, checks=checks)
     if value is any:
         return any_value()
     if isinstance(value, Mapping):
-        inner = {str(name): _expected_value(one, where, f"{path}.{name}", checks) for name, one in value.items()}
-        if problem := matcher_problem(inner):
+        inner = {str(name): read(one, f"{path}.{name}") for name, one in value.items()}
+        if problem := matcher_problem(inner, schema):
             raise UsageError(f"{where}: {path}: {problem}")
         return inner
     if isinstance(value, list | tuple):
-        return [_expected_value(one, where, f"{path}[{place}]", checks) for place, one in enumerate(value)]
+        return [read(one, f"{path}[{place}]") for place, one in enumerate(value)]
     if callable(value) and "[" not in path and checks is not None:
         tool = where.rpartition(": ")[2]
         name = f"{tool}({path}): {getattr(value, '__name__', 'check')}"

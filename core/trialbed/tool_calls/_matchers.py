@@ -6,6 +6,7 @@ import math
 from collections.abc import Iterator, Mapping, Set
 from typing import TYPE_CHECKING, Any
 
+from trialbed.suggestions import closest, did_you_mean
 from trialbed.tool_calls._rules import is_number, matches_whole
 
 if TYPE_CHECKING:
@@ -20,6 +21,9 @@ MATCHERS: Mapping[str, tuple[str, ...]] = {
     "$optional": (),
 }
 """Key of a matcher -> its other keys."""
+
+LITERAL = frozenset({"$and", "$match", "$options"})
+"""Operators of MongoDB that are not misspelled matchers."""
 
 DROPPED = object()
 """Stands for an argument that has no example."""
@@ -74,9 +78,18 @@ def matcher_of(wanted: Any) -> str:
     return next((key for key, others in MATCHERS.items() if key in wanted and not wanted.keys() - {key, *others}), "")
 
 
-def matcher_problem(wanted: Json) -> str:
-    """Return what is wrong with a matcher; empty if it is right, or if the value is not one."""
+def matcher_problem(wanted: Json, schema: str = "") -> str:
+    """Return what is wrong with a matcher; empty if it is right, or if the value is not one.
+
+    Args:
+        schema: JSON of the tool's, whose own properties are not misspelled matchers.
+    """
     kind = matcher_of(wanted)
+    for key in wanted if not kind else ():
+        close = closest(key, MATCHERS) if key.startswith("$") and key not in LITERAL else None
+        if close and f'"{key}": ' not in schema:
+            right = ", ".join((close, *MATCHERS[close]))
+            return f"{', '.join(wanted)}: these are not the keys of a matcher{did_you_mean(right)}"
     inner = wanted.get(kind)
     if kind == "$about":
         numbers = inner, wanted.get("within")

@@ -10,6 +10,7 @@ import pytest
 
 from trialbed import Task, about, any_value, call, evaluate, one_of, optional, regex, unordered
 from trialbed.errors import UsageError
+from trialbed.tasks import TaskDataset
 
 
 def pay(amount: float, to: str, on: str = "", tags: list[str] | None = None, note: dict[str, str] | None = None) -> str:
@@ -122,8 +123,24 @@ def test_scripted_models_send_examples() -> None:
         ([{1}], r"task 1: calls: pay: to\[0\]: \{1\} is not a value of JSON"),
         ({"$about": 1}, r"pay: to: \$about takes a number, and the largest difference"),
         ({"$one_of": []}, r"pay: to: \$one_of takes a list of values"),
+        ({"by": {"$aboot": 12}}, r"pay: to\.by: \$aboot: these are not the keys of a matcher; did you mean '\$about"),
+        ({"$about": 12, "withn": 1}, r"to: \$about, withn: these are not the keys of a matcher; did you mean"),
     ],
 )
 def test_a_wrong_one_is_refused_by_task_and_argument(value: Any, message: str) -> None:
     with pytest.raises(UsageError, match=message):
         evaluate("reference", [Task("Pay.", tools=[pay], calls=[call("pay", to=value)])])
+
+
+def test_a_key_that_is_like_a_matchers_is_a_value_where_the_tool_or_a_database_has_it() -> None:
+    def search(where: dict[str, Any]) -> str:
+        """Find what matches."""
+        return "done"
+
+    schema = {"type": "object", "properties": {"where": {"type": "object", "properties": {"$anny": {}, "$and": {}}}}}
+    definition = {"type": "function", "function": {"name": "search", "description": "", "parameters": schema}}
+    calls = [call("search", where={"$and": [{"price": {"$gt": 5}}], "$anny": 1})]
+    with pytest.raises(UsageError, match=r"\$and, \$anny: these are not the keys of a matcher"):
+        TaskDataset([Task("Find.", tools=[search], calls=calls)])
+    (query,) = TaskDataset([Task("Find.", tools=[definition], calls=calls)]).queries()
+    assert query.gold_calls[0].arguments == calls[0].arguments
