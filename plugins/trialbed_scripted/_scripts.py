@@ -64,7 +64,7 @@ class Script:
                 raise UsageError(f"the script has no further turn: it has {len(self._lines)} for all trials")
             return say(AFTER_THE_END)
         line = self._lines[place]
-        if isinstance(line, Response) and not isinstance(request, ReceivedRequest):
+        if isinstance(line, Response) and isinstance(request, ModelRequest):
             raise UsageError("a script that fails a request needs a server: trialbed_scripted.serve")
         if isinstance(line, Forever):
             return line.line

@@ -13,6 +13,7 @@ from trialbed_adapter_lab.checks import (
     limits,
     mistakes,
     patience,
+    policies,
     schemas,
     sizes,
 )
@@ -24,6 +25,7 @@ THEMES = (
     arguments,
     faults,
     mistakes,
+    policies,
     schemas,
     limits,
     patience,

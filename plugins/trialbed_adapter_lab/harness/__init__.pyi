@@ -42,6 +42,7 @@ from ._records import TrialRecord as TrialRecord
 from ._scenarios import SLOW as SLOW
 from ._scenarios import Scenario as Scenario
 from ._scenarios import hard_scenario as hard_scenario
+from ._scenarios import right_outcomes as right_outcomes
 from ._scenarios import stations as stations
 from ._synchronization import Barrier as Barrier
 from ._synchronization import Delay as Delay

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import tomllib
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from functools import cache
+from importlib.resources import files
 from typing import Any
 
 from trialbed.records import Api, Limits, Parameter, ScriptedCall, ToolSpec
@@ -71,6 +74,20 @@ def hard_scenario(schemas: Sequence[HardSchema], **settings: Any) -> Scenario:
         script=tuple(ScriptedCall(name=schema.name, arguments=schema.arguments) for schema in schemas),
         **settings,
     )
+
+
+@cache
+def right_outcomes(calls: int, limit: int) -> dict[str, tuple[int, int]]:
+    """Return ``policy -> its turns and calls`` through a framework that changes nothing, from the truth table.
+
+    Args:
+        calls: how many are expected, each of another tool. ``limit``: of requests.
+    """
+    matrix = tomllib.loads(files("trialbed_scripted").joinpath("cells.toml").read_text(encoding="utf-8"))
+    rows = {policy: {**matrix["fields"], **row} for policy, row in matrix["right"].items()}
+    names = {"__builtins__": {}, "n": calls, "l": limit}
+    # Expressions of the package's own file.
+    return {policy: (eval(row["turns"], names), eval(row["calls"], names)) for policy, row in rows.items()}  # noqa: S307
 
 
 def _station(number: int) -> Api:

@@ -5,22 +5,12 @@ from __future__ import annotations
 from trialbed.records import Limits, Record
 from trialbed_adapter_lab.errors import NotMeasured
 from trialbed_adapter_lab.fidelity.reading import Requests, explain
-from trialbed_adapter_lab.harness import REFUSING, Observed, WorkerHarness, stations
+from trialbed_adapter_lab.harness import REFUSING, Observed, WorkerHarness, right_outcomes, stations
 
 CALLS = 3
 LIMITS = Limits(max_steps=12, timeout=60.0)
 
-TURNS = {
-    "gold": CALLS + 1,
-    "parallel": 2,
-    "none": 1,
-    "wrong-args": CALLS + 1,
-    "bad-json": CALLS + 2,
-    "unknown-tool": CALLS + 2,
-    "retry": CALLS + 2,
-    "giveup": 2,
-}
-"""Policy -> its turns for three expected calls, with a framework that changes nothing."""
+POLICIES = ("gold", "parallel", "none", "wrong-args", "bad-json", "unknown-tool", "retry", "giveup")
 
 REFUSALS = (429, 500)
 """Statuses with which the model's endpoint refuses; frameworks are asked not to retry."""
@@ -46,7 +36,7 @@ class PolicyRequests(Record):
 
 async def measure_turns(harness: WorkerHarness, tools: int) -> tuple[PolicyRequests, ...]:
     """Run every policy and count requests."""
-    return tuple([await _run_policy(harness, policy, tools) for policy in TURNS])
+    return tuple([await _run_policy(harness, policy, tools) for policy in POLICIES])
 
 
 async def measure_refusals(harness: WorkerHarness, tools: int) -> tuple[PolicyRequests, ...]:
@@ -56,7 +46,7 @@ async def measure_refusals(harness: WorkerHarness, tools: int) -> tuple[PolicyRe
 
 async def _run_policy(harness: WorkerHarness, policy: str, tools: int) -> PolicyRequests:
     seen = await harness.run(stations(tools, CALLS, model=f"scripted:{policy}", limits=LIMITS))
-    return _count_requests(seen, policy, TURNS[policy])
+    return _count_requests(seen, policy, right_outcomes(CALLS, LIMITS.max_steps)[policy][0])
 
 
 async def _run_refusal(harness: WorkerHarness, status: int, tools: int) -> PolicyRequests:
