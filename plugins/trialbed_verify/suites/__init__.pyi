@@ -4,7 +4,7 @@ from ._expectations import score as score
 from ._expectations import suite_fault as suite_fault
 from ._records import SuiteSummary as SuiteSummary
 from ._registry import SUITES as SUITES
+from ._registry import Suite as Suite
 from ._registry import suite as suite
 from ._registry import write_test_set as write_test_set
-from ._suite import Suite as Suite
 from ._tally import SuiteTally as SuiteTally

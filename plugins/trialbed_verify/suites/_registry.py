@@ -2,37 +2,51 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import lzma
+import tomllib
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from importlib.resources import files
 from pathlib import Path
+from typing import Any
 
 import orjson
 
 from trialbed.errors import UsageError
 from trialbed.suggestions import closest, did_you_mean
-from trialbed_verify.suites import (
-    _constraints,
-    _leaks,
-    _long_context,
-    _multi_turn,
-    _parameters,
-    _refusals,
-    _schema_torture,
-    _triggering,
-)
-from trialbed_verify.suites._suite import Suite
+
+
+@dataclass(frozen=True)
+class Suite:
+    """A test set that comes with Trialbed; its cases are the lines of the file of its name.
+
+    Attributes:
+        about: its purpose, in one sentence.
+        size: number of its cases.
+    """
+
+    name: str
+    about: str
+    size: int
+
+    def cases(self) -> Iterator[dict[str, Any]]:
+        """Yield the lines of its test set; ``@NAME`` among the tools of a file is a tool of ``tools.jsonl``."""
+        declared = map(orjson.loads, _read("tools.jsonl").splitlines())
+        tools = {f"@{tool['function']['name']}": tool for tool in declared}
+        for case in map(orjson.loads, _read(f"{self.name}.jsonl").splitlines()):
+            if isinstance(case.get("tools"), list):
+                case["tools"] = [tools.get(tool, tool) if isinstance(tool, str) else tool for tool in case["tools"]]
+            yield case
+
+
+def _read(name: str) -> bytes:
+    folder = files("trialbed_verify.suites")
+    file = folder / name
+    return file.read_bytes() if file.is_file() else lzma.decompress((folder / f"{name}.xz").read_bytes())
+
 
 SUITES: Mapping[str, Suite] = {
-    module.SUITE.name: module.SUITE
-    for module in (
-        _triggering,
-        _constraints,
-        _refusals,
-        _leaks,
-        _schema_torture,
-        _multi_turn,
-        _long_context,
-        _parameters,
-    )
+    name: Suite(name, **row) for name, row in tomllib.loads(_read("suites.toml").decode()).items()
 }
 
 
@@ -48,27 +62,17 @@ def suite(name: str) -> Suite:
     return SUITES[name]
 
 
-def select_suites(names: Sequence[str]) -> list[Suite]:
-    """Return the suites of these names, each once.
-
-    Raises:
-        UsageError: there is no such suite.
-    """
-    return [suite(name) for name in dict.fromkeys(names)]
-
-
 def write_test_set(names: Sequence[str], path: Path) -> int:
-    """Write the cases of these suites as a test set, one at a time, and return their number.
+    """Write the cases of these suites, each once, as a test set, and return their number.
 
     Raises:
         UsageError: there is no such suite, or the file cannot be written.
     """
-    chosen = select_suites(names)
+    chosen = [suite(name) for name in dict.fromkeys(names)]
     try:
         with path.open("wb") as file:
             for one in chosen:
-                for made in one.cases():
-                    file.write(orjson.dumps(made) + b"\n")
+                file.writelines(orjson.dumps(case) + b"\n" for case in one.cases())
     except OSError as error:
         raise UsageError(f"{path}: cannot be written: {error.strerror}") from error
     return sum(one.size for one in chosen)
