@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import asyncio
 from contextlib import AsyncExitStack
+from functools import partial
 
 import pytest
 from support.servers import until
 from support.verification import outcomes, rows, stored, target, verify, written_set
 
+from trialbed.wire import RetryWaits
 from trialbed_scripted import FaultScript, serve
 
-CASES = 4
+CASES = 2
 GOOD = {("tool_calls", None), ("stop", None)}
 
 STREAMED = [
@@ -74,7 +76,7 @@ WHOLE = [
 
 @pytest.fixture(autouse=True)
 def hurried(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("trialbed_verify.verification._retries.SHORTEST_WAIT", 0.001)
+    monkeypatch.setattr("trialbed_verify.verification._retries.RetryWaits", partial(RetryWaits, first=0.001))
 
 
 @pytest.mark.parametrize(("faults", "stream"), [(STREAMED, True), (WHOLE, False)], ids=["streamed", "whole"])

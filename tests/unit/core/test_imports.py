@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -175,6 +176,10 @@ def private_package(module: str, name: str) -> str | None:
     return ".".join(parts[: private[0]]) if private and parts[0] in FOLDERS else None
 
 
+PRIVATE_IMPORT = re.compile(r"^\s*(?:from|import) .*\b_(?!_)|^\s+_\w+(?: as \w+)?,$", re.MULTILINE)
+"""A line of each import of what is private, and few others: most files need not be parsed for it."""
+
+
 def mirrored(file: Path) -> str:
     """The module that a unit test is for, as its folder and name say: what is private around it is not to the test."""
     root, *folders = file.relative_to(ROOT / "tests" / "unit").parent.parts
@@ -184,6 +189,8 @@ def mirrored(file: Path) -> str:
 def test_only_unit_tests_import_private_modules_and_only_of_the_package_they_mirror() -> None:
     wrong = []
     for file in TESTS:
+        if not PRIVATE_IMPORT.search(file.read_text(encoding="utf-8")):
+            continue
         unit = file.is_relative_to(ROOT / "tests" / "unit")
         for module, name in imported(file):
             package = private_package(module, name)

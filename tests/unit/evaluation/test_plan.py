@@ -75,7 +75,8 @@ def test_a_run_says_the_same_number_as_its_plan(bench: Bench, documents: Any) ->
     assert f"about {plan['enough']} queries would be enough" in bench("compare", *files)[1]
 
 
-def test_vendors_need_cases(bench: Bench, tmp_path: Path) -> None:
+def test_vendors_need_cases(bench: Bench, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("trialbed_evaluation.plan.SIZES", (10, 50, 200))
     ends = [["tool_calls"] * 3, ["stop"] * 3] * 30
     own_file(tmp_path / "official.jsonl", ends)
     own_file(tmp_path / "acme.jsonl", ends[:40] + [["stop"] * 3] * 20)

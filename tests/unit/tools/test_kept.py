@@ -198,4 +198,4 @@ MESSAGES = [
 def test_messages_are_strict_json(tmp_path: Path, text: str) -> None:
     (tmp_path / "lines").write_text(f"{{a line for people}}\n{text}\n", encoding="utf-8")
     with pytest.raises(ToolsUnreachable, match="a message that is not valid JSON"):
-        list_server(ServerForm(command="sh -c 'cat lines; sleep 60'"), tmp_path, {}, Redaction(()))
+        list_server(ServerForm(command="sh -c 'cat lines; cat > /dev/null'"), tmp_path, {}, Redaction(()))
