@@ -51,8 +51,8 @@ if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
 _ANY_MACHINE = hypothesis.settings(
     deadline=None, print_blob=True, suppress_health_check=[hypothesis.HealthCheck.too_slow]
 )
-hypothesis.settings.register_profile("dev", _ANY_MACHINE, max_examples=30)
-hypothesis.settings.register_profile("ci", _ANY_MACHINE, max_examples=30, database=None)
+hypothesis.settings.register_profile("dev", _ANY_MACHINE, max_examples=20)
+hypothesis.settings.register_profile("ci", _ANY_MACHINE, max_examples=20, database=None)
 # For what is tried on many examples elsewhere, and here only on another Python.
 hypothesis.settings.register_profile("few", _ANY_MACHINE, max_examples=8, database=None)
 PROFILE = os.environ.get("HYPOTHESIS_PROFILE") or ("ci" if os.environ.get("CI") else "dev")
@@ -120,8 +120,12 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 
 
 def pytest_collection_finish() -> None:
-    """Let the garbage collector pass over the thousands of tests."""
+    """Let the garbage collector pass over the thousands of tests, and stores begin as copies."""
     search_seldom()
+    if "trialbed.store" in sys.modules:
+        from support.empty_stores import copy_empty_stores
+
+        copy_empty_stores()
 
 
 @pytest.hookimpl(trylast=True)

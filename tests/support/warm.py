@@ -43,6 +43,7 @@ from trialbed.installed import installed_packages
 if __name__ == "__main__":
     sys.path[0] = str(Path(__file__).parents[1])  # else modules beside this file would be found as packages
 
+from support.empty_stores import copy_empty_stores
 from support.forked import PATH, fork_programs, program, take_variables
 from support.metadata import read_metadata_once
 from support.trust import read_no_certificates
@@ -391,6 +392,7 @@ def _serve(address: str) -> None:
     for name in cli.list_commands(context):
         cli.get_command(context, name)
     read_metadata_once()
+    copy_empty_stores()
     installed_packages()
     read_no_certificates()
     gc.collect()

@@ -24,7 +24,7 @@ from trialbed_adapter_lab.harness import Harness
 FAILED, NAMED = 0.95, 0.85
 """The least shares of mutants for which a check fails, and whose cause the first failure names."""
 
-WHOLE, HEAD = 1, 60
+WHOLE, HEAD = 1, 30
 """Mutants that are tried with the whole kit each time, and with the check that heads their report."""
 
 NEAR = 15

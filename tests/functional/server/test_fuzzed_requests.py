@@ -19,7 +19,7 @@ from support.servers import SCHEMA, ServerProcess, registration
 from trialbed.records import WireLog
 from trialbed.wire import parse_json
 
-REQUESTS, PER_TRIAL, AT_ONCE = 10_000, 500, 4
+REQUESTS, PER_TRIAL, AT_ONCE = 4_000, 500, 4
 LARGEST = 100_000
 """Bytes of a request."""
 
