@@ -27,7 +27,7 @@ from trialbed.texts import number_of, percent
 from trialbed.views import compact, number, printable, screen_drawing, style_sheet
 from trialbed.wire.redaction import redact
 from trialbed_pages.runs import GRID_FILTERS, GRID_ORDERS, are_same, grade_of
-from trialbed_pages.runs.plots import mean_text
+from trialbed_plugins.reporters import mean_text
 
 if TYPE_CHECKING:
     from jinja2 import Environment

@@ -122,10 +122,9 @@ def _failure_without_end(outcome: Outcome, last: ModelCall | None) -> Failure | 
 def _refusal_kind(call: ModelCall) -> FailureKind:
     """Return the kind of failure of a request that was refused; no model can help a tool's result of a wrong type."""
     request = recorded_request(call)
-    if request is None or not request.conflict:
-        return "model"
-    results = (message.content for message in request.messages if message.role == "tool")
-    return "model" if all(isinstance(content, str | list) for content in results) else "agent"
+    sent = request.messages if request is not None and request.conflict else ()
+    wrong = any(message.role == "tool" and not isinstance(message.content, str | list) for message in sent)
+    return "agent" if wrong else "model"
 
 
 def _last(calls: Sequence[ModelCall]) -> ModelCall | None:

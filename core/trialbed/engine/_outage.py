@@ -94,8 +94,8 @@ class Outage:
         advice = f"; {key_hint(self.key_variable, self.models)}" if self._key_refused else ""
         failed = self._last.message
         # A model that is an object has no endpoint that could be blamed.
-        party = " because of " + PARTIES.get(self._last.kind, "the model's endpoint")
-        party = "" if OBJECT_FAILED.match(failed) else party
+        party = PARTIES.get(self._last.kind, "the model's endpoint")
+        party = "" if OBJECT_FAILED.match(failed) else f" because of {party}"
         raise NothingMeasured(f"nothing could be measured: {trials} failed{party}: {failed}{advice}")
 
 

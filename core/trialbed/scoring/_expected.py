@@ -174,11 +174,9 @@ def _way(way: Sequence[GoldCall], context: ScoreContext, expected: Expected) -> 
     aligned = align_gold_calls(way, context.asked, context.tools)
     problems = [one.fault for one in aligned.gold if not one.right]
     stand = [(one.gold.api.api_name, one.call, one.right) for one in aligned.gold if one.call is not None]
-    problems += [
-        f"the result of {name} is not observed" if call.problem == UNSEEN else f"{name} failed: {call.problem}"
-        for name, call, right in stand
-        if right and not call.accepted
-    ]
+    refused = [(name, call.problem) for name, call, right in stand if right and not call.accepted]
+    unseen = "the result of {} is not observed"
+    problems += [unseen.format(name) if why == UNSEEN else f"{name} failed: {why}" for name, why in refused]
     if expected.only:
         made = {(call.api, call.signature) for _, call, _ in stand}
         # One that failed and was made again, with success, is no other call.

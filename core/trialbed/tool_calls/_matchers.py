@@ -22,9 +22,6 @@ MATCHERS: Mapping[str, tuple[str, ...]] = {
 }
 """Key of a matcher -> its other keys."""
 
-LITERAL = frozenset({"$and", "$match", "$options"})
-"""Operators of MongoDB that are not misspelled matchers."""
-
 DROPPED = object()
 """Stands for an argument that has no example."""
 
@@ -79,14 +76,16 @@ def matcher_of(wanted: Any) -> str:
 
 
 def matcher_problem(wanted: Json, schema: str = "") -> str:
-    """Return what is wrong with a matcher; empty if it is right, or if the value is not one.
+    """Return the fault of a matcher; empty if it is right, or if the value is not one.
 
     Args:
         schema: JSON of the tool's, whose own properties are not misspelled matchers.
     """
     kind = matcher_of(wanted)
     for key in wanted if not kind else ():
-        close = closest(key, MATCHERS) if key.startswith("$") and key not in LITERAL else None
+        # Some operators of MongoDB are like them.
+        is_like = key.startswith("$") and key not in ("$and", "$match", "$options")
+        close = closest(key, MATCHERS) if is_like else None
         if close and f'"{key}": ' not in schema:
             right = ", ".join((close, *MATCHERS[close]))
             return f"{', '.join(wanted)}: these are not the keys of a matcher{did_you_mean(right)}"

@@ -36,12 +36,8 @@ def observe_own_tools(
     served = {tool.name for tool in tools} - apis.keys()
     turns = [(turn, recorded_request(turn)) for turn in wire.model_calls if not failed(turn)]
     # If every answer must be a call, the last one is the agent's answer: its tool is structured output, not a tool.
-    outputs = {
-        call.name
-        for turn, request in turns[-1:]
-        if request is not None and request.tool_choice.mode in ("required", "any")
-        for call in turn.tool_calls
-    }
+    last = [turn for turn, request in turns[-1:] if request and request.tool_choice.mode in ("required", "any")]
+    outputs = {call.name for turn in last for call in turn.tool_calls}
     offered = {tool.name: tool for _, request in turns for tool in (() if request is None else request.tools)}
     own = {
         name: ToolSpec(
@@ -174,7 +170,7 @@ def _results(
                     alike = alike or [one for one in free if one[1] == key[1]]
                     changed[key] = alike[0] if alike else key
                 origin = changed.get(key, key)
-                # A call that was edited, as by a person, is made with what the model is then shown.
+                # A call that was edited, as by a person, is made with the arguments that the model is then shown.
                 edited = written.get(key, "") if origin != key and origin[0] == key[0] else ""
                 results[origin].append((message, edited))
             elif previous is not None and previous.role == "assistant" and not previous.calls:

@@ -33,10 +33,7 @@ Order = Literal["strict", "flexible"]
 def made_calls(value: Any, place: str = "predicted") -> Sequence[Any]:
     """The calls made: of a sample, a conversation, or a list of calls. Lists of ready calls come back as they are."""
     if type(value) is list:
-        for item in value:
-            if type(item) is not ToolCall:
-                break
-        else:
+        if set(map(type, value)) <= {ToolCall}:
             return value
         if value and is_message(value[0]):
             return calls_in(read_messages(value, place))
@@ -77,18 +74,7 @@ def right_calls(value: Any) -> Sequence[Any]:
     """Return the calls wanted in one list, for rules that know no groups."""
     if type(value) is not list:
         raise DataError(f"reference: must be a list of calls, not {type(value).__name__}")
-    for item in value:
-        if type(item) is not ToolCall:
-            break
-    else:
-        return value
-    flat: list[ToolCall] = []
-    for part in read_reference(value, "reference"):
-        if type(part) is ToolCall:
-            flat.append(part)
-        else:
-            flat += part  # type: ignore[arg-type]
-    return flat
+    return value if set(map(type, value)) <= {ToolCall} else [call for group in right_groups(value) for call in group]
 
 
 def messages_of(value: Any) -> tuple[Message, ...]:

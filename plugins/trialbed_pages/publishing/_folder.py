@@ -15,10 +15,9 @@ from io import BytesIO
 from pathlib import Path
 from typing import NamedTuple
 
-from pydantic import TypeAdapter, ValidationError
+from pydantic import TypeAdapter
 
 from trialbed.errors import DataError, UsageError
-from trialbed.files import read_text
 from trialbed.settings import secret_values
 from trialbed.views import (
     UNKNOWN,
@@ -42,6 +41,7 @@ from trialbed_pages.publishing._manifest import (
     RunSource,
     check_unchanged,
     read_manifest,
+    read_published,
 )
 from trialbed_pages.publishing._numbers import RunNumbers
 from trialbed_pages.publishing._page import BRACKETS, TASKS, Part, losses_of, parts_of
@@ -102,12 +102,7 @@ def read_numbers(folder: Path, manifest: PublicationManifest) -> list[RunNumbers
         DataError: they cannot be read, or are of other runs than the manifest's.
     """
     path = folder / NUMBERS
-    try:
-        found = TypeAdapter(list[RunNumbers]).validate_json(read_text(path))
-    except ValidationError as error:
-        first = error.errors()[0]
-        where = ".".join(map(str, first["loc"]))
-        raise DataError(f"{path} is not as `bench publish` writes it: {where}: {first['msg']}") from error
+    found = read_published(path, TypeAdapter(list[RunNumbers]))
     if [run.name for run in found] != [run.name for run in manifest.runs]:
         raise DataError(f"{path} has the numbers of other runs than {NAME}")
     return found

@@ -5,14 +5,16 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Iterator
 from pathlib import Path
+from typing import TypeVar
 
-from pydantic import Field, ValidationError
+from pydantic import Field, TypeAdapter, ValidationError
 
 from trialbed.errors import DataError
 from trialbed.files import read_text
 from trialbed.records import Record
 from trialbed_pages.publishing._replayed import RUN, wrong_source
 
+T = TypeVar("T")
 NAME = "published.json"
 FORMAT = "trialbed publication"
 VERSION = 1
@@ -79,12 +81,7 @@ def read_manifest(folder: Path) -> PublicationManifest:
     path = folder / NAME
     if not path.is_file():
         raise DataError(f"{folder} has no published results: there is no {NAME}; `bench publish RUN -o DIR` makes them")
-    try:
-        found = PublicationManifest.model_validate_json(read_text(path))
-    except ValidationError as error:
-        first = error.errors()[0]
-        where = ".".join(map(str, first["loc"]))
-        raise DataError(f"{path} is not as `bench publish` writes it: {where}: {first['msg']}") from error
+    found = read_published(path, TypeAdapter(PublicationManifest))
     if (found.format, found.version) != (FORMAT, VERSION):
         raise DataError(f"{path} is of {found.format!r}, version {found.version}; this Trialbed reads {VERSION}")
     for name in (*found.files, *(run.recording for run in found.runs)):
@@ -128,6 +125,20 @@ def check_unchanged(folder: Path, manifest: PublicationManifest) -> None:
     """
     if wrong := list(changed_files(folder, manifest)):
         raise DataError(f"{folder} is not as it was published: {'; '.join(wrong)}")
+
+
+def read_published(path: Path, form: TypeAdapter[T]) -> T:
+    """Read a file of published results.
+
+    Raises:
+        DataError: it cannot be read, or has another form.
+    """
+    try:
+        return form.validate_json(read_text(path))
+    except ValidationError as error:
+        first = error.errors()[0]
+        where = ".".join(map(str, first["loc"]))
+        raise DataError(f"{path} is not as `bench publish` writes it: {where}: {first['msg']}") from error
 
 
 def digest_of(path: Path) -> str:

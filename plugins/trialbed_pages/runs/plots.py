@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from trialbed.records import labels_in_words
-from trialbed.report import ScoreMean
 from trialbed.scoring import score_heading, score_words
 from trialbed.views import (
     UNKNOWN,
@@ -14,9 +13,9 @@ from trialbed.views import (
     Mark,
     ScatterPlot,
     compact,
-    estimate,
 )
 from trialbed_pages.runs.figures import COST, TOKENS, RunFigures
+from trialbed_plugins.reporters import mean_text
 
 NEGLIGIBLE = 0.005
 """The share of a time below which a part of it is not drawn."""
@@ -25,12 +24,6 @@ TIME_PARTS = {"model_time": "model", "tool_time": "tools", "framework_time": "fr
 
 WAITING, UNSPLIT = "waiting", "not known"
 """The names of time in which failed requests were repeated, and of time of which it is not known who took it."""
-
-
-def mean_text(mean: ScoreMean) -> str:
-    """Return a mean with its interval as text."""
-    low, high = mean.interval or (None, None)
-    return estimate({"value": mean.value, "low": low, "high": high}, 2)
 
 
 def cost_plot(figures: RunFigures, score: str, frameworks: Sequence[str]) -> ScatterPlot:

@@ -134,7 +134,7 @@ def test_a_wrong_one_is_refused_by_task_and_argument(value: Any, message: str) -
 
 def test_a_key_that_is_like_a_matchers_is_a_value_where_the_tool_or_a_database_has_it() -> None:
     def search(where: dict[str, Any]) -> str:
-        """Find what matches."""
+        """Search."""
         return "done"
 
     schema = {"type": "object", "properties": {"where": {"type": "object", "properties": {"$anny": {}, "$and": {}}}}}

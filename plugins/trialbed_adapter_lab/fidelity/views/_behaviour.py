@@ -21,7 +21,7 @@ def behaviour_rows(found: Sequence[FrameworkFidelity]) -> Iterator[TableRow]:
     yield line("tool calls made", parts, _calls)
     yield line("trials that failed", parts, lambda part: _failures(part.turns))
     for status in _statuses(parts):
-        yield line(f"requests after status {status}", parts, partial(_after, status=status))
+        yield line(f"requests after status {status}", parts, partial(text_after, status=status))
     yield line("calls of one turn", parts, _manner)
     yield line("… from first to last, s", parts, _overlap)
     yield from _setting_rows([part.settings if part else None for part in parts])
@@ -54,7 +54,8 @@ def _statuses(parts: Sequence[Behaviour | None]) -> list[str]:
     return next(([refusal.policy for refusal in part.refusals] for part in parts if part is not None), [])
 
 
-def _after(part: Behaviour, status: str) -> str:
+def text_after(part: Behaviour, status: str) -> str:
+    """Return the number of requests after a refusal."""
     found = part.requests_after(status)
     return UNKNOWN if found is None else f"{found}"
 

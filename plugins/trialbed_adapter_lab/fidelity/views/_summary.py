@@ -8,6 +8,7 @@ from typing import Any
 
 from trialbed.views import UNKNOWN, Table, TableRow
 from trialbed_adapter_lab.fidelity import Behaviour, FrameworkFidelity
+from trialbed_adapter_lab.fidelity.views._behaviour import text_after
 from trialbed_adapter_lab.fidelity.views._cells import of, share, some
 from trialbed_adapter_lab.fidelity.views._conclusion import CHANGED, LOST
 
@@ -51,11 +52,6 @@ def _cell(part: str, name: str, one: FrameworkFidelity, reference: FrameworkFide
     return UNKNOWN if measured is None else COLUMNS[part][name](measured, getattr(reference, part))
 
 
-def _after(part: Behaviour, status: str) -> str:
-    found = part.requests_after(status)
-    return UNKNOWN if found is None else f"{found}"
-
-
 def _sum(part: Behaviour, name: str) -> str:
     return some(sum(getattr(one, name) for one in part.requests)) if part.requests else UNKNOWN
 
@@ -84,8 +80,8 @@ COLUMNS: dict[str, dict[str, Cell]] = {
         "messages changed": lambda part, _: some(len(part.last)),
     },
     "behaviour": {
-        "requests after 429": lambda part, _: _after(part, "429"),
-        "requests after 500": lambda part, _: _after(part, "500"),
+        "requests after 429": lambda part, _: text_after(part, "429"),
+        "requests after 500": lambda part, _: text_after(part, "500"),
         "extra requests": lambda part, _: _sum(part, "extra"),
         "turns missing": lambda part, _: _sum(part, "missing"),
         "calls at once": lambda part, _: of(part.parallel.at_once, part.parallel.asked),

@@ -50,7 +50,7 @@ EXAMPLE = [{"role": "user", "content": "Refund order 1."}, *made("refund", "exam
         ([([USER], "find"), ([USER, *made("find"), made("refund", "2")[0]],)], ()),
         # Frameworks give calls other ids and arguments.
         ([([USER], "find"), ([USER, *made("find", "mine", '{"id": 7}')],)], ()),
-        # Examples, and what another conversation begins with.
+        # Examples, and the history of another conversation.
         ([([*EXAMPLE, USER], "find"), ([*EXAMPLE, USER, *made("find")],)], ()),
         ([([USER], "find"), ([{"role": "system", "content": "You sum up."}, *EXAMPLE],)], ()),
     ],
