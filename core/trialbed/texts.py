@@ -7,12 +7,15 @@ import re
 import unicodedata
 from bisect import bisect_left
 from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import suppress
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
 if TYPE_CHECKING:
     from pydantic import BaseModel
+
+Key = TypeVar("Key")
+Value = TypeVar("Value")
 
 MOST_MARKS = 30
 """Combining marks in a row that are kept, as in the Stream-Safe Text Format of Unicode; no language needs as many."""
@@ -197,3 +200,11 @@ def points(difference: float) -> str:
     whole = f"{100 * float(f'{abs(difference):.2f}'):.0f}"
     shown = whole if found >= WHOLE_POINTS else f"{found:.1f}".removesuffix(".0")
     return "1 point" if shown == "1" else f"{shown} points"
+
+
+def group_by_key(pairs: Iterable[tuple[Key, Value]]) -> dict[Key, list[Value]]:
+    """Return the values of each key, in their order."""
+    found: dict[Key, list[Value]] = {}
+    for key, value in pairs:
+        found.setdefault(key, []).append(value)
+    return found

@@ -14,6 +14,7 @@ from types import ModuleType
 from typing import Any, Literal, NamedTuple, get_args
 
 from trialbed.records import CONTROLLED, Record
+from trialbed.texts import group_by_key
 from trialbed_adapter_lab.differences import shorten, show
 from trialbed_adapter_lab.errors import CheckFailed, NotTried
 
@@ -251,10 +252,8 @@ class ConformanceReport(Record):
         A check is the more specific, the fewer deliberate defects it fails for. What ends a trial before it begins
         comes before everything else.
         """
-        groups: dict[str, list[CheckFinding]] = {}
-        for finding in sorted(self.findings, key=lambda finding: breadth(finding.check)):
-            if finding.outcome in outcomes:
-                groups.setdefault(finding.cause or finding.check, []).append(finding)
+        found = sorted(self.findings, key=lambda finding: breadth(finding.check))
+        groups = group_by_key((one.cause or one.check, one) for one in found if one.outcome in outcomes)
         ordered = sorted(groups.values(), key=lambda group: not group[0].cause.startswith(FAILS_EARLY))
         return [tuple(group) for group in ordered]
 

@@ -10,6 +10,7 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote, urlsplit, urlunsplit
 
+from trialbed.texts import group_by_key
 from trialbed_tools.forms import RequestForm
 from trialbed_tools.live import LARGEST, TOO_LARGE, CallAnswer, ToolsUnreachable
 
@@ -181,10 +182,7 @@ def request_parts(form: RequestForm, arguments: Mapping[str, Any], url: str) -> 
     if form.body == "json" and (body is not None and (left or not form.whole_body)):
         made["json"] = body
     elif form.body == "form" and isinstance(body, dict):
-        fields: dict[str, list[str]] = {}
-        for key, text in (pair for name, value in body.items() for pair in _pairs(name, value, "deep")):
-            fields.setdefault(key, []).append(text)
-        made["data"] = fields
+        made["data"] = group_by_key(pair for name, value in body.items() for pair in _pairs(name, value, "deep"))
     if form.content_type is not None and made.keys() & {"json", "data"}:
         headers["content-type"] = form.content_type
     return made

@@ -12,6 +12,7 @@ from typing import Any
 from trialbed.contracts import ToolSelector
 from trialbed.records import ApiRef, Query
 from trialbed.statistics import Estimate, wilson_interval
+from trialbed.texts import group_by_key
 from trialbed_selection.choices import choose
 
 MEASURES = ("recall", "ndcg", "coverage")
@@ -95,9 +96,7 @@ def _topped_up(found: Sequence[FoundApis], k: int) -> float:
 
 
 def _estimate(measure: str, found: Sequence[FoundApis], k: int) -> Estimate:
-    values: dict[tuple[str, int | str], list[float]] = {}
-    for item in found:
-        values.setdefault((item.test_set, item.query.query_id), []).append(_value(measure, item, k))
+    values = group_by_key(((item.test_set, item.query.query_id), _value(measure, item, k)) for item in found)
     mean = fmean(value for own in values.values() for value in own)
     return Estimate(mean, wilson_interval(mean, len(values)), len(values))
 

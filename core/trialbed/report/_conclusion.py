@@ -14,7 +14,7 @@ from trialbed.report._metadata import in_words
 from trialbed.report._report import Report
 from trialbed.report._summary import QueryId, Reason, ScoreMean, Summary, WorstQuery
 from trialbed.scoring import JUDGED
-from trialbed.texts import number_of, percent, points
+from trialbed.texts import group_by_key, number_of, percent, points
 
 if TYPE_CHECKING:
     from trialbed.report.comparison import ScoreFinding
@@ -346,10 +346,9 @@ def reason_lines(summary: Summary) -> Iterator[str]:
         told.append((f"{found.count} of {number_of(trials, 'trial')} {verb}", found))
     # An agent with a model of its own, which the gateway does not see, has no tokens to be counted.
     asked = summary.tokens.requests > 0
-    groups: dict[Reason, list[str]] = {}  # alike but for the score, such as two counts of tokens
-    for found in summary.untold:
-        if asked or found.kind != "model":
-            groups.setdefault(replace(found, score=""), []).append(shown_name(found.score))
+    untold = (found for found in summary.untold if asked or found.kind != "model")
+    # Some are alike but for the score, such as two counts of tokens.
+    groups = group_by_key((replace(found, score=""), shown_name(found.score)) for found in untold)
     for found, scores in groups.items():
         told.append((f"{', '.join(scores)} could not be determined for {number_of(found.count, 'trial')}", found))
     for said, found in told:

@@ -23,7 +23,7 @@ from trialbed.statistics import pass_at_k, pass_hat_k, quantile, wilson_interval
 from trialbed.store import ScoreKind as ScoreKind
 from trialbed.store import TrialRow as TrialRow
 from trialbed.store import TrialTable as TrialTable
-from trialbed.texts import one_line
+from trialbed.texts import group_by_key, one_line
 from trialbed.wire.redaction import redact
 
 if TYPE_CHECKING:
@@ -467,9 +467,7 @@ def score_summaries(
 
 def _reasons(found: Iterable[tuple[TrialRow, str, Failure]]) -> Iterator[Reason]:
     """Yield one reason for each kind of failure, or for each score, in the words of the first trial."""
-    groups: dict[str, list[tuple[TrialRow, str, Failure]]] = {}
-    for item in found:
-        groups.setdefault(item[1] or item[2].kind, []).append(item)
+    groups = group_by_key((item[1] or item[2].kind, item) for item in found)
     secrets = secret_values() if groups else ()
     for items in groups.values():
         row, score, failure = items[0]

@@ -9,6 +9,7 @@ from operator import itemgetter
 from typing import Any
 
 from trialbed.errors import DataError
+from trialbed.texts import group_by_key
 from trialbed.tool_calls._comparing import ValueComparer, as_json
 from trialbed.tool_calls._diagnosis import (
     ArgumentFinding,
@@ -190,13 +191,8 @@ def free_pairs(made: Sequence[int], right: Sequence[int], names: Names, compare:
         made: places of the calls made that are to be paired; ``right``: of those wanted.
         names: the names of all calls made, and of all wanted.
     """
-    wanted: dict[str, list[int]] = {}
-    for place in right:
-        wanted.setdefault(names[1][place], []).append(place)
-    given: dict[str, list[int]] = {}
-    for place in made:
-        if names[0][place] in wanted:
-            given.setdefault(names[0][place], []).append(place)
+    wanted = group_by_key((names[1][place], place) for place in right)
+    given = group_by_key((names[0][place], place) for place in made if names[0][place] in wanted)
     return [pair for name, rows in given.items() for pair in _assign(rows, wanted[name], compare)]
 
 

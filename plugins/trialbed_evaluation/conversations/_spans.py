@@ -14,6 +14,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 from trialbed.errors import DataError
+from trialbed.texts import group_by_key
 from trialbed.wire import parse_json
 from trialbed_evaluation.conversations._messages import (
     CONVENTIONS,
@@ -280,9 +281,7 @@ def samples_of(spans: Iterable[Span]) -> Iterator[Sample]:
 
     A trace whose messages, with a call, begin those of another is a part of its conversation.
     """
-    traces: dict[str, list[Span]] = defaultdict(list)
-    for span in spans:
-        traces[span.trace].append(span)
+    traces = group_by_key((span.trace, span) for span in spans)
     samples = [
         _sample(trace, sorted(members, key=lambda span: span.start))
         for trace, members in traces.items()

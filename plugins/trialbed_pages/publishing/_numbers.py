@@ -11,6 +11,7 @@ from trialbed.report.comparison import ScoreFinding, difference_text, finding_ce
 from trialbed.scoring import JUDGED
 from trialbed.settings import declared_settings
 from trialbed.store import TrialRow
+from trialbed.texts import group_by_key
 from trialbed_pages.publishing._names import folder_mask, public_name
 
 DIGITS = 6
@@ -215,9 +216,7 @@ def _lost_calls(summary: Summary, mask: Callable[[str], str]) -> list[PublishedL
 
 
 def _count_solved(summary: Summary) -> dict[str, tuple[float, ...]]:
-    found: dict[str, list[float]] = {}
-    for trial in summary.trials:
-        found.setdefault(str(trial.query_id), []).append(_verdict_of(trial))
+    found = group_by_key((str(trial.query_id), _verdict_of(trial)) for trial in summary.trials)
     return {query: tuple(values) for query, values in found.items()}
 
 

@@ -18,7 +18,7 @@ from trialbed.report import (
 )
 from trialbed.scoring import JUDGED, judge_note
 from trialbed.statistics import LEVEL
-from trialbed.texts import number_of, percent
+from trialbed.texts import group_by_key, number_of, percent
 from trialbed.views import compact, counts, estimate, helper_line, lost_line
 from trialbed_plugins.recordings import IGNORING
 from trialbed_plugins.reporters._scores import telling_names
@@ -85,10 +85,7 @@ MOST_FLAKY = 10
 
 def _flaky(summary: Summary) -> Iterator[str]:
     """Yield the tasks that are solved in some of their repeats."""
-    verdicts: dict[int | str, list[str]] = {}
-    for row in summary.trials:
-        if row.status != "not measured":
-            verdicts.setdefault(row.query_id, []).append(row.verdict)
+    verdicts = group_by_key((row.query_id, row.verdict) for row in summary.trials if row.status != "not measured")
     solved = {query: (found.count("Solved"), len(found)) for query, found in verdicts.items()}
     flaky = [f"{query} ({won} of {count})" for query, (won, count) in solved.items() if 0 < won < count]
     if flaky:

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from itertools import islice
 from typing import Any
 
+from trialbed.texts import group_by_key
 from trialbed.wire.json_schemas import JsonSchema, UnusableSchema, part_at
 from trialbed.wire.offers import plain_name
 from trialbed_scripted.schemas import MOST, effort_of, first_problem, least_values, list_at, object_at, spend
@@ -255,7 +256,5 @@ def _names(own: set[str], offered: Mapping[str, Any]) -> dict[str, str]:
 
 def _unique(names: Any, plain: Callable[[str], str]) -> dict[str, str]:
     """Map plain names to the names that alone have them."""
-    found: dict[str, list[str]] = {}
-    for name in names:
-        found.setdefault(plain(name), []).append(name)
+    found = group_by_key((plain(name), name) for name in names)
     return {key: alike[0] for key, alike in found.items() if key and len(alike) == 1}

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
 
-from trialbed.texts import number_of
+from trialbed.texts import group_by_key, number_of
 from trialbed.views import UNKNOWN, Table, TableRow, counts, estimate, number
 from trialbed_verify.comparison import FIGURES, QUANTILES, VendorComparison
 from trialbed_verify.documents import as_document
@@ -222,9 +222,7 @@ def panel_table(panel: Panel, vendor: str, baseline: str, named: Callable[[Panel
 
 def _merge_alike(rows: Iterable[TableRow]) -> list[TableRow]:
     """Return one row for all gates with the same figures, as most have where nothing differs."""
-    labels: dict[tuple[tuple[str, ...], bool], list[str]] = {}
-    for row in rows:
-        labels.setdefault((row.cells, row.alarming), []).append(row.label)
+    labels = group_by_key(((row.cells, row.alarming), row.label) for row in rows)
     return [TableRow(", ".join(names), cells, alarming) for (cells, alarming), names in labels.items()]
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
+from trialbed.texts import group_by_key
 from trialbed.views import UNKNOWN, Table, number
 from trialbed_verify.ranking import METRICS, Placing, Ranking, Standings
 
@@ -157,10 +158,7 @@ def _notes(found: Standings, metrics: Sequence[str], *, of_all: bool, reasons: b
 
 def _by_text(found: Iterable[tuple[str, str]]) -> Iterator[tuple[str, str, str]]:
     """Yield each text once: the names that it is true of, the verb for as many, and the text."""
-    texts: dict[str, list[str]] = {}
-    for name, text in found:
-        texts.setdefault(text, []).append(name)
-    for text, names in texts.items():
+    for text, names in group_by_key((text, name) for name, text in found).items():
         listed = " and ".join(filter(None, [", ".join(names[:-1]), names[-1]]))
         yield (listed, "is", text) if len(names) == 1 else (listed, "are", _of_several(text))
 
@@ -183,9 +181,7 @@ def _ties(ranked: Sequence[Placing], *, of_all: bool) -> Iterator[str]:
 def _shared_ranks(ranked: Sequence[Placing], metrics: Sequence[str], *, of_all: bool) -> Iterator[str]:
     """Yield a note for vendors that are equal in a metric, with the rank that they share there."""
     for metric in metrics:
-        sharing: dict[float, list[str]] = {}
-        for row in ranked:
-            sharing.setdefault(float(row.ranks[metric]), []).append(_name(row, of_all=of_all))
+        sharing = group_by_key((float(row.ranks[metric]), _name(row, of_all=of_all)) for row in ranked)
         for rank, names in sorted(sharing.items()):
             if len(names) > 1:
                 yield f"Equal in {METRICS[metric].label}, rank {rank:g} each: {', '.join(names)}."

@@ -17,6 +17,7 @@ from trialbed.statistics import EnoughQueries as EnoughQueries
 from trialbed.statistics import Interval as Interval
 from trialbed.statistics import PairedVerdict, count_values, holm, paired_interval, paired_test, paired_verdict
 from trialbed.statistics import Pilot as Pilot
+from trialbed.texts import group_by_key
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -242,9 +243,7 @@ def rank_notes(ranks: Ranks, named: Callable[[str], str] = shown_name) -> Iterat
     """
     said: dict[str, list[str]] = {}
     for score, found in ranks.items():
-        bands: dict[tuple[int, int], list[str]] = {}
-        for name, rank in sorted(found.items(), key=lambda item: item[1]):
-            bands.setdefault(rank, []).append(name)
+        bands = group_by_key((rank, name) for name, rank in sorted(found.items(), key=lambda item: item[1]))
         texts = [
             f"{low if low == high else f'{low} to {high}'} {', '.join(names)}" for (low, high), names in bands.items()
         ]

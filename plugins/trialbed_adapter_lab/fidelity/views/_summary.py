@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
+from trialbed.texts import group_by_key
 from trialbed.views import UNKNOWN, Table, TableRow
 from trialbed_adapter_lab.fidelity import Behaviour, FrameworkFidelity
 from trialbed_adapter_lab.fidelity.views._behaviour import text_after
@@ -31,9 +32,7 @@ def summaries(found: Sequence[FrameworkFidelity], parts: Sequence[str]) -> Itera
     for part in (part for part in COLUMNS if part in parts):
         columns = tuple(COLUMNS[part])
         rows = [TableRow(one.framework, tuple(_cell(part, name, one, found[0]) for name in columns)) for one in found]
-        profiles: dict[str | None, list[TableRow]] = {}
-        for one, row in zip(found[1:], rows[1:], strict=True):
-            profiles.setdefault(one.profile, []).append(row)
+        profiles = group_by_key((one.profile, row) for one, row in zip(found[1:], rows[1:], strict=True))
         merged = [row for profile, own in profiles.items() for row in _merge(profile, own)]
         yield Table(TITLES[part], ("framework", *columns), [*rows[:1], *merged])
 
