@@ -6,7 +6,7 @@ import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -19,7 +19,6 @@ if TYPE_CHECKING:
     from trialbed_verify.ranking import VerifiedVendors
     from trialbed_verify.vendor_rows import VendorRows
     from trialbed_verify.verification import Target
-    from trialbed_verify.verification.results import EndpointSummary
 
 
 @dataclass(frozen=True)
@@ -30,7 +29,7 @@ class VerifyReport:
         comparisons: None if a single endpoint was verified.
     """
 
-    summaries: Sequence[EndpointSummary]
+    summaries: Sequence[dict[str, Any]]
     comparisons: VerifiedVendors | None = None
 
     def write_rank_files(self, folder: Path) -> None:
@@ -57,7 +56,7 @@ class VerifyReport:
             click.echo(text.encode("utf-8", "backslashreplace"), nl=not text.endswith("\n"))
             return
         from trialbed.views import print_tables
-        from trialbed_verify.views import verification_tables
+        from trialbed_verify.tables import verification_tables
 
         print_tables(verification_tables(self.summaries), sys.stdout)
         if tables := self._comparison_tables():
@@ -66,27 +65,28 @@ class VerifyReport:
 
     def _text(self, form: str, sources: Sequence[VendorRows]) -> str:
         if form == "json":
-            whole = as_document(self.summaries[0])
+            whole = self.summaries[0]
             if self.comparisons is not None:
-                whole = {"summaries": as_document(self.summaries), **as_document(self.comparisons)}
+                whole = {"summaries": self.summaries, **as_document(self.comparisons)}
             return json_text(whole)
         if form == "html":
             from trialbed.views import html_page
             from trialbed_verify.pages import verification_parts
 
-            models = " and ".join(dict.fromkeys(summary.model for summary in self.summaries))
+            models = " and ".join(dict.fromkeys(summary["model"] for summary in self.summaries))
             return html_page(f"Verification of {models}", verification_parts(sources, self.comparisons))
         if form == "junit":
             return self._junit()
         from trialbed.cli.formats import records_text
-        from trialbed_verify.views import verification_records, verification_tables
+        from trialbed_verify.tables import verification_records, verification_tables
 
         tables = [*verification_tables(self.summaries), *self._comparison_tables()]
         return records_text(form, tables, list(verification_records(self.summaries)), "Verification")
 
     def _junit(self) -> str:
         from trialbed.views import TestSuite, junit
-        from trialbed_verify.views import comparison_tests, verification_tests
+        from trialbed_verify.tables import verification_tests
+        from trialbed_verify.views import comparison_tests
 
         tests = [test for summary in self.summaries for test in verification_tests(summary)]
         tests += [test for one in self._found().comparisons for test in comparison_tests(one)]
@@ -105,10 +105,10 @@ class VerifyReport:
             DriverBroken: a driver failed.
             NothingMeasured: no request was answered.
         """
-        failures = [summary.failure for summary in self.summaries if summary.failure]
+        failures = [summary["failure"] for summary in self.summaries if summary["failure"]]
         if failures:
             raise DriverBroken("\n".join(failures))
-        if any(summary.counts.success_count for summary in self.summaries):
+        if any(summary["success_count"] for summary in self.summaries):
             return
         problems = "\n  ".join(_problems(summary) for summary in self.summaries)
         raise NothingMeasured(
@@ -138,9 +138,10 @@ def compared_targets(targets: Sequence[Target]) -> VerifiedVendors:
     )
 
 
-def _problems(summary: EndpointSummary) -> str:
-    found = summary.figures
-    problems = ", ".join(f"{count} {kind}" for kind, count in found.problems.items()) or "nothing was sent"
-    examples = [example for examples in found.examples["problems"].values() for example in examples]
-    said = f": {examples[0].message}" if examples else ""
-    return f"{summary.model} at {summary.configuration['base_url']}: {problems}{said}"
+def _problems(summary: dict[str, Any]) -> str:
+    from trialbed.views import counts
+
+    problems = counts(summary["problems"]) or "nothing was sent"
+    examples = [example for examples in summary["examples"]["problems"].values() for example in examples]
+    said = f": {examples[0]['message']}" if examples else ""
+    return f"{summary['model']} at {summary['provenance']['configuration']['base_url']}: {problems}{said}"

@@ -25,8 +25,10 @@ from trialbed_verify.documents import as_document
 from trialbed_verify.ranking import VerifiedRows, VerifiedVendors, compare_and_rank
 from trialbed_verify.report import VerifyReport
 from trialbed_verify.rows import Body
+from trialbed_verify.summary import summary
+from trialbed_verify.table import Builder
 from trialbed_verify.vendor_rows import FileRows, PlacedRow, VendorRows
-from trialbed_verify.verification.results import row_of, stored_summaries
+from trialbed_verify.verification.results import row_of
 
 UNSAFE = re.compile(r"[^A-Za-z0-9._-]+")
 
@@ -127,9 +129,9 @@ def show_run(run: StoredRun, form: str) -> None:
     """
     sources = run_rows(run, run.config.frameworks)
     comparisons = comparisons_of(run)
-    report = VerifyReport(stored_summaries(run), comparisons)
+    report = VerifyReport([_summary(own) for own in sources], comparisons)
     if form == "json":
-        document = {"run": run.record.model_dump(mode="json"), "summaries": as_document(report.summaries)}
+        document = {"run": run.record.model_dump(mode="json"), "summaries": report.summaries}
         document |= as_document(comparisons) if comparisons else {}
         print_json(document)
         return
@@ -138,6 +140,13 @@ def show_run(run: StoredRun, form: str) -> None:
             click.echo(printable(line))
         click.echo()
     report.print(form, sources)
+
+
+def _summary(rows: StoredRows) -> dict[str, Any]:
+    builder = Builder(rows, compared=False)
+    for number, place, row in rows:
+        builder.add(number, place, row)
+    return summary(rows.endpoint, next(iter(builder.tables()), None))
 
 
 def page_parts(run: StoredRun) -> Sequence[Any]:

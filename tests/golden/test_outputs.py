@@ -10,7 +10,6 @@ import json
 import os
 import platform
 import shlex
-from dataclasses import replace
 from importlib.metadata import version
 from pathlib import Path
 
@@ -25,7 +24,7 @@ from trialbed.report import json_bytes, legacy_document, read_report
 from trialbed.store import open_store
 from trialbed.views import print_tables
 from trialbed_pages import create_app
-from trialbed_verify.views import verification_tables
+from trialbed_verify.tables import verification_tables
 
 TEXTS = Path(__file__).parent / "texts"
 
@@ -110,7 +109,7 @@ def test_the_table_of_a_verification(folder: Path, tmp_path: Path) -> None:
     found = []
     for name in ("official", "acme"):
         rows = [json.loads(line) for line in (folder / f"{name}.jsonl").read_text(encoding="utf-8").splitlines()]
-        found.append(replace(summarised(tmp_path, *rows, is_baseline=name == "official"), vendor=name))
+        found.append(summarised(tmp_path, *rows, is_baseline=name == "official", vendor=name))
     stream = io.StringIO()
     print_tables(verification_tables(found), stream)
     here = {version("trialbed"): "VERSION", platform.python_version(): "PYTHON", platform.platform(): "SYSTEM"}

@@ -14,6 +14,9 @@ from typing import Any
 from unittest import mock
 
 from trialbed.records import Run, TrialResult
+from trialbed_verify.summary import summary
+from trialbed_verify.table import Builder
+from trialbed_verify.vendor_rows import FileRows
 from trialbed_verify.verification import (
     RequestSettings,
     Target,
@@ -23,7 +26,7 @@ from trialbed_verify.verification import (
     config_targets,
     endpoint_target,
 )
-from trialbed_verify.verification.results import EndpointSummary, Tally, endpoint_info, summary
+from trialbed_verify.verification.results import endpoint_info
 
 KEY = "sk-for-tests-0123456789"
 ANY_MODEL = RequestSettings(model="")
@@ -81,25 +84,25 @@ def configured(folder: Path, text: str, settings: RequestSettings = ANY_MODEL, *
         return config_targets(path, settings, None, folder / "data")
 
 
-def summarised(folder: Path, *rows: dict[str, Any], not_sent: int = 0, **changes: Any) -> EndpointSummary:
+def summarised(
+    folder: Path, *rows: dict[str, Any], not_sent: int = 0, vendor: str = "acme", **changes: Any
+) -> dict[str, Any]:
     """The summary of these rows, of two trials of four cases."""
-    tally = Tally()
-    for row in rows:
-        tally.add(row)
+    path = folder / f"{vendor}_rows.jsonl"
+    path.write_text("".join(f"{json.dumps(row)}\n" for row in rows))
+    builder = Builder(FileRows(path), compared=False)
+    for number, place, row in builder.source:
+        builder.add(number, place, row)
     began = datetime(2026, 1, 1, 12, tzinfo=UTC)
     cases = TestSet(written_set(folder / "set.jsonl", 4))
     one = replace(target("http://127.0.0.1:1/v1", folder), **changes)
-    session = {"began": began, "ended": began + timedelta(seconds=3), "not_sent": not_sent}
-    return summary(endpoint_info(one, "acme", cases, VerifyOptions(trials=2)).model_copy(update=session), tally)
+    session = {"vendor": vendor, "began": began, "ended": began + timedelta(seconds=3), "not_sent": not_sent}
+    info = endpoint_info(one, vendor, cases, VerifyOptions(trials=2)).model_copy(update=session)
+    return summary(info, next(iter(builder.tables()), None))
 
 
 async def verify(file: Path, *targets: Target, **options: Any) -> list[dict[str, Any]]:
-    """Verify these targets; their summaries as documents."""
-    return [found.as_json() for found in await verified(file, *targets, **options)]
-
-
-async def verified(file: Path, *targets: Target, **options: Any) -> list[EndpointSummary]:
-    """Verify these targets, with the store where ``bench`` in the folder of the test set has it."""
+    """Verify these targets with the store where ``bench`` in the folder of the test set has it; their summaries."""
     chosen = VerifyOptions(**{"store": str(store_in(file.parent)), **options})
     with TestSet(file) as cases:
         return await Verification(cases, targets, chosen, Quiet()).run()

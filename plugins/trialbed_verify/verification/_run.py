@@ -15,6 +15,8 @@ from trialbed.listeners import Listeners
 from trialbed.plugins import installed_listeners
 from trialbed.records import Run, RunStatus, TrialResult
 from trialbed.store import Commits, Store, open_store
+from trialbed_verify.summary import summary, write_summary
+from trialbed_verify.table import Answers
 from trialbed_verify.verification._event_loop import LagMeter, Pacer
 from trialbed_verify.verification._queue import Key, TargetQueue, round_robin
 from trialbed_verify.verification._retries import VendorCircuit, retry_waits
@@ -23,16 +25,12 @@ from trialbed_verify.verification._sessions import exchange_with, new_session
 from trialbed_verify.verification._stored_run import Kept, VerificationRun, open_run
 from trialbed_verify.verification.cases import Case, TestSet
 from trialbed_verify.verification.results import (
-    EndpointSummary,
     LineCache,
     Row,
     RowRedaction,
-    Tally,
     check_files,
-    summary,
     trial_result,
     write_rows,
-    write_summary,
 )
 from trialbed_verify.verification.targets import Target, VerifyOptions
 
@@ -113,9 +111,9 @@ class Verification:
     _pacer: Pacer = field(default_factory=Pacer, init=False)
     _files: ExitStack = field(default_factory=ExitStack, init=False)
     _listeners: Listeners = field(default_factory=installed_listeners, init=False)
-    _summaries: list[EndpointSummary] = field(default_factory=list, init=False)
+    _summaries: list[dict[str, Any]] = field(default_factory=list, init=False)
 
-    async def run(self) -> list[EndpointSummary]:
+    async def run(self) -> list[dict[str, Any]]:
         """Send the cases that have no answer yet, and return one summary per target, in their order.
 
         Results and summaries are written even if the run ends early. A driver's failure ends its own target only; the
@@ -242,9 +240,9 @@ class Verification:
                 await asyncio.to_thread(self._write, record, part)
             except TrialbedError as error:
                 problems.append(error)
-        if status == "finished" and not any(found.counts.success_count for found in self._summaries):
+        if status == "finished" and not any(found["success_count"] for found in self._summaries):
             status = "incomplete"
-        is_empty = record.is_new and not problems and not any(found.figures.case_count for found in self._summaries)
+        is_empty = record.is_new and not problems and not any(found["case_count"] for found in self._summaries)
         await asyncio.to_thread(record.end, None if is_empty else status)
         if is_empty:
             self.run_id = None
@@ -279,13 +277,13 @@ class Verification:
             record.note(info.model_copy(update={"exports": (*dict.fromkeys((*info.exports, digest)),)}))
 
         try:
-            tally = self._write_rows(record, part, note)
-            queue.check_counts(part.unchanged, tally.total)
-            found = summary(info, tally)
+            answers = self._write_rows(record, part, note)
+            queue.check_counts(part.unchanged, len(answers.rows) if answers else 0)
+            found = summary(info, answers)
             self._summaries.append(found)
             exports = record.endpoints[part.label].exports
-            success = found.figures.rates["success_rate"]
-            record.note(info.model_copy(update={"success_rate": success and success.value, "exports": exports}))
+            success = found["success_rate"]
+            record.note(info.model_copy(update={"success_rate": success and success["value"], "exports": exports}))
             write_summary(target.summary, found)
         except OSError as error:
             raise TrialbedError(
@@ -293,10 +291,10 @@ class Verification:
                 f"{self.options.store}; free some disk space, then run the same command again"
             ) from error
 
-    def _write_rows(self, record: VerificationRun, part: Part, note: Callable[[str], None]) -> Tally:
+    def _write_rows(self, record: VerificationRun, part: Part, note: Callable[[str], None]) -> Answers | None:
         output = part.target.output
         if part.is_empty and output.exists() and output.stat().st_size:
-            return Tally()  # a file with answers of an earlier run is worth more than an empty one
+            return None  # a file with answers of an earlier run is worth more than an empty one
         owner = record.owners.get(output)
         if owner and owner != record.run.run_id:
             self.replaced[output] = owner

@@ -1,15 +1,9 @@
 from ._comparison import brief_reasons as brief_reasons
 from ._comparison import comparison_records as comparison_records
 from ._comparison import comparison_tables as comparison_tables
+from ._comparison import comparison_tests as comparison_tests
 from ._comparison import conclusion as conclusion
 from ._comparison import verified_tables as verified_tables
 from ._ranking import rank_sentence as rank_sentence
 from ._ranking import ranking_records as ranking_records
 from ._ranking import ranking_tables as ranking_tables
-from ._verification import VendorSuites as VendorSuites
-from ._verification import comparison_tests as comparison_tests
-from ._verification import moment as moment
-from ._verification import suite_tables as suite_tables
-from ._verification import verification_records as verification_records
-from ._verification import verification_tables as verification_tables
-from ._verification import verification_tests as verification_tests

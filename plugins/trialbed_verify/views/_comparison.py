@@ -6,11 +6,12 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
 
 from trialbed.texts import group_by_key, number_of
-from trialbed.views import UNKNOWN, Table, TableRow, counts, estimate, number
+from trialbed.views import UNKNOWN, Table, TableRow, TestCase, counts, estimate, number
 from trialbed_verify.comparison import FIGURES, QUANTILES, VendorComparison
 from trialbed_verify.documents import as_document
 from trialbed_verify.panel import GateExample, GateResult, Mean, Panel, PanelGate, reason_in_words
 from trialbed_verify.ranking import ModelComparison, VerifiedVendors
+from trialbed_verify.tables import junit_case
 from trialbed_verify.views._ranking import ranking_tables
 
 WORDS = {
@@ -332,3 +333,13 @@ def _verified_notes(found: ModelComparison) -> Iterator[str]:
             for text, count in pairing.settings.items()
         )
     yield from (f"{note}." for note in found.notes)
+
+
+def comparison_tests(found: VendorComparison) -> Iterator[TestCase]:
+    """Yield a test per gate of the panel that applies, which fails where the vendor differs, and one of the verdict."""
+    name = f"{found.vendor.vendor} against {found.baseline.vendor}"
+    for one in found.panel.applicable:
+        message = f"{one.gate.meaning}: {one.reason}" if one.finding == "different" else ""
+        yield junit_case(name, one.gate.label, "different", message)
+    is_different = found.panel.finding == "different"
+    yield junit_case(name, "verdict", "different", found.panel.reason if is_different else "")

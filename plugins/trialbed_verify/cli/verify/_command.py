@@ -15,7 +15,6 @@ from trialbed.cli.setting_options import setting_option
 
 if TYPE_CHECKING:
     from trialbed_verify.verification import Target, TestSet, VerifyOptions
-    from trialbed_verify.verification.results import EndpointSummary
 
 EPILOG = """\b
 Examples:
@@ -132,7 +131,7 @@ def command(file: Path | None, *, as_json: bool, **given: Any) -> int:
     return _report(summaries, targets, given, form)
 
 
-def _send(cases: TestSet, targets: list[Target], options: VerifyOptions) -> list[EndpointSummary]:
+def _send(cases: TestSet, targets: list[Target], options: VerifyOptions) -> list[dict[str, Any]]:
     import asyncio
 
     try:
@@ -141,7 +140,7 @@ def _send(cases: TestSet, targets: list[Target], options: VerifyOptions) -> list
         raise click.Abort from None
 
 
-async def _verify(cases: TestSet, targets: list[Target], options: VerifyOptions) -> list[EndpointSummary]:
+async def _verify(cases: TestSet, targets: list[Target], options: VerifyOptions) -> list[dict[str, Any]]:
     from trialbed.cli.signals import cancel_on_terminate
     from trialbed_verify.cli.verify._progress import verify_progress
     from trialbed_verify.verification import Verification
@@ -172,7 +171,7 @@ def _replaced(files: Mapping[Path, str], store: str | None) -> Iterator[str]:
         yield f"replaced {named} of run {run_id}; `{again}` writes {'it' if one else 'each'} again"
 
 
-def _report(summaries: list[EndpointSummary], targets: list[Target], given: dict[str, Any], form: str) -> int:
+def _report(summaries: list[dict[str, Any]], targets: list[Target], given: dict[str, Any], form: str) -> int:
     from trialbed_verify.report import VerifyReport, compared_targets
     from trialbed_verify.vendor_rows import FileRows
 

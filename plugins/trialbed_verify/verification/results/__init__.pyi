@@ -1,10 +1,7 @@
 from ._completed import CompletedCase as CompletedCase
 from ._completed import result_row as result_row
 from ._files import check_files as check_files
-from ._records import EndpointSummary as EndpointSummary
-from ._records import ObservedSpread as ObservedSpread
-from ._records import RowExample as RowExample
-from ._records import TokenCost as TokenCost
+from ._provenance import endpoint_info as endpoint_info
 from ._redaction import RowRedaction as RowRedaction
 from ._row import Row as Row
 from ._rows import ANSWERS as ANSWERS
@@ -14,12 +11,6 @@ from ._rows import ResultRow as ResultRow
 from ._rows import RowReader as RowReader
 from ._stored import LineCache as LineCache
 from ._stored import stored_rows as stored_rows
-from ._stored import stored_summaries as stored_summaries
 from ._stored import write_rows as write_rows
-from ._summaries import endpoint_info as endpoint_info
-from ._summaries import summary as summary
-from ._summaries import write_summary as write_summary
-from ._tally import UNNAMED as UNNAMED
-from ._tally import Tally as Tally
 from ._trials import row_of as row_of
 from ._trials import trial_result as trial_result

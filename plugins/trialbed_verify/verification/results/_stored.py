@@ -1,4 +1,4 @@
-"""The results of a stored verification: rows, files of rows and summaries."""
+"""The results of a stored verification: rows, and the files that hold them."""
 
 from __future__ import annotations
 
@@ -10,13 +10,11 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 from trialbed.files import replacing
-from trialbed.records import EndpointInfo
 from trialbed.store import StoredRun, verified_cases
 from trialbed.wire import dump_json, parse_json_fast
-from trialbed_verify.verification.results._records import EndpointSummary
+from trialbed_verify.table import Answers, Builder
+from trialbed_verify.vendor_rows import FileRows
 from trialbed_verify.verification.results._row import Row
-from trialbed_verify.verification.results._summaries import summary
-from trialbed_verify.verification.results._tally import Tally
 from trialbed_verify.verification.results._trials import row_of
 
 Key = tuple[int, int]
@@ -81,19 +79,14 @@ def stored_rows(run: StoredRun, label: str) -> Iterator[Row]:
     return (row_of(case) for _, case in verified_cases(run, label) if case is not None)
 
 
-def stored_summaries(run: StoredRun) -> list[EndpointSummary]:
-    """Return a summary of each endpoint."""
-    return [_summary(run, endpoint) for endpoint in run.record.endpoints]
-
-
 def write_rows(
     run: StoredRun,
     label: str,
     path: Path,
     written: Callable[[str], None] | None = None,
     made: LineCache | None = None,
-) -> Tally:
-    """Replace a results file, atomically, by one of an endpoint's rows, and count them.
+) -> Answers | None:
+    """Replace a results file, atomically, by one of an endpoint's rows, and return them for a summary; None if none.
 
     Args:
         written: is given the file's SHA-256 before it takes its place.
@@ -102,15 +95,16 @@ def write_rows(
     Raises:
         OSError: the file cannot be written.
     """
-    tally, digest = Tally(), hashlib.sha256()
+    builder, digest, offset = Builder(FileRows(path), compared=False), hashlib.sha256(), 0
     with replacing(path) as file:
-        for row, line in _lines(run, label, made):
+        for number, (row, line) in enumerate(_lines(run, label, made), 1):
             file.write(line)
             digest.update(line)
-            tally.add(row)
+            builder.add(number, offset, row)
+            offset += len(line)
         if written is not None:
             written(digest.hexdigest())
-    return tally
+    return next(iter(builder.tables()), None)
 
 
 def _lines(run: StoredRun, label: str, made: LineCache | None) -> Iterator[tuple[Row, bytes]]:
@@ -121,10 +115,3 @@ def _lines(run: StoredRun, label: str, made: LineCache | None) -> Iterator[tuple
         elif made is not None:
             line = made[key]
             yield parse_json_fast(line), line
-
-
-def _summary(run: StoredRun, endpoint: EndpointInfo) -> EndpointSummary:
-    tally = Tally()
-    for row in stored_rows(run, endpoint.label):
-        tally.add(row)
-    return summary(endpoint, tally)

@@ -1,25 +1,16 @@
-"""The summary of one target: a JSON file next to its results."""
+"""The test set, configuration, drivers and options behind the results of a target, without secrets."""
 
 from __future__ import annotations
 
-import json
 import platform
-from collections.abc import Mapping
 from importlib.metadata import version
-from pathlib import Path
 from typing import Any
 
 from trialbed.drivers import driver_info
-from trialbed.files import replacing
 from trialbed.records import EndpointInfo
 from trialbed_verify.verification.cases import TestSet
-from trialbed_verify.verification.results._records import EndpointSummary, TokenCost
 from trialbed_verify.verification.results._redaction import RowRedaction
-from trialbed_verify.verification.results._tally import Tally
 from trialbed_verify.verification.targets import Target, VerifyOptions
-
-MILLION = 1_000_000
-"""Tokens to which a price applies."""
 
 
 def endpoint_info(target: Target, label: str, cases: TestSet, options: VerifyOptions) -> EndpointInfo:
@@ -36,24 +27,6 @@ def endpoint_info(target: Target, label: str, cases: TestSet, options: VerifyOpt
         results=str(target.output.resolve()),
     )
     return RowRedaction(target.secrets).record(info)
-
-
-def summary(endpoint: EndpointInfo, tally: Tally) -> EndpointSummary:
-    """Return the summary of an endpoint, from its description and its rows."""
-    counts = tally.counts()
-    return EndpointSummary(
-        model=endpoint.model,
-        vendor=endpoint.vendor,
-        is_baseline=endpoint.is_baseline,
-        began=endpoint.began,
-        ended=endpoint.ended,
-        counts=counts,
-        figures=tally.figures(),
-        not_sent=endpoint.not_sent,
-        failure=endpoint.failure,
-        cost=cost(counts.usage, endpoint.prices),
-        provenance=endpoint.provenance,
-    )
 
 
 def provenance(target: Target, cases: TestSet, options: VerifyOptions) -> dict[str, Any]:
@@ -80,27 +53,6 @@ def provenance(target: Target, cases: TestSet, options: VerifyOptions) -> dict[s
         "timeout_s": options.timeout,
         "retries": options.retries,
     }
-
-
-def cost(usage: Mapping[str, int], prices: Mapping[str, float]) -> TokenCost | None:
-    """Return the cost of the reported tokens at the prices of the configuration; None if it has none."""
-    if not prices:
-        return None
-    asked = usage["prompt_tokens"] * prices.get("input", 0.0) / MILLION
-    answered = usage["completion_tokens"] * prices.get("output", 0.0) / MILLION
-    return TokenCost(asked, answered, asked + answered)
-
-
-def write_summary(path: Path, found: EndpointSummary) -> None:
-    """Replace a summary atomically.
-
-    Raises:
-        OSError: the file cannot be written.
-    """
-    text = json.dumps(found.as_json(), ensure_ascii=False, indent=2) + "\n"
-    with replacing(path) as file:
-        # Vendors send lone surrogates, which JSON can hold as escapes only.
-        file.write(text.encode("utf-8", "backslashreplace"))
 
 
 def _driver(kind: str, name: str) -> str | None:

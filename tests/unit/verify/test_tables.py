@@ -2,25 +2,26 @@ from __future__ import annotations
 
 import csv
 import io
-from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 from support.vendor_rows import own_row
 from support.verification import summarised
 
 from trialbed.views import Table, csv_text, markdown
-from trialbed_verify.verification.results import EndpointSummary
-from trialbed_verify.views import verification_records, verification_tables
+from trialbed_verify.tables import verification_records, verification_tables
 
 CUT = {"kind": "cut_stream", "message": "ended early"}
 CALL = {"name": "look_up", "valid": False, "reasons": ["wrong_type"], "detail": "7 is not of type 'string'"}
 
 
 @pytest.fixture
-def summaries(tmp_path: Path) -> list[EndpointSummary]:
+def summaries(tmp_path: Path) -> list[dict[str, Any]]:
     """A baseline, and a vendor that fails now and then, was not sent everything, and was measured late."""
-    good = summarised(tmp_path, *(own_row(number, "tool_calls") for number in range(1, 5)), is_baseline=True)
+    good = summarised(
+        tmp_path, *(own_row(number, "tool_calls") for number in range(1, 5)), is_baseline=True, vendor="good"
+    )
     bad = summarised(
         tmp_path,
         own_row(1, "tool_calls", valid=False, calls=[CALL], loop_lag_ms=90.0, notes=["tokens_after_finish"]),
@@ -29,22 +30,22 @@ def summaries(tmp_path: Path) -> list[EndpointSummary]:
         own_row(4, "protocol_error", problem=CUT | {"message": "reset | by peer"}),
         own_row(4, "other", trial=1, tps=None, ttft_ms=None),
         not_sent=3,
-        name="bad",
+        vendor="bad",
     )
-    return [replace(good, vendor="good"), bad]
+    return [good, bad]
 
 
 def cells(table: Table) -> dict[str, tuple[str, ...]]:
     return {row.label: row.cells for row in table.rows}
 
 
-def test_many_kinds_of_failures_leave_the_table_narrow(summaries: list[EndpointSummary]) -> None:
+def test_many_kinds_of_failures_leave_the_table_narrow(summaries: list[dict[str, Any]]) -> None:
     problems = {"timeout": 9, "cut_stream": 7, "reset": 5, "html": 2, "http_500": 1}
-    figures, _ = verification_tables([replace(summaries[1], figures=replace(summaries[1].figures, problems=problems))])
+    figures, _ = verification_tables([summaries[1] | {"problems": problems}])
     assert cells(figures)["failed"] == ("9 timeout, 7 cut_stream, 5 reset, 3 others",)
 
 
-def test_vendors_are_columns_and_what_is_unknown_is_a_dash(summaries: list[EndpointSummary]) -> None:
+def test_vendors_are_columns_and_what_is_unknown_is_a_dash(summaries: list[dict[str, Any]]) -> None:
     figures, sources = verification_tables(summaries)
     assert figures.title.startswith("m: 4 requests of set.jsonl (")
     assert list(figures.columns) == ["", "good*", "bad"]
@@ -59,7 +60,7 @@ def test_vendors_are_columns_and_what_is_unknown_is_a_dash(summaries: list[Endpo
     assert "provider" not in cells(sources)
 
 
-def test_notes_name_what_is_behind_each_count(summaries: list[EndpointSummary]) -> None:
+def test_notes_name_what_is_behind_each_count(summaries: list[dict[str, Any]]) -> None:
     notes = verification_tables(summaries)[0].notes
     assert "bad: 3 cut_stream, trials 2/0, 3/0: ended early" in notes
     assert "bad: and, trial 4/0: reset | by peer" in notes
@@ -70,20 +71,20 @@ def test_notes_name_what_is_behind_each_count(summaries: list[EndpointSummary]) 
     assert not any(note.startswith("good:") for note in notes)
 
 
-def test_markdown_holds_the_tables_and_the_examples(summaries: list[EndpointSummary]) -> None:
+def test_markdown_holds_the_tables_and_the_examples(summaries: list[dict[str, Any]]) -> None:
     text = markdown(verification_tables(summaries))
     assert "|  | good\\* | bad |" in text
     assert "| failed |  | 3 cut\\_stream |" in text
     assert "bad: and, trial 4/0: reset \\| by peer" in text
 
 
-def test_models_have_tables_of_their_own(summaries: list[EndpointSummary]) -> None:
-    other = replace(summaries[0], model="m-2")
+def test_models_have_tables_of_their_own(summaries: list[dict[str, Any]]) -> None:
+    other = summaries[0] | {"model": "m-2"}
     titles = [table.title.partition(":")[0] for table in verification_tables([*summaries, other])]
     assert titles == ["m", "Where they come from", "m-2", "Where they come from"]
 
 
-def test_records_are_one_per_vendor_and_leave_empty_what_is_unknown(summaries: list[EndpointSummary]) -> None:
+def test_records_are_one_per_vendor_and_leave_empty_what_is_unknown(summaries: list[dict[str, Any]]) -> None:
     good, bad = csv.DictReader(io.StringIO(csv_text(verification_records(summaries))))
     assert (good["vendor"], good["is_baseline"], good["tool_calls"]) == ("good", "True", "4")
     assert (bad["problems"], bad["failed"], bad["not_sent"]) == ("3 cut_stream", "3", "3")
@@ -100,9 +101,21 @@ def test_a_vendor_of_which_nothing_is_known_has_a_table_all_the_same(tmp_path: P
 
 def test_settings_that_were_asked_for_are_told(tmp_path: Path) -> None:
     summary = summarised(tmp_path)
-    asked = {**summary.configuration, "temperature": 0.0, "extra_body": {"top_p": 0.9}}
-    bad = [{"line": 9, "reason": "not JSON"}]
-    summary = replace(summary, provenance={**summary.provenance, "configuration": asked, "bad_lines": bad})
+    about = summary["provenance"]
+    about["configuration"] |= {"temperature": 0.0, "extra_body": {"top_p": 0.9}}
+    about["bad_lines"] = [{"line": 9, "reason": "not JSON"}]
     notes = verification_tables([summary])[1].notes
     assert 'For every request: temperature 0.0, extra_body {"top_p": 0.9}.' in notes
     assert "Line 9 of the test set was skipped: not JSON." in notes
+
+
+def test_many_vendors_have_a_row_each(summaries: list[dict[str, Any]]) -> None:
+    good, bad = summaries
+    vendors = [good, bad, *(good | {"vendor": f"v{number}", "is_baseline": False} for number in range(4))]
+    figures, sources = verification_tables(vendors)
+    assert list(figures.columns[:2]) == ["vendor", "requests ended"]
+    assert [row.label for row in figures.rows] == ["good*", "bad", "v0", "v1", "v2", "v3"]
+    assert [row.label for row in figures.rows if row.alarming] == ["bad"]
+    assert sources.lines[1][:2] == ("bad", "http://127.0.0.1:1/v1")
+    few = verification_tables(vendors[:5])[0]
+    assert list(few.columns) == ["", "good*", "bad", "v0", "v1", "v2"]

@@ -1,0 +1,222 @@
+"""The summary of one endpoint, as the JSON object that users read: a function of its answers."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from trialbed.files import replacing
+from trialbed.records import EndpointInfo
+from trialbed.statistics import Estimate, clustered_interval, quantile
+from trialbed_verify.documents import as_document
+from trialbed_verify.rows import Body, object_in, one_line
+from trialbed_verify.table import AnswerRow, Answers, calls_of, findings_of
+
+SATURATED = 50.0
+"""Milliseconds of lag, at the 95th percentile, above which times say more about this process than about the vendor."""
+
+TOKENS = ("prompt_tokens", "completion_tokens", "total_tokens")
+FIGURES = ("ttft_ms", "tps", "duration_ms", "total_tokens")
+SERVED = ("models", "fingerprints", "providers")
+QUANTILES = {"p50": 0.50, "p95": 0.95, "p99": 0.99}
+
+MOST_NAMES = 100
+"""Distinct names that are counted separately: some vendors make up a finish reason or fingerprint per answer."""
+
+LONGEST_NAME = 200
+
+MORE = "(others)"
+"""The name under which all further ones are counted."""
+
+UNNAMED = "(not told)"
+"""The name under which answers are counted that do not say what served them."""
+
+EXAMPLES = 3
+"""Examples kept of each kind."""
+
+LONGEST_MESSAGE = 200
+"""Characters of an example's message."""
+
+MILLION = 1_000_000
+"""Tokens to which a price applies."""
+
+
+def summary(endpoint: EndpointInfo, answers: Answers | None) -> dict[str, Any]:
+    """Return the summary of an endpoint: the K2-style fields, then Trialbed's own.
+
+    ``eval_started_at`` and ``eval_finished_at`` are of the last session, as is ``not_sent``; everything else describes
+    all answers.
+
+    Args:
+        answers: read for summaries; None if there are none.
+    """
+    rows = answers.rows if answers else ()
+    counts, figures = answer_counts(rows), answer_figures(answers)
+    began, ended = endpoint.began, endpoint.ended
+    return {
+        "model": endpoint.model,
+        **counts,
+        "eval_started_at": began.isoformat() if began else None,
+        "eval_finished_at": ended.isoformat() if ended else None,
+        "eval_duration_ms": round((ended - began).total_seconds() * 1000) if began and ended else None,
+        "vendor": endpoint.vendor,
+        "is_baseline": endpoint.is_baseline,
+        **figures,
+        "not_sent": endpoint.not_sent,
+        "failure": endpoint.failure,
+        "client_saturated": (lag := figures["loop_lag_ms"]) and lag["p95"] > SATURATED,
+        "cost": cost(counts["usage"], endpoint.prices),
+        "provenance": as_document(endpoint.provenance),
+    }
+
+
+def answer_counts(rows: Sequence[AnswerRow]) -> dict[str, Any]:
+    """Return the counters of K2-style summaries."""
+    answered = [row for row in rows if row.decision != "none"]
+    finish = _names(str(row.finish_reason) for row in answered)
+    others = {reason: n for reason, n in sorted(finish.items()) if reason not in ("stop", "tool_calls")}
+    fitting = Counter(fits for _, fits in _responses(rows))
+    return {
+        "success_count": len(answered),
+        "failure_count": len(rows) - len(answered),
+        "finish_stop": finish["stop"],
+        "finish_tool_calls": finish["tool_calls"],
+        "finish_others": sum(others.values()),
+        "finish_others_detail": others,
+        "schema_validation_error_count": fitting[False],
+        "successful_tool_call_count": fitting[True],
+        "usage": {name: sum(_values(answered, name)) for name in TOKENS},
+    }
+
+
+def answer_figures(answers: Answers | None) -> dict[str, Any]:
+    """Return Trialbed's own figures: unknown ones are None, and every rate has its interval."""
+    rows = answers.rows if answers else ()
+    answered = [row for row in rows if row.decision != "none"]
+    calls = [call for row in answered for call in row.calls or ()]
+    moments = [row.at for row in rows if row.at]
+    return {
+        "case_count": len(rows),
+        "outcomes": dict(sorted(Counter(row.outcome for row in rows).items())),
+        "problems": dict(Counter(row.problem for row in rows if row.problem).most_common()),
+        "notes": dict(Counter(kind for row in rows for kind in row.notes).most_common()),
+        "success_rate": _rate((row, row.decision != "none") for row in rows),
+        "first_attempt_success_rate": _rate((row, row.decision != "none" and row.attempts == 1) for row in rows),
+        "schema_accuracy_per_response": _rate(_responses(rows)),
+        "schema_accuracy_per_call": _rate((row, fits) for row in answered for fits, _ in row.calls or ()),
+        "call_count": len(calls),
+        "call_problems": dict(Counter(reason for _, reasons in calls for reason in reasons).most_common()),
+        "uncheckable_responses": sum(row.finish_reason == "tool_calls" and _is_unknown(row) for row in answered),
+        "uncheckable_calls": sum(fits is None for fits, _ in calls),
+        "examples": _examples(answers),
+        "attempt_count": sum(row.attempts for row in rows),
+        "usage_reported": {name: len(_values(answered, name)) for name in TOKENS},
+        **{name: spread(_values(answered, name)) for name in FIGURES},
+        "loop_lag_ms": spread(_values(rows, "loop_lag_ms")),
+        **{
+            f"served_{kind}": dict(_names(row.served[place] or UNNAMED for row in answered).most_common())
+            for place, kind in enumerate(SERVED)
+        },
+        "suites": as_document(answers.suites) if answers else {},
+        "first_row_at": min(moments, default=None),
+        "last_row_at": max(moments, default=None),
+    }
+
+
+def _values(rows: Iterable[AnswerRow], name: str) -> list[float]:
+    return [value for row in rows if (value := getattr(row, name)) is not None]
+
+
+def _responses(rows: Sequence[AnswerRow]) -> Iterator[tuple[AnswerRow, bool | None]]:
+    return ((row, row.fits) for row in rows if row.finish_reason == "tool_calls")
+
+
+def _is_unknown(row: AnswerRow) -> bool:
+    return row.valid is None and bool(row.calls)
+
+
+def _names(names: Iterable[str]) -> Counter[str]:
+    """Count names that the vendor chose."""
+    found: Counter[str] = Counter()
+    for name in (name[:LONGEST_NAME] for name in names):
+        found[name if name in found or len(found) < MOST_NAMES else MORE] += 1
+    return found
+
+
+def spread(values: Sequence[float]) -> dict[str, float] | None:
+    """Return the mean and the quantiles of the known values; None if there are none."""
+    if not values:
+        return None
+    ordered = sorted(map(float, values))
+    quantiles = {name: quantile(ordered, share) for name, share in QUANTILES.items()}
+    return {"mean": sum(ordered) / len(ordered), **quantiles, "n": len(ordered)}
+
+
+def _rate(observed: Iterable[tuple[AnswerRow, bool | None]]) -> dict[str, Any] | None:
+    """Return the share of successes, with the trials of a case taken together; None if nothing was observed."""
+    parts, wholes = Counter[object](), Counter[object]()
+    for row, success in observed:
+        if success is not None:
+            case = row.key[:-1] if row.data_index is None else row.data_index
+            parts[case] += success
+            wholes[case] += 1
+    if not (total := wholes.total()):
+        return None
+    interval = clustered_interval([parts[case] for case in wholes], list(wholes.values()))
+    return Estimate(parts.total() / total, interval, total).as_json()
+
+
+def _examples(answers: Answers | None) -> dict[str, dict[str, list[dict[str, Any]]]]:
+    """Return the first few examples of each kind; their rows are read again, as tables do not keep messages."""
+    found: dict[str, dict[str, list[dict[str, Any]]]] = {"problems": {}, "calls": {}, "findings": {}}
+    for row in answers.rows if answers else ():
+        reasons = [reason for _, reasons in row.calls or () for reason in reasons] if row.decision != "none" else ()
+        kinds = {"problems": [row.problem] if row.problem else [], "calls": reasons, "findings": row.findings}
+        wanted = any(len(found[what].get(kind, ())) < EXAMPLES for what, own in kinds.items() for kind in own)
+        for what, kind, about in _examples_of(answers.source.row_at(row.place)) if answers and wanted else ():
+            own = found[what].setdefault(kind, [])
+            if kind in kinds[what] and len(own) < EXAMPLES:
+                message = one_line(about.pop("message"), LONGEST_MESSAGE)
+                own.append({"line": row.data_index, "trial": row.trial, **about, "message": message})
+    return {what: {kind: own for kind, own in sorted(kinds.items()) if own} for what, kinds in found.items()}
+
+
+def _examples_of(row: Body) -> Iterator[tuple[str, str, dict[str, Any]]]:
+    """Yield the problem, the wrong calls and the findings of a row, each with its kind and its message."""
+    response = object_in(row, "response")
+    for source, kind, message in (
+        (object_in(row, "problem"), "kind", "message"),
+        (response, "error_type", "error_message"),
+    ):
+        if isinstance(source.get(kind), str):
+            yield "problems", source[kind], {"message": str(source.get(message) or "")}
+            break
+    for call in calls_of(row, response) or ():
+        for reason in call["reasons"] or ():
+            yield "calls", reason, {"tool": call.get("name"), "message": call.get("detail") or ""}
+    for found in findings_of(row):
+        yield "findings", found["kind"], {"evidence": found.get("evidence"), "message": found.get("message") or ""}
+
+
+def cost(usage: Mapping[str, float], prices: Mapping[str, float]) -> dict[str, float] | None:
+    """Return the cost of the reported tokens at the prices of the configuration; None if it has none."""
+    if not prices:
+        return None
+    asked = usage["prompt_tokens"] * prices.get("input", 0.0) / MILLION
+    answered = usage["completion_tokens"] * prices.get("output", 0.0) / MILLION
+    return {"input": asked, "output": answered, "total": asked + answered}
+
+
+def write_summary(path: Path, found: Mapping[str, Any]) -> None:
+    """Replace a summary atomically.
+
+    Raises:
+        OSError: the file cannot be written.
+    """
+    text = json.dumps(found, ensure_ascii=False, indent=2) + "\n"
+    with replacing(path) as file:
+        # Vendors send lone surrogates, which JSON can hold as escapes only.
+        file.write(text.encode("utf-8", "backslashreplace"))

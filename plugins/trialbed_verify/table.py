@@ -1,0 +1,654 @@
+"""Tables of answers: rows of vendors in one form, whichever tool wrote them, and the cases that two tables share."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import lru_cache
+from pathlib import PurePath
+from sys import intern
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, NoReturn, TypeVar
+
+import orjson
+
+from trialbed.errors import DataError, UsageError
+from trialbed.texts import number_of
+from trialbed_verify.call_schemas import call_verdicts
+from trialbed_verify.rows import Body, answer_in, object_in, sent_request, text_in, usage_of
+from trialbed_verify.suites import SuiteSummary, SuiteTally
+from trialbed_verify.vendor_rows import VendorRows
+
+if TYPE_CHECKING:
+    from trialbed_verify.panel import Measures
+
+Decision = Literal["tool_calls", "stop", "other", "none"]
+ANSWERS: tuple[Decision, ...] = ("tool_calls", "stop", "other")
+
+T = TypeVar("T")
+
+UNKNOWN = "unknown_failure"
+"""The outcome of a failed row whose tool does not say how it failed."""
+
+LARGEST = 1e300
+"""Larger values cannot be added up; the comparison excludes ``nan`` too."""
+
+MESSAGES = ("messages", "prompt", "suffix")
+CONTENT = (*MESSAGES, "tools", "functions", "tool_choice", "function_call", "response_format")
+"""The content of a request. All other keys are settings, or the vendor's."""
+
+OF_THE_VENDOR = frozenset(("model", "stream", "stream_options", "provider", "user", "metadata"))
+"""Keys that may differ between vendors of one model."""
+
+SUFFIXES = ("_results", "-results", ".results")
+
+SHOWN = 5
+"""Number of lines listed in an error."""
+
+ABSENT = "absent"
+
+DEFAULTED = ("temperature",)
+"""Settings that requests may leave to the vendor's default: the comparison reports it and goes on."""
+
+LEFT_OUT = f" in the baseline and {ABSENT} in the vendor's"
+
+
+class Requested(NamedTuple):
+    """A request, reduced to the parts that must agree between vendors.
+
+    Attributes:
+        content: (part, digest) of each part of the content, in a fixed order.
+        settings: temperature, limits and everything else that changes answers, as canonical JSON.
+    """
+
+    content: tuple[tuple[str, str], ...]
+    settings: str
+
+
+@dataclass(frozen=True, slots=True)
+class AnswerRow:
+    """The fields of a result row that are counted and compared; unknown ones are None.
+
+    Attributes:
+        line: 1-based number of the row in its source.
+        place: where the source reads the row again.
+        data_index: 1-based line in the test set.
+        case: the identity of the test set's line, None if the row has none.
+        trial: 0-based number among the repeats of the case.
+        config: digest of the configuration, None if the row has none.
+        vendor, model: as named by the row, or None.
+        asked_model: the model of the request.
+        outcome: how the case ended; for a row of another tool it follows from the status and finish reason.
+        problem: the kind of a failure, or None.
+        success: whether ``status`` is ``success``.
+        valid: whether all tool calls fit their schemas, None if unknown.
+        calls: (whether it fits, reasons) of each call, None if the row has none.
+        tokens: the total, computed if the answer reports the parts only.
+        served: model, fingerprint and provider that the answer names.
+        at: when the case ended.
+        notes, findings: kinds; empty in a table for comparisons.
+        requested, measured: for comparisons; otherwise None.
+    """
+
+    line: int
+    place: Any
+    data_index: int | None
+    case: str | None
+    trial: int
+    config: str | None
+    vendor: str | None
+    model: str | None
+    asked_model: str | None
+    outcome: str
+    problem: str | None
+    success: bool
+    finish_reason: str | None
+    valid: bool | None
+    calls: tuple[tuple[bool | None, tuple[str, ...]], ...] | None
+    prompt_tokens: float | None
+    completion_tokens: float | None
+    total_tokens: float | None
+    tokens: float | None
+    ttft_ms: float | None
+    tps: float | None
+    duration_ms: float | None
+    loop_lag_ms: float | None
+    attempts: int
+    served: tuple[str | None, str | None, str | None]
+    at: str | None
+    notes: tuple[str, ...] = ()
+    findings: tuple[str, ...] = ()
+    requested: Requested | None = None
+    measured: Measures | None = None
+
+    @property
+    def decision(self) -> Decision:
+        """The vendor's decision: to call tools, to stop, another ending, or no valid answer."""
+        return self.outcome if self.outcome in ANSWERS else "none"
+
+    @property
+    def key(self) -> tuple[object, ...]:
+        """Identifies a case and trial in its source."""
+        if self.case is not None:
+            return self.config, self.case, self.trial
+        return (self.line,) if self.data_index is None else (self.data_index, self.trial)
+
+    @property
+    def fits(self) -> bool | None:
+        """Whether all calls of the answer fit their schemas; None if it calls no tools or nothing says so.
+
+        An answer that announces calls and has none does not fit. One whose calls cannot be checked, because the
+        schemas of the test set are broken, is left out.
+        """
+        if self.decision != "tool_calls" or (self.valid is None and self.calls != ()):
+            return None
+        return self.valid is True
+
+    def figure(self, name: str) -> float | None:
+        """Return tokens or a time, unless it is a 0 that no answer can have: other tools write it for unknown."""
+        value = getattr(self, "tokens" if name == "total_tokens" else name)
+        return value if value or name == "duration_ms" else None
+
+
+Case = tuple[object, ...]
+"""Identifies a case in every table: its content, and its number among repeats of that content."""
+
+Trials = Mapping[int, AnswerRow]
+"""Number of the trial -> its row."""
+
+
+@dataclass(frozen=True)
+class Answers:
+    """The answers of one vendor with one model and configuration.
+
+    Attributes:
+        source: where they are read from.
+        vendor: as named by the rows, otherwise by the file's name.
+        model: as named by the rows, otherwise the model of their requests if they agree.
+        rows: one per case and trial, in the order of the test set.
+        notes: remarks about the rows for readers of the figures.
+        suites: the scores of the suites that they belong to; empty in a table for comparisons.
+    """
+
+    source: VendorRows
+    vendor: str
+    model: str | None
+    rows: tuple[AnswerRow, ...]
+    notes: tuple[str, ...] = ()
+    suites: Mapping[str, SuiteSummary] = field(default_factory=dict)
+
+    @property
+    def names_cases(self) -> bool:
+        """Return whether every row names its case."""
+        return all(row.case is not None for row in self.rows)
+
+    @property
+    def is_of_baseline(self) -> bool:
+        """Return whether its summary marks it as the baseline of its model."""
+        return self.source.is_baseline(self.rows[0].config)
+
+    def cases(self, *, by_name: bool) -> dict[Case, dict[int, AnswerRow]]:
+        """Case -> its trials.
+
+        Args:
+            by_name: identify cases by the rows' own names; otherwise by content, with repeats in order of the test set.
+        """
+        found: dict[Case, dict[int, AnswerRow]] = {}
+        seen: Counter[tuple[Case, int]] = Counter()
+        for row in self.rows:
+            asked: Case = () if by_name or row.requested is None else row.requested.content
+            number = 0 if by_name else seen[asked, row.trial]
+            seen[asked, row.trial] += 1
+            found.setdefault((row.case if by_name else asked, number), {})[row.trial] = row
+        return found
+
+
+class Builder:
+    """Makes the tables of rows, which may come in any order.
+
+    A row takes the place of an earlier one of its case and trial, which failed and was asked again. But rows in which
+    any case is asked again after a success are several runs, one after the other: there every row is a trial.
+
+    Args:
+        compared: whether to keep what comparisons need, which takes most of the time, or what summaries need.
+    """
+
+    def __init__(self, source: VendorRows, *, compared: bool = True) -> None:
+        self.source = source
+        self.compared = compared
+        self._groups: dict[tuple[object, ...], dict[tuple[object, ...], list[AnswerRow]]] = {}
+        self._suites: dict[tuple[object, ...], SuiteTally] = {}
+        self._torn: int | None = None
+
+    def add(self, number: int, place: Any, row: Body | None) -> None:
+        """Add a row; None for one that is cut off, as a killed run leaves it.
+
+        Raises:
+            DataError: it is not a result row.
+        """
+        if row is None:
+            self._torn = number
+            return
+        try:
+            found = _parse_row(number, place, row)
+            more = _compared_fields(row, self.source, place) if self.compared else _counted_fields(row)
+        except ValueError as error:
+            raise DataError(f"{self.source}, line {number}: {error}") from error
+        group = (found.vendor, found.model, found.config)
+        self._groups.setdefault(group, {}).setdefault(found.key, []).append(replace(found, **more))
+        if not self.compared and "suite" in row:
+            self._suites.setdefault(group, SuiteTally()).add(row)
+
+    def tables(self) -> list[Answers]:
+        """Return a table per vendor, model and configuration, in the order of their first rows."""
+        torn = () if self._torn is None else (f"{self.source}: line {self._torn} is cut off and was skipped",)
+        return [self._table(group, list(rows.values()), torn) for group, rows in self._groups.items()]
+
+    def _table(self, group: tuple[object, ...], rows: list[list[AnswerRow]], notes: tuple[str, ...]) -> Answers:
+        counting = [own[-1] for own in rows]
+        if any(one.success for own in rows for one in own[:-1]):
+            counting = list(_number_trials(rows))
+            further = len(counting) - len(rows)
+            notes += (
+                f"{self.source}: {further:,} rows repeat a case that was answered before, and count as further trials",
+            )
+        counting.sort(key=_order)
+        first, asked = counting[0], {row.asked_model for row in counting}
+        model = first.model or (next(iter(asked)) if len(asked) == 1 else None)
+        suites = self._suites[group].summaries() if group in self._suites else {}
+        vendor = first.vendor or file_label(self.source.file_name)
+        return Answers(self.source, vendor, model, tuple(counting), notes, suites)
+
+
+def _number_trials(rows: list[list[AnswerRow]]) -> Iterator[AnswerRow]:
+    """Yield all rows, each with a number that no other trial of its case has."""
+    taken: dict[tuple[object, ...], set[int]] = {}
+    for row in (row for own in rows for row in own):
+        numbers = taken.setdefault(row.key[:-1] or row.key, set())
+        number = row.trial if row.trial not in numbers else 1 + max(numbers)
+        numbers.add(number)
+        yield replace(row, trial=number)
+
+
+def _order(row: AnswerRow) -> tuple[int, int, int]:
+    return row.line if row.data_index is None else row.data_index, row.trial, row.line
+
+
+def file_label(file_name: str) -> str:
+    """The vendor's name, from the name of a file whose rows do not have it."""
+    stem = PurePath(file_name).stem
+    for suffix in SUFFIXES:
+        stem = stem.removesuffix(suffix)
+    return stem or file_name
+
+
+def read_tables(source: VendorRows, *, compared: bool = True) -> list[Answers]:
+    """Read rows into tables.
+
+    Args:
+        compared: as for ``Builder``.
+
+    Raises:
+        DataError: the rows cannot be read, or are no results.
+    """
+    builder = Builder(source, compared=compared)
+    for number, place, row in source:
+        builder.add(number, place, row)
+    tables = builder.tables()
+    if not tables:
+        raise DataError(f"{source}: contains no result rows")
+    return tables
+
+
+def read_one(source: VendorRows, *, compared: bool = True) -> Answers:
+    """Read the answers of one vendor, model and configuration.
+
+    Raises:
+        DataError: as for ``read_tables``, or they are of several configurations.
+    """
+    first, *others = read_tables(source, compared=compared)
+    if others:
+        names = ", ".join(sorted({f"{found.vendor} / {found.model}" for found in (first, *others)}))
+        raise DataError(
+            f"{source}: contains rows of {len(others) + 1} configurations ({names}); a comparison needs one per file: "
+            "give each its own --output in bench verify"
+        )
+    return first
+
+
+def as_trials(tables: Sequence[Answers], vendor: str | None = None) -> Answers:
+    """Combine several tables of one vendor as its trials, numbered on from table to table.
+
+    Args:
+        vendor: its name, if not that of the first table.
+
+    Raises:
+        DataError: the tables are of different models.
+    """
+    first, *others = tables
+    offset, rows = 0, list[AnswerRow]()
+    for table in tables:
+        if table.model != first.model:
+            raise DataError(
+                f"{first.source} has results of {first.model}, {table.source} of {table.model}; all files of one side "
+                "must be of one model"
+            )
+        rows += (replace(row, trial=row.trial + offset) for row in table.rows)
+        offset += 1 + max(row.trial for row in table.rows)
+    first = replace(first, vendor=vendor or first.vendor)
+    if not others:
+        return first
+    names = ", ".join(str(table.source) for table in tables)
+    taken = f"{len(tables)} files were taken as trials of {first.vendor}: {names}"
+    notes = (taken, *(note for table in tables for note in table.notes))
+    return replace(first, rows=tuple(sorted(rows, key=_order)), notes=notes)
+
+
+def _parse_row(number: int, place: Any, row: Body) -> AnswerRow:
+    success, finish_reason = row["status"] == "success", text_in(row, "finish_reason")
+    response, is_ours = object_in(row, "response"), "outcome" in row
+    outcome, problem = _outcome(row, response, success, finish_reason)
+    usage = usage_of(response)
+    prompt, completion = _count(usage, "prompt_tokens"), _count(usage, "completion_tokens")
+    total = _count(usage, "total_tokens") or (prompt + completion if prompt and completion else None)
+    valid, calls = _verdicts(row, response)
+    own_total, attempts = _figure(row, "total_tokens"), row.get("attempts")
+    return AnswerRow(
+        line=number,
+        place=place,
+        data_index=_whole(row, "data_index"),
+        case=text_in(row, "case"),
+        trial=_whole(row, "trial") or 0,
+        config=text_in(row, "config"),
+        vendor=text_in(row, "vendor"),
+        model=text_in(row, "model"),
+        asked_model=text_in(object_in(row, "request"), "model"),
+        outcome=outcome,
+        problem=problem,
+        success=success,
+        finish_reason=finish_reason,
+        valid=valid,
+        calls=calls,
+        prompt_tokens=_figure(row, "prompt_tokens") or prompt,
+        completion_tokens=_figure(row, "completion_tokens") or completion,
+        total_tokens=own_total if is_ours else own_total or total,
+        tokens=own_total or total,
+        ttft_ms=_figure(row, "ttft_ms"),
+        tps=_figure(row, "tps"),
+        # In rows of other tools it includes the wait for a free slot and every retry.
+        duration_ms=_figure(row, "duration_ms") if is_ours else None,
+        loop_lag_ms=_figure(row, "loop_lag_ms") if is_ours else None,
+        attempts=len(attempts) if isinstance(attempts, list) else 0,
+        served=_served_by(row, response),
+        at=text_in(row, "last_run_at"),
+    )
+
+
+def _compared_fields(row: Body, source: VendorRows, place: Any) -> dict[str, Any]:
+    from trialbed_verify.panel import measure
+
+    return {"requested": reduce_request(sent_request(row)), "measured": measure(row, source, place)}
+
+
+def _counted_fields(row: Body) -> dict[str, Any]:
+    from trialbed_verify.findings import CALL_REASONS, PROTOCOL_ERRORS
+
+    kinds = _share(tuple(intern(found["kind"]) for found in findings_of(row)))
+    notes = row.get("notes")
+    if not isinstance(notes, list):
+        notes = [kind for kind in kinds if kind not in PROTOCOL_ERRORS and kind not in CALL_REASONS]
+    return {"findings": kinds, "notes": _share(tuple(map(str, notes)))}
+
+
+def findings_of(row: Body) -> Sequence[Mapping[str, str]]:
+    """Return the findings that a row has, or those of its answer if its tool makes none."""
+    stored = row.get("findings")
+    if isinstance(stored, list):
+        return [found for found in stored if isinstance(found, dict) and isinstance(found.get("kind"), str)]
+    from trialbed_verify.findings import examine
+
+    return [] if "outcome" in row else [found.as_json() for found in examine(row)]
+
+
+def _outcome(row: Body, response: Body, success: bool, finish_reason: str | None) -> tuple[str, str | None]:
+    outcome = text_in(row, "outcome")
+    if outcome is not None:
+        return outcome, text_in(object_in(row, "problem"), "kind")
+    if not success:
+        return UNKNOWN, text_in(response, "error_type") or UNKNOWN
+    if finish_reason is None:  # a row of another tool that counts as a success is an incomplete answer
+        return "protocol_error", "no_finish_reason"
+    return (finish_reason if finish_reason in ("tool_calls", "stop") else "other"), None
+
+
+def _verdicts(row: Body, response: dict[str, Any]) -> tuple[bool | None, Any]:
+    """Return whether all calls fit, and the verdict on each: as the row has them, else checked against its tools."""
+    valid = row.get("tool_calls_valid")
+    valid = valid if isinstance(valid, bool) else None
+    calls = calls_of(row, response)
+    if calls is None:
+        # K2-style tools write null where calls are announced and there are none.
+        announced = "tool_calls_valid" in row and row.get("finish_reason") == "tool_calls"
+        return (False if announced and valid is None else valid), None
+    verdicts = _share(tuple(map(_call, calls)))
+    if "tool_calls_valid" not in row and calls is not row.get("calls"):
+        kinds = {fits for fits, _ in verdicts}
+        valid = False if False in kinds else None if None in kinds else True
+    return valid, verdicts
+
+
+def calls_of(row: Body, response: dict[str, Any]) -> Sequence[Any] | None:
+    """Return the calls of a row with the verdict on each, as it has them, else checked against its tools."""
+    listed = row.get("calls")
+    if isinstance(listed, list) or "tool_calls_valid" in row:
+        return listed if isinstance(listed, list) else None
+    made = answer_in(response)[1].get("tool_calls")
+    if not isinstance(made, list) or not made:
+        return None
+    return [found.as_json() for found in call_verdicts(made, object_in(row, "request").get("tools"))]
+
+
+def _call(call: Any) -> tuple[bool | None, tuple[str, ...]]:
+    if not isinstance(call, dict):
+        raise ValueError("calls: a call is not an object")  # noqa: TRY004 - the caller names file and line
+    reasons, valid = call.get("reasons") or (), call.get("valid")
+    if not isinstance(reasons, list | tuple):
+        raise ValueError("calls: the reasons are not a list")  # noqa: TRY004 - as above
+    return valid if isinstance(valid, bool) else None, tuple(intern(str(reason)) for reason in reasons)
+
+
+def _served_by(row: Body, response: Body) -> tuple[str | None, str | None, str | None]:
+    source = object_in(row, "served") or response
+    return _share((text_in(source, "model"), text_in(source, "system_fingerprint"), text_in(source, "provider")))
+
+
+def _count(usage: Body, key: str) -> float | None:
+    """Return a count as the vendor sent it; None if it is not a number, as no vendor may escape a verdict by it."""
+    try:
+        return _figure(usage, key)
+    except ValueError:
+        return None
+
+
+def _figure(source: Body, key: str) -> float | None:
+    value = source.get(key)
+    if value is None:
+        return None
+    if isinstance(value, bool) or not isinstance(value, (int, float)) or not -LARGEST < value < LARGEST:
+        raise ValueError(f"{key}: {value!r} is not a number")
+    return value if value >= 0 else None
+
+
+def _whole(source: Body, key: str) -> int | None:
+    value = source.get(key)
+    if value is not None and (isinstance(value, bool) or not isinstance(value, int)):
+        raise ValueError(f"{key}: {value!r} is not a whole number")
+    return value
+
+
+def reduce_request(body: Mapping[str, Any]) -> Requested:
+    """Reduce a request body; an absent part equals one that is null."""
+    known = {key: value for key, value in body.items() if value is not None}
+    content = tuple((part, _digest(known[part])) for part in CONTENT if part in known)
+    rest = {key: value for key, value in known.items() if key not in OF_THE_VENDOR and key not in CONTENT}
+    return _share(Requested(content, intern(_canonical(rest).decode())))
+
+
+def _digest(value: Any) -> str:
+    return intern(hashlib.blake2b(_canonical(value), digest_size=16).hexdigest())
+
+
+def _canonical(value: Any) -> bytes:
+    try:
+        return orjson.dumps(value, option=orjson.OPT_SORT_KEYS)
+    except TypeError:
+        return json.dumps(value, sort_keys=True, separators=(",", ":")).encode()
+
+
+def _share(value: T) -> T:
+    """The first of equal values: the trials of a case, and most answers, have theirs in common."""
+    first: T = _first(value)
+    return first
+
+
+@lru_cache(maxsize=1 << 16)
+def _first(value: Any) -> Any:
+    return value
+
+
+class Pair(NamedTuple):
+    """The trials of one case in both tables."""
+
+    baseline: Trials
+    vendor: Trials
+
+    def rows(self) -> list[tuple[AnswerRow, AnswerRow]]:
+        """The pairs of rows with equal trial numbers."""
+        return [(row, self.vendor[trial]) for trial, row in self.baseline.items() if trial in self.vendor]
+
+    @property
+    def first(self) -> tuple[AnswerRow, AnswerRow]:
+        """The first trial of each side."""
+        return next(iter(self.baseline.values())), next(iter(self.vendor.values()))
+
+
+@dataclass(frozen=True)
+class Pairing:
+    """Two tables, case by case.
+
+    Attributes:
+        by_name: whether cases are identified by the rows' own names; otherwise by the content of the requests.
+        cases: the pairs by case, in the baseline's order.
+        only_baseline, only_vendor: rows of cases that only one table has.
+        asked_otherwise: pairs whose prepared requests have different content.
+        settings: description of a difference -> number of pairs that have it.
+    """
+
+    baseline: Answers
+    vendor: Answers
+    by_name: bool
+    cases: dict[Case, Pair]
+    only_baseline: list[AnswerRow]
+    only_vendor: list[AnswerRow]
+    asked_otherwise: list[tuple[AnswerRow, AnswerRow]]
+    settings: dict[str, int]
+
+    @property
+    def pairs(self) -> list[Pair]:
+        """The pairs without their cases."""
+        return list(self.cases.values())
+
+
+def pair(
+    baseline: Answers,
+    vendor: Answers,
+    *,
+    force: bool = False,
+    by_name: bool | None = None,
+    may_lack: bool = False,
+) -> Pairing:
+    """Pair two tables by case.
+
+    Args:
+        force: pair the common cases even if the requests or settings of the tables differ.
+        by_name: identify cases by the rows' own names; by default, if all rows of both tables have them.
+        may_lack: accept a vendor's table that lacks cases.
+
+    Raises:
+        UsageError: the tables have no case in common, or their requests or settings differ and ``force`` is not set.
+    """
+    if by_name is None:
+        by_name = baseline.names_cases and vendor.names_cases
+    ours, theirs = baseline.cases(by_name=by_name), vendor.cases(by_name=by_name)
+    cases = {case: Pair(trials, theirs[case]) for case, trials in ours.items() if case in theirs}
+    firsts = [one.first for one in cases.values()]
+    found = Pairing(
+        baseline=baseline,
+        vendor=vendor,
+        by_name=by_name,
+        cases=cases,
+        only_baseline=[row for case, rows in ours.items() if case not in cases for row in rows.values()],
+        only_vendor=[row for case, rows in theirs.items() if case not in cases for row in rows.values()],
+        asked_otherwise=[(one, other) for one, other in firsts if _content(one) != _content(other)],
+        settings=_settings(firsts),
+    )
+    if not cases:
+        _refuse("the files have no request in common, so they cannot be compared:", found)
+    # Settings that are left to the vendor's default are no reason to refuse.
+    defaulted = sum(map(_is_default, found.settings))
+    if not force and sum(1 for _ in _problems(found, may_lack=may_lack)) > defaulted:
+        hint = f"use --force to compare the {len(cases)} common cases"
+        _refuse("the files do not contain the same requests:", found, hint)
+    return found
+
+
+def _content(row: AnswerRow) -> dict[str, str]:
+    return dict(row.requested.content) if row.requested else {}
+
+
+def _refuse(what: str, found: Pairing, *hints: str) -> NoReturn:
+    raise UsageError("\n  ".join([what, *_problems(found), *hints]))
+
+
+def _problems(found: Pairing, *, may_lack: bool = False) -> Iterator[str]:
+    """The differences between the tables, one line each."""
+    ours, theirs = found.baseline.source, found.vendor.source
+    for rows, there, here in ((found.only_baseline, ours, theirs), (found.only_vendor, theirs, ours)):
+        if rows and not (may_lack and there is ours and rows is found.only_baseline):
+            yield f"{here} lacks {number_of(len(rows), 'row')} that {there} has: {_lines(rows)}"
+    if differing := found.asked_otherwise:
+        parts: dict[str, None] = {}
+        for one, other in ((_content(rows[0]), _content(rows[1])) for rows in differing):
+            parts |= dict.fromkeys(part for part in {**one, **other} if one.get(part) != other.get(part))
+        cases, lines = number_of(len(differing), "case"), _lines([row for row, _ in differing])
+        yield f"{cases} with different requests ({', '.join(parts)}): {ours}, {lines}"
+    for difference, count in found.settings.items():
+        yield f"the settings of {number_of(count, 'request')} differ: {difference}"
+
+
+def _lines(rows: Sequence[AnswerRow]) -> str:
+    shown = ", ".join(str(row.line) for row in rows[:SHOWN])
+    return f"line{'s' * (len(rows) > 1)} {shown}{' …' * (len(rows) > SHOWN)}"
+
+
+def _settings(firsts: Sequence[tuple[AnswerRow, AnswerRow]]) -> dict[str, int]:
+    settings = (tuple(row.requested.settings if row.requested else "{}" for row in rows) for rows in firsts)
+    found: Counter[str] = Counter()
+    for (ours, theirs), count in Counter(settings).items():
+        one, other = json.loads(ours), json.loads(theirs)
+        for key in sorted({*one, *other}):
+            if one.get(key) != other.get(key):
+                baseline, vendor = (_setting_text(settings, key) for settings in (one, other))
+                found[f"{key} is {baseline} in the baseline and {vendor} in the vendor's"] += count
+    return dict(found.most_common())
+
+
+def _setting_text(settings: dict[str, Any], key: str) -> str:
+    return json.dumps(settings[key], ensure_ascii=False) if key in settings else ABSENT
+
+
+def _is_default(difference: str) -> bool:
+    """Return whether it is a setting of ``DEFAULTED`` that the baseline has and the vendor's requests leave out."""
+    return difference.endswith(LEFT_OUT) and any(difference.startswith(f"{name} is ") for name in DEFAULTED)
