@@ -109,13 +109,12 @@ def _cells(options: RunOptions, models: Mapping[str, ModelInfo]) -> Iterator[Run
     for combination in product(*factors):
         model, temperature, prompt, most = combination
         words = names[model], f"temperature={decimal_text(temperature or 0)}", prompt, f"max_tools={most}"
-        differing = [word for word, values in zip(words, factors, strict=True) if len(values) > 1]
         for name, setup in columns.items():
-            own_prompt = setup.system_prompt
-            if (own_prompt is not None and prompt != next(iter(prompts))) or (
-                setup.temperature is not None and temperature != temperatures[0]
-            ):
+            own = None, setup.temperature, setup.system_prompt, None
+            places = [place for place, value in enumerate(own) if value is None]
+            if any(combination[place] != factors[place][0] for place in {0, 1, 2, 3} - {*places}):
                 continue  # a setup with its own value stands once
+            differing = [words[place] for place in places if len(factors[place]) > 1]
             yield RunCell(
                 label=f"{name}{SETTINGS}{','.join(differing)}" if differing else name,
                 framework=setup.agent,
@@ -124,7 +123,7 @@ def _cells(options: RunOptions, models: Mapping[str, ModelInfo]) -> Iterator[Run
                 told_model=options.model_name or models[model].told_name or model,
                 temperature=temperature if setup.temperature is None else setup.temperature,
                 max_tools=most,
-                system_prompt=prompts[prompt] if own_prompt is None else _read_prompt(own_prompt, 1)[1],
+                system_prompt=prompts[prompt] if own[2] is None else _read_prompt(own[2], 1)[1],
             )
 
 

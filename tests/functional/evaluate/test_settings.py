@@ -142,7 +142,7 @@ def test_prompts_reach_the_agents_and_columns_have_names_of_their_own() -> None:
     assert found == {
         "mine@prompt 1": [("You are a desk.", 0.0)],
         "hot@prompt 1": [("You are a desk.", 0.7)],
-        "told@prompt 1": "Tell it.",
+        "told": "Tell it.",
         "mine@terse": [("Be brief.", 0.0)],
         "hot@terse": [("Be brief.", 0.7)],
     }
