@@ -13,24 +13,23 @@ from trialbed.drivers import GROUPS
 from trialbed_scripted import FAULTS
 from trialbed_scripted.faults import FaultKind
 from trialbed_scripted.vendor import ANSWERS
-from trialbed_verify.findings import KINDS
+from trialbed_verify.findings import CALL_REASONS, KINDS, OUTCOMES, PROBLEMS
 from trialbed_verify.suites import EXPECTATIONS, SUITES
-from trialbed_verify.verification.results import vocabulary
 
 
 def outcomes() -> str:
     """How a case of a verification can end."""
-    return _words("outcome", vocabulary.OUTCOMES)
+    return _words("outcome", OUTCOMES)
 
 
 def problem_kinds() -> str:
     """Every kind of failure of a verified vendor."""
-    return _words("kind", vocabulary.PROBLEMS)
+    return _words("kind", PROBLEMS)
 
 
 def call_reasons() -> str:
     """Why a call of a verified vendor is wrong."""
-    return _words("reason", vocabulary.CALL_REASONS)
+    return _words("reason", CALL_REASONS)
 
 
 def finding_kinds() -> str:

@@ -19,7 +19,7 @@ from support.warm import run_warm, warm_command
 
 from trialbed_scripted import FAULTS
 from trialbed_scripted.vendor import ANSWERS
-from trialbed_verify.verification.results import vocabulary
+from trialbed_verify.findings import CALL_REASONS, OUTCOMES, PROBLEMS
 
 ROOT = Path(__file__).parents[2]
 DOCS = ROOT / "docs"
@@ -143,9 +143,9 @@ def test_every_key_of_a_summary_is_described(followed: tuple[Path, str]) -> None
 @for_each(
     ("title", "words"),
     [
-        ("Outcomes", vocabulary.OUTCOMES),
-        ("Problems", vocabulary.PROBLEMS),
-        ("Calls", vocabulary.CALL_REASONS),
+        ("Outcomes", OUTCOMES),
+        ("Problems", PROBLEMS),
+        ("Calls", CALL_REASONS),
         ("Faults", {**FAULTS, **ANSWERS}),
     ],
 )

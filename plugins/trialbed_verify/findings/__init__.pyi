@@ -1,12 +1,14 @@
 from ._constraints import constrained_parameters as constrained_parameters
 from ._examination import examine as examine
 from ._examination import findings as findings
-from ._findings import Finding as Finding
 from ._kinds import CALL_REASONS as CALL_REASONS
 from ._kinds import GATES as GATES
 from ._kinds import KINDS as KINDS
+from ._kinds import OUTCOMES as OUTCOMES
 from ._kinds import PARAMETERS as PARAMETERS
+from ._kinds import PROBLEMS as PROBLEMS
 from ._kinds import PROTOCOL_ERRORS as PROTOCOL_ERRORS
 from ._kinds import UNRELIABLE_COUNT as UNRELIABLE_COUNT
+from ._kinds import Finding as Finding
 from ._kinds import kind_in_words as kind_in_words
 from ._text import has_leaks as has_leaks

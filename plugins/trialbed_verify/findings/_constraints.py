@@ -9,7 +9,7 @@ from trialbed.wire import parse_json_fast
 from trialbed.wire.json_schemas import Undecided
 from trialbed_verify.call_schemas import usable_schema
 from trialbed_verify.findings._answers import AnsweredRow, alternatives_of, function_of
-from trialbed_verify.findings._findings import Finding, finding
+from trialbed_verify.findings._kinds import Finding, finding
 from trialbed_verify.findings._usage import MOST_LETTERS, SLACK, least_letters
 
 CUT = ("length", "content_filter")

@@ -7,11 +7,9 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 from trialbed_verify.findings._answers import AnsweredRow, Count
-from trialbed_verify.findings._calls import examine_calls
 from trialbed_verify.findings._constraints import examine_constraints
-from trialbed_verify.findings._findings import Finding, finding, stored_finding
-from trialbed_verify.findings._form import examine_form
-from trialbed_verify.findings._kinds import KINDS, PROTOCOL_ERRORS
+from trialbed_verify.findings._form import examine_calls, examine_form
+from trialbed_verify.findings._kinds import KINDS, PROTOCOL_ERRORS, Finding, finding, stored_finding
 from trialbed_verify.findings._schema import examine_schema
 from trialbed_verify.findings._text import examine_text
 from trialbed_verify.findings._usage import examine_usage

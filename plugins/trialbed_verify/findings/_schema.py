@@ -10,8 +10,7 @@ from typing import Any
 
 from trialbed_verify.call_schemas import call_verdicts
 from trialbed_verify.findings._answers import AnsweredRow, function_of
-from trialbed_verify.findings._findings import Finding, finding
-from trialbed_verify.findings._kinds import CALL_REASONS
+from trialbed_verify.findings._kinds import CALL_REASONS, Finding, finding
 
 TEXT = re.compile(r'"((?:[^"\\]|\\.)*)\\?(?:"(\s*:)?|\Z)', re.DOTALL)
 """A text in JSON, of which one before a colon is a key; the last one may be cut off."""

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 
 from trialbed.wire import text_calls
 from trialbed_verify.findings._answers import AnsweredRow, function_of
-from trialbed_verify.findings._findings import Finding, finding
+from trialbed_verify.findings._kinds import Finding, finding
 
 TOOL_CALL = re.compile(
     r"</?(?:tool_calls?|function_calls?|tool_use|minimax:tool_call|seed:tool_call|longcat_tool_call)>|<function=[\w.-]+>"

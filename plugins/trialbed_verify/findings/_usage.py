@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from trialbed_verify.findings._answers import AnsweredRow
-from trialbed_verify.findings._findings import Finding, finding
+from trialbed_verify.findings._kinds import Finding, finding
 
 COUNTS = ("prompt_tokens", "completion_tokens", "total_tokens")
 

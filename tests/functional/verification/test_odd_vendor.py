@@ -25,8 +25,7 @@ from support.odd_vendor.transport import TRANSPORT
 from support.once import Once
 
 from trialbed.wire import Outcome
-from trialbed_verify.findings import CALL_REASONS, KINDS, PROTOCOL_ERRORS, findings
-from trialbed_verify.verification.results import vocabulary
+from trialbed_verify.findings import CALL_REASONS, KINDS, OUTCOMES, PROBLEMS, PROTOCOL_ERRORS, findings
 
 GROUPS = {
     "calls": CALLS,
@@ -95,10 +94,10 @@ def test_rows_without_findings_are_examined_when_they_are_read(answers: dict[str
 
 def test_every_outcome_and_problem_is_explained(answers: dict[str, dict[str, Row]]) -> None:
     rows = [row for group in answers.values() for row in group.values()]
-    assert set(vocabulary.OUTCOMES) == set(get_args(Outcome)) == {row["outcome"] for row in rows} | {"timeout"}
+    assert set(OUTCOMES) == set(get_args(Outcome)) == {row["outcome"] for row in rows} | {"timeout"}
     seen = {row["problem"]["kind"] for row in rows if row["problem"]}
     named = {"http_<status>" if kind.startswith("http_") else kind for kind in seen}
-    assert named | {"connect", "reset", "timeout", "too_large", "transport"} == set(vocabulary.PROBLEMS)
+    assert named | {"connect", "reset", "timeout", "too_large", "transport"} == set(PROBLEMS)
 
 
 def test_every_kind_is_seen(answers: dict[str, dict[str, Row]]) -> None:

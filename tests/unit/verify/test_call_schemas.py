@@ -16,7 +16,7 @@ from trialbed_verify.call_schemas import (
     schema_fault,
     usable_schema,
 )
-from trialbed_verify.verification.results.vocabulary import CALL_REASONS
+from trialbed_verify.findings import CALL_REASONS
 
 CITY = {"type": "object", "properties": {"city": {"type": "string", "enum": ["Oslo", "Rome"]}}, "required": ["city"]}
 

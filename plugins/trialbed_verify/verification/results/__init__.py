@@ -3,7 +3,7 @@
 Writing: a completed case becomes a row (``_completed``), which the store keeps as a trial (``_trials``) and files are
 written from (``_stored``), counted (``_tally``) and summarised (``_summaries``). Reading: ``_rows`` reads files of this
 tool and of others for comparisons.
-``vocabulary`` defines every word that these files use.
+``trialbed_verify/findings/kinds.toml`` defines every word that these files use.
 """
 
 import lazy_loader
