@@ -164,9 +164,9 @@ def send(url: str, path: str, bodies: list[bytes]) -> Counter[int]:
     return found
 
 
-@pytest.mark.slow(50)
+@pytest.mark.slow(20)
 @pytest.mark.parametrize("path", VALID)
-def test_ten_thousand_malformed_requests_cost_no_other_trial_anything(
+def test_thousands_of_malformed_requests_cost_no_other_trial_anything(
     path: str, start: Callable[..., ServerProcess]
 ) -> None:
     server = start()
