@@ -263,4 +263,4 @@ def _failures(found: VendorComparison, thresholds: Mapping[str, float], verdicts
         if value is None or value < least:
             yield f"{vendor}: {name} is {'not known' if value is None else format(value, '.4f')}, below {least:g}"
     if panel.finding in verdicts:
-        yield f"{vendor}: the verdict is {panel.finding}: {panel.reason}"
+        yield f"{vendor}: the verdict is {panel.verdict}: {panel.reason}"

@@ -280,7 +280,7 @@ def _verdict(one: VendorComparison) -> TableRow:
     panel = one.panel
     breaking = panel.at("any")
     share = UNKNOWN if breaking is None or breaking.excess is None else breaking_in_thousand(breaking.excess)
-    cells = (panel.finding, share, panel.different_subjects or "nothing shown", str(one.pairing.cases))
+    cells = (panel.verdict, share, panel.different_subjects or "nothing shown", str(one.pairing.cases))
     return TableRow(one.vendor.vendor, cells, alarming=panel.finding == "different")
 
 

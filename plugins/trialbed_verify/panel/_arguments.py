@@ -13,7 +13,7 @@ from hashlib import blake2b
 from struct import Struct
 from typing import NamedTuple
 
-from trialbed_verify.panel._calls import FREE, VALUE, made_code, order_of, unpacked_values
+from trialbed_verify.panel._calls import FREE, Value, made_code, order_of, unpacked_values
 from trialbed_verify.panel._measures import Measures
 from trialbed_verify.panel._samples import Trials
 from trialbed_verify.panel._signatures import PLACES, signature
@@ -27,10 +27,11 @@ FEWEST_TRIALS = 4
 THERE = 1
 """Stands for a value that hardly repeats."""
 
+PAIR = Struct("<II")
 SIGNATURE = Struct(f"<{PLACES}H")
 NOTHING = bytes(SIGNATURE.size)
 
-Packed = list[tuple[int, list[tuple[int, int]]]]
+Packed = list[tuple[int, list[Value]]]
 
 
 class _Parts(NamedTuple):
@@ -96,14 +97,14 @@ def _is_fleeting(values: Sequence[tuple[int, ...]]) -> bool:
 def _by_path(calls: Packed) -> dict[int, tuple[int, ...]]:
     found: dict[int, set[int]] = {}
     for _, values in calls:
-        for path, value in values:
+        for path, value, _ in values:
             found.setdefault(path, set()).add(value)
     return {path: tuple(sorted(values)) for path, values in found.items()}
 
 
 def _parts(trial: Measures, calls: Packed, fleeting: Collection[int]) -> _Parts:
     exact = b"".join(sorted({_digest(values, fleeting) for _, values in calls}))
-    passing = {f"{path}={value}" for _, values in calls for path, value in values if path in fleeting}
+    passing = {f"{path}={value}" for _, values in calls for path, value, _ in values if path in fleeting}
     return _Parts(
         exact=blake2b(exact, digest_size=SIGNATURE.size).digest(),
         free=trial.free or NOTHING,
@@ -111,14 +112,14 @@ def _parts(trial: Measures, calls: Packed, fleeting: Collection[int]) -> _Parts:
     )
 
 
-def _digest(values: Sequence[tuple[int, int]], fleeting: Collection[int]) -> bytes:
-    kept = b"".join(VALUE.pack(path, value) for path, value in values if path not in fleeting)
+def _digest(values: Sequence[Value], fleeting: Collection[int]) -> bytes:
+    kept = b"".join(PAIR.pack(path, value) for path, value, _ in values if path not in fleeting)
     return blake2b(kept, digest_size=8).digest()
 
 
-def _outline(values: Sequence[tuple[int, int]], fleeting: Collection[int]) -> bytes:
+def _outline(values: Sequence[Value], fleeting: Collection[int]) -> bytes:
     """Return a digest in which values that hardly repeat count as being there, whatever they are."""
-    kept = b"".join(VALUE.pack(path, THERE if path in fleeting else value) for path, value in values)
+    kept = b"".join(PAIR.pack(path, THERE if path in fleeting else value) for path, value, _ in values)
     return blake2b(kept, digest_size=8).digest()
 
 

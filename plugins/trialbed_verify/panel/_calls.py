@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from hashlib import blake2b
 from struct import Struct
@@ -23,8 +24,10 @@ DEEPEST = 40
 HEAD = Struct("<IH")
 """The head of a call among packed values: the hash of its name, and the number of its values."""
 
-VALUE = Struct("<II")
-"""A packed value: the hashes of its path and of itself; 0 for free text."""
+VALUE = Struct("<IIB")
+"""A packed value: the hashes of its path and of itself, 0 for free text; and whether it stands in the request."""
+
+Value = tuple[int, int, int]
 
 FREE = 0
 
@@ -35,23 +38,24 @@ class CallDigest(NamedTuple):
     Attributes:
         exact: digest of all arguments but free text, with their names and types.
         free: the words of free text, with the names of their arguments.
-        values: hashes of each argument's path and of its value.
+        values: what ``VALUE`` packs of each argument.
     """
 
     name: str
     exact: bytes
     free: tuple[str, ...]
-    values: tuple[tuple[int, int], ...] = ()
+    values: tuple[Value, ...] = ()
 
 
-def calls_of(message: Mapping[str, Any]) -> list[CallDigest]:
-    """Return the calls of an answer's message; the older ``function_call`` is one."""
+def calls_of(message: Mapping[str, Any], request: Mapping[str, Any]) -> list[CallDigest]:
+    """Return the calls of an answer's message to a request; the older ``function_call`` is one."""
     found = message.get("tool_calls")
     listed = [found] if isinstance(found, dict) else found if isinstance(found, list) else []
     legacy = message.get("function_call")
     if not listed and isinstance(legacy, dict):
         listed = [{"function": legacy}]
-    return [_call(call) for call in listed if isinstance(call, dict)]
+    asked = _texts(request) if listed else ""
+    return [_call(call, asked) for call in listed if isinstance(call, dict)]
 
 
 def tools_code(calls: Sequence[CallDigest]) -> int:
@@ -93,12 +97,12 @@ def packed_values(calls: Sequence[CallDigest]) -> bytes:
     for call in calls:
         values = call.values[:0xFFFF]
         parts.append(HEAD.pack(_hash(call.name), len(values)))
-        parts += [VALUE.pack(path, value) for path, value in values]
+        parts += [VALUE.pack(*value) for value in values]
     return b"".join(parts)
 
 
-def unpacked_values(packed: bytes) -> list[tuple[int, list[tuple[int, int]]]]:
-    """Return the calls of ``packed_values``: the hash of each name, with the hashes of paths and values."""
+def unpacked_values(packed: bytes) -> list[tuple[int, list[Value]]]:
+    """Return the calls of ``packed_values``: the hash of each name, with its values."""
     found, place = [], 0
     while place < len(packed):
         name, count = HEAD.unpack_from(packed, place)
@@ -109,20 +113,36 @@ def unpacked_values(packed: bytes) -> list[tuple[int, list[tuple[int, int]]]]:
     return found
 
 
-def _call(call: Mapping[str, Any]) -> CallDigest:
+def _texts(request: Mapping[str, Any]) -> str:
+    """Return the texts of a request's messages."""
+    messages = request.get("messages")
+    contents = [one.get("content") for one in messages if isinstance(one, dict)] if isinstance(messages, list) else []
+    parts = [part for content in contents for part in (content if isinstance(content, list) else [content])]
+    texts = [part.get("text") if isinstance(part, dict) else part for part in parts]
+    return "\n".join(text for text in texts if isinstance(text, str))
+
+
+def _is_quoted(value: Any, asked: str) -> bool:
+    """Return whether a value is a text that stands in the request as whole words."""
+    if not isinstance(value, str) or not value or value not in asked:
+        return False
+    return re.search(rf"(?<!\w){re.escape(value)}(?!\w)", asked) is not None
+
+
+def _call(call: Mapping[str, Any], asked: str) -> CallDigest:
     function = call.get("function")
     function = function if isinstance(function, dict) else call
     exact: list[str] = []
     free: list[str] = []
-    values: list[tuple[int, int]] = []
+    values: list[Value] = []
     for path, value in _leaves(_arguments(function.get("arguments")), ""):
         if isinstance(value, str) and _is_free(value):
             exact.append(f"{path}=text")
             free += (f"{path}={word}" for word in words(value))
-            values.append((_hash(path), FREE))
+            values.append((_hash(path), FREE, _is_quoted(value, asked)))
         else:
             exact.append(f"{path}={_typed_text(value)}")
-            values.append((_hash(path), _hash(exact[-1]) or 1))
+            values.append((_hash(path), _hash(exact[-1]) or 1, _is_quoted(value, asked)))
     digest = blake2b("\n".join(sorted(exact)).encode("utf-8", "surrogatepass"), digest_size=8).digest()
     return CallDigest(str(function.get("name") or ""), digest, tuple(free), tuple(sorted(values)))
 

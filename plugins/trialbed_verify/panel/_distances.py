@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from itertools import combinations
 from math import comb
@@ -39,6 +39,9 @@ class Distances:
             one of each side.
         dealt_excess, dealt_distance: the sums of the first two with trials dealt to the sides at random.
         moved: cases in which any two trials differ.
+        single: per case, as ``Samples.single`` has it; -1 where the gate does not apply to both sides.
+        traits: per side, case and trait, whether the only trial has it; None for a gate that is not judged by traits.
+        differing: per case, whether the only trials differ in any of these.
     """
 
     excess: Array
@@ -48,6 +51,14 @@ class Distances:
     dealt_excess: Array
     dealt_distance: Array
     moved: int = 0
+    single: Array = field(default_factory=lambda: np.zeros(0, dtype=np.int8))
+    traits: Array | None = None
+    differing: Array = field(default_factory=lambda: np.zeros(0))
+
+    def is_single(self, least: int = 1) -> bool:
+        """Return whether half of the cases or more do not show the spread; for ``ALONE``, have one trial per side."""
+        known = self.single[self.single >= 0]
+        return bool(2 * (known >= least).sum() >= len(known) > 0)
 
     def with_more_deals(self, other: Distances) -> Distances:
         """Return the same with the deals of both."""
@@ -67,10 +78,15 @@ class Distances:
             cross=self.cross[places],
             dealt_excess=self.dealt_excess * scale,
             dealt_distance=self.dealt_distance * scale,
+            single=self.single[places],
+            traits=None if self.traits is None else self.traits[:, places],
+            differing=self.differing[places] if len(self.differing) else self.differing,
         )
 
 
-def distances(blocks: Iterable[Block], scale: str, cases: int, deals: int, seed: int) -> Distances:
+def distances(
+    blocks: Iterable[Block], scale: str, cases: int, deals: int, seed: int, single: Array | None = None
+) -> Distances:
     """Compute the figures of a gate.
 
     For trials x of the baseline and y of the vendor, with a distance d between trials, and means over all pairs of
@@ -85,11 +101,14 @@ def distances(blocks: Iterable[Block], scale: str, cases: int, deals: int, seed:
 
     Args:
         deals: number of times that trials are dealt to the sides at random, within each case.
+        single: per case, as ``Samples.single`` has it.
     """
     empty = np.full(cases, np.nan)
     found = Distances(empty.copy(), empty.copy(), empty.copy(), empty.copy(), np.zeros(deals), np.zeros(deals))
+    found.single = np.full(cases, -1, dtype=np.int8)
     random = np.random.default_rng(seed)
     for block in blocks:
+        found.single[block.cases] = 0 if single is None else single[block.cases]
         if scale == "fault":
             _add_faults(found, block, deals, random)
         elif scale == "novelty" and block.baseline > 1:

@@ -106,7 +106,7 @@ def measure(row: Body, source: VendorRows, place: Any) -> Measures:
         return Measures(source, place, answered=False, suite=suite)
     response = object_in(row, "response")
     choice, message = answer_in(response)
-    calls = calls_of(message)
+    calls = calls_of(message, sent_request(row))
     text = message.get("content") if isinstance(message.get("content"), str) else ""
     text = text or ""
     thought = message.get("reasoning_content")

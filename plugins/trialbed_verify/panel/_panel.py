@@ -36,8 +36,9 @@ from trialbed_verify.panel._gates import (
     with_margins,
 )
 from trialbed_verify.panel._results import Conclusion, GateFinding, GateResult, Panel
-from trialbed_verify.panel._samples import Samples, Trials
-from trialbed_verify.panel._verdict import conclude
+from trialbed_verify.panel._samples import ALONE, Samples, Trials
+from trialbed_verify.panel._single import SHOWN_BY, most_telling, with_traits
+from trialbed_verify.panel._verdict import conclude, gates_without_verdict
 
 PERMUTATIONS = 999
 
@@ -54,6 +55,8 @@ MORE = 1 << 32
 """Apart from all other seeds: that of further deals."""
 
 ROUNDING = 1e-9
+
+ONE_TRIAL = "one trial per case does not show a side's own spread"
 
 
 @dataclass(frozen=True)
@@ -111,7 +114,7 @@ def judge(sides: Sequence[Trials], options: PanelOptions | None = None) -> Panel
         whole=p_whole,
         cases=samples.cases,
         trials=trials,
-        remarks=remarks,
+        remarks=(*remarks, *gates_without_verdict(results)),
         needed=verdict.needed,
         deals=max((one.deals for one in (*compared, *([whole] if whole.excess else []))), default=0),
         seed=chosen.seed,
@@ -181,9 +184,12 @@ def _compare_at(gate: PanelGate, samples: Samples, options: PanelOptions, number
     seed = options.seed * 1000 + number
 
     def dealt(deals: int, seed: int) -> Distances:
-        return distances(samples.blocks(gate.value, dtype), gate.scale, samples.cases, deals, seed)
+        blocks = samples.blocks(gate.value, dtype)
+        return distances(blocks, gate.scale, samples.cases, deals, seed, samples.single(gate.scale))
 
     first = with_means(gate, dealt(options.permutations, seed))
+    if gate.name in SHOWN_BY and first.distances.is_single(ALONE):
+        return with_means(gate, with_traits(gate.name, samples, first.distances))
     more = MOST_DEALS - options.permutations
     if more <= 0 or first.p * (options.permutations + 1) > ENOUGH:
         return first
@@ -193,10 +199,11 @@ def _compare_at(gate: PanelGate, samples: Samples, options: PanelOptions, number
 
 def with_means(gate: PanelGate, found: Distances) -> Compared:
     """Return a gate's distances with their means and the p-value."""
+    found, p = (found, p_value(gate, found)) if found.traits is None else most_telling(found, found.traits)
     excess, distance = (
         mean_over_cases(values, over_all=not gate.stands_alone) for values in (found.excess, found.distance)
     )
-    return Compared(gate, found, excess, distance, p_value(gate, found))
+    return Compared(gate, found, excess, distance, p)
 
 
 def p_value(gate: PanelGate, found: Distances) -> float:
@@ -226,8 +233,13 @@ def settle(one: Compared, p_holm: float, cases: int) -> GateResult:
     Args:
         cases: of the whole comparison.
     """
+    found = one.distances
     if one.excess is None:
-        return GateResult(one.gate, "not applicable", "no case has what it compares on both sides")
+        if not found.is_single():
+            return GateResult(one.gate, "not applicable", "no case has what it compares on both sides")
+        return GateResult(one.gate, "not judged", ONE_TRIAL)
+    if found.traits is not None:
+        return _settle_traits(one, one.excess, p_holm)
     finding, reason, needed = _finding(one, one.excess, p_holm, cases)
     return GateResult(
         gate=one.gate,
@@ -243,6 +255,25 @@ def settle(one: Compared, p_holm: float, cases: int) -> GateResult:
     )
 
 
+def _settle_traits(one: Compared, excess: Mean, p_holm: float) -> GateResult:
+    """Return the finding of McNemar's test, where the sides have one trial."""
+    found = one.distances
+    differing = (int(np.nansum(found.differing)), int(np.isfinite(found.differing).sum()))
+    result = GateResult(one.gate, "not judged", ONE_TRIAL, p=one.p, p_holm=p_holm, differing=differing)
+    if p_holm > ALPHA or abs(excess.value) <= one.gate.margin:
+        return result
+    only = [int((side > 0).sum()) for side in (found.own - found.cross, found.cross - found.own)]
+    _, cases = SHOWN_BY[one.gate.name]
+    return replace(
+        result,
+        finding="different",
+        reason=f"McNemar {one.p:.2g}: {only[0]} {cases} at the baseline only, {only[1]} at the vendor only",
+        excess=excess,
+        baseline=_mean(found.own, found.excess),
+        vendor=_mean(found.cross, found.excess),
+    )
+
+
 def _finding(one: Compared, excess: Mean, p_holm: float, cases: int) -> tuple[GateFinding, str, int | None]:
     gate, distance = one.gate, one.distance
     figures = [("excess", excess, gate.margin, gate.is_directed)]
@@ -252,6 +283,8 @@ def _finding(one: Compared, excess: Mean, p_holm: float, cases: int) -> tuple[Ga
     if beyond and p_holm <= ALPHA:
         return "different", f"its {beyond[0]} is shown to exceed the margin", None
     seems = any(mean.seems_beyond(margin, directed=directed) for _, mean, margin, directed in figures)
+    if one.distances.is_single():
+        return "not judged", ONE_TRIAL, None
     if excess.n < _fewest(gate):
         if not seems:
             return "too few cases", f"{excess.n} cases have what it compares, too few to judge", None
@@ -266,7 +299,7 @@ def _finding(one: Compared, excess: Mean, p_holm: float, cases: int) -> tuple[Ga
     if within and not (seems and excess.n < excess.counted and _is_shown(excess, distance)):
         return "equivalent", "shown to be within the margin", None
     if not known:
-        return "inconclusive", "one trial per case does not show a side's own spread", None
+        return "inconclusive", ONE_TRIAL, None
     needed = _cases_needed(one, cases)
     return "inconclusive", "not shown to be within the margin or beyond it", needed
 

@@ -7,13 +7,13 @@ from dataclasses import dataclass, field
 from typing import Any, Literal
 
 from trialbed_verify.documents import as_document
-from trialbed_verify.panel._bounds import ALPHA, Mean
+from trialbed_verify.panel._bounds import ALPHA, FEWEST, Mean
 from trialbed_verify.panel._gates import PanelGate
 from trialbed_verify.rows import Body
 from trialbed_verify.vendor_rows import VendorRows
 
 Conclusion = Literal["equivalent", "different", "inconclusive"]
-GateFinding = Literal["equivalent", "different", "inconclusive", "too few cases", "not applicable"]
+GateFinding = Literal["equivalent", "different", "inconclusive", "not judged", "too few cases", "not applicable"]
 
 
 @dataclass(frozen=True)
@@ -61,6 +61,7 @@ class GateResult:
         p, p_holm: of the permutation test, and corrected for all gates.
         needed: cases that would settle an inconclusive gate; None if no number would.
         example: an answer of each side.
+        differing: cases in which the sides' only trials differ, and cases compared; None with several trials.
     """
 
     gate: PanelGate
@@ -74,6 +75,7 @@ class GateResult:
     p_holm: float = 1.0
     needed: int | None = None
     example: GateExample | None = None
+    differing: tuple[int, int] | None = None
 
     def as_json(self) -> dict[str, Any]:
         """Return one JSON object."""
@@ -121,6 +123,13 @@ class Panel:
     deals: int = 0
     seed: int = 0
     copies: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def verdict(self) -> str:
+        """Return the finding as people read it."""
+        is_open = self.finding == "inconclusive" and self.cases >= FEWEST
+        single = any(result.finding == "not judged" for result in self.gates)
+        return "not decided by one trial" if is_open and single else self.finding
 
     def at(self, gate: str) -> GateResult | None:
         """Return the result at a gate; None if it does not apply to any case."""

@@ -14,6 +14,9 @@ Array = NDArray[Any]
 BLOCK = 2048
 """Cases whose distances are in memory at a time."""
 
+ALONE = 2
+"""Marks a case of which both sides have one trial; 1 marks one in which a side's own spread is not known."""
+
 Trials = tuple[Sequence[Any], Sequence[Any]]
 """The baseline's and the vendor's trials of a case."""
 
@@ -42,13 +45,13 @@ class Samples:
         trials: one object per trial.
         case: its case.
         vendor: whether it is the vendor's.
-        cases: the number of cases.
+        counts: per case, the trials of the baseline and of the vendor.
     """
 
     trials: list[Any]
     case: Array
     vendor: Array
-    cases: int
+    counts: Array
 
     @classmethod
     def of(cls, sides: Sequence[Trials]) -> Samples:
@@ -57,7 +60,20 @@ class Samples:
         counts = np.array([(len(ours), len(theirs)) for ours, theirs in sides], dtype=np.int64).reshape(-1, 2)
         case = np.repeat(np.arange(len(sides)), counts.sum(1))
         vendor = np.repeat(np.tile([False, True], len(sides)), counts.ravel())
-        return cls(trials, case, vendor, len(sides))
+        return cls(trials, case, vendor, counts)
+
+    @property
+    def cases(self) -> int:
+        """Return the number of cases."""
+        return len(self.counts)
+
+    def single(self, scale: str) -> Array:
+        """Return per case 0 if its trials show the spread that a gate of this scale needs, 1 if not, or ``ALONE``."""
+        ours, theirs = self.counts.T
+        if scale == "fault":
+            return np.zeros(self.cases, dtype=np.int8)
+        fewer = ours if scale == "novelty" else np.minimum(ours, theirs)
+        return np.where(ours + theirs == ALONE, ALONE, fewer == 1).astype(np.int8)
 
     @property
     def trials_per_case(self) -> tuple[float, float]:

@@ -5,14 +5,19 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from typing import NamedTuple
 
+from trialbed.statistics import wilson_interval
 from trialbed_verify.panel._bounds import ALPHA, FEWEST, Mean, fewest_cases
 from trialbed_verify.panel._gates import PanelGate
 from trialbed_verify.panel._results import Conclusion, GateResult, Panel
+from trialbed_verify.panel._single import SHOWN_BY
 
-AVAILABILITY = "availability"
-"""The gate that applies to requests without an answer too."""
+OF_REQUESTS = frozenset(("any", "availability"))
+"""Gates that apply to requests without an answer too."""
 
 Named = Callable[[PanelGate], str]
+
+SEVERAL = 1.5
+"""Mean trials per case from which on most cases have several."""
 
 NARROW = 0.002
 """Width of an interval of costs below which they are given with two decimals of a percent."""
@@ -107,10 +112,12 @@ def _conclusion(
         )
     if different:
         return PanelVerdict("different", f"it differs from the baseline in {', '.join(different)}")
-    if {result.gate.name for result in results if result.excess is not None} <= {AVAILABILITY}:
+    if {result.gate.name for result in results if result.finding != "not applicable"} <= OF_REQUESTS:
         return PanelVerdict("inconclusive", "no case has an answer of both sides, so there is nothing to compare")
+    if any(result.finding == "not judged" for result in results):
+        return PanelVerdict("inconclusive", "; ".join(_one_trial(results, trials)))
     if unsettled:
-        reason = _open_reason(unsettled, cases, trials, needed, named)
+        reason = _open_reason(unsettled, cases, needed, named)
         return PanelVerdict("inconclusive", "; ".join([*_greatest(results, named), reason]), needed)
     if whole is not None and whole <= ALPHA:
         return PanelVerdict("inconclusive", _together(results, whole, named))
@@ -145,15 +152,39 @@ def _together(results: Sequence[GateResult], whole: float, named: Named) -> str:
     return f"every gate is within its margin, but together they show that it is not the same{where} (p = {whole:.2g})"
 
 
-def _open_reason(
-    results: Sequence[GateResult], cases: int, trials: tuple[float, float], needed: int | None, named: Named
-) -> str:
-    single = [side for side, count in zip(("baseline", "vendor"), trials, strict=True) if count < 2]
-    if single:
-        sides = " and ".join(f"the {side}" for side in single)
-        if len(single) > 1:
-            return f"{sides} have one trial per case that counts, so their own spread is unknown; use --trials 5"
-        return f"{sides} has one trial per case that counts, so its own spread is unknown; repeat it with --trials 5"
+def _one_trial(results: Sequence[GateResult], trials: tuple[float, float]) -> Iterator[str]:
+    """Yield what one trial per case shows, and what it does not."""
+    shown = [result for result in results if result.differing and result.differing[1]]
+    apart = [result for result in shown if result.differing and result.differing[0]]
+    if apart:
+        least = min(apart, key=lambda result: result.p)
+        yield ", ".join(map(_differ, apart))
+        yield f"McNemar {least.p:.2g}, {least.p_holm:.2g} after correction"
+    elif shown:
+        subjects = [SHOWN_BY[result.gate.name][0] for result in shown]
+        yield f"{', '.join(subjects)} agree in every case"
+    if trials[0] < SEVERAL:
+        yield "how much the baseline differs from itself is not known: run it twice to decide"
+    elif trials[1] < SEVERAL:
+        yield "not shown to differ; one trial of the vendor does not show its own spread: --trials 3"
+    else:
+        yield "not shown to differ; too many cases have one trial of a side, which does not show its own spread"
+
+
+def _differ(result: GateResult) -> str:
+    count, cases = result.differing or (0, 1)
+    share, (low, high, *_) = count / cases, wilson_interval(count / cases, cases)
+    ends = f"{100 * share:.0f} % [{100 * low:.0f}, {100 * high:.0f}]"
+    return f"{SHOWN_BY[result.gate.name][0]} differ in {count:,} of {cases:,} cases ({ends})"
+
+
+def gates_without_verdict(results: Sequence[GateResult]) -> list[str]:
+    """Return a sentence that names the gates that one trial does not judge, if there are any."""
+    names = ", ".join(result.gate.label for result in results if result.finding == "not judged")
+    return [f"not judged, as one trial per case does not show a side's own spread: {names}"] if names else []
+
+
+def _open_reason(results: Sequence[GateResult], cases: int, needed: int | None, named: Named) -> str:
     names = ", ".join(_open_name(result, cases, named) for result in results)
     close = ", ".join(named(result.gate) for result in results if result.needed is None)
     if close:

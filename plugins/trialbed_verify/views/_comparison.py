@@ -38,6 +38,7 @@ CONCLUSIONS = {
     "different": "{vendor} differs from {baseline}",
     "equivalent": "{vendor} is equivalent to {baseline}",
     "inconclusive": "{vendor} is neither shown to equal {baseline} nor to differ",
+    "not decided by one trial": "one trial does not decide between {vendor} and {baseline}",
 }
 
 
@@ -183,7 +184,7 @@ def _records(found: VendorComparison) -> Iterator[dict[str, Any]]:
 def conclusion(found: VendorComparison) -> str:
     """Return the verdict on a vendor in words, its meaning for callers, and the cases that would settle an open one."""
     panel = found.panel
-    verdict = CONCLUSIONS[panel.finding].format(vendor=found.vendor.vendor, baseline=found.baseline.vendor)
+    verdict = CONCLUSIONS[panel.verdict].format(vendor=found.vendor.vendor, baseline=found.baseline.vendor)
     damage, apart, rest = reason_in_words(panel).partition("; ")
     if panel.needed:
         rest, apart = f"about {panel.needed:,} cases would settle it", "; "
@@ -214,7 +215,7 @@ def panel_table(panel: Panel, vendor: str, baseline: str, named: Callable[[Panel
         )
         for one in panel.applicable
     )
-    title = f"{vendor} compared with {baseline}: {panel.finding}"
+    title = f"{vendor} compared with {baseline}: {panel.verdict}"
     notes = list(_panel_notes(panel, vendor, baseline))
     brief = [TableRow(row.label, (row.cells[0], *row.cells[3:5]), row.alarming) for row in rows]
     narrow = Table(title, ["gate", "finding", "excess", "margin"], brief, notes, legend=[LEGEND])
@@ -311,7 +312,7 @@ def verified_tables(found: VerifiedVendors) -> list[Table]:
 def _row(one: VendorComparison) -> tuple[str, ...]:
     return (
         one.vendor.vendor,
-        one.panel.finding,
+        one.panel.verdict,
         estimate(one.similarity.delivered.f1),
         estimate(one.similarity.answered.f1),
         str(one.pairing.cases),

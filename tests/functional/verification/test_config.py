@@ -98,7 +98,7 @@ async def test_the_table_ends_with_verdicts_and_ranks(bench: Run, file: Path, tm
         printed = (await bench("verify", file, "--config", configured(tmp_path, servers))).out
     text = " ".join(printed.split())
     assert "kimi-k2 compared with official" in text
-    assert "faithful inconclusive 1.0000" in text
+    assert "faithful not decided by one trial 1.0000" in text
     assert "--stream" not in text
     assert "careless is not ranked: " in text
 

@@ -50,7 +50,7 @@ def test_vendors_stand_beside_their_baseline_and_are_ranked(tmp_path: Path) -> N
     first = verified_tables(found)[0]
     assert first.title == "m compared with official"
     assert [line[:2] for line in first.lines] == [
-        ("good", "inconclusive"),
+        ("good", "not decided by one trial"),
         ("turned", "different"),
     ]
     json.dumps(as_document(found), allow_nan=False)

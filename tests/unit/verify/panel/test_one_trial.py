@@ -1,0 +1,164 @@
+"""One trial per case shows that a vendor differs, and never that it is the same."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Callable
+from functools import cache
+from itertools import product
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from support.cases import for_each
+from support.played_vendors import Row, message_of, rows
+from support.played_vendors import measured as measured_rows
+
+from trialbed_verify.panel import Measures, Panel, PanelOptions, judge, measure
+from trialbed_verify.vendor_rows import FileRows
+
+CASES = 600
+TESTED = ("decision", "tools", "arguments")
+Trials = tuple[list[Measures], list[Measures]]
+
+VENDORS: dict[str, Callable[[int, bool], tuple[str, str] | None]] = {
+    "never calls": lambda number, calls: None,
+    "inverted": lambda number, calls: None if calls else ("get_weather", f"town {number}"),
+    "another tool": lambda number, calls: ("get_news", f"town {number}") if calls else None,
+    "another city": lambda number, calls: ("get_weather", "Atlantis") if calls else None,
+    "the city of another case": lambda number, calls: ("get_weather", f"town {number + 1}") if calls else None,
+}
+"""Name -> the vendor's call, as the number of the case and the baseline's decision have it."""
+
+
+@cache
+def answer(number: int, call: tuple[str, str] | None) -> Measures:
+    """The measures of an answer to the question for the weather in a town."""
+    finish = "tool_calls" if call else "stop"
+    made = call and [{"id": "a", "function": {"name": call[0], "arguments": json.dumps({"city": call[1]})}}]
+    row = {
+        "request": {"model": "m", "messages": [{"role": "user", "content": f"the weather in town {number}?"}]},
+        "response": {
+            "choices": [{"message": {"content": "It is sunny.", "tool_calls": made}, "finish_reason": finish}]
+        },
+        "status": "success",
+        "outcome": finish,
+        "finish_reason": finish,
+        "findings": [],
+    }
+    return measure(row, FileRows(Path("rows.jsonl")), 0)
+
+
+def verdict_on(vendor: str, cases: int, share: float, trials: Callable[[int], tuple[int, int]]) -> tuple[Panel, int]:
+    """The verdict on a vendor, and how many cases the baseline calls in."""
+    random = np.random.default_rng(cases)
+    calling = [number < share * cases for number in range(cases)]
+    sides: list[Trials] = []
+    for number, usual in enumerate(calling):
+        ours, theirs = trials(number)
+        decisions = [usual != (random.random() < 0.03) for _ in range(ours + theirs)]
+        own = [answer(number, ("get_weather", f"town {number}") if one else None) for one in decisions[:ours]]
+        sides.append((own, [answer(number, VENDORS[vendor](number, one)) for one in decisions[ours:]]))
+    return judge(sides, PanelOptions(permutations=99)), sum(calling)
+
+
+@settings(max_examples=25)
+@given(
+    st.sampled_from(list(VENDORS)),
+    st.integers(30, CASES),
+    st.floats(0.3, 1.0),
+    st.lists(st.sampled_from(list(product((1, 2, 3), repeat=2))), min_size=1, max_size=7),
+)
+def test_no_other_vendor_is_equivalent_whatever_the_numbers(
+    vendor: str, cases: int, share: float, trials: list[tuple[int, int]]
+) -> None:
+    panel, _ = verdict_on(vendor, cases, share, lambda number: trials[number % len(trials)])
+    assert panel.finding != "equivalent"
+
+
+@for_each("vendor", VENDORS)
+@settings(max_examples=3)
+@given(st.integers(60, CASES), st.floats(0.3, 1.0))
+def test_one_trial_per_side_shows_another_vendor(vendor: str, cases: int, share: float) -> None:
+    panel, calling = verdict_on(vendor, cases, share, lambda _: (1, 1))
+    if calling < 60 or (vendor == "inverted" and abs(2 * share - 1) < 0.3):
+        # With half of the cases calling, the inverted vendor calls as often.
+        assert panel.finding != "equivalent"
+        return
+    assert panel.finding == panel.verdict == "different"
+    assert any(one.finding == "not judged" for one in panel.gates)
+    (remark,) = panel.remarks
+    assert remark.startswith("not judged, as one trial per case does not show a side's own spread: breaking")
+
+
+def sides_of(pool: dict[int, list[Measures]], ours: int, theirs: int, seed: int) -> list[Trials]:
+    random = np.random.default_rng(seed)
+    drawn = [[own[place] for place in random.permutation(len(own))] for own in pool.values()]
+    return [(own[:ours], own[ours : ours + theirs]) for own in drawn]
+
+
+@cache
+def pool(flips: float, cases: int = 150) -> dict[int, list[Measures]]:
+    """Twelve answers of one model to each case, of which one in ten has another value."""
+
+    def change(row: Row, random: np.random.Generator) -> None:
+        for call in message_of(row).get("tool_calls") or []:
+            if random.random() < 0.1:
+                call["function"]["arguments"] = json.dumps({"city": "Town", "days": int(random.integers(3))})
+
+    return measured_rows(rows(cases, 12, int(100 * flips), flips=flips, change=change))
+
+
+def findings(ours: int, theirs: int, comparisons: int) -> Counter[str]:
+    found = Counter[str]()
+    for seed in range(comparisons):
+        sides = sides_of(pool((0.0, 0.05, 0.1, 0.2)[seed % 4]), ours, theirs, seed)
+        found[judge(sides, PanelOptions(permutations=199, seed=seed)).finding] += 1
+    return found
+
+
+@pytest.mark.slow(60)
+@pytest.mark.parametrize(("ours", "theirs"), [(1, 1), (2, 1), (3, 3)])
+def test_the_same_model_is_hardly_ever_different(ours: int, theirs: int) -> None:
+    found = findings(ours, theirs, 400)
+    assert found["different"] <= 0.05 * 400
+    assert min(ours, theirs) > 1 or not found["equivalent"]
+
+
+def test_the_same_model_is_not_decided_and_the_reason_says_what_differs() -> None:
+    sides = sides_of(pool(0.1), 1, 1, 1)
+    panel = judge(sides)
+    assert (panel.finding, panel.verdict) == ("inconclusive", "not decided by one trial")
+    differing = sum(one.decision != other.decision for (one,), (other,) in sides)
+    assert f"decisions differ in {differing} of 150 cases ({100 * differing / 150:.0f} % [" in panel.reason
+    assert panel.reason.endswith("how much the baseline differs from itself is not known: run it twice to decide")
+    twice = judge(sides_of(pool(0.1), 2, 1, 1))
+    assert twice.verdict == "not decided by one trial"
+    assert twice.reason.endswith("one trial of the vendor does not show its own spread: --trials 3")
+
+
+@for_each("seed", range(8))
+def test_the_sides_are_treated_alike(seed: int) -> None:
+    def by(number: int, side: int) -> Measures:
+        random = np.random.default_rng((seed, number, side))
+        tool = "get_news" if random.random() < 0.1 * side else "get_weather"
+        city = "Atlantis" if random.random() < 0.1 * side else f"town {number}"
+        return answer(number, (tool, city) if random.random() < 0.8 - 0.15 * side else None)
+
+    sides = [([by(number, 0)], [by(number, 1)]) for number in range(200)]
+    options = PanelOptions(permutations=99)
+    one, other = judge(sides, options), judge([(theirs, ours) for ours, theirs in sides], options)
+    for gate in TESTED:
+        results = [panel.at(gate) for panel in (one, other)]
+        assert len({result and result.finding for result in results}) == 1
+        assert len({result and result.p for result in results}) == 1
+
+
+def test_a_few_cases_with_a_second_trial_do_not_decide() -> None:
+    sides = sides_of(pool(0.0), 1, 1, 1)
+    sides[:40] = sides_of(pool(0.0), 2, 2, 1)[:40]
+    panel = judge(sides)
+    assert panel.verdict == "not decided by one trial"
