@@ -38,7 +38,6 @@ CONSTANTS = {
     "AFTER_THE_END": "the text of a model that is asked more often than its script has lines",
     "ANSWERED": "the outcomes that are answers",
     "DONE_EVENT": "the event that ends a stream",
-    "FLAWS": "the ways in which an answer can break the protocol, by the names of the scripted faults",
     "FAULTS": "the [faults](verification.md#faults) by name",
     "Line": "the type of a line of a script",
     "NAME": "of the dialect",

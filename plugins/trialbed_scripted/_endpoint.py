@@ -124,7 +124,7 @@ def write_turn(
     """Write a turn as the response to a request, whole or streamed."""
     answer = turn.answer(model=request.asked.model, id=turn.id or str(request.number), fingerprint="fp_scripted")
     try:
-        response = Response.answer(answer, request.asked, request.spoken, flaw=fault.flaw, piece=piece)
+        response = fault.edit(Response.answer(answer, request.asked, request.spoken, piece=piece), request.dialect)
     except LookupError as error:
         return fail(501, str(error), REFUSED, spoken=request.spoken)
     if request.asked.stream:

@@ -64,20 +64,15 @@ class Response:
         request: ModelRequest,
         spoken: Dialect | None = None,
         *,
-        flaw: str = "",
         piece: int | None = 8,
     ) -> Response:
         """Return an answer as the request asks for it: whole, or as a stream of events.
 
         Args:
             spoken: the dialect of the request; chat completions by default.
-            flaw: one of the dialect's, with which the answer is written.
             piece: characters of text or arguments in one event; None sends them whole.
-
-        Raises:
-            LookupError: the dialect has no such flaw.
         """
-        parts = (spoken or dialect()).write_answer(answer, request, flaw, piece=piece)
+        parts = (spoken or dialect()).write_answer(answer, request, piece=piece)
         return cls(parts, content_type=EVENTS, sized=False) if request.stream else cls(parts)
 
     @classmethod

@@ -12,7 +12,6 @@ from trialbed.wire import Call, ModelAnswer, ModelMessage, ModelRequest, Offered
 NAME = "plain_dialect"
 PATH = "plain"
 HEADERS: Mapping[str, str] = {}
-FLAWS = frozenset(("null_message",))
 
 
 class PlainRequest(ModelRequest):
@@ -132,14 +131,9 @@ def write_message(answer: ModelAnswer) -> dict[str, Any]:
     return {"call": [call.name, call.arguments]} if call else {"text": answer.text}
 
 
-def write_answer(
-    answer: ModelAnswer, request: ModelRequest, flaw: str = "", *, piece: int | None = 8
-) -> tuple[bytes, ...]:
-    """Write an answer as one line, streamed or not; the one flaw is to say nothing."""
-    if flaw and flaw not in FLAWS:
-        raise LookupError(f"{NAME} has no flaw {flaw!r}")
-    said = {} if flaw else {**write_message(answer), "used": answer.usage}
-    return (json.dumps(said).encode(),)
+def write_answer(answer: ModelAnswer, request: ModelRequest, *, piece: int | None = 8) -> tuple[bytes, ...]:
+    """Write an answer as one line, streamed or not."""
+    return (json.dumps({**write_message(answer), "used": answer.usage}).encode(),)
 
 
 def write_error(message: str, kind: str, *, code: str | None = None) -> dict[str, Any]:

@@ -1,7 +1,8 @@
 """Faults of models and their endpoints, and the scripts by which requests meet them."""
 
 from trialbed_scripted.faults._breaks import put_in
+from trialbed_scripted.faults._edits import EDITS
 from trialbed_scripted.faults._kinds import FAULTS, Fault, FaultKind
 from trialbed_scripted.faults._script import FaultScript
 
-__all__ = ["FAULTS", "Fault", "FaultKind", "FaultScript", "put_in"]
+__all__ = ["EDITS", "FAULTS", "Fault", "FaultKind", "FaultScript", "put_in"]

@@ -11,6 +11,7 @@ from trialbed.wire import ModelAnswer
 from trialbed.wire.dialects import Dialect
 from trialbed_scripted._requests import ReceivedRequest
 from trialbed_scripted._responses import EVENTS, JSON, Ending, Response, fail
+from trialbed_scripted.faults._edits import EDITS, rewrite
 
 if TYPE_CHECKING:
     from trialbed.records import ModelFault
@@ -81,10 +82,11 @@ ERRORS: Mapping[ModelFault, tuple[int, str, str]] = {
 def put_in(fault: ModelFault, spoken: Dialect) -> Response:
     """Return the response that the gateway gives in place of an answer."""
     if fault in ("malformed", "empty"):
-        flaw = "no_choices" if fault == "empty" else ""
-        answer = ModelAnswer(content="", id="0", created=0)
-        right = Response.answer(answer, spoken.read_request({}), spoken, flaw=flaw if flaw in spoken.FLAWS else "")
-        return replace(right, parts=_first_half(right), sized=False) if fault == "malformed" else right
+        right = Response.answer(ModelAnswer(content="", id="0", created=0), spoken.read_request({}), spoken)
+        if fault == "malformed":
+            return replace(right, parts=_first_half(right), sized=False)
+        edit = EDITS.get(spoken.NAME, {}).get("no_choices")
+        return right if edit is None else rewrite(right, edit)
     status, kind, message = ERRORS[fault]
     return fail(status, message, kind, retry_after=status == HTTPStatus.TOO_MANY_REQUESTS, spoken=spoken)
 

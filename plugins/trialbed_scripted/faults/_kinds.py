@@ -13,6 +13,7 @@ from trialbed_scripted._responses import Response, fail
 from trialbed_scripted._turns import Turn
 from trialbed_scripted.faults import _behaviours as behaviours
 from trialbed_scripted.faults import _breaks as breaks
+from trialbed_scripted.faults._edits import EDITS, rewrite
 
 NONE = "none"
 UNKNOWN = "tool_that_was_not_offered"
@@ -30,7 +31,7 @@ class FaultKind(NamedTuple):
         ignores: the setting that lists the parameters of requests that the model does not see.
         refuses: the setting that lists the parameters for which a request is refused.
         turn: changes the turn of the model.
-        flawed: whether the dialect writes it with the flaw of this name.
+        flawed: whether it edits the form of the answer, by its name in ``EDITS``.
         response: changes what goes over the wire.
     """
 
@@ -171,10 +172,18 @@ class Fault:
         """Do this fault to a turn."""
         return turn if self.kind.turn is None else self.kind.turn(turn, request, self.settings)
 
-    @property
-    def flaw(self) -> str:
-        """The flaw with which the dialect writes the answer; empty for a right form."""
-        return self.name if self.kind.flawed else ""
+    def edit(self, response: Response, dialect: str) -> Response:
+        """Do this fault to the form of an answer.
+
+        Raises:
+            LookupError: no answer in this dialect can have it.
+        """
+        if not self.kind.flawed:
+            return response
+        edits = EDITS.get(dialect, {})
+        if self.name not in edits:
+            raise LookupError(f"{dialect} has no fault {self.name!r}; it has {', '.join(edits) or 'none'}")
+        return rewrite(response, edits[self.name])
 
     def change_response(self, response: Response, request: ReceivedRequest) -> Response:
         """Do this fault to a response."""

@@ -55,13 +55,11 @@ class Dialect(Protocol):
         NAME: of the dialect.
         PATH: of its requests, below the ``/v1`` of an endpoint.
         HEADERS: that its requests need.
-        FLAWS: the ways in which an answer can break the protocol, by the names of the scripted faults.
     """
 
     NAME: str
     PATH: str
     HEADERS: Mapping[str, str]
-    FLAWS: Collection[str]
 
     def read_request(self, document: Mapping[str, Any], problem: str = "") -> ModelRequest:
         """Read a request; ``problem``: why its body is not a JSON object."""
@@ -104,17 +102,11 @@ class Dialect(Protocol):
     def write_message(self, answer: ModelAnswer) -> Document:
         """Return the part of an answer that the model writes: its text and its calls."""
 
-    def write_answer(
-        self, answer: ModelAnswer, request: ModelRequest, flaw: str = "", *, piece: int | None = 8
-    ) -> tuple[bytes, ...]:
+    def write_answer(self, answer: ModelAnswer, request: ModelRequest, *, piece: int | None = 8) -> tuple[bytes, ...]:
         """Return the body of the response to a request: a JSON document, or the events of a stream, as it asks.
 
         Args:
-            flaw: one of ``FLAWS`` with which the body is written; empty for a right one.
             piece: characters of text or arguments in one event; None sends them whole.
-
-        Raises:
-            LookupError: the dialect has no such flaw.
         """
 
     def open_writer(self, head: ModelAnswer, request: ModelRequest) -> AnswerWriter:

@@ -5,8 +5,6 @@ from ._answers import read_answer as read_answer
 from ._answers import read_body as read_body
 from ._answers import read_error as read_error
 from ._answers import write_error as write_error
-from ._flaws import DONE_EVENT as DONE_EVENT
-from ._flaws import FLAWS as FLAWS
 from ._requests import HEADERS as HEADERS
 from ._requests import NAME as NAME
 from ._requests import PATH as PATH
@@ -19,6 +17,7 @@ from ._requests import write_settings as write_settings
 from ._streams import ChatStreamReader as ChatStreamReader
 from ._streams import open_stream as open_stream
 from ._streams import read_stream as read_stream
+from ._writing import DONE_EVENT as DONE_EVENT
 from ._writing import open_writer as open_writer
 from ._writing import write_answer as write_answer
 from ._writing import write_chunks as write_chunks

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
@@ -10,8 +11,10 @@ from trialbed.wire._exchange import Document, ModelAnswer, ModelRequest, TextKin
 from trialbed.wire.dialects._fields import PIECE, mapping_of, pieces
 from trialbed.wire.dialects._stream_writer import AnswerWriter
 from trialbed.wire.dialects.chat_completions._answers import write_error
-from trialbed.wire.dialects.chat_completions._flaws import DONE_EVENT, OWN_FLAWS, repeat_choices
 from trialbed.wire.dialects.chat_completions._requests import read_choices
+
+DONE_EVENT = b"data: [DONE]\n\n"
+"""The event that ends a stream."""
 
 FIELDS: dict[TextKind, str] = {"reasoning": "reasoning_content", "text": "content", "refusal": "refusal"}
 """Kind of a text -> its field."""
@@ -119,25 +122,18 @@ def write_message(answer: ModelAnswer) -> Document:
     return message
 
 
-def write_answer(
-    answer: ModelAnswer, request: ModelRequest, flaw: str = "", *, piece: int | None = PIECE
-) -> tuple[bytes, ...]:
+def write_answer(answer: ModelAnswer, request: ModelRequest, *, piece: int | None = PIECE) -> tuple[bytes, ...]:
     """Return the body of the response to a request; ``[DONE]`` stands in the last part of a stream.
 
     Args:
-        flaw: one of ``FLAWS``, or empty.
         piece: characters of text or arguments in one chunk; None sends the whole message in one.
-
-    Raises:
-        LookupError: there is no such flaw.
     """
     choices = read_choices(request.document)
     if not request.stream:
-        whole = write_document(answer, raw="prompt" in request.document, choices=choices)
-        return OWN_FLAWS.write_document(whole, flaw)
+        return (json.dumps(write_document(answer, raw="prompt" in request.document, choices=choices)).encode(),)
     chunks = write_chunks(answer, request, piece=piece)
-    parts = [event_bytes(chunk) for chunk in OWN_FLAWS.change(repeat_choices(chunks, choices), flaw)]
-    return OWN_FLAWS.break_events((*parts[:-1], parts[-1] + DONE_EVENT), flaw)
+    parts = [event_bytes(_repeat_choices(chunk, choices)) for chunk in chunks]
+    return (*parts[:-1], parts[-1] + DONE_EVENT)
 
 
 def write_document(answer: ModelAnswer, *, raw: bool = False, choices: int = 1) -> Document:
@@ -150,7 +146,11 @@ def write_document(answer: ModelAnswer, *, raw: bool = False, choices: int = 1) 
     document = {**write_head(answer, "chat.completion"), "choices": [write_choice(answer, said, answer.finish_reason)]}
     if answer.usage is not None:
         document["usage"] = write_usage(answer.usage)
-    return repeat_choices([document], choices)[0]
+    return _repeat_choices(document, choices)
+
+
+def _repeat_choices(document: Document, number: int) -> Document:
+    return {**document, "choices": [{**choice, "index": at} for at in range(number) for choice in document["choices"]]}
 
 
 def write_chunks(answer: ModelAnswer, request: ModelRequest, *, piece: int | None = PIECE) -> list[Document]:

@@ -2,7 +2,6 @@
 
 from trialbed.wire._readings import read_error
 from trialbed.wire.dialects.messages._answers import read_answer, read_body, write_error
-from trialbed.wire.dialects.messages._flaws import FLAWS
 from trialbed.wire.dialects.messages._requests import (
     HEADERS,
     NAME,
@@ -17,7 +16,6 @@ from trialbed.wire.dialects.messages._streams import open_stream
 from trialbed.wire.dialects.messages._writing import open_writer, write_answer, write_document, write_message
 
 __all__ = [
-    "FLAWS",
     "HEADERS",
     "NAME",
     "PATH",

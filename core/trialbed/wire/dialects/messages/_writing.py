@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable, Iterator
 
+from trialbed.wire._events import event_bytes
 from trialbed.wire._exchange import Document, ModelAnswer, ModelRequest, TextKind
 from trialbed.wire.dialects._fields import PIECE, pieces
 from trialbed.wire.dialects._stream_writer import AnswerWriter
 from trialbed.wire.dialects.messages._answers import write_error
 from trialbed.wire.dialects.messages._blocks import call_id, write_blocks
-from trialbed.wire.dialects.messages._flaws import OWN_FLAWS
 
 OWN_REASONS = {"stop": "end_turn", "tool_calls": "tool_use", "length": "max_tokens", "content_filter": "refusal"}
 """Canonical finish reason -> the dialect's own; others stay as they are."""
@@ -114,13 +115,12 @@ def write_message(answer: ModelAnswer) -> Document:
     return {"role": "assistant", "content": write_blocks(answer, f"{answer.id}_" if answer.id else "")}
 
 
-def write_answer(
-    answer: ModelAnswer, request: ModelRequest, flaw: str = "", *, piece: int | None = PIECE
-) -> tuple[bytes, ...]:
+def write_answer(answer: ModelAnswer, request: ModelRequest, *, piece: int | None = PIECE) -> tuple[bytes, ...]:
     """Return the body of the response to a request: a message, or the events of one."""
     if not request.stream:
-        return OWN_FLAWS.write_document(write_document(answer), flaw)
-    return OWN_FLAWS.write_typed(MessagesWriter(answer, request).rest(answer, piece), flaw)
+        return (json.dumps(write_document(answer)).encode(),)
+    events = MessagesWriter(answer, request).rest(answer, piece)
+    return tuple(event_bytes(event, event["type"]) for event in events)
 
 
 def write_document(answer: ModelAnswer) -> Document:

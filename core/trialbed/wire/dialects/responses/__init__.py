@@ -3,7 +3,6 @@
 from trialbed.wire._readings import read_error
 from trialbed.wire.dialects.chat_completions import write_error
 from trialbed.wire.dialects.responses._answers import read_answer, read_body
-from trialbed.wire.dialects.responses._flaws import FLAWS
 from trialbed.wire.dialects.responses._requests import (
     HEADERS,
     NAME,
@@ -19,7 +18,6 @@ from trialbed.wire.dialects.responses._streams import open_stream
 from trialbed.wire.dialects.responses._writing import open_writer, write_answer, write_document, write_message
 
 __all__ = [
-    "FLAWS",
     "HEADERS",
     "NAME",
     "PATH",

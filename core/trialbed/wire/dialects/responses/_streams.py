@@ -19,7 +19,6 @@ from trialbed.wire._exchange import Document, TextKind
 from trialbed.wire.dialects._fields import list_of, mapping_of, text_of
 from trialbed.wire.dialects._stream_reader import StreamPart, TypedStream
 from trialbed.wire.dialects.responses._answers import problem_of, read_answer
-from trialbed.wire.dialects.responses._flaws import ENDS
 
 DELTAS = {
     "response.output_text.delta": "text",
@@ -38,7 +37,7 @@ class ResponsesStreamReader(TypedStream):
         names: of the tools on offer, which need no help here: a call's name comes whole.
     """
 
-    ENDS = ENDS
+    ENDS = frozenset(("response.completed", "response.incomplete"))
     PLACE = "output_index"
     KINDS: Mapping[str, TextKind] = MappingProxyType({"text": "text", "refusal": "refusal", "thought": "reasoning"})
 

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 from typing import Any, NamedTuple
 
+from trialbed.wire._events import event_bytes
 from trialbed.wire._exchange import Document, ModelAnswer, ModelRequest, TextKind
 from trialbed.wire.dialects._fields import PIECE, mapping_of, pieces
 from trialbed.wire.dialects._stream_writer import AnswerWriter
-from trialbed.wire.dialects.responses._flaws import OWN_FLAWS
 from trialbed.wire.dialects.responses._requests import ResponsesRequest
 
 ECHOED: Mapping[str, Any] = {
@@ -199,13 +200,12 @@ def write_message(answer: ModelAnswer) -> Document:
     return {"output": whole["output"]}
 
 
-def write_answer(
-    answer: ModelAnswer, request: ModelRequest, flaw: str = "", *, piece: int | None = PIECE
-) -> tuple[bytes, ...]:
+def write_answer(answer: ModelAnswer, request: ModelRequest, *, piece: int | None = PIECE) -> tuple[bytes, ...]:
     """Return the body of the response to a request: a document, or its events."""
     if not request.stream:
-        return OWN_FLAWS.write_document(write_document(answer, request), flaw)
-    return OWN_FLAWS.write_typed(ResponsesWriter(answer, request).rest(answer, piece), flaw)
+        return (json.dumps(write_document(answer, request)).encode(),)
+    events = ResponsesWriter(answer, request).rest(answer, piece)
+    return tuple(event_bytes(event, event["type"]) for event in events)
 
 
 def write_document(answer: ModelAnswer, request: ModelRequest) -> Document:
