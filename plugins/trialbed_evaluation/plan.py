@@ -126,8 +126,9 @@ def _setup_plans(values: Sequence[str], store: str | None) -> Iterator[Plan]:
 
 
 def _vendor_plans(values: Sequence[str], store: str | None) -> Iterator[Plan]:
-    from trialbed_verify.comparison import read_one, verdict_shares
+    from trialbed_verify.compare import verdict_shares
     from trialbed_verify.stored import named_rows
+    from trialbed_verify.table import read_one
 
     baseline, *vendors = map(read_one, named_rows(values, store))
     if not vendors:

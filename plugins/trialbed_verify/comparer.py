@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from functools import partial
+from collections.abc import Iterator, Mapping, Sequence
+from functools import partial, reduce
+from operator import getitem
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, TypeAlias
 
@@ -17,19 +18,18 @@ from trialbed.errors import UsageError
 from trialbed.files import read_bytes, read_lines
 
 if TYPE_CHECKING:
-    from trialbed.statistics import Estimate
-    from trialbed_verify.comparison import VendorComparison
+    from trialbed_verify.compare import VendorComparison
     from trialbed_verify.vendor_rows import VendorRows
 
-FIGURES: Mapping[str, Callable[[VendorComparison], Estimate]] = {
-    "f1": lambda found: found.similarity.delivered.f1,
-    "f1_answered": lambda found: found.similarity.answered.f1,
-    "precision": lambda found: found.similarity.delivered.precision,
-    "recall": lambda found: found.similarity.delivered.recall,
-    "success_rate": lambda found: found.success_rate.vendor,
-    "schema_accuracy": lambda found: found.schema_accuracy.vendor.per_response,
+FIGURES: Mapping[str, tuple[str, ...]] = {
+    "f1": ("similarity", "delivered", "f1"),
+    "f1_answered": ("similarity", "answered", "f1"),
+    "precision": ("similarity", "delivered", "precision"),
+    "recall": ("similarity", "delivered", "recall"),
+    "success_rate": ("success_rate", "vendor"),
+    "schema_accuracy": ("schema_accuracy", "vendor", "per_response"),
 }
-"""Figures that --fail-under accepts."""
+"""Figures that --fail-under accepts -> their place in the document of a comparison."""
 
 NamedVendor: TypeAlias = "tuple[str | None, Sequence[VendorRows]]"
 """The name that a vendor is given, if any, and the rows that are its trials."""
@@ -84,9 +84,9 @@ class VendorComparer(Comparer):
 
     def compare(self, values: Sequence[str], options: Mapping[str, Any]) -> Comparison:
         """Compare every vendor with the baseline."""
-        from trialbed_verify.comparison import CompareOptions, as_trials, compare, read_one
-        from trialbed_verify.documents import as_document
-        from trialbed_verify.views import comparison_records, comparison_tables, comparison_tests
+        from trialbed_verify.compare import CompareOptions, compare
+        from trialbed_verify.comparison_tables import comparison_records, comparison_tables, comparison_tests
+        from trialbed_verify.table import as_trials, read_one
 
         thresholds = figure_thresholds(options["fail_under"])
         ours, theirs = _sides(values, options)
@@ -106,7 +106,7 @@ class VendorComparer(Comparer):
         found = compare(as_trials(list(map(read_one, baselines))), sides, how)
         verdicts = FAILING.get(options["fail_if"] or "", ())
         return Comparison(
-            document=as_document(found[0] if len(found) == 1 else found),
+            document=found[0].document if len(found) == 1 else [one.document for one in found],
             tables=comparison_tables(found),
             records=comparison_records(found),
             failed=[line for one in found for line in _failures(one, thresholds, verdicts)],
@@ -208,8 +208,8 @@ def _page(comparisons: Sequence[VendorComparison]) -> str:
     from trialbed.views import html_page
     from trialbed_verify.pages import comparison_page
 
-    vendors = ", ".join(one.vendor.vendor for one in comparisons)
-    baselines = ", ".join(dict.fromkeys(one.baseline.vendor for one in comparisons))
+    vendors = ", ".join(one.vendor for one in comparisons)
+    baselines = ", ".join(dict.fromkeys(one.baseline for one in comparisons))
     return html_page(f"{vendors} compared with {baselines}", comparison_page(comparisons))
 
 
@@ -257,9 +257,9 @@ def _is_document(path: Path) -> bool:
 
 def _failures(found: VendorComparison, thresholds: Mapping[str, float], verdicts: Sequence[str]) -> Iterator[str]:
     """Yield a line for each threshold that a vendor misses, and for a verdict that fails it."""
-    vendor, panel = found.vendor.vendor, found.panel
+    vendor, panel = found.vendor, found.panel
     for name, least in thresholds.items():
-        value = FIGURES[name](found).value
+        value = reduce(getitem, FIGURES[name], found.document)["value"]
         if value is None or value < least:
             yield f"{vendor}: {name} is {'not known' if value is None else format(value, '.4f')}, below {least:g}"
     if panel.finding in verdicts:

@@ -26,8 +26,14 @@ from trialbed.views import (
     estimate,
 )
 from trialbed.wire.redaction import redact
-from trialbed_verify.comparison import Results, VendorComparison
-from trialbed_verify.comparison import read_one as read_results
+from trialbed_verify.compare import VendorComparison
+from trialbed_verify.comparison_tables import (
+    brief_reasons,
+    comparison_tables,
+    conclusion,
+    rank_sentence,
+    ranking_tables,
+)
 from trialbed_verify.findings import kind_in_words
 from trialbed_verify.panel import GateExample, GateResult, Mean, Panel, PanelGate, breaking_in_thousand, gate_meaning
 from trialbed_verify.ranking import (
@@ -43,7 +49,6 @@ from trialbed_verify.summary import answer_counts, answer_figures
 from trialbed_verify.table import AnswerRow, Answers, read_one
 from trialbed_verify.tables import INTERVALS, Document, figure_rows, moment, suite_tables, vendor_table
 from trialbed_verify.vendor_rows import FileRows, VendorRows
-from trialbed_verify.views import brief_reasons, comparison_tables, conclusion, rank_sentence, ranking_tables
 
 Part: TypeAlias = Table | IntervalPlot | Disclosures | Folded
 
@@ -215,7 +220,7 @@ def _examples(one: Vendor) -> Iterator[Disclosure]:
 
 def differences(found: VendorComparison) -> Disclosures | None:
     """Show an answer of each side for each gate at which a vendor differs; None if there is none."""
-    vendor, baseline = found.vendor.vendor, found.baseline.vendor
+    vendor, baseline = found.vendor, found.baseline
     entries = [
         _difference(one.gate.meaning, one.example, vendor, baseline)
         for one in found.panel.gates
@@ -249,12 +254,12 @@ def _excerpt(value: Any) -> str:
 
 def comparisons(rows: Sequence[VendorRows]) -> list[Part]:
     """Return the verdicts, and for each vendor every gate with its interval and its examples."""
-    return list(_comparisons(*_compare_and_rank([read_results(own, None) for own in rows])))
+    return list(_comparisons(*_compare_and_rank([read_one(own, compared=False) for own in rows])))
 
 
 def ranks(rows: Sequence[VendorRows]) -> list[Part]:
     """Return the ranks, with their intervals."""
-    return list(_ranks(*_compare_and_rank([read_results(own, None) for own in rows])))
+    return list(_ranks(*_compare_and_rank([read_one(own, compared=False) for own in rows])))
 
 
 def _comparisons(found: VerifiedVendors, notes: Sequence[str] = ()) -> Iterator[Part]:
@@ -280,8 +285,8 @@ def _verdict(one: VendorComparison) -> TableRow:
     panel = one.panel
     breaking = panel.at("any")
     share = UNKNOWN if breaking is None or breaking.excess is None else breaking_in_thousand(breaking.excess)
-    cells = (panel.verdict, share, panel.different_subjects or "nothing shown", str(one.pairing.cases))
-    return TableRow(one.vendor.vendor, cells, alarming=panel.finding == "different")
+    cells = (panel.verdict, share, panel.different_subjects or "nothing shown", str(one.document["pairing"]["cases"]))
+    return TableRow(one.vendor, cells, alarming=panel.finding == "different")
 
 
 def _ranks(found: VerifiedVendors, notes: Sequence[str] = ()) -> Iterator[Part]:
@@ -309,7 +314,7 @@ def _point(row: Placing) -> PlotPoint:
     return PlotPoint(row.vendor.vendor, row.rank or 0, row.rank_low, row.rank_high, text)
 
 
-def _compare_and_rank(results: Sequence[Results]) -> tuple[VerifiedVendors, list[str]]:
+def _compare_and_rank(results: Sequence[Answers]) -> tuple[VerifiedVendors, list[str]]:
     found, notes = [], []
     marked = marked_baselines(results)
     for model in dict.fromkeys(one.model for one in results):
@@ -326,7 +331,7 @@ def _compare_and_rank(results: Sequence[Results]) -> tuple[VerifiedVendors, list
 
 def comparison_parts(found: VendorComparison) -> Iterator[Part]:
     """Yield why a vendor is judged as it is: in words, as a plot and with answers; and below a line all its figures."""
-    vendor = found.vendor.vendor
+    vendor = found.vendor
     panel, *others = comparison_tables([found], gate_meaning)
     gates = [one for one in found.panel.gates if one.excess]
     shown = _telling(gates)

@@ -6,14 +6,16 @@ import json
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from trialbed.files import replacing
-from trialbed.records import EndpointInfo
 from trialbed.statistics import Estimate, clustered_interval, quantile
 from trialbed_verify.documents import as_document
 from trialbed_verify.rows import Body, object_in, one_line
 from trialbed_verify.table import AnswerRow, Answers, calls_of, findings_of
+
+if TYPE_CHECKING:
+    from trialbed.records import EndpointInfo
 
 SATURATED = 50.0
 """Milliseconds of lag, at the 95th percentile, above which times say more about this process than about the vendor."""

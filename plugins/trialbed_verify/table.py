@@ -137,7 +137,7 @@ class AnswerRow:
 
     @property
     def fits(self) -> bool | None:
-        """Whether all calls of the answer fit their schemas; None if it calls no tools or nothing says so.
+        """Return whether all calls of the answer fit their schemas; None if it calls no tools or nothing says so.
 
         An answer that announces calls and has none does not fit. One whose calls cannot be checked, because the
         schemas of the test set are broken, is left out.
@@ -149,7 +149,7 @@ class AnswerRow:
     def figure(self, name: str) -> float | None:
         """Return tokens or a time, unless it is a 0 that no answer can have: other tools write it for unknown."""
         value = getattr(self, "tokens" if name == "total_tokens" else name)
-        return value if value or name == "duration_ms" else None
+        return None if value is None or (value == 0 and name != "duration_ms") else float(value)
 
 
 Case = tuple[object, ...]
@@ -233,7 +233,7 @@ class Builder:
             return
         try:
             found = _parse_row(number, place, row)
-            more = _compared_fields(row, self.source, place) if self.compared else _counted_fields(row)
+            more = _comparison_fields(row, self.source, place) if self.compared else _summary_fields(row)
         except ValueError as error:
             raise DataError(f"{self.source}, line {number}: {error}") from error
         group = (found.vendor, found.model, found.config)
@@ -386,13 +386,13 @@ def _parse_row(number: int, place: Any, row: Body) -> AnswerRow:
     )
 
 
-def _compared_fields(row: Body, source: VendorRows, place: Any) -> dict[str, Any]:
+def _comparison_fields(row: Body, source: VendorRows, place: Any) -> dict[str, Any]:
     from trialbed_verify.panel import measure
 
     return {"requested": reduce_request(sent_request(row)), "measured": measure(row, source, place)}
 
 
-def _counted_fields(row: Body) -> dict[str, Any]:
+def _summary_fields(row: Body) -> dict[str, Any]:
     from trialbed_verify.findings import CALL_REASONS, PROTOCOL_ERRORS
 
     kinds = _share(tuple(intern(found["kind"]) for found in findings_of(row)))

@@ -7,7 +7,8 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
-from trialbed_verify.comparison import CompareOptions, compare, read_one
+from trialbed_verify.compare import CompareOptions, compare
+from trialbed_verify.table import read_one
 from trialbed_verify.vendor_rows import FileRows
 
 Row = dict[str, Any]

@@ -17,14 +17,19 @@ from trialbed.errors import DataError, UsageError
 from trialbed.files import replace_file
 from trialbed.statistics import RESAMPLES, CaseBootstrap, Estimate
 from trialbed.wire import parse_json
-from trialbed_verify.comparison._compare import judge_pairs
-from trialbed_verify.comparison._consistency import self_agreement
-from trialbed_verify.comparison._decisions import Agreement, Column, Decisions, agreement, decisions, excess_f1
-from trialbed_verify.comparison._figures import response_verdicts, sums_and_counts, values_of
-from trialbed_verify.comparison._pairing import Pairing, pair
-from trialbed_verify.comparison._results import Case, Results, read_results
+from trialbed_verify.compare import (
+    SIDES,
+    Column,
+    Side,
+    agreement,
+    count_cases,
+    excess_f1,
+    judge_pairs,
+    self_agreement,
+)
 from trialbed_verify.panel import Panel
 from trialbed_verify.ranking._ranks import METRICS, Ranking, VendorMetrics
+from trialbed_verify.table import Answers, Case, Pairing, pair, read_tables
 from trialbed_verify.vendor_rows import VendorRows
 
 FIGURES = {"tps": "tps", "ttft_ms": "ttft_ms", "avg_token": "total_tokens"}
@@ -35,14 +40,14 @@ ONE_TRIAL = "its F1 is 1 by convention, as its self-consistency is unknown with 
 SELF_F1 = "its F1 is its self-F1, the agreement of its own trials with each other"
 
 
-def read_named(name: str, source: VendorRows) -> list[Results]:
+def read_named(name: str, source: VendorRows) -> list[Answers]:
     """Read results, whose vendor has this name if it is not empty.
 
     Raises:
         UsageError: a name is given to several vendors.
         DataError: the rows cannot be read, or are no results.
     """
-    found = read_results(source)
+    found = read_tables(source)
     if not name:
         return found
     if len(found) > 1:
@@ -52,7 +57,7 @@ def read_named(name: str, source: VendorRows) -> list[Results]:
     return [replace(found[0], vendor=name)]
 
 
-def marked_baselines(files: Iterable[Results]) -> tuple[str, ...]:
+def marked_baselines(files: Iterable[Answers]) -> tuple[str, ...]:
     """Return the vendors that are marked as their model's baseline, as by the summaries next to their results."""
     return tuple(dict.fromkeys(found.vendor for found in files if found.is_of_baseline))
 
@@ -76,7 +81,7 @@ class FileOptions:
     panels: Mapping[str, Panel] = field(default_factory=dict)
 
 
-def candidates(files: Sequence[Results], options: FileOptions) -> list[VendorMetrics]:
+def candidates(files: Sequence[Answers], options: FileOptions) -> list[VendorMetrics]:
     """Make one candidate per vendor and model. A vendor whose file lacks cases becomes one that is not ranked.
 
     Raises:
@@ -92,7 +97,7 @@ def candidates(files: Sequence[Results], options: FileOptions) -> list[VendorMet
     return found
 
 
-def _check_models(files: Sequence[Results]) -> None:
+def _check_models(files: Sequence[Answers]) -> None:
     for one in files:
         if one.model is None:
             raise UsageError(f"{one.source}: its rows do not agree on one model; name it with --model")
@@ -102,7 +107,7 @@ def _check_models(files: Sequence[Results]) -> None:
             f"the files request different models ({', '.join(sorted(map(str, unnamed)))}); "
             "if these are names of the same model, give it one name with --model"
         )
-    seen: dict[tuple[str | None, str], Results] = {}
+    seen: dict[tuple[str | None, str], Answers] = {}
     for one in files:
         other = seen.setdefault((one.model, one.vendor), one)
         if other is not one:
@@ -112,7 +117,7 @@ def _check_models(files: Sequence[Results]) -> None:
             )
 
 
-def _baseline(model: str, files: Sequence[Results], names: Sequence[str]) -> Results:
+def _baseline(model: str, files: Sequence[Answers], names: Sequence[str]) -> Answers:
     found = [one for one in files if one.vendor in names]
     vendors = ", ".join(one.vendor for one in files)
     if not found:
@@ -122,7 +127,7 @@ def _baseline(model: str, files: Sequence[Results], names: Sequence[str]) -> Res
     return found[0]
 
 
-def _of_model(model: str, files: Sequence[Results], baseline: Results, options: FileOptions) -> list[VendorMetrics]:
+def _of_model(model: str, files: Sequence[Answers], baseline: Answers, options: FileOptions) -> list[VendorMetrics]:
     by_name = all(one.names_cases for one in files)
     pairings = [pair(baseline, one, force=options.force, by_name=by_name, may_lack=True) for one in files]
     whole = [options.force or not found.only_baseline for found in pairings]
@@ -139,18 +144,17 @@ def _of_model(model: str, files: Sequence[Results], baseline: Results, options: 
 def _candidate(pairing: Pairing, model: str, common: list[Case], options: FileOptions) -> VendorMetrics:
     is_baseline = pairing.vendor is pairing.baseline
     bootstrap = CaseBootstrap(len(common), options.resamples)
-    ours, theirs = ([getattr(pairing.cases[case], side) for case in common] for side in ("baseline", "vendor"))
-    reference, own = decisions(ours), decisions(theirs)
+    reference, own = (Side.of([getattr(pairing.cases[case], side) for case in common]) for side in SIDES)
     found = agreement(reference, own, delivered=True)
     columns = {
-        "success_rate": (own.answers, own.trials),
+        "success_rate": own.answers,
         "f1": _itself(own) if is_baseline else _f1(found),
-        "schema_accuracy": sums_and_counts(response_verdicts(theirs)),
-        **{metric: sums_and_counts([values_of(figure, rows) for rows in theirs]) for metric, figure in FIGURES.items()},
+        "schema_accuracy": own.fitting(),
+        **{metric: own.sums(own.figure(figure)) for metric, figure in FIGURES.items()},
     }
-    counts = {metric: int(whole.sum()) for metric, (_, whole) in columns.items()} | {"f1": found.cases}
+    counts = {metric: int(whole.sum()) for metric, (_, whole) in columns.items()} | {"f1": count_cases(found)}
     metrics = {metric: bootstrap.estimate(truediv, *pair, n=counts[metric]) for metric, pair in columns.items()}
-    outcomes = [row.outcome for rows in theirs for row in rows.values()]
+    outcomes = [row.outcome for row in own.rows]
     lacking, file = len(pairing.only_baseline), pairing.vendor.source.file_name
     known = options.panels.get(pairing.vendor.vendor)
     return VendorMetrics(
@@ -167,30 +171,31 @@ def _candidate(pairing: Pairing, model: str, common: list[Case], options: FileOp
     )
 
 
-def _f1(found: Agreement) -> tuple[Column, Column]:
-    return 2 * found.tp, 2 * found.tp + found.fp + found.fn
+def _f1(found: Column) -> tuple[Column, Column]:
+    tp, fp, fn, _ = found
+    return 2 * tp, 2 * tp + fp + fn
 
 
-def _itself(own: Decisions) -> tuple[Column, Column]:
+def _itself(own: Side) -> tuple[Column, Column]:
     """Return the baseline's self-F1; with one trial per case, 1 by convention if it answered at all."""
-    itself = self_agreement(own)
-    ones = (np.asarray(own.answers) > 0).astype(float)
-    return _f1(itself.agreement) if itself.known.any() else (ones, ones)
+    known, _, itself = self_agreement(own)
+    ones = (own.answers[0] > 0).astype(float)
+    return _f1(itself) if known.any() else (ones, ones)
 
 
-def _excess(reference: Decisions, found: Agreement, bootstrap: CaseBootstrap) -> Estimate | None:
+def _excess(reference: Side, found: Column, bootstrap: CaseBootstrap) -> Estimate | None:
     """Return F1 above chance; None if the baseline decides alike in all cases, which makes F1 meaningless."""
     shares = reference.shares(delivered=False)
     known = shares[np.isfinite(shares)]
     if not len(known) or (known == known[0]).all():
         return None
-    return bootstrap.estimate(excess_f1, *found.table, level=0.9)
+    return bootstrap.estimate(excess_f1, *found, level=0.9)
 
 
-def _notes(own: Decisions, *, is_baseline: bool) -> tuple[str, ...]:
-    if not is_baseline or not np.any(own.answers):
+def _notes(own: Side, *, is_baseline: bool) -> tuple[str, ...]:
+    if not is_baseline or not own.answers[0].any():
         return ()
-    return (SELF_F1 if self_agreement(own).known.any() else ONE_TRIAL,)
+    return (SELF_F1 if self_agreement(own)[0].any() else ONE_TRIAL,)
 
 
 COLUMNS = ("model", "vendor", *METRICS)

@@ -6,11 +6,11 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from trialbed.errors import DataError, UsageError
-from trialbed_verify.comparison import CompareOptions, Results, VendorComparison, compare, read_one
-from trialbed_verify.comparison._pairing import pair
+from trialbed_verify.compare import CompareOptions, VendorComparison, compare
 from trialbed_verify.panel import Panel
 from trialbed_verify.ranking._ranks import Ranking, VendorMetrics, rank
 from trialbed_verify.ranking._sources import FileOptions, candidates
+from trialbed_verify.table import Answers, pair, read_one
 from trialbed_verify.vendor_rows import VendorRows
 
 NO_BASELINE = (
@@ -86,17 +86,17 @@ def _model(files: Sequence[VerifiedRows]) -> tuple[ModelComparison, list[VendorM
     elif (baseline := next(_readable([marked], notes), None)) is None:
         notes.append(f"the baseline, {marked.vendor}, has no rows, so vendors were not compared")
     else:
-        vendors: list[Results] = []
+        vendors: list[Answers] = []
         others = [file for file in files if file is not marked]
         comparisons = compare(baseline, _each(others, baseline, vendors, notes), CompareOptions(force=True))
-        ranked = _candidates(baseline, vendors, {one.vendor.vendor: one.panel for one in comparisons}, notes)
+        ranked = _candidates(baseline, vendors, {one.vendor: one.panel for one in comparisons}, notes)
     name = marked.vendor if marked else None
     return ModelComparison(files[0].model, name, tuple(comparisons), tuple(notes)), ranked
 
 
 def _each(
-    files: Sequence[VerifiedRows], baseline: Results, vendors: list[Results], notes: list[str]
-) -> Iterator[Results]:
+    files: Sequence[VerifiedRows], baseline: Answers, vendors: list[Answers], notes: list[str]
+) -> Iterator[Answers]:
     """Yield the vendors that have cases in common with the baseline, one in memory at a time.
 
     Args:
@@ -110,7 +110,7 @@ def _each(
         del results
 
 
-def _readable(files: Sequence[VerifiedRows], notes: list[str]) -> Iterator[Results]:
+def _readable(files: Sequence[VerifiedRows], notes: list[str]) -> Iterator[Answers]:
     for file in files:
         try:
             yield replace(read_one(file.source), vendor=file.vendor, model=file.model)
@@ -118,7 +118,7 @@ def _readable(files: Sequence[VerifiedRows], notes: list[str]) -> Iterator[Resul
             notes.append(f"{file.vendor} is left out: {_line(error)}")
 
 
-def _has_common(baseline: Results, vendor: Results, notes: list[str]) -> bool:
+def _has_common(baseline: Answers, vendor: Answers, notes: list[str]) -> bool:
     try:
         pair(baseline, vendor, force=True)
     except UsageError as error:
@@ -128,7 +128,7 @@ def _has_common(baseline: Results, vendor: Results, notes: list[str]) -> bool:
 
 
 def _candidates(
-    baseline: Results, vendors: Sequence[Results], panels: dict[str, Panel], notes: list[str]
+    baseline: Answers, vendors: Sequence[Answers], panels: dict[str, Panel], notes: list[str]
 ) -> list[VendorMetrics]:
     """Return the candidates; if settings differ, only those whose files are complete."""
     named = FileOptions(baselines=(baseline.vendor,), panels=panels)

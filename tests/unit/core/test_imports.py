@@ -223,7 +223,7 @@ def test_nothing_heavy_is_imported_before_it_is_needed(code: str, tmp_path: Path
     ("code", "unneeded"),
     [
         (
-            "import trialbed_verify.comparison, trialbed_verify.ranking",
+            "import trialbed_verify.compare, trialbed_verify.ranking",
             {"aiohttp", "jsonschema_rs", "pydantic", "yaml"},
         ),
         (

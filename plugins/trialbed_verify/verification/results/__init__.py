@@ -1,8 +1,7 @@
 """Results of a verification: rows of completed cases, the files that hold them, and summaries.
 
-Writing: a completed case becomes a row (``_completed``), which the store keeps as a trial (``_trials``) and files are
-written from (``_stored``), counted (``_tally``) and summarised (``_summaries``). Reading: ``_rows`` reads files of this
-tool and of others for comparisons.
+A completed case becomes a row (``_completed``), and the row a trial of the store (``_trials``). Results files are
+written from there (``_stored``).
 ``trialbed_verify/findings/kinds.toml`` defines every word that these files use.
 """
 

@@ -4,11 +4,6 @@ from ._files import check_files as check_files
 from ._provenance import endpoint_info as endpoint_info
 from ._redaction import RowRedaction as RowRedaction
 from ._row import Row as Row
-from ._rows import ANSWERS as ANSWERS
-from ._rows import Decision as Decision
-from ._rows import Measure as Measure
-from ._rows import ResultRow as ResultRow
-from ._rows import RowReader as RowReader
 from ._stored import LineCache as LineCache
 from ._stored import stored_rows as stored_rows
 from ._stored import write_rows as write_rows

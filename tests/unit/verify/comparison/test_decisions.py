@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from trialbed_verify.comparison._decisions import chance_f1, excess_f1, f1, kappa
+from trialbed_verify.compare import chance_f1, excess_f1, f1, kappa
 
 ENDS = ["tool_calls"] * 6 + ["stop"] * 10 + ["other"] * 4
 

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from support.vendor_rows import Row, compared_files, k2_row, own_row, write_rows
 
 from trialbed.statistics import quantile, wilson_interval
-from trialbed_verify.comparison._figures import quantile_interval
+from trialbed_verify.compare import quantile_interval
 
 
 def figures(folder: Path, baseline: list[Row], vendor: list[Row]) -> dict[str, Any]:

@@ -8,8 +8,9 @@ import pytest
 from support.vendor_rows import k2_row, own_row, write_rows
 
 from trialbed.errors import UsageError
+from trialbed_verify.compare import compare
 from trialbed_verify.comparer import vendor_files
-from trialbed_verify.comparison import as_trials, compare, read_one
+from trialbed_verify.table import as_trials, read_one
 from trialbed_verify.vendor_rows import FileRows
 
 CASES = 40
@@ -41,7 +42,7 @@ def test_a_comparison_counts_them(tmp_path: Path) -> None:
     )
     assert found.panel.trials == (3, 2)
     assert found.panel.cases == CASES
-    assert any("a.jsonl: 80 rows repeat" in note for note in found.notes)
+    assert any("a.jsonl: 80 rows repeat" in note for note in found.document["notes"])
 
 
 def test_an_answer_after_a_failure_takes_its_place(tmp_path: Path) -> None:

@@ -4,12 +4,10 @@ import random
 from pathlib import Path
 
 import pytest
-from support.vendor_rows import Row, k2_row, own_row, request, write_rows
+from support.vendor_rows import Row, compared_files, k2_row, own_row, request, write_rows
 
 from trialbed.errors import DataError, UsageError
-from trialbed_verify.comparison import read_one
-from trialbed_verify.comparison._pairing import Pairing, pair
-from trialbed_verify.documents import as_document
+from trialbed_verify.table import Pairing, pair, read_one
 from trialbed_verify.vendor_rows import FileRows
 
 
@@ -120,9 +118,11 @@ def test_the_vendor_of_another_tools_file_is_the_files_name(tmp_path: Path) -> N
     assert (found.vendor, found.model) == ("kimi-k2_acme", "m-id")
 
 
-def test_what_was_paired_is_told(tmp_path: Path) -> None:
-    found = paired(tmp_path, [own_row(1), own_row(2)], [own_row(1)], force=True).counts(forced=True)
-    assert as_document(found) == {
+def test_the_document_says_what_was_paired(tmp_path: Path) -> None:
+    files = [
+        write_rows(tmp_path / f"{name}.jsonl", [own_row(1), *more]) for name, more in (("a", [own_row(2)]), ("b", []))
+    ]
+    assert compared_files(*files, force=True)["pairing"] == {
         "by": "case",
         "cases": 1,
         "only_baseline": 1,

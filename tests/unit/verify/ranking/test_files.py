@@ -9,8 +9,8 @@ import pytest
 from support.vendor_rows import k2_row, own_file, own_row, own_summary, write_rows
 
 from trialbed.errors import UsageError
-from trialbed_verify.comparison import Results
 from trialbed_verify.ranking import FileOptions, RankOptions, candidates, marked_baselines, rank, read_named
+from trialbed_verify.table import Answers
 from trialbed_verify.vendor_rows import FileRows
 
 YES, NO = "tool_calls", "stop"
@@ -21,11 +21,11 @@ CHANCES = [random.Random(case).betavariate(0.35, 0.4) for case in range(CASES)]
 MakeFile = Callable[..., str]
 
 
-READ: dict[tuple[str, str, bytes], list[Results]] = {}
+READ: dict[tuple[str, str, bytes], list[Answers]] = {}
 """Name, file and its content -> results: most tests rank the same vendors, and reading a file takes longest."""
 
 
-def read_sources(sources: Iterable[str]) -> list[Results]:
+def read_sources(sources: Iterable[str]) -> list[Answers]:
     found = []
     for source in sources:
         name, _, path = source.rpartition("=")

@@ -10,8 +10,9 @@ import pytest
 from support.vendor_rows import own_row, write_rows
 
 from trialbed.views import Table, html_page
-from trialbed_verify.comparison import CompareOptions, compare, read_one
+from trialbed_verify.compare import CompareOptions, compare
 from trialbed_verify.pages import comparison_page
+from trialbed_verify.table import read_one
 from trialbed_verify.vendor_rows import FileRows
 
 EVIL = '<script>alert("x")</script><img src=x onerror=alert(1)>'

@@ -1,9 +1,0 @@
-from ._comparison import brief_reasons as brief_reasons
-from ._comparison import comparison_records as comparison_records
-from ._comparison import comparison_tables as comparison_tables
-from ._comparison import comparison_tests as comparison_tests
-from ._comparison import conclusion as conclusion
-from ._comparison import verified_tables as verified_tables
-from ._ranking import rank_sentence as rank_sentence
-from ._ranking import ranking_records as ranking_records
-from ._ranking import ranking_tables as ranking_tables
