@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import os
 import sqlite3
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import closing
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
@@ -57,7 +57,7 @@ def written_set(path: Path, count: int = 4, **fields: Any) -> Path:
 class Quiet:
     """Progress that nobody watches."""
 
-    def start(self, run: Run, requests: int) -> None:
+    def start(self, run: Run, trials: Mapping[Target, int], cases: TestSet) -> None:
         pass
 
     def begin(self, target: Target, total: int, kept: int) -> None:

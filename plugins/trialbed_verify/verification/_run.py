@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AsyncExitStack, ExitStack, closing
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
@@ -47,8 +47,8 @@ WAITING = 256
 class VerifyProgress(Protocol):
     """Receives the progress of a verification."""
 
-    def start(self, run: Run, requests: int) -> None:
-        """The run of the verification is known, and the number of requests to all of its targets."""
+    def start(self, run: Run, trials: Mapping[Target, int], cases: TestSet) -> None:
+        """The run of the verification is known, and how often every case is sent to each of its targets."""
 
     def begin(self, target: Target, total: int, kept: int) -> None:
         """A target begins, with this many cases in all, of which some were kept from an earlier session."""
@@ -158,8 +158,8 @@ class Verification:
             async with AsyncExitStack() as stack:
                 lag = await stack.enter_async_context(LagMeter())
                 kept = await asyncio.to_thread(record.kept)
-                trials = sum(self.options.trials_of(target) for target in self.targets)
-                self.progress.start(record.run, trials * len(self.cases))
+                trials = {target: self.options.trials_of(target) for target in self.targets}
+                self.progress.start(record.run, trials, self.cases)
                 parts = [
                     await self._part(record, commits, label, target, kept[label], lag, stack)
                     for label, target in named.items()

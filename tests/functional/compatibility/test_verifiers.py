@@ -78,6 +78,8 @@ async def test_vendors_are_ranked_by_the_readmes_command_over_a_set_that_is_not_
         met = one.met.total()
         again = await run(tmp_path, "-c", program, *files, *options)
         assert (done.returncode, again.returncode, one.met.total()) == (0, 0, met), done.stderr + again.stderr
+    official = tmp_path / "data" / "kimi-k2_official_results.jsonl"
+    assert len(official.read_text().splitlines()) == 4 * CASES, "the baseline is asked once, as in the original"
     ranks = {path.stem: json.loads(path.read_text()) for path in (tmp_path / "rank").iterdir()}
     assert set(ranks) == {
         "avg_tokens", "avg_ttft_ms", "avg_throughput", "success_rate", "schema_accuracy", "f1_score", "irf_score",

@@ -103,6 +103,20 @@ async def test_the_table_ends_with_verdicts_and_ranks(bench: Run, file: Path, tm
     assert "careless is not ranked: " in text
 
 
+async def test_a_baseline_with_others_is_asked_twice_and_the_price_is_said_before(
+    bench: Run, file: Path, tmp_path: Path
+) -> None:
+    async with vendors(official="none", faithful="none") as servers:
+        config = configured(tmp_path, servers)
+        config.write_text(config.read_text().replace("url:", "prices: {input: 5000, output: 9}, url:"))
+        said = (await bench("verify", file, "--config", config)).err.splitlines()[0]
+        assert servers["official"].met.total() == 2 * servers["faithful"].met.total() == 2 * CASES
+    tokens = 3 * len(await asyncio.to_thread(file.read_bytes)) // 4
+    assert f": {3 * CASES} requests (official twice and faithful once), about {tokens:,} prompt tokens, $" in said
+    assert float(said.partition("$")[2].split()[0]) == pytest.approx(tokens * 0.005, rel=0.05)
+    assert said.endswith(" at your prices, answers on top")
+
+
 async def test_each_vendor_gets_its_own_key_and_no_file_has_one(bench: Run, file: Path, tmp_path: Path) -> None:
     echo = dict.fromkeys(("official", "faithful", "careless"), "echo_key:403")
     async with vendors(**echo) as servers:
@@ -129,7 +143,7 @@ async def test_a_file_of_keys_that_git_would_commit_is_told(bench: Run, file: Pa
 async def test_vendors_take_turns_block_by_block(bench: Run, file: Path, tmp_path: Path) -> None:
     async with vendors(official="none", faithful="none", careless="none") as servers:
         config = configured(tmp_path, servers)
-        await bench("verify", file, "--config", config, "--vendor-concurrency", 1, "--request-concurrency", 4)
+        await bench("verify", file, "--config", config, "--vendor-concurrency", 1, "--concurrency", 4, "--trials", 1)
     sent = sorted((row["attempts"][0]["started_at"], name) for name in servers for row in results(tmp_path, name))
     blocks = [(name, len(list(group))) for name, group in groupby(sent, key=lambda entry: entry[1])]
     assert blocks == [(name, 16) for _ in range(2) for name in ("official", "faithful", "careless")]
@@ -149,7 +163,7 @@ async def test_vendors_are_sent_to_at_a_time_where_asked(bench: Run, file: Path,
 async def test_only_what_is_missing_is_sent_again(bench: Run, file: Path, tmp_path: Path) -> None:
     async with vendors(official="none", faithful="status:403", careless="none") as servers:
         config = configured(tmp_path, servers)
-        arguments = ("verify", file, "--config", config, "--request-concurrency", 2)
+        arguments = ("verify", file, "--config", config, "--request-concurrency", 2, "--trials", 1)
         await bench(*arguments)
         sent = {name: server.met.total() for name, server in servers.items()}
         assert (sent["official"], sent["careless"]) == (CASES, CASES)
@@ -166,7 +180,7 @@ async def test_interrupted_it_goes_on_and_reports_what_there_is(
     hanging = '{"mix": {"none": 4, "silent": 1}}'
     async with vendors(official="none", faithful="none", careless=hanging) as servers:
         config = configured(tmp_path, servers)
-        arguments = ("verify", file, "--config", config)
+        arguments = ("verify", file, "--config", config, "--trials", 1)
         process = command(*arguments)
         await until(lambda: stored(tmp_path, "careless") > 3)
         process.send_signal(signal.SIGINT)
@@ -230,7 +244,7 @@ async def test_a_driver_of_another_distribution_is_used_and_its_faults_are_its_o
     path = os.pathsep.join(filter(None, (str(site), os.environ.get("PYTHONPATH"))))
     async with vendors(official="none", acme="none") as servers:
         config = configured(tmp_path, servers, official="k", ACME_TOKEN="k-acme-0001")
-        arguments = ("verify", file, "--config", config, "--request-concurrency", 1)
+        arguments = ("verify", file, "--config", config, "--request-concurrency", 1, "--trials", 1)
         done = await bench(*arguments, code=2, PYTHONPATH=path)
         assert "Error: acme: the vendor's driver or the model adapter 'kimi' could not prepare line 4" in done.err
         assert "its driver failed; 29 requests not sent" in done.err

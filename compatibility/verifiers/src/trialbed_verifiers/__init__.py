@@ -20,11 +20,12 @@ RANKS, FOLDER = "--rank-files", "rank"
 
 
 def verify_agents() -> int:
-    """Run ``agent-vendor-verifier``: every request is streamed, what was begun goes on, and ranks are written."""
+    """Run ``agent-vendor-verifier``: each request is streamed once, what was begun goes on, and ranks are written."""
     given = list(_in_our_words(sys.argv[1:]))
     streamed, begun = _missing(given, "--stream", "--no-stream"), _missing(given, "--incremental", "--fresh")
     ranks = [*_missing(given, RANKS), FOLDER] if _missing(given, RANKS) else []
-    return main(["verify", *streamed, *begun, *ranks, *given])
+    once = [*_missing(given, "--trials"), "1"] if _missing(given, "--trials") else []
+    return main(["verify", *streamed, *begun, *ranks, *once, *given])
 
 
 def verify_vendor() -> int:

@@ -91,7 +91,11 @@ READABLE = click.Path(exists=True, dir_okay=False, path_type=Path)
 @option("--output-dir", type=FOLDER, default=Path("data"), help="Folder for the results and summaries of --config.")
 @option("--timeout", type=FiniteRange(min=0, min_open=True), default=600.0, help="Seconds for one attempt.")
 @option("--retries", type=click.IntRange(min=0), default=3, help="Attempts after the first.")
-@option("--trials", type=click.IntRange(min=1), default=1, help="Number of times to send every case.")
+@option(
+    "--trials",
+    type=click.IntRange(min=1),
+    help="Number of times to send every case. [default: 2 to a baseline that others are compared with, 1 to others]",
+)
 @plain_option("--incremental", is_flag=True, help="Go on with the last verification into --output, finished or not.")
 @plain_option("--fresh", is_flag=True, help="Discard an unfinished verification of this configuration and start over.")
 @setting_option("tags")

@@ -2,18 +2,27 @@
 
 from __future__ import annotations
 
+import math
 from collections import Counter
+from collections.abc import Iterator, Mapping
 from contextlib import AbstractContextManager
 
 from trialbed.cli.progress import PlainProgress, followed, new_display
 from trialbed.records import Run, TrialResult
 from trialbed.texts import number_of
-from trialbed_verify.verification import Target
+from trialbed_verify.verification import Target, TestSet
 
 
 def verify_progress() -> AbstractContextManager[EndpointProgress]:
     """Return the progress of a verification; if the command ends early, it says how to continue."""
     return followed(EndpointProgress(new_display()))
+
+
+BYTES_PER_TOKEN = 4
+"""Bytes of a request for one of its tokens, roughly."""
+
+MOST_NAMES = 3
+TIMES = {1: "once", 2: "twice"}
 
 
 class EndpointProgress:
@@ -25,9 +34,9 @@ class EndpointProgress:
         self._done: Counter[Target] = Counter()
         self._failures: Counter[Target] = Counter()
 
-    def start(self, run: Run, requests: int) -> None:
-        """Say which run it is."""
-        self._display.write(f"run {run.run_id}: {number_of(requests, 'request')}")
+    def start(self, run: Run, trials: Mapping[Target, int], cases: TestSet) -> None:
+        """Say which run it is, and what the requests cost."""
+        self._display.write(f"run {run.run_id}: {', '.join(_cost(trials, cases))}")
 
     def begin(self, target: Target, total: int, kept: int) -> None:
         """Name the target, its number of requests and its results file."""
@@ -59,6 +68,23 @@ class EndpointProgress:
         if done := self._done.total():
             kept = f"{number_of(done, 'request')} {'is' if done == 1 else 'are'} complete and kept"
             self._display.write(f"{kept}; the same command continues from there.")
+
+
+def _cost(trials: Mapping[Target, int], cases: TestSet) -> Iterator[str]:
+    """Yield the number of requests, and about how many tokens they have, at the price of the configuration."""
+    names: dict[int, list[str]] = {}
+    for target, count in sorted(trials.items(), key=lambda own: -own[1]):
+        names.setdefault(count, []).append(target.name)
+    shares = [
+        f"{' and '.join(own) if len(own) <= MOST_NAMES else f'{len(own)} vendors'} {TIMES.get(count, f'{count} times')}"
+        for count, own in names.items()
+    ]
+    yield number_of(sum(trials.values()) * len(cases), "request") + f" ({' and '.join(shares)})" * (len(trials) > 1)
+    tokens = cases.size / BYTES_PER_TOKEN
+    yield f"about {tokens * sum(trials.values()):,.0f} prompt tokens"
+    prices = [count * tokens * target.prices.get("input", math.nan) / 1e6 for target, count in trials.items()]
+    if math.isfinite(sum(prices)):
+        yield f"${sum(prices):,.2f} at your prices, answers on top"
 
 
 def _label(target: Target) -> str:

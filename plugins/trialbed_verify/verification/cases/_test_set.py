@@ -90,6 +90,11 @@ class TestSet:
         line = self._file.read(self._lengths[number])
         return Case(self._indices[number], self.identity(number), parse_json(line))
 
+    @property
+    def size(self) -> int:
+        """The bytes of all cases."""
+        return sum(self._lengths)
+
     def index(self, number: int) -> int:
         """The line of the case with this number."""
         return self._indices[number]

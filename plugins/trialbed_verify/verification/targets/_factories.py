@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+from collections import Counter
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
@@ -69,7 +70,15 @@ def config_targets(path: Path, settings: RequestSettings, model_type: str | None
         DataError: the file has the wrong form.
         DriverError, UsageError: a vendor, a model adapter or a key is missing.
     """
-    return [_target(path, entry, settings, model_type, folder) for entry in read_config(path)]
+    entries = read_config(path)
+    vendors = Counter(entry.model for entry in entries)
+    return [
+        replace(
+            _target(path, entry, settings, model_type, folder),
+            is_repeated=entry.is_baseline and vendors[entry.model] > 1,
+        )
+        for entry in entries
+    ]
 
 
 def _target(path: Path, entry: VendorEntry, settings: RequestSettings, model_type: str | None, folder: Path) -> Target:

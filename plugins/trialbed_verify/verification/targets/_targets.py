@@ -28,6 +28,7 @@ class Target:
         driver_name, adapter_name: names of the drivers, for the configuration's digest.
         api_key: never recorded; empty where ``headers`` hold what the vendor asks for.
         is_baseline: whether the model's other vendors are compared with this one.
+        is_repeated: whether it is such a baseline and has others, so that it is asked twice unless an option says more.
         proxy: between this machine and the vendor, if any.
         trials, concurrency: of this target; None for those of the options.
         headers: further ones for every request; they replace the driver's.
@@ -44,6 +45,7 @@ class Target:
     output: Path
     summary: Path
     is_baseline: bool = False
+    is_repeated: bool = False
     proxy: Proxy | None = None
     trials: int | None = None
     concurrency: int | None = None
@@ -114,7 +116,7 @@ class VerifyOptions:
     """Options for sending the cases.
 
     Attributes:
-        trials: number of times that every case is sent to every target.
+        trials: number of times that every case is sent to every target; None for two to a baseline and one to others.
         vendor_concurrency: targets served at a time; further ones take turns.
         request_concurrency: requests in flight at one target.
         timeout: seconds for one attempt, from first to last byte.
@@ -126,7 +128,7 @@ class VerifyOptions:
         tags, note: the user's names of the run.
     """
 
-    trials: int = 1
+    trials: int | None = None
     vendor_concurrency: int = 1
     request_concurrency: int = 5
     timeout: float = 600.0
@@ -139,7 +141,7 @@ class VerifyOptions:
 
     def trials_of(self, target: Target) -> int:
         """Return the number of times that every case is sent to a target."""
-        return target.trials or self.trials
+        return target.trials or self.trials or 1 + target.is_repeated
 
     def concurrency_at(self, target: Target) -> int:
         """Return the number of requests that may be in flight at a target."""
