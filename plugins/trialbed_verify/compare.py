@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from itertools import combinations
+from itertools import combinations, product
 from typing import Any
 
 import numpy as np
@@ -25,7 +25,7 @@ from trialbed.statistics import (
     wilson_interval,
 )
 from trialbed_verify.documents import as_document
-from trialbed_verify.panel import Conclusion, Panel, PanelOptions, judge, resample_verdict
+from trialbed_verify.panel import BITS, Conclusion, GateResult, Panel, PanelOptions, judge, resample_verdict
 from trialbed_verify.summary import QUANTILES
 from trialbed_verify.table import ANSWERS, AnswerRow, Answers, Pair, Pairing, Trials, pair
 
@@ -37,6 +37,8 @@ SIDES = ("baseline", "vendor")
 SERVED = ("model", "system_fingerprint", "provider")
 
 FIGURES = ("total_tokens", "completion_tokens", "ttft_ms", "tps", "duration_ms")
+
+OTHER_MODELS = "the requests ask for other models"
 
 AMOUNTS = ("total_tokens", "ttft_ms", "tps")
 """Figures that are tested, and of which no case is won or lost."""
@@ -149,8 +151,29 @@ def _compare(pairing: Pairing, options: CompareOptions) -> VendorComparison:
 
 
 def judge_pairs(pairs: Sequence[Pair], margins: Mapping[str, float]) -> Panel:
-    """Return the panel's verdict on the vendor of some pairs."""
-    return judge(_measures(pairs), PanelOptions(margins))
+    """Return the panel's verdict on the vendor of some pairs.
+
+    If the sides ask for other models, the verdict says so first, and the gate ``model`` does not apply.
+    """
+    asked = [{row.asked_model for one in pairs for row in one[side].values() if row.asked_model} for side in (0, 1)]
+    sides, chosen = _measures(pairs), PanelOptions(margins)
+    if not all(asked) or _are_alike(*asked):
+        return judge(sides, chosen)
+    words = f"{OTHER_MODELS} ({', '.join(name for names in asked for name in sorted(names))})"
+    judged = [
+        tuple([replace(row, violations=row.violations & ~BITS["model"]) for row in rows] for rows in one)
+        for one in sides
+    ]
+    found = judge([(ours, theirs) for ours, theirs in judged], chosen)
+    gates = (GateResult(one.gate, "not applicable", words) if one.gate.name == "model" else one for one in found.gates)
+    return replace(found, gates=tuple(gates), reason=f"{words}; {found.reason}")
+
+
+def _are_alike(ours: Iterable[str], theirs: Iterable[str]) -> bool:
+    """Return whether any name of one side can stand for the model of a name of the other."""
+    from trialbed_verify.findings import same_model
+
+    return any(same_model(one, other) for one, other in product(ours, theirs))
 
 
 def verdict_shares(

@@ -7,7 +7,7 @@ from typing import Any
 
 from trialbed.texts import group_by_key, number_of
 from trialbed.views import UNKNOWN, Table, TableRow, TestCase, counts, estimate, number
-from trialbed_verify.compare import FIGURES, SIDES, VendorComparison
+from trialbed_verify.compare import FIGURES, OTHER_MODELS, SIDES, VendorComparison
 from trialbed_verify.panel import GateExample, GateResult, Mean, Panel, PanelGate, reason_in_words
 from trialbed_verify.ranking import METRICS, ModelComparison, Placing, Ranking, Standings, VerifiedVendors
 from trialbed_verify.summary import QUANTILES
@@ -30,11 +30,12 @@ DIGITS = {"total_tokens": 1, "completion_tokens": 1, "ttft_ms": 1, "tps": 2, "du
 COUNTS = ("cases", "TP", "FP", "FN", "TN")
 SIMILARITY = {"precision": "precision", "recall": "recall", "f1": "F1", "chance_f1": "F1 of chance", "kappa": "kappa"}
 SCOPES = ("answered", "delivered")
+UNDECIDED = "not decided by one trial"
 CONCLUSIONS = {
     "different": "{vendor} differs from {baseline}",
     "equivalent": "{vendor} is equivalent to {baseline}",
     "inconclusive": "{vendor} is neither shown to equal {baseline} nor to differ",
-    "not decided by one trial": "one trial does not decide between {vendor} and {baseline}",
+    UNDECIDED: "one trial does not decide between {vendor} and {baseline}",
 }
 
 
@@ -169,6 +170,8 @@ def conclusion(found: VendorComparison) -> str:
     """Return the verdict on a vendor in words, its meaning for callers, and the cases that would settle an open one."""
     panel = found.panel
     verdict = CONCLUSIONS[panel.verdict].format(vendor=found.vendor, baseline=found.baseline)
+    if panel.reason.startswith(OTHER_MODELS):
+        verdict += f", and {panel.reason.partition('; ')[0]}"
     damage, apart, rest = reason_in_words(panel).partition("; ")
     if panel.needed:
         rest, apart = f"about {panel.needed:,} cases would settle it", "; "
@@ -312,13 +315,20 @@ def _verified_notes(found: ModelComparison) -> Iterator[str]:
 
 
 def comparison_tests(found: VendorComparison) -> Iterator[TestCase]:
-    """Yield a test per gate of the panel that applies, which fails where the vendor differs, and one of the verdict."""
-    name = f"{found.vendor} against {found.baseline}"
-    for one in found.panel.applicable:
-        message = f"{one.gate.meaning}: {one.reason}" if one.finding == "different" else ""
-        yield junit_case(name, one.gate.label, "different", message)
-    is_different = found.panel.finding == "different"
-    yield junit_case(name, "verdict", "different", found.panel.reason if is_different else "")
+    """Yield a test per gate of the panel that applies, and one of the verdict.
+
+    They fail if the vendor differs, and are skipped if one trial per case does not decide.
+    """
+    name, panel = f"{found.vendor} against {found.baseline}", found.panel
+    for one in panel.applicable:
+        yield _test(name, one.gate.label, one.finding, f"{one.gate.meaning}: {one.reason}")
+    yield _test(name, "verdict", "not judged" if panel.verdict == UNDECIDED else panel.finding, panel.reason)
+
+
+def _test(classname: str, name: str, finding: str, message: str) -> TestCase:
+    if finding == "not judged":
+        return junit_case(classname, name, "not-judged", message, "skipped")
+    return junit_case(classname, name, "different", message if finding == "different" else "")
 
 
 RANGE = "rank 95 %"

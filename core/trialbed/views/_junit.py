@@ -9,8 +9,8 @@ from xml.etree import ElementTree as Xml
 
 from trialbed.views._figures import printable
 
-TestOutcome = Literal["passed", "failure", "error"]
-"""The end of a test: ``failure`` for a finding, ``error`` where the outcome is unknown."""
+TestOutcome = Literal["passed", "failure", "error", "skipped"]
+"""The end of a test: ``failure`` for a finding, ``error`` for an unknown outcome, ``skipped`` for no verdict."""
 
 
 @dataclass(frozen=True)
@@ -75,5 +75,6 @@ def _counts(cases: Sequence[TestCase]) -> dict[str, str]:
         "tests": str(len(cases)),
         "failures": str(outcomes.count("failure")),
         "errors": str(outcomes.count("error")),
+        "skipped": str(outcomes.count("skipped")),
         "time": f"{sum(case.seconds for case in cases):.3f}",
     }

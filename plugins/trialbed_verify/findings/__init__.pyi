@@ -1,6 +1,7 @@
 from ._constraints import constrained_parameters as constrained_parameters
 from ._examination import examine as examine
 from ._examination import findings as findings
+from ._examination import same_model as same_model
 from ._kinds import CALL_REASONS as CALL_REASONS
 from ._kinds import GATES as GATES
 from ._kinds import KINDS as KINDS

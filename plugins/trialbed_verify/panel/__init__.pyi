@@ -1,6 +1,7 @@
 from ._bounds import Mean as Mean
 from ._gates import GATES as GATES
 from ._gates import PanelGate as PanelGate
+from ._measures import BITS as BITS
 from ._measures import Measures as Measures
 from ._measures import measure as measure
 from ._panel import PanelOptions as PanelOptions

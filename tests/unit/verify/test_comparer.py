@@ -96,3 +96,31 @@ def test_a_baseline_of_one_trial_is_said_to_be_that(tmp_path: Path) -> None:
     (line,) = compared(own_file(tmp_path / "base.jsonl", one), tmp_path / "acme.jsonl", fail_if="not-equivalent").failed
     assert line.startswith("acme: the verdict is not decided by one trial: decisions agree in every case; ")
     assert line.endswith("how much the baseline differs from itself is not known: run it twice to decide")
+
+
+def test_other_models_are_named_before_the_verdict(tmp_path: Path) -> None:
+    paths = []
+    for name, model in (("base", "deepseek-reasoner"), ("acme", "deepseek-v3.2-exp"), ("alike", "a/Deepseek-Reasoner")):
+        rows = [own_row(number, "tool_calls", vendor=name, config=name) for number in range(1, 25)]
+        paths.append(
+            write_rows(
+                tmp_path / f"{name}.jsonl", [row | {"request": row["request"] | {"model": model}} for row in rows]
+            )
+        )
+    other, alike = (compared(paths[0], path) for path in paths[1:])
+    words = "the requests ask for other models (deepseek-reasoner, deepseek-v3.2-exp)"
+    panel = other.document["panel"]
+    assert panel["reason"].startswith(f"{words}; ")
+    assert [(one["finding"], one["reason"]) for one in panel["gates"] if one["gate"] == "model"] == [
+        ("not applicable", words)
+    ]
+    assert other.page is not None
+    assert "deepseek-v3.2-exp)" in other.page().partition("</p>")[0]
+    assert "ask for other models" not in alike.document["panel"]["reason"]
+
+
+def test_tests_of_one_trial_are_skipped(tmp_path: Path) -> None:
+    one = [["tool_calls"], ["stop"]] * 40
+    found = compared(own_file(tmp_path / "base.jsonl", one), own_file(tmp_path / "acme.jsonl", one))
+    outcomes = {test.name: test.outcome for test in found.tests}
+    assert (outcomes["decision"], outcomes["availability"], outcomes["verdict"]) == ("skipped", "passed", "skipped")

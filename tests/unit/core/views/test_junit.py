@@ -12,18 +12,19 @@ def test_cases_are_counted_and_told_apart() -> None:
         TestCase("mini.reference", "reference/1", 0.5),
         TestCase("mini.reference", "reference/2", 1.0, "failure", "Unsolved", "it lacks <21>", "it lacks <21>"),
         TestCase("mini.reference", "reference/3", outcome="error", kind="endpoint", message="429"),
+        TestCase("mini.reference", "reference/4", outcome="skipped", message="one trial"),
     ]
     text = junit([TestSuite("reference", cases, {"model": "m & n"})])
     root = Xml.fromstring(text)
-    assert {key: root.get(key) for key in ("tests", "failures", "errors", "time")} == {
-        "tests": "3", "failures": "1", "errors": "1", "time": "1.500",
+    assert {key: root.get(key) for key in ("tests", "failures", "errors", "skipped", "time")} == {
+        "tests": "4", "failures": "1", "errors": "1", "skipped": "1", "time": "1.500",
     }  # fmt: skip
     (suite,) = root
     assert suite.find("properties/property").attrib == {"name": "model", "value": "m & n"}  # type: ignore[union-attr]
-    first, second, third = suite.findall("testcase")
+    first, second, third, fourth = suite.findall("testcase")
     assert len(first) == 0
     assert second[0].attrib == {"type": "Unsolved", "message": "it lacks <21>"}
-    assert (second[0].text, third[0].tag) == ("it lacks <21>", "error")
+    assert (second[0].text, third[0].tag, fourth[0].tag) == ("it lacks <21>", "error", "skipped")
 
 
 def test_any_text_is_well_formed_xml() -> None:
