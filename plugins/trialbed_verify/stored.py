@@ -7,7 +7,7 @@ endpoints.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -71,6 +71,10 @@ class StoredRows(VendorRows):
     def is_baseline(self, _: str | None, /) -> bool:
         """Return whether the endpoint is the baseline of its model."""
         return self.endpoint.is_baseline
+
+    def prices(self, _: str | None, /) -> Mapping[str, float]:
+        """Return the prices of the endpoint's configuration."""
+        return self.endpoint.prices
 
     def is_same(self, other: VendorRows) -> bool:
         """Return whether the others are of the same endpoint of the same run, or in a file that was written of it."""

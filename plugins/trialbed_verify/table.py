@@ -189,6 +189,11 @@ class Answers:
         """Return whether its summary marks it as the baseline of its model."""
         return self.source.is_baseline(self.rows[0].config)
 
+    @property
+    def prices(self) -> Mapping[str, float]:
+        """Return ``input`` and ``output`` prices per million tokens; empty if none are known."""
+        return self.source.prices(self.rows[0].config)
+
     def cases(self, *, by_name: bool) -> dict[Case, dict[int, AnswerRow]]:
         """Case -> its trials.
 

@@ -14,7 +14,7 @@ import orjson
 
 from trialbed.errors import DataError
 from trialbed.files import read_bytes, read_lines
-from trialbed_verify.rows import Body
+from trialbed_verify.rows import Body, object_in
 
 
 class PlacedRow(NamedTuple):
@@ -52,6 +52,10 @@ class VendorRows(ABC):
     @abstractmethod
     def is_baseline(self, config: str | None, /) -> bool:
         """Return whether the vendor whose configuration has this digest is marked as the baseline of its model."""
+
+    @abstractmethod
+    def prices(self, config: str | None, /) -> Mapping[str, float]:
+        """Return ``input`` and ``output`` prices per million tokens, as configured; empty if none are known."""
 
     @abstractmethod
     def is_same(self, other: VendorRows) -> bool:
@@ -123,15 +127,24 @@ class FileRows(VendorRows):
 
     def is_baseline(self, config: str | None, /) -> bool:
         """Return whether the summary beside the file, by its name or by the usual one, marks it as the baseline."""
+        return self._summary(config).get("is_baseline") is True
+
+    def prices(self, config: str | None, /) -> Mapping[str, float]:
+        """Return the prices in the summary beside the file."""
+        found = object_in(object_in(self._summary(config), "provenance"), "prices")
+        return {name: price for name, price in found.items() if isinstance(price, int | float)}
+
+    def _summary(self, config: str | None) -> Body:
         stem = self.path.name.removesuffix(".jsonl").removesuffix("_results")
         for name in dict.fromkeys((f"{stem}_summary.json", f"{stem}-summary.json", "summary.json")):
             try:
                 found = json.loads(read_bytes(self.path.with_name(name)))
             except (OSError, ValueError):
                 continue
-            if isinstance(found, dict) and _is_of(found, config):
-                return found.get("is_baseline") is True
-        return False
+            about = object_in(found, "provenance") if isinstance(found, dict) else {}
+            if config is not None and about.get("configuration_digest") == config:
+                return dict(found)
+        return {}
 
     def is_same(self, other: VendorRows) -> bool:
         """Return whether the others are in the same file, or are those of which it was written."""
@@ -149,8 +162,3 @@ def parse_row(line: bytes) -> Any:
     except ValueError:
         # Other tools write NaN; lone surrogates and great numbers are JSON that the standard library alone reads.
         return json.loads(line)
-
-
-def _is_of(summary: Mapping[str, Any], config: str | None) -> bool:
-    provenance = summary.get("provenance")
-    return isinstance(provenance, dict) and config is not None and provenance.get("configuration_digest") == config

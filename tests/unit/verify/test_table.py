@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import json
 import tracemalloc
 from pathlib import Path
 
@@ -189,3 +190,12 @@ def test_without_calls_or_verdict_validity_is_not_known(tmp_path: Path) -> None:
     assert (row.valid, row.calls) == (None, None)
     (row,) = read(tmp_path, k2_row(1, "tool_calls", valid=None))
     assert row.valid is False
+
+
+def test_prices_are_those_of_the_summary_beside_the_file(tmp_path: Path) -> None:
+    about = {"configuration_digest": "configuration", "prices": {"input": 2.0, "output": 8.0}}
+    (tmp_path / "results_summary.json").write_text(json.dumps({"provenance": about}), encoding="utf-8")
+    assert table(tmp_path, own_row(1)).prices == {"input": 2.0, "output": 8.0}
+    assert table(tmp_path, own_row(1, config="another")).prices == {}
+    (tmp_path / "results_summary.json").write_text("[]", encoding="utf-8")
+    assert table(tmp_path, own_row(1)).prices == {}
