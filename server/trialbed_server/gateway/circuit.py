@@ -140,8 +140,7 @@ class Circuit(CircuitBreaker):
 
     @property
     def _given_up(self) -> float:
-        patience = 0.0 if self._hopeless else self._patience
-        return (self._opened or 0.0) + patience
+        return (self._opened or 0.0) + (0.0 if self._hopeless else self._patience)
 
     @asynccontextmanager
     async def request(self, patience: float, on_wait: Callable[[], None]) -> AsyncIterator[bool]:

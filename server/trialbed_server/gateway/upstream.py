@@ -365,11 +365,11 @@ class Upstream(Connection):
         self, request: ProxiedRequest, answer: aiohttp.ClientResponse, exchange: RecordedExchange
     ) -> FailedAttempt:
         headers, body = await self.refusal(answer)
-        said = body[:SHOWN].decode("utf-8", "replace")
+        said, whole = body[:SHOWN].decode("utf-8", "replace"), (answer.status, headers, body)
+        again = answer.status in TRANSIENT and answer.headers.get("x-should-retry") != "false"
         if not request.asks and (400 <= answer.status < 500 or answer.status == 501):
             # An endpoint may lack such routes, which says nothing about its models.
-            again = answer.status in TRANSIENT and answer.headers.get("x-should-retry") != "false"
-            asked, whole = retry_after(answer.headers), (answer.status, headers, body)
+            asked = retry_after(answer.headers)
             vain = request.tentative and answer.status in NOT_SPOKEN
             return FailedAttempt(answer.status, said, whole, asked, transient=again, unspoken=vain)
         maybe_unspoken = request.tentative and answer.status in NOT_SPOKEN and not lacks_model(body)
@@ -381,18 +381,16 @@ class Upstream(Connection):
             # It is asked in another dialect before anybody is blamed. That may be as vain, and does not excuse others.
             if self.circuit.is_open:
                 self.circuit.completed(answered=False)
-            whole = answer.status, headers, body
             return FailedAttempt(answer.status, said, whole, transient=False, unspoken=True)
         # A model that is an object of the user's program is not an endpoint to them.
         own = OBJECT_FAILED.search(said)
+        said = f"the upstream endpoint {self.url} answered with status {answer.status}: {said}"
         failure = FailedAttempt(
             status=answer.status,
-            message=lenient_json(f'"{own[0]}"', own[0])
-            if own
-            else f"the upstream endpoint {self.url} answered with status {answer.status}: {said}",
-            answer=(answer.status, headers, body),
+            message=lenient_json(f'"{own[0]}"', own[0]) if own else said,
+            answer=whole,
             asked=retry_after(answer.headers),
-            transient=answer.status in TRANSIENT and answer.headers.get("x-should-retry") != "false",
+            transient=again,
             provoked=provoked,
         )
         self._count(request, failure)
