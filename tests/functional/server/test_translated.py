@@ -20,7 +20,9 @@ from support.servers import SCHEMA, TOOL, TRIAL, Serve, closed, listening, regis
 from trialbed.records import WireLog
 from trialbed.wire import ChatClient, ModelMessage, OfferedTool, Reading
 from trialbed.wire.dialects import CHAT, PATHS, dialect
+from trialbed_scripted import Response as ScriptedResponse
 from trialbed_scripted import call, say
+from trialbed_scripted.faults import Fault
 
 RESULT = '{"temperature": 48213}'
 PAIRS = [pytest.param(*pair, id="-at-".join(pair)) for pair in permutations(sorted({*PATHS.values()}), 2)]
@@ -112,7 +114,7 @@ async def test_a_stream_that_breaks_ends_with_an_error_in_the_dialects_form(
     spoken, goal = dialect(own), endpoint.spoken
     asked = goal.read_request({"stream": True, "messages": [], "input": []})
     whole = say("It is as warm as one could wish today.").answer(id="1", model="m")
-    endpoint.events = list(goal.write_answer(whole, asked, "error_event"))
+    endpoint.events = list(Fault("error_event").edit(ScriptedResponse.answer(whole, asked, goal), goal.NAME).parts)
     broken = await ask(client, own, [USER], stream=True)
     assert broken.problem is not None
     assert broken.problem.kind == "error_event"
