@@ -13,6 +13,7 @@ from trialbed.records import (
     STAGES,
     ApiCall,
     AttributedCall,
+    ModelCall,
     Query,
     Stage,
     ToolSpec,
@@ -237,6 +238,21 @@ def _requests(result: TrialResult, call: AskedCall | None) -> tuple[int, ...]:
     return tuple(range(number, min(number + 1, len(turns)) + 1)) if number else ()
 
 
+def _unsent(tool: ToolSpec, turns: Sequence[ModelCall]) -> str:
+    """Return the reason why a tool was not called: the model wrote the call as text, or did not ask for it."""
+    from trialbed.wire import recorded_answer, written_call  # most runs lose no call
+
+    offered = {tool.name: tool.parameters.get("properties") or {}}
+    for turn in turns:
+        if tool.name in turn.response and not turn.tool_calls:
+            answer = recorded_answer(turn).answer
+            if written_call(answer.text, offered):
+                return "the model wrote the call as text"
+            if written_call(answer.reasoning, offered):
+                return "the model wrote the call as text, in its reasoning"
+    return "the model did not ask for it" if turns else SILENT
+
+
 def _loss(
     aligned: AlignedCall,
     tool: ToolSpec | None,
@@ -263,7 +279,7 @@ def _loss(
                 return stage, f"{OF_THE_OFFER}: {lost.reason}{detail}"
         if failure is not None:
             return "trial failed", f"before it was called{failed_with}"
-        return "not called", "the model did not ask for it" if result.wire.model_calls else SILENT
+        return "not called", _unsent(tool, result.wire.model_calls)
     error = f"; it failed: {call.problem}" if call.problem else ""
     if not aligned.right and call.sent:
         from trialbed.tool_calls import align_gold_calls

@@ -30,6 +30,7 @@ SHIPPED = (
     ".pyi",
     ".svg",
     ".toml",
+    ".xz",
     "LICENSES.md",
     "py.typed",
 )

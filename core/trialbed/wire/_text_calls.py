@@ -44,7 +44,7 @@ TOKENS = re.compile(
     re.DOTALL,
 )
 CODE = re.compile(r"```(?:python|py|tool_code|tool_call)\b(?P<code>.*?)(?:```|\Z)", re.DOTALL)
-CALL = re.compile(rf"(?<![\w.-]){NAME}\(")
+CALL = re.compile(rf"(?<![\w.-])(?<!def )(?<!function ){NAME}\(")
 BRACKET = re.compile(r"[()\[\]{}]")
 
 
@@ -61,12 +61,16 @@ def text_calls(text: str, names: Collection[str]) -> tuple[Call, ...]:
     text = THOUGHTS.sub(lambda found: " " * len(found[0]), text[:LONGEST])
     if not names or not any(mark in text for mark in "{[<(:"):
         return ()
-    found = [*_in_markup(text, names), *_in_code(text, names), *islice(_in_json(text, names), MOST)]
-    found.sort(key=lambda place: place[0])
-    return tuple(call for _, call in found[:MOST])
+    return tuple(call for _, call in call_places(text, names))
 
 
 Found = Iterator[tuple[int, Call]]
+
+
+def call_places(text: str, names: Collection[str]) -> Found:
+    """Yield the places of the calls of a text, and the calls, in order."""
+    found = [*_in_markup(text, names), *_in_code(text, names), *islice(_in_json(text, names), MOST)]
+    yield from sorted(found, key=lambda place: place[0])[:MOST]
 
 
 def _in_markup(text: str, names: Collection[str]) -> Found:
@@ -92,12 +96,12 @@ def _in_code(text: str, names: Collection[str]) -> Found:
         for match in CALL.finditer(code):
             name = _offered_name(match["name"], names)
             if name and left > 0:
-                arguments = _in_parentheses(code[match.end() - 1 : match.end() - 1 + LONGEST_CODE])
+                arguments = in_parentheses(code[match.end() - 1 : match.end() - 1 + LONGEST_CODE])
                 left -= len(arguments)
-                yield start + match.start(), Call(name, _python_arguments(arguments))
+                yield start + match.start(), Call(name, python_arguments(arguments))
 
 
-def _in_parentheses(code: str) -> str:
+def in_parentheses(code: str) -> str:
     """The code from its opening parenthesis to the closing one; all of it if that is missing."""
     depth = 0
     for match in BRACKET.finditer(code):
@@ -107,7 +111,7 @@ def _in_parentheses(code: str) -> str:
     return code
 
 
-def _python_arguments(code: str) -> str:
+def python_arguments(code: str) -> str:
     """The arguments of a call, in parentheses, as JSON if they are literals with names."""
     try:
         with warnings.catch_warnings():

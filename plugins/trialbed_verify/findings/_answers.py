@@ -14,6 +14,7 @@ from trialbed.wire.dialects.chat_completions import (
     read_answer,
     read_request,
 )
+from trialbed_verify.call_schemas import declared_schemas
 from trialbed_verify.rows import sent_request
 
 Json = Any
@@ -114,6 +115,14 @@ class AnsweredRow:
     def tool_names(self) -> list[str]:
         """Return the names of the tools."""
         return [tool.name for tool in read_request({"tools": self.tools}).tools]
+
+    @cached_property
+    def arguments_of_tools(self) -> dict[str, list[str]]:
+        """Return the names of the tools with those of their arguments."""
+        return {
+            name: list(_object(_object(schema).get("properties")))
+            for name, schema in declared_schemas(self.tools).items()
+        }
 
     @cached_property
     def usage(self) -> Mapping[str, int]:

@@ -11,7 +11,7 @@ from trialbed_verify.findings._constraints import examine_constraints
 from trialbed_verify.findings._form import examine_calls, examine_form
 from trialbed_verify.findings._kinds import KINDS, PROTOCOL_ERRORS, Finding, finding, stored_finding
 from trialbed_verify.findings._schema import examine_schema
-from trialbed_verify.findings._text import examine_text
+from trialbed_verify.findings._text import examine_text, failed_generation
 from trialbed_verify.findings._usage import examine_usage
 
 SNAPSHOT = re.compile(r"(?:[-@:](?:\d{3,8}|\d\d-\d{2,4}|v\d[\d.]*(?::\d+)?|latest|free|preview)){1,6}")
@@ -76,6 +76,8 @@ def examine(row: Row, excerpts: Mapping[str, str] | None = None, count: Count | 
     found = {one.kind: one for one in _from_notes(row, excerpts or {}) if not (answer.is_raw and one.kind in OF_CHATS)}
     if problem := _problem(row):
         found.setdefault(problem.kind, problem)
+    elif isinstance(given := row.get("problem"), dict):
+        found |= {one.kind: one for one in failed_generation(answer, str(given.get("message") or ""))}
     if answer.complete:
         for examiner in EXAMINERS:
             for one in examiner(answer):

@@ -28,7 +28,7 @@ def examine_form(answer: AnsweredRow) -> Iterator[Finding]:
         yield from _message(answer)
     if answer.reason not in REASONS:
         yield finding("finish_reason_unknown", f"the finish reason is {answer.reason or 'absent'}", answer.reason)
-    if (logprobs := answer.choice.get("logprobs")) is not None and not _are_logprobs(logprobs):
+    if (logprobs := answer.choice.get("logprobs")) is not None and not _are_logprobs(logprobs, answer.is_raw):
         yield finding("logprobs_wrong", "the log probabilities are not as specified", logprobs)
 
 
@@ -84,8 +84,9 @@ def _message(answer: AnsweredRow) -> Iterator[Finding]:
         yield finding("content_not_text", f"the refusal is a {type(refusal).__name__}, not a string", refusal)
 
 
-def _are_logprobs(logprobs: Any) -> bool:
-    if not isinstance(logprobs, dict):
+def _are_logprobs(logprobs: Any, is_raw: bool) -> bool:
+    # Chats have no list of tokens as raw completions do.
+    if not isinstance(logprobs, dict) or (logprobs.get("tokens") and not (is_raw or logprobs.get("content"))):
         return False
     lists = [logprobs.get(key) for key in ("content", "refusal", "tokens")]
     if not all(isinstance(tokens, list | None) for tokens in lists):

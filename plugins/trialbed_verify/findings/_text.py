@@ -4,35 +4,37 @@ from __future__ import annotations
 
 import json
 import re
+import tomllib
 from collections.abc import Iterator
+from importlib.resources import files
+from typing import Any
 
-from trialbed.wire import text_calls
+from trialbed.texts import json_leaves
+from trialbed.wire import parse_json_fast, written_call
 from trialbed_verify.findings._answers import AnsweredRow, function_of
 from trialbed_verify.findings._kinds import Finding, finding
 
-TOOL_CALL = re.compile(
-    r"</?(?:tool_calls?|function_calls?|tool_use|minimax:tool_call|seed:tool_call|longcat_tool_call)>|<function=[\w.-]+>"
-    r"|<invoke name=|<\|(?:tool_call|tool_calls_section|action_start|plugin|python_tag)\w*\|>"
-    r"|<[\uff5c|]tool[\u2581_]\w+[\uff5c|]>|<[\uff5c|]tool[^>]{1,40}[\uff5c|]>|\[TOOL_CALLS\]|<arg_key>|functools\["
-    r"|<[\uff5c|]DSML[\uff5c|]|\u273f(?:FUNCTION|ARGS|RESULT|RETURN)\u273f|\]<\]minimax\[>\["
-    r"|(?<![\w.])functions\.[\w-]+:\d+\s*(?:\{|<\|)"
-)
-THINKING = re.compile(r"</?(?:think|thinking|seed:think|mm:think)>|[\u25c1]/?think[\u25b7]|\[/?THINK\]")
-TOKENS = re.compile(
-    r"<\|[A-Za-z0-9_]+\|>|<[\uff5c][^>\n]{1,40}[\uff5c]>|\A<s>|</s>\s*\Z|\[/?INST\]|<<SYS>>|<(?:start|end)_of_turn>"
-    r"|<(?:bos|eos|pad|unk)>|<unused\d+>|<extra_id_\d+>|\[UNUSED_TOKEN_\d+\]|\[gMASK\]|\]~b\]|\[e~\[|<0x[0-9A-F]{2}>"
-    r"|(?:\u0120[^\W\d_]+){2}|(?:\u2581[^\W\d_]+){3}"
-)
-"""Control tokens, and pieces of words as tokenizers write them: with their bytes, or with marks for spaces."""
+_FILE: dict[str, Any] = tomllib.loads(files("trialbed_verify.findings").joinpath("parsers.toml").read_text("utf-8"))
+PARSERS = {name: re.compile(pattern) for name, pattern in _FILE["calls"].items()}
+LEAKS = {
+    "leaked_tool_call": re.compile("|".join(_FILE["calls"].values())),
+    "leaked_thinking": re.compile("|".join(_FILE["thinking"].values())),
+    "leaked_tokens": re.compile("|".join(_FILE["tokens"].values())),
+}
+CLOSING = re.compile(rf"</(?P<name>{_FILE['arguments']['names']}|[\w.-]{{1,64}})>")
+OF_PARSERS = re.compile(_FILE["arguments"]["names"])
 CONTROL = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f]")
 SURROGATE = re.compile(r"[\ud800-\udfff]")
+NOTHING = re.compile(r"[\s\u200b-\u200d\u2060\ufeff]*")
+"""A text without a visible character."""
 
-LEAKS = {"leaked_tool_call": TOOL_CALL, "leaked_thinking": THINKING, "leaked_tokens": TOKENS}
-MARKS = ("<", "[", "\u25c1", "]", "\u0120", "\u2581", "\u273f", "functions.")
+MARKS = re.compile(r"[<\[\]\u25c1\u0120\u2581\u273f]|functions\.|default_api|assistantfinal")
 """Characters without which nothing leaks."""
 
 CUT = ("length", "content_filter", "tool_calls")
 """Finish reasons of answers that may be empty, or whose emptiness is another finding."""
+
+UNKNOWN = "unknown"
 
 EXAMINED = 500_000
 """Characters of the text, of the reasoning, and of all calls in which leaks and odd characters are looked for.
@@ -50,17 +52,24 @@ WORDS = {
 def examine_text(answer: AnsweredRow) -> Iterator[Finding]:
     """Yield faults in the text, and in that of calls."""
     content = answer.content[:EXAMINED]
-    if not (content.strip() or answer.calls or answer.message.get("function_call") or answer.message.get("refusal")):
+    is_empty = NOTHING.fullmatch(content) is not None
+    if is_empty and not (answer.calls or answer.message.get("function_call") or answer.message.get("refusal")):
         if answer.reason not in CUT:
             yield finding("empty_answer", "the answer has no text, no calls and no refusal", answer.message)
     elif content:
         # A raw completion is the template's own text.
-        if not answer.is_raw and any(mark in content for mark in MARKS):
+        if not answer.is_raw:
             yield from _leaks(answer, content, "the text")
         yield from _characters(answer, content)
-        yield from _written_calls(answer, content)
-    if answer.reasoning and not answer.is_raw:
-        yield from _reasoning(answer, answer.reasoning[:EXAMINED])
+    if not answer.is_raw:
+        reasoning = answer.reasoning[:EXAMINED]
+        yield from _reasoning(answer, reasoning)
+        if not answer.calls:
+            yield from _call(answer, content, "text")
+            if answer.reason not in CUT[:2]:
+                yield from (
+                    one for one in _call(answer, reasoning, "reasoning") if is_empty or UNKNOWN not in one.message
+                )
     left = EXAMINED
     for call in answer.listed_calls:
         for key in ("name", "arguments"):
@@ -74,14 +83,49 @@ def examine_text(answer: AnsweredRow) -> Iterator[Finding]:
                     found for found in _leaks(answer, text, f"a call's {key}") if found.kind != "leaked_thinking"
                 )
                 yield from _characters(answer, text)
+            if "</" in text and key == "arguments":
+                yield from _markup(answer, text, function_of(call).get("name"))
             if "\\u" in text and _has_half(text):
                 yield finding("lone_surrogate", f"a call's {key} contain half of a character", text)
 
 
 def has_leaks(text: str) -> bool:
     """Return whether tokens of a template, markup, or the marks of broken encoding are in a text, asked for or not."""
-    found = any(mark in text for mark in MARKS) and any(pattern.search(text) for pattern in LEAKS.values())
+    found = MARKS.search(text) is not None and any(pattern.search(text) for pattern in LEAKS.values())
     return found or "\ufffd" in text
+
+
+def failed_generation(answer: AnsweredRow, message: str) -> Iterator[Finding]:
+    """Yield the call in the text that a vendor gives back with HTTP 400, because its parser did not read it."""
+    if "failed_generation" in message:
+        yield from _call(answer, message, "failed_generation")
+
+
+def _call(answer: AnsweredRow, text: str, place: str) -> Iterator[Finding]:
+    """Yield the first call of an offered tool in a text, unless the request has it too."""
+    call = written_call(text, answer.arguments_of_tools)
+    if call is not None and not answer.is_asked(text[call.place : call.place + 60]):
+        near = text[max(0, call.place - 200) : call.place + 400]
+        parser = next((name for name, pattern in PARSERS.items() if pattern.search(near)), UNKNOWN)
+        kind = "call_in_reasoning" if place == "reasoning" else "call_in_text"
+        said = f"a call of {call.name} is in the {place}; its form: {parser}"
+        yield finding(kind, said, text if len(text) <= 300 else near[-500:])
+
+
+def _markup(answer: AnsweredRow, arguments: str, name: Any) -> Iterator[Finding]:
+    """Yield a closing tag of a parser, or of an argument, that an argument has without the tag that opens it."""
+    try:
+        texts = [text for text in json_leaves(parse_json_fast(arguments.encode())) if isinstance(text, str)]
+    except (ValueError, RecursionError):
+        texts = [arguments]
+    own = answer.arguments_of_tools.get(name, ()) if isinstance(name, str) else ()
+    for text in texts:
+        for found in CLOSING.finditer(text):
+            tag = found["name"]
+            if (tag in own or OF_PARSERS.fullmatch(tag)) and text.find(f"<{tag}", 0, found.start()) < 0:
+                if not answer.is_asked(found[0]):
+                    yield finding("markup_in_arguments", f"an argument has {found[0]} and nothing that opens it", text)
+                return
 
 
 def _reasoning(answer: AnsweredRow, text: str) -> Iterator[Finding]:
@@ -94,11 +138,11 @@ def _reasoning(answer: AnsweredRow, text: str) -> Iterator[Finding]:
 
 
 def _leaks(answer: AnsweredRow, text: str, where: str) -> Iterator[Finding]:
-    for kind, pattern in LEAKS.items():
+    for kind, pattern in LEAKS.items() if MARKS.search(text) else ():
         for match in pattern.finditer(text):
             # A conversation about templates has them in its questions.
             if not answer.is_asked(match[0]):
-                yield finding(kind, f"{where} has {WORDS[kind]}: {match[0]}", text[match.start() :])
+                yield finding(kind, f"{where} has {WORDS[kind]}: {match[0][:80]}", text[match.start() :])
                 break
         else:
             continue
@@ -110,15 +154,12 @@ def _leaks(answer: AnsweredRow, text: str, where: str) -> Iterator[Finding]:
 def _characters(answer: AnsweredRow, text: str) -> Iterator[Finding]:
     if "\ufffd" in text and not answer.is_asked("\ufffd"):
         yield finding("replacement_characters", f"the text has U+FFFD {text.count(chr(0xFFFD))} times", text)
-    if text.isascii():
-        if not text.isprintable() and (match := CONTROL.search(text)):
-            yield finding("control_characters", f"the text has the control character U+{ord(match[0]):04X}", repr(text))
-        return
-    if SURROGATE.search(text):
-        yield finding("lone_surrogate", "the text has half of a character", text)
-    elif (meant := _redecode(text)) is not None and not answer.is_asked(text[:40]):
-        yield finding("wrong_encoding", f"the text was decoded wrongly; it begins with {meant[:40]!r}", text)
-    if match := CONTROL.search(text):
+    if not text.isascii():
+        if SURROGATE.search(text):
+            yield finding("lone_surrogate", "the text has half of a character", text)
+        elif (meant := _redecode(text)) is not None and not answer.is_asked(text[:40]):
+            yield finding("wrong_encoding", f"the text was decoded wrongly; it begins with {meant[:40]!r}", text)
+    if not text.isprintable() and (match := CONTROL.search(text)):
         yield finding("control_characters", f"the text has the control character U+{ord(match[0]):04X}", repr(text))
 
 
@@ -139,11 +180,3 @@ def _redecode(text: str) -> str | None:
             continue
         return meant if len(text) - len(meant) > 1 else None
     return None
-
-
-def _written_calls(answer: AnsweredRow, content: str) -> Iterator[Finding]:
-    if answer.calls or answer.is_raw or not ("{" in content or "(" in content or "<" in content or "Action" in content):
-        return
-    names = [name for name in answer.tool_names if name in content]
-    for call in text_calls(content, names)[:1] if names else ():
-        yield finding("call_in_text", f"a call of {call.name} is in the text", content)

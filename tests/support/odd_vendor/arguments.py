@@ -26,6 +26,8 @@ ARGUMENTS = [
     called("null in the list", None, found="call_not_object"),
     called("arguments null as text", call("null"), calls=OTHER_TYPE),
     called("arguments true", call("true"), calls=OTHER_TYPE),
+    called("the end of a parameter", call('{"city": "Oslo</parameter>"}'), found="markup_in_arguments", calls=VALID),
+    called("a tag as a value", call('{"city": "<b>Oslo</b>"}'), absent="markup_in_arguments", calls=VALID),
     called("null where any type fits", call("null", "free"), found="arguments_not_object", request=offering(FREE)),
     called("BOM in the arguments", call('\ufeff{"city": "Oslo"}'), calls=BROKEN),
     called("NUL in the arguments", call('{"city": "Oslo"}\x00'), calls=BROKEN),

@@ -75,6 +75,11 @@ FORMS = [
         found="logprobs_wrong",
     ),
     Odd(
+        "log probabilities as in raw completions",
+        body(choices=[choice(logprobs={"tokens": ["It"], "token_logprobs": [-0.1], "text_offset": [0]})]),
+        found="logprobs_wrong",
+    ),
+    Odd(
         "logprob null",
         body(choices=[choice(logprobs={"content": [{**TOKEN, "logprob": None}]})]),
         found="logprobs_wrong",

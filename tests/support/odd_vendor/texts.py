@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from support.odd_vendor import TEXT, Odd, body
+from support.odd_vendor import TEXT, Odd, body, reply
 from support.odd_vendor.messages import said
 
 TEXTS = [
@@ -79,5 +79,32 @@ TEXTS = [
     Odd("a call by Kimi's id", body(said('functions.lookup:0{"city": "Oslo"}')), found="leaked_tool_call"),
     Odd("a sentinel of T5", body(said(TEXT + "<extra_id_0>")), found="leaked_tokens"),
     Odd("talk of functions", body(said("Call functions.lookup: it takes {city}.")), absent="leaked_tool_call"),
+    Odd("a space without a width", body(said("\u200b")), found="empty_answer"),
+    Odd(
+        "Groq's tag",
+        body(said('<function=lookup{"city": "Oslo"}</function>')),
+        found=("leaked_tool_call", "call_in_text"),
+    ),
+    Odd(
+        "a call in the reasoning",
+        body(
+            said("", reasoning_content='<tool_call>\n{"name": "lookup", "arguments": {"city": "Oslo"}}\n</tool_call>')
+        ),
+        found=("call_in_reasoning", "empty_answer"),
+    ),
+    Odd(
+        "a plan in the reasoning", body(said(TEXT, reasoning_content="lookup(city) first")), absent="call_in_reasoning"
+    ),
+    Odd(
+        "a failed generation",
+        reply(
+            status="400 Bad Request",
+            body=b'{"error": {"message": "Failed to call a function.", "code": "tool_use_failed", '
+            b'"failed_generation": "<function=lookup{\\"city\\": \\"Oslo\\"}</function>"}}',
+        ),
+        "transport_error",
+        "http_400",
+        found="call_in_text",
+    ),
     Odd("a refusal in parts", body(said(None, refusal=["I cannot."])), found="content_not_text"),
 ]

@@ -155,6 +155,25 @@ def test_an_agent_that_ends_before_the_model_could_ask_is_not_the_models_doing()
     assert found.reason == "the model did not ask for it"
 
 
+@for_each(
+    ("message", "reason"),
+    [
+        ({"content": '<function=t_a{"city": "Pelluin"}</function>'}, "the model wrote the call as text"),
+        (
+            {"content": "", "reasoning_content": '<tool_call>\n{"name": "t_a", "arguments": {"city": "Pelluin"}}'},
+            "the model wrote the call as text, in its reasoning",
+        ),
+        ({"content": "I could ask t_a for the city."}, "the model did not ask for it"),
+    ],
+)
+def test_a_call_that_the_model_wrote_is_named_with_its_place(message: dict[str, str], reason: str) -> None:
+    document = {"choices": [{"index": 0, "message": {"role": "assistant", **message}, "finish_reason": "stop"}]}
+    query = Query(query_id=1, text="?", apis=(), gold_calls=(gold_call("a", city="Pelluin"),))
+    asked = [model_call(response=json.dumps(document))]
+    (found,) = attribute(query, [tool("a", city={"type": "string"})], trial(asked=asked))
+    assert (found.lost, found.reason) == ("not called", reason)
+
+
 def test_what_was_not_selected_was_not_offered() -> None:
     (found,) = attributed(trial(), GoldCall(api=ref("c")))
     assert (found.lost, found.reason) == ("not offered", "its tool was not selected")
