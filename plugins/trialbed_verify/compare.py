@@ -115,7 +115,7 @@ def _compare(pairing: Pairing, options: CompareOptions) -> VendorComparison:
     }
     itself = consistency(baseline, bootstrap)
     stable = self_agreement(baseline)[1]
-    panel = judge_pairs(pairing.pairs, options.gate_margins)
+    panel = judge_pairs(pairing.pairs, PanelOptions(options.gate_margins, prices=pairing.prices))
     document = {
         **k2_figures(pairing),
         **{
@@ -150,13 +150,13 @@ def _compare(pairing: Pairing, options: CompareOptions) -> VendorComparison:
     return VendorComparison(as_document(document), panel)
 
 
-def judge_pairs(pairs: Sequence[Pair], margins: Mapping[str, float]) -> Panel:
+def judge_pairs(pairs: Sequence[Pair], chosen: PanelOptions) -> Panel:
     """Return the panel's verdict on the vendor of some pairs.
 
     If the sides ask for other models, the verdict says so first, and the gate ``model`` does not apply.
     """
     asked = [{row.asked_model for one in pairs for row in one[side].values() if row.asked_model} for side in (0, 1)]
-    sides, chosen = _measures(pairs), PanelOptions(margins)
+    sides = _measures(pairs)
     if not all(asked) or _are_alike(*asked):
         return judge(sides, chosen)
     words = f"{OTHER_MODELS} ({', '.join(name for names in asked for name in sorted(names))})"

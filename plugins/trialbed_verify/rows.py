@@ -39,6 +39,14 @@ def usage_of(response: dict[str, Any]) -> dict[str, Any]:
     return object_in(response, "usage") or object_in(first_choice(response), "usage")
 
 
+def billed_tokens(usage: Mapping[str, Any]) -> Any:
+    """Return the completion tokens that are billed: thoughts that only the total has are billed no less."""
+    counts: list[Any] = [usage.get(f"{name}_tokens") for name in ("prompt", "completion", "total")]
+    prompt, completion, total = counts
+    known = all(isinstance(count, int | float) for count in counts)
+    return max(completion, total - prompt) if known else completion
+
+
 def one_line(text: str, longest: int) -> str:
     """Return a text of a row on one line, without control characters, cut where it has more characters."""
     line = "".join(letter if letter.isprintable() else "?" for letter in " ".join(text.split()))

@@ -70,7 +70,7 @@ def summary(endpoint: EndpointInfo, answers: Answers | None) -> dict[str, Any]:
         "not_sent": endpoint.not_sent,
         "failure": endpoint.failure,
         "client_saturated": (lag := figures["loop_lag_ms"]) and lag["p95"] > SATURATED,
-        "cost": cost(counts["usage"], endpoint.prices),
+        "cost": cost(rows, endpoint.prices),
         "provenance": as_document(endpoint.provenance),
     }
 
@@ -203,12 +203,13 @@ def _examples_of(row: Body) -> Iterator[tuple[str, str, dict[str, Any]]]:
         yield "findings", found["kind"], {"evidence": found.get("evidence"), "message": found.get("message") or ""}
 
 
-def cost(usage: Mapping[str, float], prices: Mapping[str, float]) -> dict[str, float] | None:
+def cost(rows: Sequence[AnswerRow], prices: Mapping[str, float]) -> dict[str, float] | None:
     """Return the cost of the reported tokens at the prices of the configuration; None if it has none."""
     if not prices:
         return None
-    asked = usage["prompt_tokens"] * prices.get("input", 0.0) / MILLION
-    answered = usage["completion_tokens"] * prices.get("output", 0.0) / MILLION
+    valid = [row for row in rows if row.decision != "none"]
+    asked = sum(_values(valid, "prompt_tokens")) * prices.get("input", 0.0) / MILLION
+    answered = sum(_values(valid, "billed_tokens")) * prices.get("output", 0.0) / MILLION
     return {"input": asked, "output": answered, "total": asked + answered}
 
 

@@ -17,7 +17,7 @@ import orjson
 from trialbed.errors import DataError, UsageError
 from trialbed.texts import number_of
 from trialbed_verify.call_schemas import call_verdicts
-from trialbed_verify.rows import Body, answer_in, object_in, sent_request, text_in, usage_of
+from trialbed_verify.rows import Body, answer_in, billed_tokens, object_in, sent_request, text_in, usage_of
 from trialbed_verify.suites import SuiteSummary, SuiteTally
 from trialbed_verify.vendor_rows import VendorRows
 
@@ -127,6 +127,12 @@ class AnswerRow:
     def decision(self) -> Decision:
         """The vendor's decision: to call tools, to stop, another ending, or no valid answer."""
         return self.outcome if self.outcome in ANSWERS else "none"
+
+    @property
+    def billed_tokens(self) -> float | None:
+        """The completion tokens, with thoughts that only the total has."""
+        counts = {name: getattr(self, name) for name in ("prompt_tokens", "completion_tokens", "total_tokens")}
+        return billed_tokens(counts)  # type: ignore[no-any-return]
 
     @property
     def key(self) -> tuple[object, ...]:
@@ -564,6 +570,11 @@ class Pairing:
     def pairs(self) -> list[Pair]:
         """The pairs without their cases."""
         return list(self.cases.values())
+
+    @property
+    def prices(self) -> tuple[Mapping[str, float], Mapping[str, float]]:
+        """The prices of the baseline and of the vendor."""
+        return self.baseline.prices, self.vendor.prices
 
 
 def pair(

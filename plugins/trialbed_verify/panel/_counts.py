@@ -7,14 +7,15 @@ are a multiple of the baseline's charges more for the same.
 
 from __future__ import annotations
 
+import math
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from statistics import median
 
 import numpy as np
 
-from trialbed_verify.panel._measures import Measures
+from trialbed_verify.panel._measures import OUTPUT_PRICE, Measures
 from trialbed_verify.panel._samples import Trials
 
 USUAL = 0.5
@@ -73,6 +74,26 @@ def with_settled_counts(sides: Sequence[Trials]) -> tuple[list[Trials], PromptTo
         ([_settle(one, 0, whole) for one in ours], [_settle(one, found.offset, whole) for one in theirs])
         for ours, theirs in sides
     ], found
+
+
+def price_ratio(sides: Sequence[Trials], prices: Sequence[Mapping[str, float]]) -> float | None:
+    """Return the vendor's price of an answer as a share of the baseline's; None if prices or tokens are not known.
+
+    Args:
+        prices: of the baseline and of the vendor: ``input`` and ``output``, per million tokens.
+    """
+    if not all(prices):
+        return None
+    means = np.array([list(map(_price, pair, prices)) for pair in sides]).reshape(-1, 2)
+    baseline, vendor = means[np.isfinite(means).all(axis=1)].sum(axis=0).tolist()
+    return vendor / baseline if baseline else None
+
+
+def _price(trials: Sequence[Measures], prices: Mapping[str, float]) -> float:
+    asked, answered = (prices.get(name, 0.0) for name in ("input", "output"))
+    known = [one for one in trials if one.cost == one.cost]
+    costs = [asked * one.prompt + answered * (one.cost - one.prompt) / OUTPUT_PRICE for one in known]
+    return sum(costs) / len(costs) if costs else math.nan
 
 
 def _settle(trial: Measures, offset: int, whole: float) -> Measures:

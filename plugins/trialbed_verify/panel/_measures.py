@@ -21,7 +21,7 @@ from trialbed_verify.panel._calls import (
 from trialbed_verify.panel._logprobs import first_token
 from trialbed_verify.panel._signatures import code, signature, words
 from trialbed_verify.panel._texts import form, is_cut
-from trialbed_verify.rows import Body, answer_in, object_in, sent_request, text_in, usage_of
+from trialbed_verify.rows import Body, answer_in, billed_tokens, object_in, sent_request, text_in, usage_of
 from trialbed_verify.vendor_rows import VendorRows
 
 OUTPUT_PRICE = 4.0
@@ -123,7 +123,7 @@ def measure(row: Body, source: VendorRows, place: Any) -> Measures:
         **({} if calls else _of_text(text)),
         ratio=_log_ratio(usage.get("completion_tokens"), len(whole) - 2),
         prompt=_count(usage.get("prompt_tokens")),
-        cost=_number(usage.get("prompt_tokens")) + OUTPUT_PRICE * _number(usage.get("completion_tokens")),
+        cost=_number(usage.get("prompt_tokens")) + OUTPUT_PRICE * _number(billed_tokens(usage)),
         schema=_schema(row, calls, violations),
         violations=violations,
         asked=_asked(row),

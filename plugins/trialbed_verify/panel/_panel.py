@@ -23,7 +23,7 @@ from trialbed_verify.panel._bounds import (
     mean_over_cases,
 )
 from trialbed_verify.panel._copies import without_copies
-from trialbed_verify.panel._counts import with_settled_counts
+from trialbed_verify.panel._counts import price_ratio, with_settled_counts
 from trialbed_verify.panel._distances import DTYPES, Distances, distances
 from trialbed_verify.panel._examples import example
 from trialbed_verify.panel._gates import (
@@ -67,11 +67,13 @@ class PanelOptions:
         margins: gate -> its margin, where it is not the usual one; choose them before looking at the results.
         permutations: of the trials' labels; ten times as many where few of them are as unusual as the answers.
         seed: of all random draws.
+        prices: of the baseline and of the vendor: ``input`` and ``output``, per million tokens; empty if unknown.
     """
 
     margins: Mapping[str, float] = field(default_factory=dict)
     permutations: int = PERMUTATIONS
     seed: int = 0
+    prices: tuple[Mapping[str, float], ...] = ({}, {})
 
 
 @dataclass(frozen=True)
@@ -106,7 +108,8 @@ def judge(sides: Sequence[Trials], options: PanelOptions | None = None) -> Panel
         for result, one in zip(results, compared, strict=True)
     ]
     trials = samples.trials_per_case
-    verdict = conclude(results, samples.cases, trials, p_whole)
+    price = price_ratio(sides, chosen.prices)
+    verdict = conclude(results, samples.cases, trials, p_whole, price)
     return Panel(
         finding=verdict.finding,
         reason=verdict.reason,
@@ -119,6 +122,7 @@ def judge(sides: Sequence[Trials], options: PanelOptions | None = None) -> Panel
         deals=max((one.deals for one in (*compared, *([whole] if whole.excess else []))), default=0),
         seed=chosen.seed,
         copies=copies,
+        price=price,
     )
 
 

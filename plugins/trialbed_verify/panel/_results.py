@@ -110,6 +110,7 @@ class Panel:
         needed: cases that would settle an inconclusive verdict; None if none is needed, or if no number would.
         deals: of the trials' labels, where a p-value is smallest.
         copies: side -> counts of copied trials.
+        price: of an answer of the vendor, as a share of the baseline's; None if prices or tokens are not known.
     """
 
     finding: Conclusion
@@ -123,6 +124,7 @@ class Panel:
     deals: int = 0
     seed: int = 0
     copies: Mapping[str, Any] = field(default_factory=dict)
+    price: float | None = None
 
     @property
     def verdict(self) -> str:
@@ -168,6 +170,7 @@ class Panel:
             "permutations": self.deals,
             "seed": self.seed,
             "needed_cases": self.needed,
+            "price_ratio": self.price,
             "remarks": list(self.remarks),
             "trial_copies": dict(self.copies),
             "gates": [result.as_json() for result in self.gates],

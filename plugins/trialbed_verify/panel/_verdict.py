@@ -38,7 +38,7 @@ def gate_meaning(gate: PanelGate) -> str:
 
 def reason_in_words(panel: Panel) -> str:
     """Return the reason of a verdict with the subjects of gates in place of their names, as pages give it."""
-    return conclude(panel.gates, panel.cases, panel.trials, panel.whole, named=gate_meaning).reason
+    return conclude(panel.gates, panel.cases, panel.trials, panel.whole, panel.price, gate_meaning).reason
 
 
 def _label(gate: PanelGate) -> str:
@@ -50,6 +50,7 @@ def conclude(
     cases: int,
     trials: tuple[float, float],
     whole: float | None,
+    price: float | None = None,
     named: Named = _label,
 ) -> PanelVerdict:
     """Return the verdict; its reason begins with the damage and the cost.
@@ -57,10 +58,11 @@ def conclude(
     Args:
         trials: the mean numbers of trials per case, of the baseline and of the vendor.
         whole: the p-value of all gates together.
+        price: the vendor's price of an answer as a share of the baseline's.
         named: names a gate.
     """
     found = _conclusion(results, cases, trials, whole, named)
-    leading = ", and ".join([*_damage(results), *_cost(results)])
+    leading = ", and ".join([*_damage(results), *_cost(results, price)])
     return found if cases < FEWEST or not leading else found._replace(reason=f"{leading}; {found.reason}")
 
 
@@ -80,17 +82,25 @@ def breaking_in_thousand(excess: Mean) -> str:
     return f"{value} [{low}, {high}]"
 
 
-def _cost(results: Sequence[GateResult]) -> Iterator[str]:
+def _cost(results: Sequence[GateResult], price: float | None) -> Iterator[str]:
     excess = _excess(results, "bill")
     if excess is None:
         return
     digits = 2 if excess.high - excess.low < NARROW else 1
     if excess.low <= 0 <= excess.high:
-        yield f"they cost the same within {100 * max(excess.high, -excess.low):.{digits}f} %"
+        yield f"they use the same tokens within {100 * max(excess.high, -excess.low):.{digits}f} %{_at_prices(price)}"
         return
     low, high = sorted(abs(100 * end) for end in (excess.low, excess.high))
-    more = "more" if excess.value > 0 else "less"
-    yield f"they cost {abs(100 * excess.value):.{digits}f} % [{low:.{digits}f}, {high:.{digits}f}] {more}"
+    more = "more" if excess.value > 0 else "fewer"
+    ends = f"[{low:.{digits}f}, {high:.{digits}f}]"
+    yield f"they use {abs(100 * excess.value):.{digits}f} % {ends} {more} tokens{_at_prices(price)}"
+
+
+def _at_prices(ratio: float | None) -> str:
+    if ratio is None:
+        return ""
+    share = abs(100 * (ratio - 1))
+    return f", {share:.0f} % {'cheaper' if ratio < 1 else 'dearer'} at your prices"
 
 
 def _excess(results: Sequence[GateResult], gate: str) -> Mean | None:

@@ -27,7 +27,7 @@ from trialbed_verify.compare import (
     judge_pairs,
     self_agreement,
 )
-from trialbed_verify.panel import Panel
+from trialbed_verify.panel import Panel, PanelOptions
 from trialbed_verify.ranking._ranks import METRICS, Ranking, VendorMetrics
 from trialbed_verify.table import Answers, Case, Pairing, pair, read_tables
 from trialbed_verify.vendor_rows import VendorRows
@@ -167,7 +167,9 @@ def _candidate(pairing: Pairing, model: str, common: list[Case], options: FileOp
         columns=columns,
         incomplete=f"{file} lacks {lacking} of the baseline's rows" if lacking and not options.force else "",
         notes=_notes(own, is_baseline=is_baseline) + pairing.vendor.notes,
-        panel=None if is_baseline else known or judge_pairs([pairing.cases[case] for case in common], {}),
+        panel=None
+        if is_baseline
+        else known or judge_pairs([pairing.cases[case] for case in common], PanelOptions(prices=pairing.prices)),
     )
 
 

@@ -22,6 +22,7 @@ from trialbed_verify.vendor_rows import FileRows
 
 CASES = 600
 TESTED = ("decision", "tools", "arguments")
+USUAL = {"prompt_tokens": 60, "completion_tokens": 18, "total_tokens": 78}
 Trials = tuple[list[Measures], list[Measures]]
 
 VENDORS: dict[str, Callable[[int, bool], tuple[str, str] | None]] = {
@@ -138,6 +139,37 @@ def test_the_same_model_is_not_decided_and_the_reason_says_what_differs() -> Non
     twice = judge(sides_of(pool(0.1), 2, 1, 1))
     assert twice.verdict == "not decided by one trial"
     assert twice.reason.endswith("one trial of the vendor does not show its own spread: --trials 3")
+
+
+def billed(number: int, **usage: int) -> Measures:
+    row = {"outcome": "stop", "response": {"choices": [{"message": {"content": "It is."}}], "usage": usage}}
+    return measure(row, FileRows(Path(f"{number}.jsonl")), 0)
+
+
+@for_each(
+    ("usage", "words"),
+    [
+        ({"completion_tokens": 18}, "they use the same tokens within "),
+        ({"completion_tokens": 18, "total_tokens": 378}, "] more tokens"),
+        ({"completion_tokens": 0, "total_tokens": 78}, "they use the same tokens within "),
+    ],
+)
+def test_thoughts_that_only_the_total_has_are_billed(usage: dict[str, int], words: str) -> None:
+    sides = [([billed(number, **USUAL)], [billed(number, prompt_tokens=60, **usage)]) for number in range(60)]
+    panel = judge(sides, PanelOptions(permutations=99))
+    assert words in panel.reason
+    assert ("bill" in panel.different) == ("more" in words)
+
+
+@for_each(
+    ("output", "words"),
+    [(60 / 18, ", 50 % cheaper at your prices"), (300 / 18, ", 50 % dearer at your prices"), (None, " %;")],
+)
+def test_prices_are_said_beside_the_tokens(output: float | None, words: str) -> None:
+    sides = [([billed(number, **USUAL)], [billed(number, **USUAL)]) for number in range(60)]
+    prices = ({"input": 1.0, "output": 10.0}, {} if output is None else {"input": 1.0, "output": output})
+    panel = judge(sides, PanelOptions(prices=prices))
+    assert words in panel.reason
 
 
 @for_each("seed", range(8))
