@@ -26,7 +26,7 @@ from trialbed.statistics import (
 )
 from trialbed_verify.documents import as_document
 from trialbed_verify.panel import BITS, Conclusion, GateResult, Panel, PanelOptions, judge, resample_verdict
-from trialbed_verify.summary import QUANTILES
+from trialbed_verify.summary import QUANTILES, by_frequency
 from trialbed_verify.table import ANSWERS, AnswerRow, Answers, Pair, Pairing, Trials, pair
 
 Column = NDArray[Any]
@@ -109,44 +109,30 @@ def compare(
 def _compare(pairing: Pairing, options: CompareOptions) -> VendorComparison:
     sides = baseline, vendor = tuple(Side.of([getattr(one, side) for one in pairing.pairs]) for side in SIDES)
     bootstrap = CaseBootstrap(baseline.cases, options.resamples)
-    agreements = {
-        "answered": agreement(baseline, vendor, delivered=False),
-        "delivered": agreement(baseline, vendor, delivered=True),
-    }
+    scopes = {"answered": False, "delivered": True}
+    agreements = {scope: agreement(baseline, vendor, delivered=delivered) for scope, delivered in scopes.items()}
     itself = consistency(baseline, bootstrap)
     stable = self_agreement(baseline)[1]
-    panel = judge_pairs(pairing.pairs, PanelOptions(options.gate_margins, prices=pairing.prices))
-    document = {
-        **k2_figures(pairing),
-        **{
-            side: {"file": str(own.source), "vendor": own.vendor, "model": own.model, "rows": len(own.rows)}
-            for side, own in zip(SIDES, (pairing.baseline, pairing.vendor), strict=True)
-        },
-        "panel": panel,
-        "pairing": {
-            "by": "case" if pairing.by_name else "request",
-            "cases": baseline.cases,
-            "only_baseline": len(pairing.only_baseline),
-            "only_vendor": len(pairing.only_vendor),
-            "asked_otherwise": len(pairing.asked_otherwise),
-            "settings": pairing.settings,
-            "forced": options.force,
-        },
-        "similarity": {scope: similarity(found, bootstrap) for scope, found in agreements.items()},
-        "self_consistency": {"baseline": itself, "vendor": consistency(vendor, bootstrap)},
-        "stable_subset": itself
-        and {scope: similarity(found * stable, bootstrap) for scope, found in agreements.items()},
-        "decisions": _decisions(pairing.pairs),
-        **{
-            name: {side: figure(own) for side, own in zip(SIDES, sides, strict=True)}
-            for name, figure in OF_EACH_SIDE.items()
-        },
-        "figures": {figure: _figure(figure, baseline, vendor, bootstrap) for figure in FIGURES},
-        "tests": list(_tests(baseline, vendor)),
-        "served": {side: _served(own) for side, own in zip(SIDES, sides, strict=True)},
-        "options": options,
-        "notes": [*pairing.baseline.notes, *pairing.vendor.notes],
-    }
+    chosen = PanelOptions(options.gate_margins, prices=pairing.prices)
+    tables = {"baseline": pairing.baseline, "vendor": pairing.vendor}
+    document: dict[str, Any] = k2_figures(pairing)
+    for side, own in tables.items():
+        document[side] = {"file": str(own.source), "vendor": own.vendor, "model": own.model, "rows": len(own.rows)}
+    document["panel"] = panel = judge_pairs(pairing.pairs, chosen)
+    document["pairing"] = {"by": "case" if pairing.by_name else "request", "cases": baseline.cases}
+    for name in ("only_baseline", "only_vendor", "asked_otherwise"):
+        document["pairing"][name] = len(getattr(pairing, name))
+    document["pairing"] |= {"settings": pairing.settings, "forced": options.force}
+    document["similarity"] = {scope: similarity(found, bootstrap) for scope, found in agreements.items()}
+    document["self_consistency"] = {"baseline": itself, "vendor": consistency(vendor, bootstrap)}
+    subset = {scope: similarity(found * stable, bootstrap) for scope, found in agreements.items()} if itself else None
+    document |= {"stable_subset": subset, "decisions": _decisions(pairing.pairs)}
+    for name, figure in OF_EACH_SIDE.items():
+        document[name] = {side: figure(own) for side, own in zip(SIDES, sides, strict=True)}
+    document["figures"] = {figure: _figure(figure, baseline, vendor, bootstrap) for figure in FIGURES}
+    document["tests"] = list(_tests(baseline, vendor))
+    document["served"] = {side: _served(own) for side, own in zip(SIDES, sides, strict=True)}
+    document |= {"options": options, "notes": [note for own in tables.values() for note in own.notes]}
     return VendorComparison(as_document(document), panel)
 
 
@@ -267,21 +253,14 @@ def k2_figures(pairing: Pairing) -> dict[str, Any]:
     f1 = _ratio(2 * precision * recall, precision + recall)
     fitting = sum(vendor.finish_reason == "tool_calls" and vendor.valid is True for _, vendor in both)
     ours, theirs = (side.cases(by_name=pairing.by_name) for side in (pairing.baseline, pairing.vendor))
-    ratios = {"precision": precision, "recall": recall, "f1": f1}
-    return {
-        "total_baseline": len(ours),
-        "total_vendor": len(theirs),
-        "common_indices": len(pairing.cases),
-        "matched_success": len(both),
-        "skipped_failures": len(rows) - len(both),
-        "tool_call_trigger_similarity": {"TP": tp, "FP": fp, "FN": fn, "TN": counted[False, False]}
-        | {name: round(ratio, 4) for name, ratio in ratios.items()},
-        "tool_call_schema_accuracy": {
-            "count_finish_reason_tool_calls": tp + fp,
-            "count_successful_tool_call": fitting,
-            "schema_accuracy": f"{_ratio(fitting, tp + fp):.2%}",
-        },
-    }
+    similar = {"TP": tp, "FP": fp, "FN": fn, "TN": counted[False, False], "precision": round(precision, 4)}
+    similar |= {"recall": round(recall, 4), "f1": round(f1, 4)}
+    accuracy: dict[str, Any] = {"count_finish_reason_tool_calls": tp + fp, "count_successful_tool_call": fitting}
+    accuracy["schema_accuracy"] = f"{_ratio(fitting, tp + fp):.2%}"
+    found: dict[str, Any] = {"total_baseline": len(ours), "total_vendor": len(theirs)}
+    found |= {"common_indices": len(pairing.cases), "matched_success": len(both)}
+    found |= {"skipped_failures": len(rows) - len(both), "tool_call_trigger_similarity": similar}
+    return found | {"tool_call_schema_accuracy": accuracy}
 
 
 def _ratio(part: float, whole: float) -> float:
@@ -365,21 +344,17 @@ def similarity(found: Column, bootstrap: CaseBootstrap) -> dict[str, Any]:
     tp, fp, fn, tn = sums = [float(column.sum()) for column in found]
     drawn = bootstrap.estimates({"f1": f1, "kappa": kappa, "chance_f1": chance_f1}, *found, n=cases)
     if called := tp + fp + fn:
-        expected = chance(*sums)
-        drawn |= {
-            "f1": _with_width(drawn["f1"], tp / called, _calling_cases(found), _f1_of),
-            "kappa": _with_width(
-                drawn["kappa"], (tp + tn) / (called + tn), cases, lambda p: (p - expected) / (1 - expected)
-            ),
-            "chance_f1": _with_width(drawn["chance_f1"], drawn["chance_f1"].value or 0.0, cases),
-        }
-    return {
-        "cases": cases,
-        **dict(zip(("TP", "FP", "FN", "TN"), sums, strict=True)),
+        of_chance = chance(*sums)
+        drawn["f1"] = _with_width(drawn["f1"], tp / called, _calling_cases(found), _f1_of)
+        agreed, chance_f1_value = (tp + tn) / (called + tn), drawn["chance_f1"].value or 0.0
+        drawn["kappa"] = _with_width(drawn["kappa"], agreed, cases, lambda p: (p - of_chance) / (1 - of_chance))
+        drawn["chance_f1"] = _with_width(drawn["chance_f1"], chance_f1_value, cases)
+    counts = {"cases": cases, **dict(zip(("TP", "FP", "FN", "TN"), sums, strict=True))}
+    shares = {
         "precision": case_share(found[0], found[0] + found[1]),
         "recall": case_share(found[0], found[0] + found[2]),
-        **{name: _within_range(one) for name, one in drawn.items()},
     }
+    return counts | shares | {name: _within_range(one) for name, one in drawn.items()}
 
 
 def _calling_cases(found: Column) -> int:
@@ -433,14 +408,10 @@ def consistency(side: Side, bootstrap: CaseBootstrap) -> dict[str, Any] | None:
         self_f1 = _with_width(self_f1, float(found[0].sum()) / called, _calling_cases(found), _f1_of)
     of_pairs = sorted(_f1_of_pairs(side))
     spread = (of_pairs[0], sum(of_pairs) / len(of_pairs), of_pairs[-1]) if of_pairs else (None,) * 3
-    return {
-        "cases": cases,
-        "trials": int(side.answers[1].max()),
-        "self_f1": self_f1,
-        "pairs_of_trials": {"n": len(of_pairs), **dict(zip(("least", "mean", "greatest"), spread, strict=True))},
-        "flip_rate": _with_width(flips, flips.value or 0.0, cases),
-        "stable_cases": int(stable.sum()),
-    }
+    pairs = {"n": len(of_pairs), **dict(zip(("least", "mean", "greatest"), spread, strict=True))}
+    flips = _with_width(flips, flips.value or 0.0, cases)
+    found_all = {"cases": cases, "trials": int(side.answers[1].max()), "self_f1": self_f1, "pairs_of_trials": pairs}
+    return found_all | {"flip_rate": flips, "stable_cases": int(stable.sum())}
 
 
 def _f1_of_pairs(side: Side) -> Iterator[float]:
@@ -464,16 +435,10 @@ def _decisions(pairs: Sequence[Pair]) -> dict[str, dict[str, int]]:
 
 def _outcomes(side: Side) -> dict[str, Any]:
     rows = side.rows
-    return {
-        "rows": len(rows),
-        "outcomes": _by_frequency(row.outcome for row in rows),
-        "problems": _by_frequency(row.problem or "?" for row in rows if row.decision == "none"),
-        "other_finish_reasons": _by_frequency(row.finish_reason or "?" for row in rows if row.outcome == "other"),
-    }
-
-
-def _by_frequency(values: Iterable[str]) -> dict[str, int]:
-    return dict(Counter(values).most_common())
+    failed = by_frequency(row.problem or "?" for row in rows if row.decision == "none")
+    others = by_frequency(row.finish_reason or "?" for row in rows if row.outcome == "other")
+    found: dict[str, Any] = {"rows": len(rows), "outcomes": by_frequency(row.outcome for row in rows)}
+    return found | {"problems": failed, "other_finish_reasons": others}
 
 
 def _success_rate(side: Side) -> Estimate:
@@ -488,17 +453,15 @@ def _schema_accuracy(side: Side) -> dict[str, Any]:
         np.bincount(side.case, [sum(fits in kinds for fits, _ in own) for own in calling], side.cases)
         for kinds in ((True,), (True, False))
     )
-    per_response = side.fitting()
-    return {
-        "per_response": case_share(*per_response, n=int(per_response[1].sum())),
-        "per_call": case_share(fitting, known, n=int(known.sum()))
-        if any(row.calls is not None for row in side.rows)
-        else None,
-        "reasons": _by_frequency(reason for fits, reasons in calls if fits is False for reason in reasons),
-        "unjudged_calls": sum(fits is None for fits, _ in calls),
-        "responses_without_calls": sum(row.decision == "tool_calls" and row.calls == () for row in side.rows),
-        "calls_under_another_finish_reason": sum(len(row.calls or ()) for row in side.rows) - len(calls),
-    }
+    parts, wholes = side.fitting()
+    listed = any(row.calls is not None for row in side.rows)
+    found: dict[str, Any] = {"per_response": case_share(parts, wholes, n=int(wholes.sum()))}
+    found["per_call"] = case_share(fitting, known, n=int(known.sum())) if listed else None
+    found["reasons"] = by_frequency(reason for fits, reasons in calls if fits is False for reason in reasons)
+    found["unjudged_calls"] = sum(fits is None for fits, _ in calls)
+    found["responses_without_calls"] = sum(row.decision == "tool_calls" and row.calls == () for row in side.rows)
+    others = sum(len(row.calls or ()) for row in side.rows) - len(calls)
+    return found | {"calls_under_another_finish_reason": others}
 
 
 OF_EACH_SIDE: Mapping[str, Callable[[Side], Any]] = {
@@ -532,11 +495,10 @@ def _figure(name: str, baseline: Side, vendor: Side, bootstrap: CaseBootstrap) -
     apart = _differences(name, baseline, vendor)
     known = np.isfinite(apart)
     columns = np.where(known, apart, 0.0), known.astype(np.float64)
-    return {
-        "baseline": _distribution(name, baseline, bootstrap),
-        "vendor": _distribution(name, vendor, bootstrap),
-        "difference": bootstrap.estimate(mean, *columns, n=int(known.sum())),
+    found: dict[str, Any] = {
+        side: _distribution(name, own, bootstrap) for side, own in zip(SIDES, (baseline, vendor), strict=True)
     }
+    return found | {"difference": bootstrap.estimate(mean, *columns, n=int(known.sum()))}
 
 
 def _differences(name: str, baseline: Side, vendor: Side) -> Column:
@@ -545,16 +507,13 @@ def _differences(name: str, baseline: Side, vendor: Side) -> Column:
     return theirs - ours
 
 
-def _distribution(name: str, side: Side, bootstrap: CaseBootstrap) -> dict[str, Any]:
-    ordered = sorted(value for value in side.figure(name) if value is not None)
-    sums, counts = side.sums(side.figure(name))
-    cases = int((counts > 0).sum())
-    return {
-        "n": len(ordered),
-        "missing": int(side.answers[0].sum()) - len(ordered),
-        "mean": bootstrap.estimate(mean, sums, counts, n=len(ordered)),
-        **{quantile_name: _quantile(ordered, share, cases) for quantile_name, share in QUANTILES.items()},
-    }
+def _distribution(figure: str, side: Side, bootstrap: CaseBootstrap) -> dict[str, Any]:
+    ordered = sorted(value for value in side.figure(figure) if value is not None)
+    sums, counts = side.sums(side.figure(figure))
+    cases, n = int((counts > 0).sum()), len(ordered)
+    average = bootstrap.estimate(mean, sums, counts, n=n)
+    quantiles = {name: _quantile(ordered, share, cases) for name, share in QUANTILES.items()}
+    return {"n": n, "missing": int(side.answers[0].sum()) - n, "mean": average, **quantiles}
 
 
 def _quantile(ordered: Sequence[float], share: float, cases: int) -> dict[str, float | None]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial, reduce
 from operator import getitem
 from pathlib import Path
@@ -34,6 +34,9 @@ FIGURES: Mapping[str, tuple[str, ...]] = {
 NamedVendor: TypeAlias = "tuple[str | None, Sequence[VendorRows]]"
 """The name that a vendor is given, if any, and the rows that are its trials."""
 
+BASELINE = "Results to compare the others with; repeatable, or a folder, for further trials."
+VENDOR = "A vendor's results; several files, or a folder of them, are its trials; repeatable."
+
 FAILING = {"different": ("different",), "not-equivalent": ("different", "inconclusive")}
 """Choice of --fail-if -> verdicts that it rejects."""
 
@@ -45,40 +48,20 @@ class VendorComparer(Comparer):
 
     def options(self) -> Sequence[click.Option]:
         """Return the options that name the files' sides, set the margin of equivalence, and say what fails."""
+        repeatable = partial(click.Option, multiple=True)
         return [
-            click.Option(
-                ["--baseline", "baselines"],
-                type=FILE,
-                multiple=True,
-                metavar="FILE",
-                help="Results to compare the others with; repeatable, or a folder, for further trials.",
-            ),
-            click.Option(
-                ["--vendor", "vendors"],
-                multiple=True,
-                metavar="[NAME=]FILE,…",
-                help="A vendor's results; several files, or a folder of them, are its trials; repeatable.",
-            ),
-            click.Option(
-                ["--fail-under"],
-                multiple=True,
-                metavar="FIGURE=X",
-                help="Exit with 1 if FIGURE is below X; repeatable.",
-            ),
+            repeatable(["--baseline", "baselines"], type=FILE, metavar="FILE", help=BASELINE),
+            repeatable(["--vendor", "vendors"], metavar="[NAME=]FILE,…", help=VENDOR),
+            repeatable(["--fail-under"], metavar="FIGURE=X", help="Exit with 1 if FIGURE is below X; repeatable."),
             click.Option(["--fail-if"], type=click.Choice(list(FAILING)), help="Exit with 1 at this verdict."),
-            click.Option(
-                ["--gate-margin"],
-                multiple=True,
-                metavar="GATE=X",
-                help="Margin of a gate of the panel; repeatable.",
-            ),
+            repeatable(["--gate-margin"], metavar="GATE=X", help="Margin of a gate of the panel; repeatable."),
         ]
 
     def recognises(self, value: str) -> bool:
         """Return whether it is a file of JSON lines, by its name or its first line, or a verification in the store."""
         path = Path(value)
         if path.is_file():
-            return path.suffix == ".jsonl" or _begins_with_json_line(path)
+            return path.suffix == ".jsonl" or isinstance(_read_json(partial(_first_line, path)), dict)
         context = click.get_current_context(silent=True)
         return _is_run(value, context.params if context else {})
 
@@ -153,16 +136,11 @@ def vendor_files(text: str) -> tuple[str | None, list[str]]:
     name, equals, listed = text.partition("=")
     if not equals or Path(text).exists() or "/" in name:
         name, listed = "", text
-    names = [listed] if Path(listed).is_file() else [one for one in listed.split(",") if one]
     found: list[str] = []
-    for one in names:
-        folder = Path(one)
-        if not folder.is_dir():
-            found.append(one)
-            continue
-        inside = sorted(str(path) for path in folder.glob("*.jsonl"))
+    for one in [listed] if Path(listed).is_file() else filter(None, listed.split(",")):
+        inside = sorted(map(str, Path(one).glob("*.jsonl"))) if Path(one).is_dir() else [one]
         if not inside:
-            raise UsageError(f"{folder}: the folder has no results files (*.jsonl)")
+            raise UsageError(f"{one}: the folder has no results files (*.jsonl)")
         found += inside
     return name or None, found
 
@@ -221,11 +199,10 @@ def _check_file(rows: VendorRows) -> None:
     path = rows.path
     if not path.is_file():
         raise UsageError(f"{path}: no such file; name a result file of bench verify")
-    if path.suffix == ".json" and _is_document(path):
-        raise UsageError(
-            f"{path}: this is the document of a run of bench run, not a vendor's results; "
-            "bench compare A.json B.json compares runs"
-        )
+    document = _read_json(partial(read_bytes, path)) if path.suffix == ".json" else None
+    if isinstance(document, dict) and {"metadata", "summary", "results"} <= document.keys():
+        what = "the document of a run of bench run, not a vendor's results"
+        raise UsageError(f"{path}: this is {what}; bench compare A.json B.json compares runs")
 
 
 def _check_different(baselines: Sequence[VendorRows], vendors: Sequence[NamedVendor]) -> None:
@@ -239,20 +216,17 @@ def _check_different(baselines: Sequence[VendorRows], vendors: Sequence[NamedVen
                 raise UsageError(f"{own}: named twice as {side}, whose rows would count as trials never made")
 
 
-def _begins_with_json_line(path: Path) -> bool:
+def _read_json(read: Callable[[], bytes]) -> Any:
+    """Return the JSON value that is read; None if it cannot be."""
     try:
-        with path.open("rb") as file:
-            return isinstance(json.loads(next(read_lines(file), b"")), dict)
+        return json.loads(read())
     except (OSError, ValueError):
-        return False
+        return None
 
 
-def _is_document(path: Path) -> bool:
-    try:
-        document = json.loads(read_bytes(path))
-    except (OSError, ValueError):
-        return False
-    return isinstance(document, dict) and {"metadata", "summary", "results"} <= document.keys()
+def _first_line(path: Path) -> bytes:
+    with path.open("rb") as file:
+        return next(read_lines(file), b"")
 
 
 def _failures(found: VendorComparison, thresholds: Mapping[str, float], verdicts: Sequence[str]) -> Iterator[str]:

@@ -8,7 +8,7 @@ from typing import Any
 from trialbed.texts import group_by_key, number_of
 from trialbed.views import UNKNOWN, Table, TableRow, TestCase, counts, estimate, number
 from trialbed_verify.compare import FIGURES, OTHER_MODELS, SIDES, VendorComparison
-from trialbed_verify.panel import GateExample, GateResult, Mean, Panel, PanelGate, reason_in_words
+from trialbed_verify.panel import GateResult, Panel, PanelGate, reason_in_words
 from trialbed_verify.ranking import METRICS, ModelComparison, Placing, Ranking, Standings, VerifiedVendors
 from trialbed_verify.summary import QUANTILES
 from trialbed_verify.tables import Document, junit_case
@@ -194,25 +194,17 @@ def panel_table(panel: Panel, vendor: str, baseline: str, named: Callable[[Panel
     Args:
         named: names a gate; None for the names that options take.
     """
-    rows = _merge_alike(
-        TableRow(
-            named(one.gate) if named else one.gate.label,
-            tuple(_cells(one, panel.deals)),
-            alarming=one.finding == "different",
-        )
-        for one in panel.applicable
+    # Gates with the same figures share a row, as most have the same where nothing differs.
+    cells = [(one, tuple(_cells(one, panel.deals))) for one in panel.applicable]
+    labels = group_by_key(
+        ((texts, one.finding == "different"), named(one.gate) if named else one.gate.label) for one, texts in cells
     )
+    rows = [TableRow(", ".join(names), texts, alarming) for (texts, alarming), names in labels.items()]
     title = f"{vendor} compared with {baseline}: {panel.verdict}"
     notes = list(_panel_notes(panel, vendor, baseline))
     brief = [TableRow(row.label, (row.cells[0], *row.cells[3:5]), row.alarming) for row in rows]
     narrow = Table(title, ["gate", "finding", "excess", "margin"], brief, notes, legend=[LEGEND])
     return Table(title, list(PANEL_COLUMNS), rows, notes, narrow=narrow, legend=[LEGEND])
-
-
-def _merge_alike(rows: Iterable[TableRow]) -> list[TableRow]:
-    """Return one row for all gates with the same figures, as most have where nothing differs."""
-    labels = group_by_key(((row.cells, row.alarming), row.label) for row in rows)
-    return [TableRow(", ".join(names), cells, alarming) for (cells, alarming), names in labels.items()]
 
 
 def panel_records(panel: Panel) -> Iterator[dict[str, Any]]:
@@ -224,23 +216,12 @@ def panel_records(panel: Panel) -> Iterator[dict[str, Any]]:
 
 
 def _cells(one: GateResult, deals: int) -> Iterator[str]:
-    yield one.finding
-    yield number(one.baseline, PANEL_DIGITS)
-    yield number(one.vendor, PANEL_DIGITS)
+    yield from (one.finding, number(one.baseline, PANEL_DIGITS), number(one.vendor, PANEL_DIGITS))
     for mean, margin in ((one.excess, one.gate.margin), (one.distance, one.gate.distance_margin)):
-        yield _interval(mean)
+        yield UNKNOWN if mean is None else f"{mean.value:+.3f} [{mean.low:.3f}, {mean.high:.3f}]"
         yield UNKNOWN if margin is None else f"{margin:g}"
-    yield _panel_p_value(one.p_holm, one.p, deals)
-
-
-def _panel_p_value(value: float, single: float, deals: int) -> str:
-    """Return a p-value; as the most that it can be where no deal was as unusual as the answers."""
-    least = single * (deals + 1) < FLOOR
-    return f"≤ {value:.2g}" if least else f"{value:.3f}"
-
-
-def _interval(mean: Mean | None) -> str:
-    return UNKNOWN if mean is None else f"{mean.value:+.3f} [{mean.low:.3f}, {mean.high:.3f}]"
+    # Where no deal was as unusual as the answers, the p-value is the most that it can be.
+    yield f"≤ {one.p_holm:.2g}" if one.p * (deals + 1) < FLOOR else f"{one.p_holm:.3f}"
 
 
 def brief_reasons(panel: Panel) -> Iterator[str]:
@@ -260,7 +241,11 @@ def _panel_notes(panel: Panel, vendor: str, baseline: str) -> Iterator[str]:
     for one in panel.gates:
         if one.finding == "different":
             yield f"{one.gate.label}: {one.gate.meaning} differ; {one.reason}."
-            yield from _example(one.example, vendor, baseline)
+            if found := one.example:
+                where = f"line {found.line}" if found.line else "for example"
+                yield from (
+                    f"  {where}, {name}: {said}" for name, said in ((baseline, found.baseline), (vendor, found.vendor))
+                )
     ours, theirs = panel.trials
     whole = UNKNOWN if panel.whole is None else f"{panel.whole:.2g}"
     yield (
@@ -277,14 +262,6 @@ LEGEND = (
     "most so many of 1,000 answers break a caller: the upper bound of its excess, and beyond it those that are too "
     "rare to have been seen."
 )
-
-
-def _example(example: GateExample | None, vendor: str, baseline: str) -> Iterator[str]:
-    if example is None:
-        return
-    where = f"line {example.line}" if example.line else "for example"
-    yield f"  {where}, {baseline}: {example.baseline}"
-    yield f"  {where}, {vendor}: {example.vendor}"
 
 
 COLUMNS = ("vendor", "verdict", "F1, as delivered", "F1, where both answered", "cases")
@@ -422,18 +399,9 @@ def _rank_table(
     if explained:
         notes.insert(0, EXPLAINED.format(k=ranking.k))
     legend = [f"{METRICS[metric].label}: {METRICS[metric].meaning}." for metric in metrics]
-    return _without_empty(Table.of(heading, columns, rows, notes, legend))
-
-
-def _without_empty(table: Table) -> Table:
-    """Return a table without the columns of ranks of which no vendor has any."""
-    return table.without(
-        *(
-            name
-            for name, *cells in zip(table.columns, *table.lines, strict=True)
-            if name in RANKS and set(cells) == {UNKNOWN}
-        )
-    )
+    table = Table.of(heading, columns, rows, notes, legend)
+    empty = [name for name, *cells in zip(columns, *table.lines, strict=True) if {*cells} == {UNKNOWN}]
+    return table.without(*(name for name in empty if name in RANKS))
 
 
 def _rank_cells(row: Placing, metrics: Sequence[str], *, intervals: bool, of_all: bool) -> list[str]:
@@ -484,14 +452,10 @@ def _by_text(found: Iterable[tuple[str, str]]) -> Iterator[tuple[str, str, str]]
     """Yield each text once: the names that it is true of, the verb for as many, and the text."""
     for text, names in group_by_key((text, name) for name, text in found).items():
         listed = " and ".join(filter(None, [", ".join(names[:-1]), names[-1]]))
-        yield (listed, "is", text) if len(names) == 1 else (listed, "are", _of_several(text))
-
-
-def _of_several(text: str) -> str:
-    """Return a text about one vendor as one about several."""
-    for one, several in SEVERAL.items():
-        text = text.replace(one, several)
-    return text
+        if len(names) > 1:
+            for one, several in SEVERAL.items():
+                text = text.replace(one, several)
+        yield listed, "is" if len(names) == 1 else "are", text
 
 
 def _ties(ranked: Sequence[Placing], *, of_all: bool) -> Iterator[str]:
@@ -512,18 +476,8 @@ def _shared_ranks(ranked: Sequence[Placing], metrics: Sequence[str], *, of_all: 
 
 
 def _rank_record(row: Placing, overall: Placing) -> dict[str, Any]:
-    return {
-        "model": row.vendor.model,
-        "vendor": row.vendor.vendor,
-        "status": row.status,
-        "rank": row.rank,
-        "tie": row.tie,
-        "rank_low": row.rank_low,
-        "rank_high": row.rank_high,
-        "irf": row.irf,
-        "global_rank": overall.rank,
-        "global_irf": overall.irf,
-        **{name: row.vendor.metrics[name].value for name in METRICS},
-        "reasons": "; ".join(row.reasons),
-        "panel": row.vendor.panel.finding if row.vendor.panel else None,
-    }
+    record: dict[str, Any] = {"model": row.vendor.model, "vendor": row.vendor.vendor}
+    record |= {name: getattr(row, name) for name in ("status", "rank", "tie", "rank_low", "rank_high", "irf")}
+    record |= {"global_rank": overall.rank, "global_irf": overall.irf}
+    record |= {name: row.vendor.metrics[name].value for name in METRICS}
+    return record | {"reasons": "; ".join(row.reasons), "panel": row.vendor.panel and row.vendor.panel.finding}

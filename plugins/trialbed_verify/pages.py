@@ -105,11 +105,9 @@ def answers(rows: Sequence[VendorRows]) -> list[Part]:
     """
     vendors = [Vendor.of(read_one(own, compared=False)) for own in rows]
     models = list(dict.fromkeys(one.model for one in vendors))
-    parts = [
-        part
-        for model in models
-        for part in _model(model if len(models) > 1 else "", [one.figures for one in vendors if one.model == model])
-    ]
+    parts: list[Part] = []
+    for model in models:
+        parts += _model(model if len(models) > 1 else "", [one.figures for one in vendors if one.model == model])
     # Vendors of which a request failed or a call does not fit come first.
     faulty_first = sorted(vendors, key=lambda one: not (one.figures["problems"] or one.figures["call_problems"]))
     examples = [entry for one in vendors for entry in _examples(one)]
@@ -232,11 +230,8 @@ def differences(found: VendorComparison) -> Disclosures | None:
 def _difference(subject: str, example: GateExample, vendor: str, baseline: str) -> Disclosure:
     where = f"line {example.line} of the test set" if example.line else "a case"
     ours, theirs = example.baseline_row.read(), example.vendor_row.read()
-    shown = {
-        "The request": sent_request(theirs),
-        f"The answer of {baseline}": ours.get("response"),
-        f"The answer of {vendor}": theirs.get("response"),
-    }
+    shown = {"The request": sent_request(theirs), f"The answer of {baseline}": ours.get("response")}
+    shown[f"The answer of {vendor}"] = theirs.get("response")
     title = f"{subject}, {where}: {example.baseline} | {example.vendor}"
     return Disclosure(title, [Excerpt(name, _excerpt(value)) for name, value in shown.items()])
 
@@ -254,12 +249,12 @@ def _excerpt(value: Any) -> str:
 
 def comparisons(rows: Sequence[VendorRows]) -> list[Part]:
     """Return the verdicts, and for each vendor every gate with its interval and its examples."""
-    return list(_comparisons(*_compare_and_rank([read_one(own, compared=False) for own in rows])))
+    return list(_comparisons(*_compare_and_rank(rows)))
 
 
 def ranks(rows: Sequence[VendorRows]) -> list[Part]:
     """Return the ranks, with their intervals."""
-    return list(_ranks(*_compare_and_rank([read_one(own, compared=False) for own in rows])))
+    return list(_ranks(*_compare_and_rank(rows)))
 
 
 def _comparisons(found: VerifiedVendors, notes: Sequence[str] = ()) -> Iterator[Part]:
@@ -273,12 +268,8 @@ def _comparisons(found: VerifiedVendors, notes: Sequence[str] = ()) -> Iterator[
 
 
 def _verdicts(found: ModelComparison) -> Table:
-    return Table(
-        found.title,
-        COLUMNS,
-        list(map(_verdict, different_first(found.comparisons))),
-        [f"{note}." for note in found.notes],
-    )
+    verdicts = list(map(_verdict, different_first(found.comparisons)))
+    return Table(found.title, COLUMNS, verdicts, [f"{note}." for note in found.notes])
 
 
 def _verdict(one: VendorComparison) -> TableRow:
@@ -314,8 +305,8 @@ def _point(row: Placing) -> PlotPoint:
     return PlotPoint(row.vendor.vendor, row.rank or 0, row.rank_low, row.rank_high, text)
 
 
-def _compare_and_rank(results: Sequence[Answers]) -> tuple[VerifiedVendors, list[str]]:
-    found, notes = [], []
+def _compare_and_rank(rows: Sequence[VendorRows]) -> tuple[VerifiedVendors, list[str]]:
+    found, notes, results = [], [], [read_one(own, compared=False) for own in rows]
     marked = marked_baselines(results)
     for model in dict.fromkeys(one.model for one in results):
         vendors = [one for one in results if one.model == model]
@@ -323,9 +314,7 @@ def _compare_and_rank(results: Sequence[Answers]) -> tuple[VerifiedVendors, list
         if baseline is None:
             baseline = vendors[0]
             notes.append(UNMARKED.format(model=model, vendor=baseline.vendor))
-        found += [
-            VerifiedRows(model or "a model", one.vendor, one.source, is_baseline=one is baseline) for one in vendors
-        ]
+        found += [VerifiedRows(model or "a model", one.vendor, one.source, one is baseline) for one in vendors]
     return compare_and_rank(found), notes
 
 
@@ -430,9 +419,8 @@ def _first_row(path: Path) -> dict[str, Any]:
 
 def _names(files: Sequence[Path]) -> str:
     """Return the names of the files' vendors in words, or how many there are."""
-    names = list(
-        dict.fromkeys(one_line(str(_first_row(path).get("vendor") or path.stem), LONGEST_NAME) for path in files)
-    )
+    named = (str(_first_row(path).get("vendor") or path.stem) for path in files)
+    names = list(dict.fromkeys(one_line(name, LONGEST_NAME) for name in named))
     if len(names) > NAMED:
         return f"{len(names)} vendors"
     *first, last = names

@@ -55,24 +55,15 @@ def summary(endpoint: EndpointInfo, answers: Answers | None) -> dict[str, Any]:
     Args:
         answers: read for summaries; None if there are none.
     """
-    rows = answers.rows if answers else ()
+    rows, began, ended = answers.rows if answers else (), endpoint.began, endpoint.ended
     counts, figures = answer_counts(rows), answer_figures(answers)
-    began, ended = endpoint.began, endpoint.ended
-    return {
-        "model": endpoint.model,
-        **counts,
-        "eval_started_at": began.isoformat() if began else None,
-        "eval_finished_at": ended.isoformat() if ended else None,
-        "eval_duration_ms": round((ended - began).total_seconds() * 1000) if began and ended else None,
-        "vendor": endpoint.vendor,
-        "is_baseline": endpoint.is_baseline,
-        **figures,
-        "not_sent": endpoint.not_sent,
-        "failure": endpoint.failure,
-        "client_saturated": (lag := figures["loop_lag_ms"]) and lag["p95"] > SATURATED,
-        "cost": cost(rows, endpoint.prices),
-        "provenance": as_document(endpoint.provenance),
-    }
+    found: dict[str, Any] = {"model": endpoint.model, **counts}
+    found |= {"eval_started_at": began and began.isoformat(), "eval_finished_at": ended and ended.isoformat()}
+    found["eval_duration_ms"] = round((ended - began).total_seconds() * 1000) if began and ended else None
+    found |= {"vendor": endpoint.vendor, "is_baseline": endpoint.is_baseline, **figures}
+    found |= {"not_sent": endpoint.not_sent, "failure": endpoint.failure}
+    found["client_saturated"] = (lag := figures["loop_lag_ms"]) and lag["p95"] > SATURATED
+    return found | {"cost": cost(rows, endpoint.prices), "provenance": as_document(endpoint.provenance)}
 
 
 def answer_counts(rows: Sequence[AnswerRow]) -> dict[str, Any]:
@@ -81,17 +72,11 @@ def answer_counts(rows: Sequence[AnswerRow]) -> dict[str, Any]:
     finish = _names(str(row.finish_reason) for row in answered)
     others = {reason: n for reason, n in sorted(finish.items()) if reason not in ("stop", "tool_calls")}
     fitting = Counter(fits for _, fits in _responses(rows))
-    return {
-        "success_count": len(answered),
-        "failure_count": len(rows) - len(answered),
-        "finish_stop": finish["stop"],
-        "finish_tool_calls": finish["tool_calls"],
-        "finish_others": sum(others.values()),
-        "finish_others_detail": others,
-        "schema_validation_error_count": fitting[False],
-        "successful_tool_call_count": fitting[True],
-        "usage": {name: sum(_values(answered, name)) for name in TOKENS},
-    }
+    found: dict[str, Any] = {"success_count": len(answered), "failure_count": len(rows) - len(answered)}
+    found |= {"finish_stop": finish["stop"], "finish_tool_calls": finish["tool_calls"]}
+    found |= {"finish_others": sum(others.values()), "finish_others_detail": others}
+    found |= {"schema_validation_error_count": fitting[False], "successful_tool_call_count": fitting[True]}
+    return found | {"usage": {name: sum(_values(answered, name)) for name in TOKENS}}
 
 
 def answer_figures(answers: Answers | None) -> dict[str, Any]:
@@ -100,32 +85,32 @@ def answer_figures(answers: Answers | None) -> dict[str, Any]:
     answered = [row for row in rows if row.decision != "none"]
     calls = [call for row in answered for call in row.calls or ()]
     moments = [row.at for row in rows if row.at]
-    return {
-        "case_count": len(rows),
-        "outcomes": dict(sorted(Counter(row.outcome for row in rows).items())),
-        "problems": dict(Counter(row.problem for row in rows if row.problem).most_common()),
-        "notes": dict(Counter(kind for row in rows for kind in row.notes).most_common()),
-        "success_rate": _rate((row, row.decision != "none") for row in rows),
-        "first_attempt_success_rate": _rate((row, row.decision != "none" and row.attempts == 1) for row in rows),
-        "schema_accuracy_per_response": _rate(_responses(rows)),
-        "schema_accuracy_per_call": _rate((row, fits) for row in answered for fits, _ in row.calls or ()),
-        "call_count": len(calls),
-        "call_problems": dict(Counter(reason for _, reasons in calls for reason in reasons).most_common()),
-        "uncheckable_responses": sum(row.finish_reason == "tool_calls" and _is_unknown(row) for row in answered),
-        "uncheckable_calls": sum(fits is None for fits, _ in calls),
-        "examples": _examples(answers),
-        "attempt_count": sum(row.attempts for row in rows),
-        "usage_reported": {name: len(_values(answered, name)) for name in TOKENS},
-        **{name: spread(_values(answered, name)) for name in FIGURES},
-        "loop_lag_ms": spread(_values(rows, "loop_lag_ms")),
-        **{
-            f"served_{kind}": dict(_names(row.served[place] or UNNAMED for row in answered).most_common())
-            for place, kind in enumerate(SERVED)
-        },
-        "suites": as_document(answers.suites) if answers else {},
-        "first_row_at": min(moments, default=None),
-        "last_row_at": max(moments, default=None),
-    }
+    found: dict[str, Any] = {"case_count": len(rows)}
+    found["outcomes"] = dict(sorted(Counter(row.outcome for row in rows).items()))
+    found["problems"] = by_frequency(row.problem for row in rows if row.problem)
+    found["notes"] = by_frequency(kind for row in rows for kind in row.notes)
+    found["success_rate"] = _rate((row, row.decision != "none") for row in rows)
+    found["first_attempt_success_rate"] = _rate((row, row.decision != "none" and row.attempts == 1) for row in rows)
+    found["schema_accuracy_per_response"] = _rate(_responses(rows))
+    found["schema_accuracy_per_call"] = _rate((row, fits) for row in answered for fits, _ in row.calls or ())
+    found["call_count"] = len(calls)
+    found["call_problems"] = by_frequency(reason for _, reasons in calls for reason in reasons)
+    unknown = [row for row in answered if row.finish_reason == "tool_calls" and row.valid is None and row.calls]
+    found |= {"uncheckable_responses": len(unknown), "uncheckable_calls": sum(fits is None for fits, _ in calls)}
+    found |= {"examples": _examples(answers), "attempt_count": sum(row.attempts for row in rows)}
+    found["usage_reported"] = {name: len(_values(answered, name)) for name in TOKENS}
+    found |= {name: spread(_values(answered, name)) for name in FIGURES}
+    found["loop_lag_ms"] = spread(_values(rows, "loop_lag_ms"))
+    for place, kind in enumerate(SERVED):
+        names = _names(row.served[place] or UNNAMED for row in answered)
+        found[f"served_{kind}"] = dict(names.most_common())
+    found["suites"] = as_document(answers.suites) if answers else {}
+    return found | {"first_row_at": min(moments, default=None), "last_row_at": max(moments, default=None)}
+
+
+def by_frequency(values: Iterable[str]) -> dict[str, int]:
+    """Count values, the most frequent first."""
+    return dict(Counter(values).most_common())
 
 
 def _values(rows: Iterable[AnswerRow], name: str) -> list[float]:
@@ -134,10 +119,6 @@ def _values(rows: Iterable[AnswerRow], name: str) -> list[float]:
 
 def _responses(rows: Sequence[AnswerRow]) -> Iterator[tuple[AnswerRow, bool | None]]:
     return ((row, row.fits) for row in rows if row.finish_reason == "tool_calls")
-
-
-def _is_unknown(row: AnswerRow) -> bool:
-    return row.valid is None and bool(row.calls)
 
 
 def _names(names: Iterable[str]) -> Counter[str]:
@@ -188,14 +169,10 @@ def _examples(answers: Answers | None) -> dict[str, dict[str, list[dict[str, Any
 
 def _examples_of(row: Body) -> Iterator[tuple[str, str, dict[str, Any]]]:
     """Yield the problem, the wrong calls and the findings of a row, each with its kind and its message."""
-    response = object_in(row, "response")
-    for source, kind, message in (
-        (object_in(row, "problem"), "kind", "message"),
-        (response, "error_type", "error_message"),
-    ):
-        if isinstance(source.get(kind), str):
-            yield "problems", source[kind], {"message": str(source.get(message) or "")}
-            break
+    response, problem = object_in(row, "response"), object_in(row, "problem")
+    kind, said = problem.get("kind") or response.get("error_type"), problem.get("message")
+    if isinstance(kind, str):
+        yield "problems", kind, {"message": str(said or response.get("error_message") or "")}
     for call in calls_of(row, response) or ():
         for reason in call["reasons"] or ():
             yield "calls", reason, {"tool": call.get("name"), "message": call.get("detail") or ""}

@@ -42,6 +42,8 @@ CONTENT = (*MESSAGES, "tools", "functions", "tool_choice", "function_call", "res
 OF_THE_VENDOR = frozenset(("model", "stream", "stream_options", "provider", "user", "metadata"))
 """Keys that may differ between vendors of one model."""
 
+TEXTS = ("case", "config", "vendor", "model", "finish_reason")
+
 SUFFIXES = ("_results", "-results", ".results")
 
 SHOWN = 5
@@ -358,43 +360,24 @@ def as_trials(tables: Sequence[Answers], vendor: str | None = None) -> Answers:
 
 
 def _parse_row(number: int, place: Any, row: Body) -> AnswerRow:
-    success, finish_reason = row["status"] == "success", text_in(row, "finish_reason")
-    response, is_ours = object_in(row, "response"), "outcome" in row
-    outcome, problem = _outcome(row, response, success, finish_reason)
-    usage = usage_of(response)
-    prompt, completion = _count(usage, "prompt_tokens"), _count(usage, "completion_tokens")
-    total = _count(usage, "total_tokens") or (prompt + completion if prompt and completion else None)
-    valid, calls = _verdicts(row, response)
-    own_total, attempts = _figure(row, "total_tokens"), row.get("attempts")
-    return AnswerRow(
-        line=number,
-        place=place,
-        data_index=_whole(row, "data_index"),
-        case=text_in(row, "case"),
-        trial=_whole(row, "trial") or 0,
-        config=text_in(row, "config"),
-        vendor=text_in(row, "vendor"),
-        model=text_in(row, "model"),
-        asked_model=text_in(object_in(row, "request"), "model"),
-        outcome=outcome,
-        problem=problem,
-        success=success,
-        finish_reason=finish_reason,
-        valid=valid,
-        calls=calls,
-        prompt_tokens=_figure(row, "prompt_tokens") or prompt,
-        completion_tokens=_figure(row, "completion_tokens") or completion,
-        total_tokens=own_total if is_ours else own_total or total,
-        tokens=own_total or total,
-        ttft_ms=_figure(row, "ttft_ms"),
-        tps=_figure(row, "tps"),
-        # In rows of other tools it includes the wait for a free slot and every retry.
-        duration_ms=_figure(row, "duration_ms") if is_ours else None,
-        loop_lag_ms=_figure(row, "loop_lag_ms") if is_ours else None,
-        attempts=len(attempts) if isinstance(attempts, list) else 0,
-        served=_served_by(row, response),
-        at=text_in(row, "last_run_at"),
-    )
+    response, is_ours, attempts = object_in(row, "response"), "outcome" in row, row.get("attempts")
+    fields: dict[str, Any] = {name: text_in(row, name) for name in TEXTS}
+    fields |= {name: _figure(row, name) for name in ("ttft_ms", "tps")}
+    # In rows of other tools it includes the wait for a free slot and every retry.
+    fields |= {name: _figure(row, name) if is_ours else None for name in ("duration_ms", "loop_lag_ms")}
+    usage, own_total = usage_of(response), _figure(row, "total_tokens")
+    prompt, completion, total = (_count(usage, f"{name}_tokens") for name in ("prompt", "completion", "total"))
+    total = own_total or total or (prompt + completion if prompt and completion else None)
+    fields |= {"tokens": total, "total_tokens": own_total if is_ours else total}
+    fields["prompt_tokens"] = _figure(row, "prompt_tokens") or prompt
+    fields["completion_tokens"] = _figure(row, "completion_tokens") or completion
+    fields |= {"success": row["status"] == "success", "served": _served_by(row, response)}
+    fields |= {"data_index": _whole(row, "data_index"), "trial": _whole(row, "trial") or 0}
+    fields["attempts"] = len(attempts) if isinstance(attempts, list) else 0
+    fields["outcome"], fields["problem"] = _outcome(row, response, fields["finish_reason"])
+    fields["valid"], fields["calls"] = _verdicts(row, response)
+    asked = text_in(object_in(row, "request"), "model")
+    return AnswerRow(line=number, place=place, asked_model=asked, at=text_in(row, "last_run_at"), **fields)
 
 
 def _comparison_fields(row: Body, source: VendorRows, place: Any) -> dict[str, Any]:
@@ -423,11 +406,10 @@ def findings_of(row: Body) -> Sequence[Mapping[str, str]]:
     return [] if "outcome" in row else [found.as_json() for found in examine(row)]
 
 
-def _outcome(row: Body, response: Body, success: bool, finish_reason: str | None) -> tuple[str, str | None]:
-    outcome = text_in(row, "outcome")
-    if outcome is not None:
+def _outcome(row: Body, response: Body, finish_reason: str | None) -> tuple[str, str | None]:
+    if (outcome := text_in(row, "outcome")) is not None:
         return outcome, text_in(object_in(row, "problem"), "kind")
-    if not success:
+    if row["status"] != "success":
         return UNKNOWN, text_in(response, "error_type") or UNKNOWN
     if finish_reason is None:  # a row of another tool that counts as a success is an incomplete answer
         return "protocol_error", "no_finish_reason"
@@ -600,16 +582,10 @@ def pair(
     ours, theirs = baseline.cases(by_name=by_name), vendor.cases(by_name=by_name)
     cases = {case: Pair(trials, theirs[case]) for case, trials in ours.items() if case in theirs}
     firsts = [one.first for one in cases.values()]
-    found = Pairing(
-        baseline=baseline,
-        vendor=vendor,
-        by_name=by_name,
-        cases=cases,
-        only_baseline=[row for case, rows in ours.items() if case not in cases for row in rows.values()],
-        only_vendor=[row for case, rows in theirs.items() if case not in cases for row in rows.values()],
-        asked_otherwise=[(one, other) for one, other in firsts if _content(one) != _content(other)],
-        settings=_settings(firsts),
-    )
+    lacked = [row for case in ours if case not in cases for row in ours[case].values()]
+    further = [row for case in theirs if case not in cases for row in theirs[case].values()]
+    otherwise = [(one, other) for one, other in firsts if _content(one) != _content(other)]
+    found = Pairing(baseline, vendor, by_name, cases, lacked, further, otherwise, _settings(firsts))
     if not cases:
         _refuse("the files have no request in common, so they cannot be compared:", found)
     # Settings that are left to the vendor's default are no reason to refuse.
