@@ -34,6 +34,7 @@ from ._recorded import recorded_error as recorded_error
 from ._recorded import recorded_request as recorded_request
 from ._retries import TRANSIENT as TRANSIENT
 from ._retries import RetryWaits as RetryWaits
+from ._retries import may_recover as may_recover
 from ._retries import retry_after as retry_after
 from ._text_calls import text_calls as text_calls
 from ._translation import translate_request as translate_request

@@ -13,6 +13,9 @@ from math import inf, isfinite
 TRANSIENT = frozenset({408, 409, 425, 429, 500, 502, 503, 504, *range(520, 600)})
 """Statuses of HTTP after which the same request may be answered."""
 
+NO_CREDIT = "insufficient_quota"
+"""The code of a refusal with status 429 after which waiting does not help."""
+
 SPREAD = 0.5
 """Seconds over which the requests are spread that were asked to wait for the same time."""
 
@@ -54,6 +57,11 @@ class RetryWaits:
             longest = min(self.longest, self.first * 2.0 ** (number - 1))
             seconds = self.draw(self.least * longest, longest)
         return seconds if elapsed + seconds <= self.patience else None
+
+
+def may_recover(status: int, body: str = "") -> bool:
+    """Return whether the same request may be answered later, after a refusal with this status and body."""
+    return status in TRANSIENT and not (status == 429 and NO_CREDIT in body)
 
 
 def retry_after(headers: Mapping[str, str], now: datetime | None = None) -> float | None:

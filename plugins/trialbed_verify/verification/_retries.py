@@ -7,7 +7,7 @@ from contextlib import AbstractAsyncContextManager
 from math import inf
 from time import monotonic
 
-from trialbed.wire import TRANSIENT, RetryWaits
+from trialbed.wire import RetryWaits, may_recover
 from trialbed.wire.circuit import CircuitBreaker
 from trialbed_verify.verification.wire import EndpointAttempt
 
@@ -34,7 +34,8 @@ def is_transient(attempt: EndpointAttempt) -> bool:
     outcome = attempt.reading.outcome
     if outcome == "timeout":
         return True
-    return outcome == "transport_error" and (attempt.status in TRANSIENT or attempt.status in (None, 200))
+    said = attempt.reading.problem.message if attempt.reading.problem else ""
+    return outcome == "transport_error" and (attempt.status in (None, 200) or may_recover(attempt.status or 0, said))
 
 
 class VendorDown(Exception):
@@ -91,6 +92,11 @@ class VendorCircuit(CircuitBreaker):
         if attempt.reading.outcome not in ("transport_error", "timeout"):
             self._answered = True
             self.succeeded()
+        elif attempt.status == 429 and not is_transient(attempt):
+            # The account has no credit left: nothing more is sent.
+            self._answered = self._could_recover = False
+            self.failures = self._threshold
+            self.failed()
         elif not (self._answered and attempt.status in REFUSED_REQUEST):
             self._could_recover |= _could_recover(attempt)
             self.failed()

@@ -13,7 +13,7 @@ from typing import get_args
 
 from trialbed.local_endpoint import OBJECT_FAILED
 from trialbed.records import CircuitState, EndpointStatus
-from trialbed.wire import TRANSIENT, ModelMessage, RetryWaits, lenient_json, retry_after
+from trialbed.wire import TRANSIENT, ModelMessage, RetryWaits, lenient_json, may_recover, retry_after
 from trialbed.wire.dialects import CHAT, Dialect
 from trialbed_server._aiohttp import aiohttp
 from trialbed_server._clock import Clock
@@ -366,7 +366,7 @@ class Upstream(Connection):
     ) -> FailedAttempt:
         headers, body = await self.refusal(answer)
         said, whole = body[:SHOWN].decode("utf-8", "replace"), (answer.status, headers, body)
-        again = answer.status in TRANSIENT and answer.headers.get("x-should-retry") != "false"
+        again = may_recover(answer.status, said) and answer.headers.get("x-should-retry") != "false"
         if not request.asks and (400 <= answer.status < 500 or answer.status == 501):
             # An endpoint may lack such routes, which says nothing about its models.
             asked = retry_after(answer.headers)
@@ -443,6 +443,7 @@ class Upstream(Connection):
             self.circuit.completed(answered=False)
         else:
             useless = failure.absent or failure.status in KEY_REFUSED | NOT_THERE
+            useless |= failure.status == 429 and not may_recover(429, failure.message)
             self.circuit.refused(request.digest, failure.message, asked=failure.asked, useless=useless)
 
     def _chokes(self, request: ProxiedRequest, status: int) -> bool:

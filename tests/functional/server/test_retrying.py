@@ -108,6 +108,17 @@ async def test_an_endpoint_can_say_that_another_attempt_is_of_no_use(
     assert len(endpoint.requests) == 1
 
 
+async def test_an_account_without_credit_is_asked_once(serve: Serve, endpoint: Endpoint, clock: SleepingClock) -> None:
+    client = await opened(serve, endpoint.url, clock)
+
+    async def refuse(_request: Request) -> Response:
+        return Response('{"error": {"code": "insufficient_quota"}}', 429, media_type="application/json")
+
+    endpoint.plans["m"] = [refuse]
+    assert (await client.post(CHAT, json=body())).status_code == 429
+    assert (len(endpoint.requests), clock.slept) == (1, [])
+
+
 HEAD = b"HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\ntransfer-encoding: chunked\r\n\r\n"
 
 

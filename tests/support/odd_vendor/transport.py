@@ -89,7 +89,20 @@ TRANSPORT = [
         "transport_error",
         "http_503",
     ),
-    Odd("TLS", bytes([0x15, 3, 1, 0, 2, 2, 70]), "transport_error", "malformed_http"),
+    Odd(
+        "TLS",
+        bytes([0x15, 3, 1, 0, 2, 2, 70]),
+        "transport_error",
+        "malformed_http",
+        also=lambda row: "this looks like TLS: use https://" in row["problem"]["message"],
+    ),
+    Odd(
+        "HTTP/2 alone",
+        bytes([0, 0, 18, 4, 0, 0, 0, 0, 0, 0, 3, 0, 0, 0, 100, 0, 4, 0, 1, 0, 0, 0, 5, 0, 255, 255, 255]),
+        "transport_error",
+        "malformed_http",
+        also=lambda row: "this looks like a server of HTTP/2 alone" in row["problem"]["message"],
+    ),
     Odd("a header that is none", b"HTTP/1.1 200 OK\r\nFoo bar\r\n\r\n", "transport_error", "malformed_http"),
     Odd(
         "a header without end",

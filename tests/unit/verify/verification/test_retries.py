@@ -49,6 +49,16 @@ def test_what_the_endpoint_asks_for_is_waited_unless_it_is_beyond_reason() -> No
     assert retry_waits(3).wait(1, 0.0, 0.0) > 0.1  # type: ignore[operator]
 
 
+def test_an_account_without_credit_is_asked_no_more() -> None:
+    said = Problem("http_429", 'the endpoint answered with status 429: {"error": {"code": "insufficient_quota"}}')
+    refused = EndpointAttempt(datetime.now(UTC), 0.0, 429, None, 0.1, Reading("transport_error", problem=said), None)
+    assert not is_transient(refused)
+    breaker = VendorCircuit()
+    breaker.record(attempt("stop", 200))
+    breaker.record(refused)
+    assert breaker.is_down
+
+
 async def test_a_breaker_lets_one_probe_through_at_a_time_and_closes_on_an_answer(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
