@@ -334,6 +334,9 @@ def ranking_tables(ranking: Ranking, *, reasons: bool = True, verdicts: bool = T
     return tables
 
 
+COST = "cost of 1,000"
+"""The column of what 1,000 answers cost at the prices of the configuration, by which no vendor is ranked."""
+
 EXPLAINED = (
     "IRF, inverse rank fusion, orders the vendors: the sum of 1 / (rank + {k}) over the vendor's ranks in each metric; "
     "more is better."
@@ -391,7 +394,7 @@ def _rank_table(
 ) -> Table:
     metrics, intervals = ranking.metrics, ranking.resamples is not None
     columns = ["vendor", *(name for name in RANKS if intervals or name != RANGE)]
-    columns += [METRICS[metric].label for metric in metrics]
+    columns += [*(METRICS[metric].label for metric in metrics), COST]
     rows = [_rank_cells(row, metrics, intervals=intervals, of_all=of_all) for row in found.rows]
     count = "six metrics" if len(metrics) == len(METRICS) else f"{len(metrics)} of six metrics"
     heading = f"{title}: ranked over {count}" if found.ranked else f"{title}: no vendor is ranked"
@@ -401,7 +404,7 @@ def _rank_table(
     legend = [f"{METRICS[metric].label}: {METRICS[metric].meaning}." for metric in metrics]
     table = Table.of(heading, columns, rows, notes, legend)
     empty = [name for name, *cells in zip(columns, *table.lines, strict=True) if {*cells} == {UNKNOWN}]
-    return table.without(*(name for name in empty if name in RANKS))
+    return table.without(*(name for name in empty if name in (*RANKS, COST)))
 
 
 def _rank_cells(row: Placing, metrics: Sequence[str], *, intervals: bool, of_all: bool) -> list[str]:
@@ -411,7 +414,8 @@ def _rank_cells(row: Placing, metrics: Sequence[str], *, intervals: bool, of_all
     if intervals:
         cells.append(UNKNOWN if row.rank_low is None else f"{row.rank_low}-{row.rank_high}")
     cells.append(UNKNOWN if row.score is None else number(float(row.score)))
-    return cells + [number(row.vendor.metrics[name].value, RANK_DIGITS.get(name, 4)) for name in metrics]
+    cells += [number(row.vendor.metrics[name].value, RANK_DIGITS.get(name, 4)) for name in metrics]
+    return [*cells, number(row.vendor.cost, 4)]
 
 
 def _place(row: Placing) -> str:

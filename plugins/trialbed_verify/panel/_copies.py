@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections import Counter
+from collections.abc import Collection, Iterator, Sequence
 from statistics import median
 from typing import Any
 
@@ -14,8 +13,8 @@ from trialbed_verify.panel._samples import Trials
 
 SIDES = ("baseline", "vendor")
 
-Kept = dict[str, list[Sequence[Measures]]]
-"""Side -> the trials of each case that count."""
+Cases = dict[str, list[Sequence[Measures]]]
+"""Side -> the trials of each case."""
 
 Found = dict[str, dict[str, Any]]
 """Side -> counts, for the document."""
@@ -42,108 +41,83 @@ SLOW_MS = 100.0
 """Milliseconds that a first trial must take for that comparison."""
 
 
-@dataclass(frozen=True)
-class Copies:
-    """The copies among the trials.
-
-    Attributes:
-        remarks: for readers, one sentence each.
-    """
-
-    remarks: tuple[str, ...]
-    found: Found
-
-
-def without_copies(sides: Sequence[Trials]) -> tuple[list[Trials], Copies]:
-    """Return the trials without copies of others, and remarks about the copies.
+def without_copies(sides: Sequence[Trials]) -> tuple[list[Trials], list[str], Found]:
+    """Return the trials without copies of others, remarks about the copies, and their counts.
 
     Trials of a case are copies if they have one response id, which no other case has, or one time of completion, and
     the same text. Where all long answers of a sampled baseline are identical and the vendor's are not, one trial per
     case is left.
     """
-    kept = {side: [pair[place] for pair in sides] for place, side in enumerate(SIDES)}
-    identical = {side: _identical_share(kept[side]) for side in SIDES}
-    remarks: list[str] = []
+    cases: Cases = {side: [pair[place] for pair in sides] for place, side in enumerate(SIDES)}
     found: Found = {}
-    for side in SIDES:
-        before = sum(map(len, kept[side]))
-        shared = _shared_ids(kept[side])
-        kept[side] = [list(_distinct(trials, shared)) for trials in kept[side]]
-        copies = before - sum(map(len, kept[side]))
-        found[side] = {"trials": before, "copies": copies, "identical_share": identical[side]}
-        if copies:
+    remarks = []
+    for side, own in cases.items():
+        alike, total = _count_identical(own, LONG)
+        share, shared = alike / total if total >= FEWEST else None, _shared_ids(own)
+        cases[side] = [list(_distinct(trials, shared)) for trials in own]
+        before, after = (sum(map(len, trials)) for trials in (own, cases[side]))
+        found[side] = {"trials": before, "copies": before - after, "identical_share": share}
+        if after < before:
             remarks.append(
-                f"{copies:,} of the {side}'s {before:,} trials are copies of others (the same response id or time, and "
-                "the same text), from a cache or a copied file; they were left out"
+                f"{before - after:,} of the {side}'s {before:,} trials are copies of others (the same response id or "
+                "time, and the same text), from a cache or a copied file; they were left out"
             )
-    remarks += list(_identical_long_answers(kept, identical, found)) or list(_unvaried_answers(kept, found))
-    remarks += _impossible_times(sides, found)
-    return list(zip(kept["baseline"], kept["vendor"], strict=True)), Copies(tuple(remarks), found)
+    remarks += list(_identical_answers(cases, found))
+    remarks += [remark for place, side in enumerate(SIDES) for remark in _impossible_times(place, sides, found[side])]
+    return list(zip(cases["baseline"], cases["vendor"], strict=True)), remarks, found
 
 
-def _shared_ids(cases: Sequence[Sequence[Measures]]) -> set[str]:
-    """Return the response ids that several cases have: they identify nothing."""
-    seen: dict[str, int] = {}
-    shared = set()
-    for number, trials in enumerate(cases):
-        for trial in trials:
-            if trial.response_id is not None and seen.setdefault(trial.response_id, number) != number:
-                shared.add(trial.response_id)
-    return shared
+def _shared_ids(cases: Sequence[Sequence[Measures]]) -> set[str | None]:
+    """Return the response ids that several cases have, or none: they identify nothing."""
+    counts = Counter(name for trials in cases for name in {trial.response_id for trial in trials})
+    return {None, *(name for name, count in counts.items() if count > 1)}
 
 
-def _distinct(trials: Sequence[Measures], shared: set[str]) -> Iterator[Measures]:
+def _distinct(trials: Sequence[Measures], shared: Collection[str | None]) -> Iterator[Measures]:
     seen: set[tuple[object, ...]] = set()
     for trial in trials:
-        keys: list[tuple[object, ...]] = []
-        if trial.response_id is not None and trial.response_id not in shared:
-            keys.append(("id", trial.response_id, trial.digest))
+        keys: set[tuple[object, ...]] = set()
+        if trial.response_id not in shared:
+            keys.add((trial.response_id, trial.digest))
         if trial.at is not None and trial.answered:
-            keys.append(("at", trial.at, trial.duration, trial.digest))
-        if not any(key in seen for key in keys):
+            keys.add((trial.at, trial.duration, trial.digest))
+        if seen.isdisjoint(keys):
             yield trial
-        seen.update(keys)
+        seen |= keys
 
 
-def _identical_share(cases: Sequence[Sequence[Measures]]) -> float | None:
-    """Return the share of cases with several long, sampled answers in which all of them are identical."""
-    alike = total = 0
-    for trials in cases:
-        texts = [trial for trial in trials if trial.answered and trial.sampled]
-        if len(texts) > 1 and median(trial.size for trial in texts) >= LONG:
-            total += 1
-            alike += len({trial.digest for trial in texts}) == 1
-    return alike / total if total >= FEWEST else None
+def _count_identical(cases: Sequence[Sequence[Measures]], size: int = 0) -> tuple[int, int]:
+    """Return the cases with several sampled answers of this size in which all are identical, and all such cases."""
+    sampled = [[trial for trial in trials if trial.answered and trial.sampled] for trials in cases]
+    several = [own for own in sampled if len(own) > 1 and median(trial.size for trial in own) >= size]
+    return sum(len({trial.digest for trial in own}) == 1 for own in several), len(several)
 
 
-def _identical_long_answers(kept: Kept, identical: Mapping[str, float | None], found: Found) -> Iterator[str]:
-    """Yield remarks on sides whose long answers never vary; one trial per case is kept of such a baseline."""
-    for side in SIDES:
-        share = identical[side]
-        if share is None or share < ALL or found[side]["copies"]:
-            continue
+def _identical_answers(cases: Cases, found: Found) -> Iterator[str]:
+    """Yield remarks on sides whose answers never vary; one trial per case is kept of such a baseline.
+
+    Short answers can be alike by themselves, so that they count only where the other side's vary. And a vendor may vary
+    more than it should: of a baseline nothing is proved.
+    """
+    shares = {side: own["identical_share"] for side, own in found.items()}
+    copied = {side for side in SIDES if found[side]["copies"]}
+    never = [side for side in SIDES if (shares[side] or 0.0) >= ALL and side not in copied]
+    for side in never:
         yield (
-            f"the {side}'s trials have identical long answers in {100 * share:.0f} % of the cases, although the "
+            f"the {side}'s trials have identical long answers in {100 * shares[side]:.0f} % of the cases, although the "
             "temperature asked for is not 0: a cache, or a temperature that is ignored"
         )
-        vendor = identical["vendor"]
-        if side == "baseline" and vendor is not None and vendor < share - APART:
-            _keep_first_trials(kept, found)
+        if side == "baseline" and shares["vendor"] is not None and shares["vendor"] < shares[side] - APART:
+            _keep_first_trials(cases, found)
             yield "so one trial per case of the baseline counts, as its own spread is not known"
-
-
-def _unvaried_answers(kept: Kept, found: Found) -> Iterator[str]:
-    """Yield a remark on a side whose answers of any length never vary, where the other side's do.
-
-    Short ones can be alike by themselves, and a vendor may vary more than it should: of a baseline nothing is proved.
-    """
-    counts = {side: _count_unvaried(kept[side]) for side in SIDES}
+    if never:
+        return
+    counts = {side: _count_identical(cases[side]) for side in SIDES}
     for side, other in (SIDES, SIDES[::-1]):
         (alike, total), (others_alike, others) = counts[side], counts[other]
-        if min(total, others) < FEWEST or alike < ALL * total or found[side]["copies"]:
+        if min(total, others) < FEWEST or alike < ALL * total or side in copied:
             continue
-        low, _, _ = wilson_interval(1 - others_alike / others, others)
-        if (1 - low) ** total > CHANCE:
+        if (1 - wilson_interval(1 - others_alike / others, others).low) ** total > CHANCE:
             continue
         found[side]["unvaried_share"] = alike / total
         remark = (
@@ -154,7 +128,7 @@ def _unvaried_answers(kept: Kept, found: Found) -> Iterator[str]:
             yield f"{remark}: a cache that gives each answer a new id, or a temperature that is ignored"
             return
         # A cached answer is one draw from the model, so that one per case is a fair one to compare with.
-        _keep_first_trials(kept, found)
+        _keep_first_trials(cases, found)
         yield (
             f"{remark}: a cache before the baseline looks like this. So one trial per case of the baseline counts, as "
             "its own spread is not known; ask it again where no cache can answer"
@@ -162,31 +136,18 @@ def _unvaried_answers(kept: Kept, found: Found) -> Iterator[str]:
         return
 
 
-def _keep_first_trials(kept: Kept, found: Found) -> None:
-    kept["baseline"] = [trials[:1] for trials in kept["baseline"]]
+def _keep_first_trials(cases: Cases, found: Found) -> None:
+    cases["baseline"] = [trials[:1] for trials in cases["baseline"]]
     found["baseline"]["voided"] = True
 
 
-def _count_unvaried(cases: Sequence[Sequence[Measures]]) -> tuple[int, int]:
-    """Return the number of cases with several sampled answers in which all are identical, and of all with several."""
-    sampled = [[trial.digest for trial in trials if trial.answered and trial.sampled] for trials in cases]
-    several = [digests for digests in sampled if len(digests) > 1]
-    return sum(len(set(digests)) == 1 for digests in several), len(several)
-
-
-def _impossible_times(sides: Sequence[Trials], found: Found) -> Iterator[str]:
-    for place, side in enumerate(SIDES):
-        times: dict[int, list[float]] = defaultdict(list)
-        for pair in sides:
-            for number, trial in enumerate(pair[place]):
-                if trial.duration == trial.duration:
-                    times[number].append(trial.duration)
-        if len(times) < 2 or not times[0]:
-            continue
-        first, later = median(times[0]), median(one for number, own in times.items() if number for one in own)
-        if first >= SLOW_MS and later < FAST * first:
-            found[side]["later_trials_ms"] = later
-            yield (
-                f"the {side}'s later trials take {later:,.0f} ms, its first ones {first:,.0f} ms: that is faster than "
-                "a model answers, so they may come from a cache"
-            )
+def _impossible_times(place: int, sides: Sequence[Trials], found: dict[str, Any]) -> Iterator[str]:
+    timed = [(number, one.duration) for pair in sides for number, one in enumerate(pair[place])]
+    known = [(number > 0, duration) for number, duration in timed if duration == duration]
+    first, later = ([duration for is_later, duration in known if is_later == side] for side in (False, True))
+    if first and later and median(first) >= SLOW_MS and median(later) < FAST * median(first):
+        found["later_trials_ms"] = median(later)
+        yield (
+            f"the {SIDES[place]}'s later trials take {median(later):,.0f} ms, its first ones {median(first):,.0f} ms: "
+            "that is faster than a model answers, so they may come from a cache"
+        )

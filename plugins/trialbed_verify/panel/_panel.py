@@ -154,9 +154,9 @@ def resample_verdict(
 
 def _kept_trials(sides: Sequence[Trials]) -> tuple[Sequence[Trials], tuple[str, ...], Mapping[str, Any]]:
     """Return the trials that count, remarks on the others, and the counts of copies."""
-    kept, copies = without_copies(sides)
+    kept, remarks, copies = without_copies(sides)
     kept, prompts = with_settled_counts(with_settled_arguments(kept))
-    return kept, (*copies.remarks, *prompts.remarks), copies.found
+    return kept, (*remarks, *prompts.remarks), copies
 
 
 def _compare_at_all(samples: Samples, options: PanelOptions) -> tuple[list[Compared], Compared]:

@@ -76,6 +76,7 @@ class VendorMetrics:
         protocol_errors: the share of answers that broke the protocol; None if unknown.
         excess: F1 above chance at the same trigger rates, with its one-sided 95 % bound as ``low``; None if it is
             unknown or meaningless.
+        cost: of 1,000 answers at the prices of the configuration; None without prices.
         columns: for resampling; None if only figures are known. Cases are in the same order for a whole model.
         incomplete: the cases that its file lacks, in words; empty if none.
         notes: remarks for readers of its row.
@@ -89,6 +90,7 @@ class VendorMetrics:
     protocol_errors: float | None = None
     excess: Estimate | None = None
     columns: Columns | None = None
+    cost: float | None = None
     incomplete: str = ""
     notes: tuple[str, ...] = ()
     panel: Panel | None = None
@@ -365,6 +367,7 @@ class Placing:
             "vendor": self.vendor.vendor,
             "is_baseline": self.vendor.is_baseline,
             "metrics": as_document(self.vendor.metrics),
+            "cost_per_1000": self.vendor.cost,
             "notes": list(self.vendor.notes),
             "panel": panel and {"finding": panel.finding, "reason": panel.reason, "different": panel.different},
         }

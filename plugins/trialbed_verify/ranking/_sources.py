@@ -29,6 +29,7 @@ from trialbed_verify.compare import (
 )
 from trialbed_verify.panel import Panel, PanelOptions
 from trialbed_verify.ranking._ranks import METRICS, Ranking, VendorMetrics
+from trialbed_verify.summary import cost
 from trialbed_verify.table import Answers, Case, Pairing, pair, read_tables
 from trialbed_verify.vendor_rows import VendorRows
 
@@ -155,6 +156,7 @@ def _candidate(pairing: Pairing, model: str, common: list[Case], options: FileOp
     counts = {metric: int(whole.sum()) for metric, (_, whole) in columns.items()} | {"f1": count_cases(found)}
     metrics = {metric: bootstrap.estimate(truediv, *pair, n=counts[metric]) for metric, pair in columns.items()}
     outcomes = [row.outcome for row in own.rows]
+    price = cost(own.rows, pairing.vendor.prices)
     lacking, file = len(pairing.only_baseline), pairing.vendor.source.file_name
     known = options.panels.get(pairing.vendor.vendor)
     return VendorMetrics(
@@ -165,6 +167,7 @@ def _candidate(pairing: Pairing, model: str, common: list[Case], options: FileOp
         protocol_errors=outcomes.count("protocol_error") / len(outcomes),
         excess=None if is_baseline else _excess(reference, found, bootstrap),
         columns=columns,
+        cost=1000 * price["total"] / own.answers[0].sum() if price and own.answers[0].any() else None,
         incomplete=f"{file} lacks {lacking} of the baseline's rows" if lacking and not options.force else "",
         notes=_notes(own, is_baseline=is_baseline) + pairing.vendor.notes,
         panel=None

@@ -56,6 +56,24 @@ def test_vendors_stand_beside_their_baseline_and_are_ranked(tmp_path: Path) -> N
     json.dumps(as_document(found), allow_nan=False)
 
 
+def test_prices_stand_beside_the_ranks_and_in_the_verdict(tmp_path: Path) -> None:
+    tokens = {"prompt_tokens": 100, "completion_tokens": 50, "total_tokens": 150}
+    files = [
+        verified(tmp_path, name, response={"usage": tokens}, baseline=name == "official", **tokens)
+        for name in ("official", "good", "unpriced")
+    ]
+    for name, output in (("official", 20.0), ("good", 8.0)):
+        about = {"configuration_digest": name, "prices": {"input": 0.0, "output": output}}
+        (tmp_path / f"{name}_summary.json").write_text(json.dumps({"provenance": about}), encoding="utf-8")
+    found = compare_and_rank(files)
+    cost = {row.vendor.vendor: row.vendor.cost for row in found.ranking.models["m"].rows}
+    assert cost == {"official": 1.0, "good": 0.4, "unpriced": None}
+    assert "they use the same tokens within" in found.comparisons[0].panel.reason
+    assert "60 % cheaper at your prices" in found.comparisons[0].panel.reason
+    lines = {name.rstrip("*"): cost for name, *_, cost in verified_tables(found)[1].lines}
+    assert lines == {"official": "1.0000", "good": "0.4000", "unpriced": "-"}
+
+
 def test_neither_speed_nor_price_makes_up_for_answers_that_break_callers(tmp_path: Path) -> None:
     shaken = ["stop" if number % 5 == 0 else end for number, end in enumerate(DECIDED)]
     quick = {"ttft_ms": 1.0, "tps": 999.0, "total_tokens": 10}
