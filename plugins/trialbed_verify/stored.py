@@ -20,7 +20,6 @@ from trialbed.records import EndpointInfo
 from trialbed.store import StoredRun, StoreReader, open_store, run_kind, verified_case, verified_cases
 from trialbed.suggestions import closest
 from trialbed.views import printable
-from trialbed.wire import dump_json
 from trialbed_verify.documents import as_document
 from trialbed_verify.ranking import VerifiedRows, VerifiedVendors, compare_and_rank
 from trialbed_verify.report import VerifyReport
@@ -28,7 +27,7 @@ from trialbed_verify.rows import Body
 from trialbed_verify.summary import summary
 from trialbed_verify.table import Builder
 from trialbed_verify.vendor_rows import FileRows, PlacedRow, VendorRows
-from trialbed_verify.verification.results import row_of
+from trialbed_verify.verification.row import row_lines, row_of
 
 UNSAFE = re.compile(r"[^A-Za-z0-9._-]+")
 
@@ -54,10 +53,8 @@ class StoredRows(VendorRows):
         return f"{UNSAFE.sub('_', str(self))}_results.jsonl"
 
     def __iter__(self) -> Iterator[PlacedRow]:
-        cases = verified_cases(self.run, self.endpoint.label)
-        return (
-            PlacedRow(number, place, row_of(case)) for number, (place, case) in enumerate(cases, 1) if case is not None
-        )
+        cases = enumerate(verified_cases(self.run, self.endpoint.label), 1)
+        return (PlacedRow(number, place, row_of(case)) for number, (place, case) in cases)
 
     def row_at(self, place: Any) -> Body:
         """Return the row of a case and trial; empty if there is none."""
@@ -81,11 +78,6 @@ class StoredRows(VendorRows):
         if isinstance(other, FileRows):
             return other.digest() in self.endpoint.exports
         return isinstance(other, StoredRows) and str(self) == str(other)
-
-
-def result_lines(rows: Iterable[PlacedRow]) -> Iterator[bytes]:
-    """Yield the lines of a results file."""
-    return (dump_json(row) + b"\n" for _, _, row in rows)
 
 
 def run_rows(run: StoredRun, labels: Iterable[str] | None = None) -> list[StoredRows]:
@@ -173,7 +165,7 @@ def lines(run: StoredRun, label: str | None) -> Iterator[bytes]:
         close = closest(str(label), run.config.frameworks)
         hint = f"; did you mean {close!r}? It" if close else "; it"
         raise UsageError(f"run {run.run_id} has no vendor {label}{hint} has {', '.join(run.config.frameworks)}")
-    return (line for rows in run_rows(run, labels) for line in result_lines(rows))
+    return (line for own in labels for line in row_lines(run, own))
 
 
 def comparisons_of(run: StoredRun) -> VerifiedVendors | None:

@@ -24,9 +24,9 @@ from trialbed_verify.verification import (
     Verification,
     VerifyOptions,
     config_targets,
+    endpoint_info,
     endpoint_target,
 )
-from trialbed_verify.verification.results import endpoint_info
 
 KEY = "sk-for-tests-0123456789"
 ANY_MODEL = RequestSettings(model="")

@@ -15,7 +15,7 @@ GATHERING = 0.2
 """Seconds in which trials that end are gathered: to commit several together takes hardly longer than to commit one."""
 
 MOST = 64
-"""Trials that wait to be committed; where more have ended, the next ones begin later."""
+"""Trials that wait to be committed; if more have ended, they are committed at once, and the next ones begin later."""
 
 
 @dataclass
@@ -45,13 +45,16 @@ class Commits:
     _waiting: int = field(default=0, init=False)
     _room: asyncio.Event = field(default_factory=asyncio.Event, init=False)
     _wake: asyncio.Event = field(default_factory=asyncio.Event, init=False)
-    _closed: asyncio.Event = field(default_factory=asyncio.Event, init=False)
+    _hurry: asyncio.Event = field(default_factory=asyncio.Event, init=False)
+    _is_open: bool = field(default=True, init=False)
 
     def put(self, result: TrialResult) -> None:
         """Take in a trial that has ended, at once."""
         self._ended.append(result)
         self._waiting += 1
         self._wake.set()
+        if self._waiting > self.most:
+            self._hurry.set()
 
     async def room(self) -> None:
         """Wait while many trials wait to be committed."""
@@ -72,7 +75,8 @@ class Commits:
             async with asyncio.TaskGroup() as group:
                 group.create_task(self._run())
                 yield
-                self._closed.set()
+                self._is_open = False
+                self._hurry.set()
                 self._wake.set()
         except BaseExceptionGroup as errors:
             first: BaseException = errors.subgroup(TrialbedError) or errors
@@ -82,17 +86,18 @@ class Commits:
 
     async def _run(self) -> None:
         try:
-            while not self._closed.is_set():
+            while self._is_open:
                 await self._wake.wait()
                 with suppress(TimeoutError):
                     async with asyncio.timeout(self.gathering):
-                        await self._closed.wait()
+                        await self._hurry.wait()
                 await self._commit()
         finally:
             await self._commit()
 
     async def _commit(self) -> None:
         self._wake.clear()
+        self._hurry.clear()
         ended, self._ended = self._ended, []
         if not ended:
             return

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Container, Iterator
+from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 from trialbed.store._rows import encode_id
@@ -24,29 +24,19 @@ class VerifiedCase(NamedTuple):
     response: str
 
 
-def verified_cases(
-    run: StoredRun, label: str, known: Container[Place] = ()
-) -> Iterator[tuple[Place, VerifiedCase | None]]:
+def verified_cases(run: StoredRun, label: str) -> Iterator[tuple[Place, VerifiedCase]]:
     """Return the cases of an endpoint in the order of the test set, each as its last session left it.
 
     They are read a part at a time.
-
-    Args:
-        known: the cases that are not read, since the caller has them: None stands for each that the store has.
     """
     with run._store.reading() as connection:
         rows = _rows(run, label)
         places = sorted(rows)
         for first in range(0, len(places), CASES_IN_ONE):
             part = places[first : first + CASES_IN_ONE]
-            missing = [place for place in part if place not in known]
-            exchanges = read_exchanges(connection, [rows[place] for place in missing]) if missing else []
-            read = {
-                place: VerifiedCase(record["verified"], request, response)
-                for place, (record, request, response) in zip(missing, exchanges, strict=True)
-            }
-            for place in part:
-                yield place, read.pop(place, None)
+            exchanges = read_exchanges(connection, [rows[place] for place in part])
+            for place, (record, request, response) in zip(part, exchanges, strict=True):
+                yield place, VerifiedCase(record["verified"], request, response)
 
 
 def verified_case(run: StoredRun, label: str, place: Place) -> VerifiedCase | None:

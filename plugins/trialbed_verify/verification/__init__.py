@@ -2,13 +2,12 @@
 
 The modules here do the work. ``_run`` sends every case to every target, ``_queue`` holds a target's cases, ``_sender``
 sends them over the connections of ``_sessions``, ``_retries`` decides about further attempts, and ``_event_loop`` keeps
-this process from distorting the times that it measures. They build on four parts, each of which imports only those
-above it:
+this process from distorting the times that it measures. ``row`` has the one record of a case, from its answer to the
+store. They build on three parts, each of which imports only those above it:
 
     wire      one request and its answer
     cases     the test set, and the schemas of the tools that it declares
     targets   models, vendors, addresses, keys and settings
-    results   rows, the files that hold them, and summaries
 
 Other packages use a part's public names. They are loaded on first use, so that reading results needs no HTTP client.
 """

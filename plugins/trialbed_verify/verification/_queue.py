@@ -12,7 +12,7 @@ from trialbed.wire.circuit import CircuitOpen
 from trialbed_verify.verification._retries import VendorDown
 from trialbed_verify.verification._sender import Sender
 from trialbed_verify.verification.cases import Case
-from trialbed_verify.verification.results import Row
+from trialbed_verify.verification.row import Row
 from trialbed_verify.verification.targets import Target
 
 Key = tuple[int, int]

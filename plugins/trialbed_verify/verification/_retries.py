@@ -17,13 +17,13 @@ REFUSED_REQUEST = frozenset((400, 413, 422))
 PROBE_DELAY = 1.0
 """Seconds before the first probe of a vendor that only fails; doubles with each further one."""
 
-SHORTEST_WAIT = 0.5
-"""Seconds before the second attempt at a case, at least."""
+LEAST = 0.5
+"""The share of each wait that is not drawn at random."""
 
 
 def retry_waits(retries: int) -> RetryWaits:
     """Return the waits between the attempts at a case, for which an hour is left at most."""
-    return RetryWaits(retries, patience=3600.0, longest=60.0, least=SHORTEST_WAIT, most_asked=120.0)
+    return RetryWaits(retries, patience=3600.0, longest=60.0, least=LEAST, most_asked=120.0)
 
 
 def is_transient(attempt: EndpointAttempt) -> bool:

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import AsyncExitStack, ExitStack, closing
+import os
+import tempfile
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import AsyncExitStack
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Protocol
 
-from trialbed.errors import TrialbedError
+from trialbed.errors import TrialbedError, UsageError
+from trialbed.files import make_private_folder
 from trialbed.listeners import Listeners
 from trialbed.plugins import installed_listeners
 from trialbed.records import Run, RunStatus, TrialResult
@@ -24,23 +27,16 @@ from trialbed_verify.verification._sender import Sender
 from trialbed_verify.verification._sessions import exchange_with, new_session
 from trialbed_verify.verification._stored_run import Kept, VerificationRun, open_run
 from trialbed_verify.verification.cases import Case, TestSet
-from trialbed_verify.verification.results import (
-    LineCache,
-    Row,
-    RowRedaction,
-    check_files,
-    trial_result,
-    write_rows,
-)
+from trialbed_verify.verification.row import Row, RowRedaction, trial_result, write_rows
 from trialbed_verify.verification.targets import Target, VerifyOptions
 
 BLOCK = 4
 """Cases per request slot that a target is sent before the next target's turn."""
 
-GATHERING = 0.05
+GATHERING = 0.25
 """Seconds in which answers are gathered to be committed together: those that a crash may cost."""
 
-WAITING = 256
+WAITING = 128
 """Answers that may wait to be committed before further requests wait for them; a fast vendor gives many in a moment."""
 
 
@@ -67,7 +63,6 @@ class Part:
     Attributes:
         kept: the cases that the store had before.
         again: the cases to send that the store has a failure of.
-        made: the lines of the cases that were completed in this session.
     """
 
     label: str
@@ -75,7 +70,6 @@ class Part:
     queue: TargetQueue
     kept: Kept
     again: int
-    made: LineCache
 
     @property
     def unchanged(self) -> int:
@@ -109,7 +103,6 @@ class Verification:
     run_id: str | None = None
     replaced: dict[Path, str] = field(default_factory=dict, init=False)
     _pacer: Pacer = field(default_factory=Pacer, init=False)
-    _files: ExitStack = field(default_factory=ExitStack, init=False)
     _listeners: Listeners = field(default_factory=installed_listeners, init=False)
     _summaries: list[dict[str, Any]] = field(default_factory=list, init=False)
 
@@ -125,7 +118,7 @@ class Verification:
             TrialbedError: a file could not be written completely, or a case was lost.
         """
         check_files(target_files(self.targets), [("the test set", self.cases.path)])
-        with await asyncio.to_thread(Store.open, self.options.store) as store, self._files:
+        with await asyncio.to_thread(Store.open, self.options.store) as store:
             async with open_run(store, self.cases, self.targets, self.options) as record:
                 self.run_id = record.run.run_id
                 problems = await self._keep_answers(record)
@@ -195,17 +188,14 @@ class Verification:
             # Loads the files of a tokenizer, and finds a broken driver before anything is sent.
             await asyncio.to_thread(sender.dry_run, self.cases.case(0))
         redaction = RowRedaction(target.secrets)
-        made = self._files.enter_context(closing(LineCache(target.output.parent)))
 
         def keep(key: Key, row: Row) -> None:
-            shown, line = redaction.row(row)
-            made.add(key, line + b"\n")
             attempt = kept.attempts.get(key, 0)
-            commits.put(trial_result(label, shown, attempt=attempt, session=record.session))
+            commits.put(trial_result(label, redaction.row(row), attempt=attempt, session=record.session))
 
         staying = len(kept.attempts) - again
         self.progress.begin(target, staying + len(todo), staying)
-        return Part(label, target, TargetQueue(target, sender, todo, keep, commits.room), kept, again, made)
+        return Part(label, target, TargetQueue(target, sender, todo, keep, commits.room), kept, again)
 
     def _keys(self, target: Target) -> Iterator[Key]:
         return (
@@ -299,7 +289,7 @@ class Verification:
         if owner and owner != record.run.run_id:
             self.replaced[output] = owner
         with open_store(self.options.store) as reader:
-            return write_rows(reader.run(record.run.run_id), part.label, output, note, part.made)
+            return write_rows(reader.run(record.run.run_id), part.label, output, note)
 
 
 def target_files(targets: Sequence[Target]) -> Iterator[tuple[str, Any]]:
@@ -307,3 +297,33 @@ def target_files(targets: Sequence[Target]) -> Iterator[tuple[str, Any]]:
     for target in targets:
         yield f"the results of {target.name}", target.output
         yield f"the summary of {target.name}", target.summary
+
+
+Named = tuple[str, Path]
+"""The purpose of a file, in words, and its path."""
+
+
+def check_files(written: Iterable[Named], read: Iterable[Named] = ()) -> None:
+    """Check that every file can be written and that no file is named twice.
+
+    Raises:
+        UsageError: a file cannot be written, or is named twice.
+    """
+    seen = {Path(os.path.realpath(path)): what for what, path in read}
+    for what, path in written:
+        real = Path(os.path.realpath(path))
+        if real in seen:
+            raise UsageError(f"{path}: named both for {what} and for {seen[real]}; give each its own file")
+        seen[real] = what
+        _check_writable(what, path)
+
+
+def _check_writable(what: str, path: Path) -> None:
+    try:
+        make_private_folder(path.parent)
+        if path.exists() and not path.is_file():
+            raise UsageError(f"{path}: not a regular file; name another one for {what}")
+        with tempfile.NamedTemporaryFile(dir=os.path.realpath(path.parent), prefix=f".{path.name}."):
+            pass
+    except OSError as error:
+        raise UsageError(f"{path}: cannot be written: {error.strerror}; name another file for {what}") from error

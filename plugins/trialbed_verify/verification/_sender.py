@@ -4,18 +4,16 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Collection
-from dataclasses import dataclass, field, replace
-from typing import Any
+from dataclasses import dataclass, field
 
 from trialbed.errors import DriverBroken, TrialbedError
-from trialbed.wire import ANSWERED, Reading, RetryWaits
+from trialbed.wire import RetryWaits
 from trialbed.wire.circuit import CircuitOpen
-from trialbed.wire.dialects.chat_completions import answered_calls, first_choice, first_message
-from trialbed_verify.call_schemas import CallVerdict, call_verdicts, declared_schemas
+from trialbed_verify.call_schemas import declared_schemas
 from trialbed_verify.verification._event_loop import LagMeter, Pacer
 from trialbed_verify.verification._retries import VendorCircuit, VendorDown, is_transient
 from trialbed_verify.verification.cases import Case
-from trialbed_verify.verification.results import CompletedCase, Row, result_row
+from trialbed_verify.verification.row import Row, result_row
 from trialbed_verify.verification.targets import Target
 from trialbed_verify.verification.wire import EndpointAttempt, Exchange, PreparedRequest
 
@@ -110,19 +108,9 @@ class Sender:
             ) from error
 
     def _row(self, case: Case, trial: int, prepared: PreparedRequest, pending: _PendingCase) -> Row:
-        attempts = pending.attempts
-        reading = self._with_raw_calls(attempts[-1].reading)
-        completed = CompletedCase(
-            case=case,
-            trial=trial,
-            prepared=prepared,
-            attempts=attempts,
-            reading=reading,
-            verdicts=_verdicts(reading, prepared),
-            queued=pending.queued,
-            lag=self._lag.since(self._clock() - attempts[-1].duration),
-        )
-        return result_row(self._target, self._config, completed)
+        lag = self._lag.since(self._clock() - pending.attempts[-1].duration)
+        known = (self._target, self._config, case, trial, prepared, pending.attempts)
+        return result_row(*known, queued=pending.queued, lag=lag)
 
     async def _complete(self, case: Case, trial: int, prepared: PreparedRequest) -> _PendingCase:
         """Make a case's attempts, or continue them if the circuit breaker suspended them."""
@@ -157,44 +145,3 @@ class Sender:
                 return
             await asyncio.sleep(wait)
             pending.waited, pending.requested = wait, self._clock()
-
-    def _with_raw_calls(self, reading: Reading) -> Reading:
-        """Parse the calls from the text of a raw completion and set the finish reason accordingly."""
-        if not self._target.settings.raw or reading.outcome not in ANSWERED or reading.response is None:
-            return reading
-        text = _text_of(reading.response)
-        try:
-            rest, calls = self._target.adapter.calls_of(text)
-        except Exception:  # noqa: BLE001 - a third party's driver must not cost an answer that was paid for
-            return replace(reading, notes=(*reading.notes, "raw_calls_unreadable"))
-        return _with_calls(reading, rest, calls) if calls else reading
-
-
-def _verdicts(reading: Reading, prepared: PreparedRequest) -> tuple[CallVerdict, ...]:
-    if reading.outcome not in ANSWERED:
-        return ()
-    return call_verdicts(answered_calls(reading.response), _tools_of(prepared))
-
-
-def _tools_of(prepared: PreparedRequest) -> Any:
-    """The tools of a request; legacy requests have functions instead."""
-    functions = prepared.sent.get("functions")
-    if prepared.tools or not isinstance(functions, list):
-        return prepared.tools
-    return [{"type": "function", "function": function} for function in functions]
-
-
-def _text_of(response: dict[str, Any]) -> str:
-    text = first_message(response).get("content") or first_choice(response).get("text")
-    return text if isinstance(text, str) else ""
-
-
-def _with_calls(reading: Reading, text: str, calls: list[dict[str, Any]]) -> Reading:
-    """The answer with these calls in its first choice."""
-    assert reading.response is not None  # noqa: S101 - an answer has one
-    choice = first_choice(reading.response)
-    message = {"role": "assistant", **first_message(reading.response), "content": text, "tool_calls": calls}
-    changed = {**choice, "message": message, "finish_reason": "tool_calls"}
-    choices = [changed if other is choice else other for other in reading.response["choices"]]
-    whole = {**reading.response, "choices": choices}
-    return replace(reading, outcome="tool_calls", finish_reason="tool_calls", response=whole)

@@ -4,18 +4,21 @@ from __future__ import annotations
 
 import hashlib
 import json
+import platform
 from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from datetime import UTC, datetime
 from importlib.metadata import version
 from pathlib import Path
+from typing import Any
 
+from trialbed.drivers import driver_info
 from trialbed.errors import UsageError
 from trialbed.records import EndpointInfo, Run, RunCell, RunConfig, RunStatus
 from trialbed.store import RunChanges, Store, hold_run, record_run
 from trialbed_verify.verification._queue import Key
 from trialbed_verify.verification.cases import TestSet
-from trialbed_verify.verification.results import endpoint_info
+from trialbed_verify.verification.row import RowRedaction
 from trialbed_verify.verification.targets import Target, VerifyOptions
 
 
@@ -104,6 +107,56 @@ async def open_run(
         own = RunChanges(endpoints=merged)
         run = record_run(store, found, _config(cases, merged), digest, tags=options.tags, note=options.note, own=own)
         yield VerificationRun(store, run, owners, is_new=found is None)
+
+
+def endpoint_info(target: Target, label: str, cases: TestSet, options: VerifyOptions) -> EndpointInfo:
+    """Describe a target for its run before anything was sent to it, without secrets."""
+    info = EndpointInfo(
+        label=label,
+        model=target.settings.model,
+        vendor=target.name,
+        is_baseline=target.is_baseline,
+        trials=options.trials_of(target),
+        configuration=target.digest(),
+        provenance=provenance(target, cases, options),
+        prices=dict(target.prices),
+        results=str(target.output.resolve()),
+    )
+    return RowRedaction(target.secrets).record(info)
+
+
+def provenance(target: Target, cases: TestSet, options: VerifyOptions) -> dict[str, Any]:
+    """Return the test set, configuration, drivers and options behind the results, without secrets."""
+    return {
+        "trialbed_version": version("trialbed"),
+        "python": platform.python_version(),
+        "platform": platform.platform(),
+        "test_set": cases.path.name,
+        "test_set_digest": cases.digest,
+        "test_set_cases": len(cases),
+        "bad_lines": [{"line": line.index, "reason": line.reason} for line in cases.bad_lines],
+        "configuration": target.configuration(),
+        "configuration_digest": target.digest(),
+        "drivers": {
+            "vendor": _driver("vendors", target.driver_name),
+            "model_adapter": _driver("model_adapters", target.adapter_name),
+        },
+        "proxy": target.proxy.url if target.proxy else None,
+        "trials": options.trials_of(target),
+        "request_concurrency": options.concurrency_at(target),
+        "vendor_concurrency": options.vendor_concurrency,
+        "prices": dict(target.prices) or None,
+        "timeout_s": options.timeout,
+        "retries": options.retries,
+    }
+
+
+def _driver(kind: str, name: str) -> str | None:
+    """Return a driver's name with the distribution that provides it."""
+    if not name:
+        return None
+    found = driver_info(kind, name)
+    return f"{name} ({found.distribution} {found.version})"
 
 
 def endpoint_labels(targets: Sequence[Target]) -> list[str]:

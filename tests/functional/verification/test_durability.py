@@ -13,15 +13,14 @@ from support.servers import until
 from support.verification import rows, store_in, stored, target, verify, written_set
 
 from trialbed.store import open_store
-from trialbed.wire import dump_json
 from trialbed_scripted import FaultScript, serve
-from trialbed_verify.verification.results import stored_rows
+from trialbed_verify.verification.row import row_lines
 
 pytestmark = pytest.mark.slow(20)
 
 CASES = 60
 CONCURRENCY = 3
-UNCOMMITTED = 6
+UNCOMMITTED = 20
 """Answers that may wait to be committed when a process is killed."""
 SLOWLY = '{"answers": {"gap": 0.005}}'
 VERY_SLOWLY = '{"answers": {"gap": 0.05}}'
@@ -34,7 +33,7 @@ def port_of(url):
 
 def exported(run):
     (label,) = run.config.frameworks
-    return b"".join(dump_json(row) + b"\n" for row in stored_rows(run, label))
+    return b"".join(row_lines(run, label))
 
 
 async def ended(process):

@@ -27,7 +27,6 @@ PARTS = {
         "wire": (),
         "cases": ("wire",),
         "targets": ("wire", "cases"),
-        "results": ("wire", "cases", "targets"),
     },
 }
 """Package -> its parts, and what each of them may import of it; ``""`` is the package itself."""

@@ -16,7 +16,7 @@ from trialbed.wire.circuit import CircuitOpen
 from trialbed_verify.verification import Case
 from trialbed_verify.verification._queue import Key, TargetQueue, round_robin
 from trialbed_verify.verification._retries import VendorDown
-from trialbed_verify.verification.results import Row
+from trialbed_verify.verification.row import Row
 
 Answer = Callable[[int, int], Row]
 

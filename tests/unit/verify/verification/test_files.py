@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from trialbed.errors import UsageError
-from trialbed_verify.verification.results import check_files
+from trialbed_verify.verification import check_files
 
 
 def test_folders_are_made_and_nothing_else(tmp_path: Path) -> None:

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -13,11 +14,10 @@ from support.trials import run_config
 from support.verification import target
 
 from trialbed.store import Store, VerifiedCase, new_run, open_store
-from trialbed.wire import Problem, Reading, dump_json
+from trialbed.wire import Problem, Reading, dump_json, parse_json
 from trialbed.wire.dialects.chat_completions import ChatStreamReader, read_body
-from trialbed_verify.call_schemas import CallVerdict
 from trialbed_verify.verification import Case
-from trialbed_verify.verification.results import CompletedCase, result_row, row_of, stored_rows, trial_result
+from trialbed_verify.verification.row import result_row, row_lines, row_of, trial_result
 from trialbed_verify.verification.wire import EndpointAttempt, PreparedRequest
 
 CALL = {"id": "1", "type": "function", "function": {"name": "look", "arguments": "{}"}}
@@ -40,12 +40,12 @@ def row(
     *,
     first_token: float | None = 0.1,
     duration: float = 0.6,
-    verdicts: tuple[CallVerdict, ...] = (),
+    tools: Sequence[Any] = (),
 ) -> dict[str, Any]:
     attempt = EndpointAttempt(datetime.now(UTC), 0.0, 200, first_token, duration, found)
-    prepared = PreparedRequest({"model": "m-id"}, {"model": "m-id"}, "hash", [])
-    ended = CompletedCase(Case(3, "c0ffee", {}), 1, prepared, [attempt], found, verdicts, 0.25, 0.002)
-    return result_row(target("http://h/v1", folder), "config", ended)
+    prepared = PreparedRequest({"model": "m-id"}, {"model": "m-id"}, "hash", list(tools))
+    one, case = target("http://h/v1", folder), Case(3, "c0ffee", {})
+    return dict(result_row(one, "config", case, 1, prepared, [attempt], queued=0.25, lag=0.002))
 
 
 def test_a_row_says_what_was_asked_what_came_and_when(tmp_path: Path) -> None:
@@ -89,12 +89,13 @@ def test_tokens_that_were_not_sent_are_no_part_of_the_rate(tmp_path: Path) -> No
 
 def test_calls_and_their_finish_reason_are_held_against_each_other(tmp_path: Path) -> None:
     calling = {"content": None, "tool_calls": [CALL]}
-    wrong = (CallVerdict("look", False, ("missing_required",), "'city' is a required property"),)
-    found = row(tmp_path, reading("tool_calls", calling), verdicts=wrong)
+    look = {"name": "look", "parameters": {"type": "object", "required": ["city"]}}
+    tools = [{"type": "function", "function": look}]
+    found = row(tmp_path, reading("tool_calls", calling), tools=tools)
     assert found["tool_calls_valid"] is False
     assert not {"calls_with_other_finish", "tool_calls_without_calls"} & set(found["notes"])
-    assert found["calls"][0]["detail"] == "'city' is a required property"
-    assert "calls_with_other_finish" in row(tmp_path, reading("stop", calling), verdicts=wrong)["notes"]
+    assert found["calls"][0]["reasons"] == ["missing_required"]
+    assert "calls_with_other_finish" in row(tmp_path, reading("stop", calling), tools=tools)["notes"]
     none = row(tmp_path, reading("tool_calls"))
     assert none["tool_calls_valid"] is None
     assert "tool_calls_without_calls" in none["notes"]
@@ -116,15 +117,16 @@ def test_whatever_a_vendor_sends_becomes_a_row(value: Any) -> None:
 
 @settings(max_examples=examples(0.1), suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(value=ODD_JSON)
-def test_a_row_is_the_same_to_the_byte_after_the_store(value: Any, tmp_path: Path) -> None:
+def test_a_row_is_the_same_after_the_store(value: Any, tmp_path: Path) -> None:
     made = row(tmp_path, read_body(json.dumps(value).encode(), "application/json"))
     with Store.open(str(tmp_path / "trialbed.db")) as store:
         run = new_run(run_config(frameworks=("acme",)), "digest")
         store.create_run(run)
         store.add_trial(run.run_id, trial_result("acme", made, attempt=0, session="s"))
     with open_store(str(tmp_path / "trialbed.db")) as reader:
-        (found,) = stored_rows(reader.run(run.run_id), "acme")
-    assert dump_json(found) == dump_json(made)
+        (found,) = row_lines(reader.run(run.run_id), "acme")
+    assert parse_json(found) == made
+    assert list(parse_json(found)) == list(made)
 
 
 def test_a_failed_row_is_a_measured_trial(tmp_path: Path) -> None:

@@ -1,0 +1,379 @@
+"""The row of a case: made once from its answer, redacted, kept as a trial of the store, and written from there."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import replace
+from datetime import UTC, datetime
+from itertools import pairwise, takewhile
+from pathlib import Path
+from typing import Any, Literal, NotRequired, TypedDict, TypeVar, cast
+from urllib.parse import quote
+
+from trialbed.files import replacing
+from trialbed.records import Attempt, Failure, ModelCall, Outcome, Record, Timing, TrialKey, TrialResult, Usage, WireLog
+from trialbed.settings import MIN_SECRET, REDACTED
+from trialbed.store import StoredRun, VerifiedCase, verified_cases
+from trialbed.wire import ANSWERED, Reading, dump_json, parse_json, parse_json_fast
+from trialbed.wire import Outcome as WireOutcome
+from trialbed.wire.dialects.chat_completions import answered_calls, first_choice, first_message
+from trialbed.wire.redaction import redaction_of
+from trialbed_verify.call_schemas import CallFields, all_valid, call_verdicts
+from trialbed_verify.findings import CALL_REASONS, PROTOCOL_ERRORS, UNRELIABLE_COUNT, examine
+from trialbed_verify.table import Answers, Builder
+from trialbed_verify.vendor_rows import FileRows
+from trialbed_verify.verification.cases import Case
+from trialbed_verify.verification.targets import Target
+from trialbed_verify.verification.wire import AttemptFields, EndpointAttempt, PreparedRequest, milliseconds
+
+R = TypeVar("R", bound=Record)
+
+SHORTEST_DECODE = 0.01
+"""Least seconds from the first token to the last byte for a rate of tokens: arrivals are known to milliseconds."""
+
+OF_THE_CALL = frozenset(("request", "response"))
+"""Keys of a row that the log of the request has."""
+
+ENDS = (b'"', b"\\u2026", "…".encode())
+"""Marks that follow a text that was cut off: the end of its string, or an ellipsis."""
+
+
+class Row(TypedDict):
+    """A completed case as results files have it: K2-style fields, then Agent Vendor Verifier's, then Trialbed's own.
+
+    Figures that are not known are None, and so are those of a failure. The fields stand in this order.
+
+    Attributes:
+        request: as sent, without ``extra_body``.
+        response: the completion; of a failure its kind, its message and what had come.
+        hash: MD5 of the request as the K2-style tools compute it.
+        case: the identity of the test set's line.
+        config: digest of the target's configuration.
+        calls: the verdict on each call.
+        served: id, model, fingerprint and provider that the answer names.
+        suite: the expectations of the suite that the case is of.
+    """
+
+    data_index: int
+    request: dict[str, Any]
+    extra_body: dict[str, Any]
+    response: dict[str, Any] | None
+    status: Literal["success", "failed"]
+    finish_reason: str | None
+    tool_calls_valid: bool | None
+    last_run_at: str
+    duration_ms: int
+    hash: str
+    prompt_tokens: int | None
+    completion_tokens: int | None
+    total_tokens: int | None
+    ttft_ms: float | None
+    tps: float | None
+    case: str
+    trial: int
+    config: str
+    vendor: str
+    model: str
+    outcome: WireOutcome
+    problem: dict[str, str] | None
+    notes: list[str]
+    calls: list[CallFields]
+    attempts: list[AttemptFields]
+    queued_ms: float | None
+    loop_lag_ms: float | None
+    served: dict[str, str | None]
+    suite: NotRequired[dict[str, Any]]
+    findings: NotRequired[list[dict[str, str]]]
+
+
+def result_row(
+    target: Target,
+    config: str,
+    case: Case,
+    trial: int,
+    prepared: PreparedRequest,
+    attempts: Sequence[EndpointAttempt],
+    *,
+    queued: float,
+    lag: float,
+) -> Row:
+    """Return the row of a case after its last attempt.
+
+    Args:
+        config: digest of the target's configuration.
+        queued: seconds that the case waited for the circuit breaker.
+        lag: the event loop's worst lag during the last attempt, in seconds.
+    """
+    last = attempts[-1]
+    reading = _with_raw_calls(target, last.reading)
+    problem = reading.problem.as_json() if reading.problem else None
+    success = reading.outcome in ANSWERED
+    usage = (reading.answer.usage or {}) if success else {}
+    verdicts = call_verdicts(answered_calls(reading.response), _tools_of(prepared)) if success else ()
+    row: Row = {
+        "data_index": case.index,
+        "request": prepared.request,
+        "extra_body": target.settings.extra_body,
+        "response": reading.response if success else _failure(reading),
+        "status": "success" if success else "failed",
+        "finish_reason": reading.finish_reason if success else None,
+        "tool_calls_valid": all_valid(verdicts) if reading.outcome == "tool_calls" else None,
+        "last_run_at": datetime.now(UTC).isoformat(),
+        "duration_ms": round(last.duration * 1000),
+        "hash": prepared.digest,
+        "prompt_tokens": usage.get("prompt_tokens"),
+        "completion_tokens": usage.get("completion_tokens"),
+        "total_tokens": usage.get("total_tokens"),
+        "ttft_ms": milliseconds(last.first_token) if success else None,
+        "tps": _rate(reading.answer.hidden_tokens, usage.get("completion_tokens"), last) if success else None,
+        "case": case.identity,
+        "trial": trial,
+        "config": config,
+        "vendor": target.name,
+        "model": target.settings.model,
+        "outcome": reading.outcome,
+        "problem": problem,
+        "notes": list(reading.notes),
+        "calls": [verdict.as_json() for verdict in verdicts],
+        "attempts": [attempt.as_json() for attempt in attempts],
+        "queued_ms": milliseconds(queued),
+        "loop_lag_ms": milliseconds(lag),
+        "served": _served_by(reading.response),
+    }
+    if isinstance(suite := case.body.get("suite"), dict):
+        row["suite"] = suite
+    found = examine(row, reading.excerpts, _counter(target))
+    # The kinds of problems and the reasons of invalid calls have fields of their own already.
+    row["notes"] = [one.kind for one in found if one.kind not in PROTOCOL_ERRORS and one.kind not in CALL_REASONS]
+    if any(one.kind in UNRELIABLE_COUNT for one in found):
+        row["tps"] = None
+    row["findings"] = [one.as_json() for one in found]
+    return row
+
+
+def _with_raw_calls(target: Target, reading: Reading) -> Reading:
+    """Parse the calls from the text of a raw completion and set the finish reason accordingly."""
+    response = reading.response
+    if not target.settings.raw or reading.outcome not in ANSWERED or response is None:
+        return reading
+    choice, message = first_choice(response), first_message(response)
+    text = message.get("content") or choice.get("text")
+    try:
+        rest, calls = target.adapter.calls_of(text if isinstance(text, str) else "")
+    except Exception:  # noqa: BLE001 - a third party's driver must not cost an answer that was paid for
+        return replace(reading, notes=(*reading.notes, "raw_calls_unreadable"))
+    if not calls:
+        return reading
+    message = {"role": "assistant", **message, "content": rest, "tool_calls": calls}
+    changed = {**choice, "message": message, "finish_reason": "tool_calls"}
+    choices = [changed if other is choice else other for other in response["choices"]]
+    whole = {**response, "choices": choices}
+    return replace(reading, outcome="tool_calls", finish_reason="tool_calls", response=whole)
+
+
+def _tools_of(prepared: PreparedRequest) -> Any:
+    """The tools of a request; legacy requests have functions instead."""
+    functions = prepared.sent.get("functions")
+    if prepared.tools or not isinstance(functions, list):
+        return prepared.tools
+    return [{"type": "function", "function": function} for function in functions]
+
+
+def _counter(target: Target) -> Callable[[str], int | None] | None:
+    """Counts tokens with the tokenizer of raw completions, where there is one."""
+    tokenizer, adapter = target.settings.tokenizer, target.adapter
+    if tokenizer is None:
+        return None
+
+    def count(text: str) -> int | None:
+        try:
+            return adapter.count_tokens(text, tokenizer)
+        except Exception:  # noqa: BLE001 - a third party's driver must not cost an answer that was paid for
+            return None
+
+    return count
+
+
+def _failure(reading: Reading) -> dict[str, Any]:
+    problem = reading.problem
+    kind, message = (problem.kind, problem.message) if problem else (reading.outcome, "")
+    return {"error_type": kind, "error_message": message, "error": message, "partial": reading.response}
+
+
+def _rate(hidden: int, tokens: int | None, attempt: EndpointAttempt) -> float | None:
+    """Completion tokens per second of decoding, from the first token to the last byte.
+
+    None if that time is too short to measure: the answer came in one piece, and the time is the network's.
+    """
+    if tokens is None or attempt.first_token is None:
+        return None
+    seconds, shown = attempt.duration - attempt.first_token, tokens - hidden
+    return round(shown / seconds, 3) if seconds >= SHORTEST_DECODE and shown > 0 else None
+
+
+def _served_by(response: dict[str, Any] | None) -> dict[str, str | None]:
+    values = {key: (response or {}).get(key) for key in ("id", "model", "system_fingerprint", "provider")}
+    return {key: value if isinstance(value, str) else None for key, value in values.items()}
+
+
+def trial_result(label: str, row: Row, *, attempt: int, session: str) -> TrialResult:
+    """Return the trial of a row.
+
+    Args:
+        label: the endpoint's, in the run.
+        attempt: its number among those of the trial.
+        session: names the invocation of the command. Of several attempts that of the latest session counts.
+    """
+    *earlier, last = row["attempts"]
+    opened = datetime.fromisoformat(row["attempts"][0]["started_at"])
+    duration, first_token = last["duration_ms"] / 1000, last["ttft_ms"]
+    waiting = (sum(each["waited_ms"] + each["duration_ms"] for each in earlier) + last["waited_ms"]) / 1000
+    problem, failure = row["problem"], None
+    error = None if problem is None else f"{problem['kind']}: {problem['message']}"
+    if error is not None and row["outcome"] not in ANSWERED:
+        # An answer that breaks the protocol is the model's failure, all else the endpoint's.
+        failure = Failure(kind="model" if row["outcome"] == "protocol_error" else "endpoint", message=error)
+    request, response = dump_json(row["request"]), dump_json(row["response"])
+    bodies: dict[str, Any] = {"request": request.decode(), "response": response.decode()}
+    prompt, completion = row["prompt_tokens"], row["completion_tokens"]
+    known = prompt is not None and completion is not None
+    call = ModelCall(
+        **bodies,
+        request_bytes=len(request),
+        response_bytes=len(response),
+        started=waiting,
+        duration=duration,
+        first_token=None if first_token is None else first_token / 1000,
+        status=last["status"] or 0,
+        usage=Usage(prompt_tokens=prompt or 0, completion_tokens=completion or 0) if known else None,
+        finish_reason=row["finish_reason"],
+        error=error,
+        cause=None if problem is None else "endpoint",
+        attempts=tuple(_earlier(row["attempts"])),
+        waited=waiting,
+    )
+    return TrialResult(
+        trial="",
+        key=TrialKey(framework=label, query_id=row["data_index"], repeat=row["trial"]),
+        seed=0,
+        outcome=Outcome(started_at=opened, wall_time=waiting + duration, failure=failure),
+        wire=WireLog(trial="", opened_at=opened, model_calls=(call,)),
+        timing=Timing(wall=waiting + duration, model=duration, tool=0.0, framework=0.0, waiting=waiting),
+        selected_tools=(),
+        attempt=attempt,
+        adapter_digest=session,
+        verified={key: value for key, value in row.items() if key not in OF_THE_CALL},
+    )
+
+
+def _earlier(attempts: Sequence[AttemptFields]) -> Iterator[Attempt]:
+    """The attempts before the last, each with the wait after it."""
+    started = 0.0
+    for attempt, following in pairwise(attempts):
+        started += attempt["waited_ms"] / 1000
+        duration, error = attempt["duration_ms"] / 1000, (attempt["problem"] or {}).get("kind", "")
+        facts: dict[str, Any] = {"status": attempt["status"] or 0, "wait": following["waited_ms"] / 1000}
+        yield Attempt(started=started, duration=duration, error=error, **facts)
+        started += duration
+
+
+def row_line(case: VerifiedCase) -> bytes:
+    """Return the line of a stored case in a results file, with the texts of its request and response as they are."""
+    rest = dict(case.verified)
+    head: tuple[Any, ...] = rest.pop("data_index"), case.request.encode()
+    head += dump_json(rest.pop("extra_body")), case.response.encode()
+    return b'{"data_index":%d,"request":%s,"extra_body":%s,"response":%s,' % head + dump_json(rest)[1:] + b"\n"
+
+
+def row_of(case: VerifiedCase) -> Row:
+    """Return the row of a stored case, with its keys in the order of results files."""
+    return cast("Row", parse_json(row_line(case)))
+
+
+def row_lines(run: StoredRun, label: str) -> Iterator[bytes]:
+    """Yield the lines of an endpoint's results file, in the order of the test set."""
+    return (row_line(case) for _, case in verified_cases(run, label))
+
+
+def write_rows(run: StoredRun, label: str, path: Path, written: Callable[[str], None]) -> Answers | None:
+    """Replace a results file, atomically, by one of an endpoint's rows, and return them for a summary; None if none.
+
+    Args:
+        written: is given the file's SHA-256 before it takes its place.
+
+    Raises:
+        OSError: the file cannot be written.
+    """
+    builder, digest, offset = Builder(FileRows(path), compared=False), hashlib.sha256(), 0
+    with replacing(path) as file:
+        for number, (_, case) in enumerate(verified_cases(run, label), 1):
+            line = row_line(case)
+            file.write(line)
+            digest.update(line)
+            # Only suites look at requests, which are most of what there is to parse.
+            request = parse_json_fast(case.request.encode()) if "suite" in case.verified else {}
+            bodies = {"request": request, "response": parse_json_fast(case.response.encode())}
+            builder.add(number, offset, bodies | case.verified)
+            offset += len(line)
+        written(digest.hexdigest())
+    return next(iter(builder.tables()), None)
+
+
+class RowRedaction:
+    """Replaces secrets in JSON texts.
+
+    A secret is found however it is escaped or encoded, and truncated: its prefix counts at the end of a text.
+
+    Args:
+        secrets: those of fewer than 8 characters are ignored, as they occur in ordinary text by chance.
+    """
+
+    def __init__(self, secrets: Iterable[str]) -> None:
+        secrets = tuple(secrets)
+        self._redaction = redaction_of(secrets)
+        long = [secret for secret in secrets if len(secret) >= MIN_SECRET]
+        spellings = {spelling.encode() for secret in long for spelling in _spellings(secret)}
+        self._spellings = sorted(spellings, key=lambda spelling: (-len(spelling), spelling))
+
+    def line(self, line: bytes) -> bytes:
+        """The JSON text without secrets; the same object if it holds none."""
+        if self._redaction.finds(line.decode("utf-8", "replace")):
+            line = dump_json(self._redaction.value(parse_json(line)))
+        for spelling in [spelling for spelling in self._spellings if spelling[:MIN_SECRET] in line]:
+            line = _without_prefixes(line, spelling)
+        return line
+
+    def row(self, row: Row) -> Row:
+        """Return the row without secrets; the same object if it holds none."""
+        line = dump_json(row)
+        redacted = self.line(line)
+        return row if redacted is line else parse_json(redacted)
+
+    def record(self, record: R) -> R:
+        """The record without secrets; the same object if it holds none."""
+        text = record.model_dump_json().encode()
+        redacted = self.line(text)
+        return record if redacted is text else type(record).model_validate_json(redacted)
+
+
+def _spellings(secret: str) -> Iterator[str]:
+    """The ways to write a secret inside a JSON string."""
+    for spelling in (secret, secret.replace("/", "\\/"), quote(secret, safe=""), json.dumps(secret)[1:-1]):
+        yield json.dumps(spelling)[1:-1]
+
+
+def _without_prefixes(line: bytes, spelling: bytes) -> bytes:
+    """The text without truncated copies of a secret."""
+    head, parts, done = spelling[:MIN_SECRET], list[bytes](), 0
+    at = line.find(head)
+    while at >= 0:
+        common = takewhile(lambda pair: pair[0] == pair[1], zip(line[at:], spelling, strict=False))
+        end = at + sum(1 for _ in common)
+        # A quotation mark after a backslash does not end the string.
+        if line.startswith(ENDS, end) and not line.endswith(b"\\", at, end):
+            parts += [line[done:at], REDACTED.encode()]
+            done = end
+        at = line.find(head, end)
+    return b"".join((*parts, line[done:])) if parts else line
