@@ -280,7 +280,7 @@ def _row(found: VendorComparison) -> tuple[str, ...]:
 
 def _verified_notes(found: ModelComparison) -> Iterator[str]:
     for reason, vendors in group_by_key((one.panel.reason, one.vendor) for one in found.comparisons).items():
-        yield f"{', '.join(vendors)}: {reason}."
+        yield f"{_some(vendors)}: {reason}."
     for one in found.comparisons:
         pairing = one.document["pairing"]
         if left_out := pairing["only_baseline"] + pairing["only_vendor"]:
@@ -289,6 +289,12 @@ def _verified_notes(found: ModelComparison) -> Iterator[str]:
         for text, count in pairing["settings"].items():
             yield f"{one.vendor}: settings of {number_of(count, 'request')} differ: {text}."
     yield from (f"{note}." for note in found.notes)
+
+
+def _some(names: Sequence[str]) -> str:
+    """Name all, or the first ones and the number of the others if there are many."""
+    others = f" and {len(names) - NAMED} others" if len(names) > MOST_NAMES else ""
+    return ", ".join(names[:NAMED] if others else names) + others
 
 
 def comparison_tests(found: VendorComparison) -> Iterator[TestCase]:
@@ -307,6 +313,9 @@ def _test(classname: str, name: str, finding: str, message: str) -> TestCase:
         return junit_case(classname, name, "not-judged", message, "skipped")
     return junit_case(classname, name, "different", message if finding == "different" else "")
 
+
+MOST_NAMES, NAMED = 5, 3
+"""Vendors up to which notes name all, and those that they name of more."""
 
 RANGE = "rank 95 %"
 RANKS = ("rank", RANGE, "IRF")
@@ -455,7 +464,9 @@ def _rank_notes(
 def _by_text(found: Iterable[tuple[str, str]]) -> Iterator[tuple[str, str, str]]:
     """Yield each text once: the names that it is true of, the verb for as many, and the text."""
     for text, names in group_by_key((text, name) for name, text in found).items():
-        listed = " and ".join(filter(None, [", ".join(names[:-1]), names[-1]]))
+        listed = (
+            _some(names) if len(names) > MOST_NAMES else " and ".join(filter(None, [", ".join(names[:-1]), names[-1]]))
+        )
         if len(names) > 1:
             for one, several in SEVERAL.items():
                 text = text.replace(one, several)
@@ -467,7 +478,7 @@ def _ties(ranked: Sequence[Placing], *, of_all: bool) -> Iterator[str]:
     for place, row in enumerate(ranked, 1):
         others = [_name(other, of_all=of_all) for other in ranked[place:] if other.name in (row.tied_with or ())]
         if others:
-            yield f"{_name(row, of_all=of_all)} ties with {', '.join(others)}: {UNSETTLED}."
+            yield f"{_name(row, of_all=of_all)} ties with {_some(others)}: {UNSETTLED}."
 
 
 def _shared_ranks(ranked: Sequence[Placing], metrics: Sequence[str], *, of_all: bool) -> Iterator[str]:
@@ -476,7 +487,7 @@ def _shared_ranks(ranked: Sequence[Placing], metrics: Sequence[str], *, of_all: 
         sharing = group_by_key((float(row.ranks[metric]), _name(row, of_all=of_all)) for row in ranked)
         for rank, names in sorted(sharing.items()):
             if len(names) > 1:
-                yield f"Equal in {METRICS[metric].label}, rank {rank:g} each: {', '.join(names)}."
+                yield f"Equal in {METRICS[metric].label}, rank {rank:g} each: {_some(names)}."
 
 
 def _rank_record(row: Placing, overall: Placing) -> dict[str, Any]:

@@ -45,7 +45,7 @@ from trialbed_verify.ranking import (
     marked_baselines,
 )
 from trialbed_verify.rows import sent_request
-from trialbed_verify.summary import answer_counts, answer_figures
+from trialbed_verify.summary import answer_counts, answer_figures, cost
 from trialbed_verify.table import AnswerRow, Answers, read_one
 from trialbed_verify.tables import INTERVALS, Document, figure_rows, moment, suite_tables, vendor_table
 from trialbed_verify.vendor_rows import FileRows, VendorRows
@@ -130,6 +130,7 @@ class Vendor(NamedTuple):
     def of(cls, found: Answers) -> Vendor:
         """Count the answers of a vendor."""
         about = {"vendor": found.vendor, "is_baseline": found.is_of_baseline, "remarks": found.notes}
+        about["cost"] = cost(found.rows, found.prices)
         figures = {**about, **answer_counts(found.rows), **answer_figures(found)}
         return cls(found.model or "a model", found, figures)
 

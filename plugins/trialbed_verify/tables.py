@@ -77,11 +77,14 @@ def figure_rows(vendors: Sequence[Document]) -> Iterator[tuple[str, ...]]:
     }
     cells |= {label: partial(lambda key, one: estimate(one[key], 2, with_n=True), key) for key, label in RATES.items()}
     cells |= {label: partial(lambda key, one: _spread(one[key]), key) for key, label in SPREADS.items()}
-    cells["cost"] = lambda one: compact(one["cost"]["total"]) if one.get("cost") else UNKNOWN
     for label, text in cells.items():
         found = [text(one) for one in vendors]
-        if any(found) and not (label == "cost" and {*found} == {UNKNOWN}):
+        if any(found):
             yield label, *found
+    if any(one["cost"] for one in vendors):
+        totals = [(one["cost"] and one["cost"]["total"], one["success_count"]) for one in vendors]
+        yield "cost", *(UNKNOWN if total is None else compact(total) for total, _ in totals)
+        yield "cost of 1,000 answers", *(compact(1000 * total / n) if total and n else UNKNOWN for total, n in totals)
 
 
 def verification_tables(summaries: Sequence[Document]) -> list[Table]:

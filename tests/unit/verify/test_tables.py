@@ -119,3 +119,10 @@ def test_many_vendors_have_a_row_each(summaries: list[dict[str, Any]]) -> None:
     assert sources.lines[1][:2] == ("bad", "http://127.0.0.1:1/v1")
     few = verification_tables(vendors[:5])[0]
     assert list(few.columns) == ["", "good*", "bad", "v0", "v1", "v2"]
+
+
+def test_a_price_is_that_of_all_answers_and_of_a_thousand(summaries: list[dict[str, Any]]) -> None:
+    priced = summaries[0] | {"cost": {"input": 0.01, "output": 0.03, "total": 0.04}}
+    found = cells(verification_tables([priced, summaries[1]])[0])
+    assert (found["cost"], found["cost of 1,000 answers"]) == (("0.04", "-"), ("10", "-"))
+    assert "cost" not in cells(verification_tables(summaries)[0])

@@ -181,3 +181,9 @@ def test_a_reason_that_several_vendors_share_stands_once(tmp_path: Path) -> None
     said = texts(compare_and_rank(files))
     assert said.count("it differs from the baseline in") == 1
     assert "turned, again: of 1,000 of its answers " in said
+
+
+def test_notes_about_many_vendors_name_the_first(tmp_path: Path) -> None:
+    same = ["stop"] * CASES
+    files = [official(tmp_path), *(verified(tmp_path, f"v{number}", same) for number in range(7))]
+    assert "v0, v1, v2 and 4 others: of 1,000 of its answers " in texts(compare_and_rank(files))
