@@ -84,7 +84,7 @@ def answer_figures(answers: Answers | None) -> dict[str, Any]:
     rows = answers.rows if answers else ()
     answered = [row for row in rows if row.decision != "none"]
     calls = [call for row in answered for call in row.calls or ()]
-    moments = [row.at for row in rows if row.at]
+    moments = answers.moments if answers else ()
     found: dict[str, Any] = {"case_count": len(rows)}
     found["outcomes"] = dict(sorted(Counter(row.outcome for row in rows).items()))
     found["problems"] = by_frequency(row.problem for row in rows if row.problem)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from pathlib import PurePath
@@ -42,7 +42,7 @@ CONTENT = (*MESSAGES, "tools", "functions", "tool_choice", "function_call", "res
 OF_THE_VENDOR = frozenset(("model", "stream", "stream_options", "provider", "user", "metadata"))
 """Keys that may differ between vendors of one model."""
 
-TEXTS = ("case", "config", "vendor", "model", "finish_reason")
+TEXTS = ("config", "vendor", "model", "finish_reason")
 
 SUFFIXES = ("_results", "-results", ".results")
 
@@ -89,7 +89,6 @@ class AnswerRow:
         calls: (whether it fits, reasons) of each call, None if the row has none.
         tokens: the total, computed if the answer reports the parts only.
         served: model, fingerprint and provider that the answer names.
-        at: when the case ended.
         notes, findings: kinds; empty in a table for comparisons.
         requested, measured: for comparisons; otherwise None.
     """
@@ -119,7 +118,6 @@ class AnswerRow:
     loop_lag_ms: float | None
     attempts: int
     served: tuple[str | None, str | None, str | None]
-    at: str | None
     notes: tuple[str, ...] = ()
     findings: tuple[str, ...] = ()
     requested: Requested | None = None
@@ -178,6 +176,7 @@ class Answers:
         rows: one per case and trial, in the order of the test set.
         notes: remarks about the rows for readers of the figures.
         suites: the scores of the suites that they belong to; empty in a table for comparisons.
+        moments: when the first and the last case ended; empty in a table for comparisons.
     """
 
     source: VendorRows
@@ -186,6 +185,7 @@ class Answers:
     rows: tuple[AnswerRow, ...]
     notes: tuple[str, ...] = ()
     suites: Mapping[str, SuiteSummary] = field(default_factory=dict)
+    moments: Sequence[str] = ()
 
     @property
     def names_cases(self) -> bool:
@@ -231,8 +231,10 @@ class Builder:
     def __init__(self, source: VendorRows, *, compared: bool = True) -> None:
         self.source = source
         self.compared = compared
-        self._groups: dict[tuple[object, ...], dict[tuple[object, ...], list[AnswerRow]]] = {}
+        self._groups: dict[tuple[object, ...], dict[tuple[object, ...], AnswerRow]] = {}
+        self._earlier: dict[tuple[object, ...], list[AnswerRow]] = {}
         self._suites: dict[tuple[object, ...], SuiteTally] = {}
+        self._moments: dict[tuple[object, ...], list[str]] = {}
         self._torn: int | None = None
 
     def add(self, number: int, place: Any, row: Body | None) -> None:
@@ -250,19 +252,28 @@ class Builder:
         except ValueError as error:
             raise DataError(f"{self.source}, line {number}: {error}") from error
         group = (found.vendor, found.model, found.config)
-        self._groups.setdefault(group, {}).setdefault(found.key, []).append(replace(found, **more))
-        if not self.compared and "suite" in row:
+        rows, key = self._groups.setdefault(group, {}), found.key
+        if key in rows:
+            self._earlier.setdefault((group, key), []).append(rows[key])
+        rows[key] = replace(found, **more)
+        if not self.compared:
             self._suites.setdefault(group, SuiteTally()).add(row)
+            if isinstance(at := row.get("last_run_at"), str):
+                known = (*self._moments.get(group, ()), at)
+                self._moments[group] = [min(known), max(known)]
 
     def tables(self) -> list[Answers]:
         """Return a table per vendor, model and configuration, in the order of their first rows."""
         torn = () if self._torn is None else (f"{self.source}: line {self._torn} is cut off and was skipped",)
-        return [self._table(group, list(rows.values()), torn) for group, rows in self._groups.items()]
+        return [self._table(group, rows, torn) for group, rows in self._groups.items()]
 
-    def _table(self, group: tuple[object, ...], rows: list[list[AnswerRow]], notes: tuple[str, ...]) -> Answers:
-        counting = [own[-1] for own in rows]
-        if any(one.success for own in rows for one in own[:-1]):
-            counting = list(_number_trials(rows))
+    def _table(self, group: tuple[object, ...], rows: Mapping[Any, AnswerRow], notes: tuple[str, ...]) -> Answers:
+        counting, earlier = (
+            list(rows.values()),
+            {key: self._earlier.get((group, key), ()) for key in rows if self._earlier},
+        )
+        if any(one.success for own in earlier.values() for one in own):
+            counting = list(_number_trials([*earlier[key], row] for key, row in rows.items()))
             further = len(counting) - len(rows)
             notes += (
                 f"{self.source}: {further:,} rows repeat a case that was answered before, and count as further trials",
@@ -272,10 +283,11 @@ class Builder:
         model = first.model or (next(iter(asked)) if len(asked) == 1 else None)
         suites = self._suites[group].summaries() if group in self._suites else {}
         vendor = first.vendor or file_label(self.source.file_name)
-        return Answers(self.source, vendor, model, tuple(counting), notes, suites)
+        moments = self._moments.get(group, ())
+        return Answers(self.source, vendor, model, tuple(counting), notes, suites, moments)
 
 
-def _number_trials(rows: list[list[AnswerRow]]) -> Iterator[AnswerRow]:
+def _number_trials(rows: Iterable[list[AnswerRow]]) -> Iterator[AnswerRow]:
     """Yield all rows, each with a number that no other trial of its case has."""
     taken: dict[tuple[object, ...], set[int]] = {}
     for row in (row for own in rows for row in own):
@@ -362,6 +374,8 @@ def as_trials(tables: Sequence[Answers], vendor: str | None = None) -> Answers:
 def _parse_row(number: int, place: Any, row: Body) -> AnswerRow:
     response, is_ours, attempts = object_in(row, "response"), "outcome" in row, row.get("attempts")
     fields: dict[str, Any] = {name: text_in(row, name) for name in TEXTS}
+    # Not interned, as each case is another.
+    fields["case"] = case if isinstance(case := row.get("case"), str) and case else None
     fields |= {name: _figure(row, name) for name in ("ttft_ms", "tps")}
     # In rows of other tools it includes the wait for a free slot and every retry.
     fields |= {name: _figure(row, name) if is_ours else None for name in ("duration_ms", "loop_lag_ms")}
@@ -377,7 +391,7 @@ def _parse_row(number: int, place: Any, row: Body) -> AnswerRow:
     fields["outcome"], fields["problem"] = _outcome(row, response, fields["finish_reason"])
     fields["valid"], fields["calls"] = _verdicts(row, response)
     asked = text_in(object_in(row, "request"), "model")
-    return AnswerRow(line=number, place=place, asked_model=asked, at=text_in(row, "last_run_at"), **fields)
+    return AnswerRow(line=number, place=place, asked_model=asked, **fields)
 
 
 def _comparison_fields(row: Body, source: VendorRows, place: Any) -> dict[str, Any]:
