@@ -3,18 +3,13 @@
 from __future__ import annotations
 
 import asyncio
-from collections import deque
 from types import TracebackType
-from typing import Self
 
 YIELDS = 2
 """Times that a piece of work yields to the event loop before it runs: once to see what arrived, once to note when."""
 
 INTERVAL = 0.01
 """Seconds between two measurements of the lag."""
-
-HISTORY = 1200
-"""Seconds for which the worst lag is remembered; longer than the default timeout of an attempt."""
 
 
 class Pacer:
@@ -47,38 +42,17 @@ class LagMeter:
     """Measures how much later than requested the event loop wakes a task, second by second."""
 
     def __init__(self) -> None:
-        self._worst: deque[tuple[int, float]] = deque(maxlen=HISTORY)
-
-    async def __aenter__(self) -> Self:
+        self._worst: dict[int, float] = {}
         self._clock = asyncio.get_running_loop().time
-        self._task = asyncio.create_task(self._watch())
-        return self
 
-    async def __aexit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self._task.cancel()
-        await asyncio.wait([self._task])
-
-    def since(self, moment: float) -> float:
-        """The worst lag, in seconds, between a moment on the loop's clock and now."""
-        first = int(moment)
-        worst = 0.0
-        for second, lag in reversed(self._worst):
-            if second < first:
-                break
-            worst = max(worst, lag)
-        return worst
-
-    async def _watch(self) -> None:
+    async def watch(self) -> None:
+        """Measure until cancelled."""
         while True:
             due = self._clock() + INTERVAL
             await asyncio.sleep(INTERVAL)
-            self._record(self._clock() - due)
+            second = int(self._clock())
+            self._worst[second] = max(self._worst.get(second, 0.0), self._clock() - due)
 
-    def _record(self, lag: float) -> None:
-        second = int(self._clock())
-        if self._worst and self._worst[-1][0] == second:
-            self._worst[-1] = (second, max(self._worst[-1][1], lag))
-        else:
-            self._worst.append((second, lag))
+    def since(self, moment: float) -> float:
+        """The worst lag, in seconds, between a moment on the loop's clock and now."""
+        return max((self._worst.get(second, 0.0) for second in range(int(moment), int(self._clock()) + 1)), default=0.0)

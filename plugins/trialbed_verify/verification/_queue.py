@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import asyncio
 from collections import deque
-from collections.abc import Awaitable, Callable, Iterable, Sequence
+from collections.abc import Awaitable, Callable, Iterable
+from dataclasses import dataclass, field
 from functools import partial
 
 from trialbed.errors import DriverError, TrialbedError, UsageError
@@ -28,42 +29,35 @@ STAGGER = 0.002
 """Seconds between the starts of two workers: answers that arrive one by one are timed better than all at once."""
 
 
+@dataclass
 class TargetQueue:
     """The cases of one target that are still to be sent.
 
     Attributes:
-        down: whether sending was stopped for good.
-        failure: the driver's error, if that is what stopped it.
-        completed: cases that were completed.
-
-    Args:
+        todo: those that were not sent or not completed.
         keep: is given the row of each completed case.
         room: waits while many rows are yet to be stored.
+        completed: the cases that were completed.
+        down: whether sending was stopped for good.
+        failure: the driver's error, if that is what stopped it.
     """
 
-    def __init__(
-        self, target: Target, sender: Sender, todo: Sequence[Key], keep: Keep, room: Callable[[], Awaitable[None]]
-    ) -> None:
-        self.target = target
-        self.down = False
-        self.failure: str | None = None
-        self._sender = sender
-        self._keep = keep
-        self._room = room
-        self._queue = deque(todo)
-        self._in_flight = set[Key]()
-        self._total = len(todo)
-        self.completed = 0
+    target: Target
+    sender: Sender
+    todo: deque[Key]
+    keep: Keep
+    room: Callable[[], Awaitable[None]]
+    completed: set[Key] = field(default_factory=set)
+    down: bool = False
+    failure: str | None = None
+
+    def __post_init__(self) -> None:
+        self._total = len(self.todo)
 
     @property
     def left(self) -> int:
-        """Cases that were not sent or not completed."""
-        return len(self._queue)
-
-    @property
-    def remaining(self) -> Iterable[Key]:
-        """Cases that were not sent or not completed."""
-        return self._queue
+        """The number of cases that were not sent or not completed."""
+        return len(self.todo)
 
     async def send_block(self, case_of: CaseOf, concurrency: int, size: int) -> None:
         """Send the next cases; stops early where the circuit breaker opens.
@@ -72,7 +66,7 @@ class TargetQueue:
             concurrency: cases in flight at a time.
             size: of the block, in cases.
         """
-        taken = [self._queue.popleft() for _ in range(min(size, len(self._queue)))]
+        taken = [self.todo.popleft() for _ in range(min(size, len(self.todo)))]
         block = deque(taken)
         try:
             async with asyncio.TaskGroup() as group:
@@ -80,21 +74,20 @@ class TargetQueue:
                     group.create_task(self._work(block, case_of, number * STAGGER))
         finally:
             left = set(block)
-            self._queue.extendleft(key for key in reversed(taken) if key in left)
+            self.todo.extendleft(key for key in reversed(taken) if key in left)
 
     async def wait_for_probe(self) -> None:
         """Wait until the circuit breaker allows the next request."""
-        if pause := self._sender.pause:
+        if pause := self.sender.pause:
             await asyncio.sleep(pause)
 
     async def _work(self, block: deque[Key], case_of: CaseOf, delay: float) -> None:
         await asyncio.sleep(delay)
         while block and not self.down:
             key = block.popleft()
-            self._in_flight.add(key)
             try:
-                await self._sender.send(case_of(key[0]), key[1], partial(self._complete, key))
-                await self._room()
+                await self.sender.send(case_of(key[0]), key[1], partial(self._complete, key))
+                await self.room()
             except VendorDown:
                 self.down = True
             except CircuitOpen:
@@ -103,16 +96,14 @@ class TargetQueue:
                 # A driver's failure ends its own target; the others go on.
                 self.down, self.failure = True, str(error)
             finally:
-                if key in self._in_flight:
-                    self._in_flight.remove(key)
+                if key not in self.completed:
                     # Its attempts may have begun, so it goes to the front.
                     block.appendleft(key)
 
     def _complete(self, key: Key, row: Row) -> None:
         """Take in the row of a completed case before anything else can happen."""
-        self._keep(key, row)
-        self._in_flight.remove(key)
-        self.completed += 1
+        self.keep(key, row)
+        self.completed.add(key)
 
     def check_counts(self, kept: int, stored: int) -> None:
         """Check that no case was lost.
@@ -124,10 +115,11 @@ class TargetQueue:
         Raises:
             TrialbedError: a case was lost.
         """
-        if self.completed + self.left != self._total or kept + self.completed != stored:
+        completed = len(self.completed)
+        if completed + self.left != self._total or kept + completed != stored:
             raise TrialbedError(
                 f"{self.target.name}: cases were lost. This is a bug in Trialbed; please report it. Of {self._total} "
-                f"cases to send, {self.completed} were completed and {self.left} are left; {kept} were stored before, "
+                f"cases to send, {completed} were completed and {self.left} are left; {kept} were stored before, "
                 f"and {stored} are now. Do not rely on these figures"
             )
 

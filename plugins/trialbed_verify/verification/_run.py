@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import os
 import tempfile
+from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AsyncExitStack
 from dataclasses import dataclass, field
@@ -58,33 +59,17 @@ class VerifyProgress(Protocol):
 
 @dataclass
 class Part:
-    """The work of a verification at one target.
-
-    Attributes:
-        kept: the cases that the store had before.
-        again: the cases to send that the store has a failure of.
-    """
+    """The work of a verification at one target, and the cases that the store had before."""
 
     label: str
     target: Target
     queue: TargetQueue
-    kept: Kept
-    again: int
-
-    @property
-    def unchanged(self) -> int:
-        """The number of cases that the store had before and that were not completed again."""
-        return len(self.kept.attempts) - self.again + sum(key in self.kept.attempts for key in self.queue.remaining)
-
-    @property
-    def is_empty(self) -> bool:
-        """Return whether the store has no case of the target."""
-        return not self.kept.attempts and not self.queue.completed
+    kept: dict[Key, Kept]
 
     @property
     def missing(self) -> bool:
         """Return whether a case is left that the store has no attempt of."""
-        return any(key not in self.kept.attempts for key in self.queue.remaining)
+        return any(key not in self.kept for key in self.queue.todo)
 
 
 @dataclass
@@ -149,7 +134,8 @@ class Verification:
         status: RunStatus = "interrupted"
         try:
             async with AsyncExitStack() as stack:
-                lag = await stack.enter_async_context(LagMeter())
+                lag = LagMeter()
+                stack.callback(asyncio.create_task(lag.watch()).cancel)
                 kept = await asyncio.to_thread(record.kept)
                 trials = {target: self.options.trials_of(target) for target in self.targets}
                 self.progress.start(record.run, trials, self.cases)
@@ -172,13 +158,13 @@ class Verification:
         commits: Commits,
         label: str,
         target: Target,
-        kept: Kept,
+        kept: dict[Key, Kept],
         lag: LagMeter,
         stack: AsyncExitStack,
     ) -> Part:
-        options = self.options
-        todo = [key for key in self._keys(target) if key not in kept.answers]
-        again = sum(key in kept.attempts for key in todo)
+        options, lines = self.options, list(map(self.cases.index, range(len(self.cases))))
+        keys = ((line, trial) for trial in range(options.trials_of(target)) for line in lines)
+        todo = deque(key for key in keys if not (key in kept and kept[key].is_answered))
         session = await stack.enter_async_context(new_session(options.concurrency_at(target)))
         exchange = exchange_with(target, session, options)
         # Where targets wait for a slot, none holds one while its circuit breaker is open.
@@ -186,23 +172,16 @@ class Verification:
         sender = Sender(target, exchange, retry_waits(options.retries), breaker, lag, self._pacer)
         if todo:
             # Loads the files of a tokenizer, and finds a broken driver before anything is sent.
-            await asyncio.to_thread(sender.dry_run, self.cases.case(0))
-        redaction = RowRedaction(target.secrets)
+            await asyncio.to_thread(sender.prepare, self.cases.case(0))
+        redaction, name = RowRedaction(target.secrets), record.began.isoformat()
 
         def keep(key: Key, row: Row) -> None:
-            attempt = kept.attempts.get(key, 0)
-            commits.put(trial_result(label, redaction.row(row), attempt=attempt, session=record.session))
+            attempt = kept[key].attempt if key in kept else 0
+            commits.put(trial_result(label, redaction.row(row), attempt=attempt, session=name))
 
-        staying = len(kept.attempts) - again
+        staying = len(kept.keys() - set(todo))
         self.progress.begin(target, staying + len(todo), staying)
-        return Part(label, target, TargetQueue(target, sender, todo, keep, commits.room), kept, again)
-
-    def _keys(self, target: Target) -> Iterator[Key]:
-        return (
-            (self.cases.index(number), trial)
-            for trial in range(self.options.trials_of(target))
-            for number in range(len(self.cases))
-        )
+        return Part(label, target, TargetQueue(target, sender, todo, keep, commits.room), kept)
 
     async def _serve(self, queues: Sequence[TargetQueue]) -> None:
         """Serve targets in turn, a block at a time, so that what changes over time affects all of them alike."""
@@ -232,10 +211,9 @@ class Verification:
                 problems.append(error)
         if status == "finished" and not any(found["success_count"] for found in self._summaries):
             status = "incomplete"
-        is_empty = record.is_new and not problems and not any(found["case_count"] for found in self._summaries)
-        await asyncio.to_thread(record.end, None if is_empty else status)
-        if is_empty:
+        if record.is_new and not problems and not any(found["case_count"] for found in self._summaries):
             self.run_id = None
+        await asyncio.to_thread(record.end, status if self.run_id else None)
         return problems
 
     def _notify_finished(self, run_id: str) -> None:
@@ -256,10 +234,8 @@ class Verification:
             TrialbedError: a file cannot be written, or a case was lost.
         """
         target, queue = part.target, part.queue
-        now = datetime.now(UTC)
-        info = record.endpoints[part.label].model_copy(
-            update={"began": record.began, "ended": now, "not_sent": queue.left, "failure": queue.failure}
-        )
+        ended: dict[str, Any] = {"ended": datetime.now(UTC), "not_sent": queue.left, "failure": queue.failure}
+        info = record.endpoints[part.label].model_copy(update={"began": record.began, **ended})
         info = RowRedaction(target.secrets).record(info)
 
         def note(digest: str) -> None:
@@ -268,7 +244,8 @@ class Verification:
 
         try:
             answers = self._write_rows(record, part, note)
-            queue.check_counts(part.unchanged, len(answers.rows) if answers else 0)
+            kept = len(part.kept.keys() - queue.completed)
+            queue.check_counts(kept, len(answers.rows) if answers else 0)
             found = summary(info, answers)
             self._summaries.append(found)
             exports = record.endpoints[part.label].exports
@@ -282,14 +259,13 @@ class Verification:
             ) from error
 
     def _write_rows(self, record: VerificationRun, part: Part, note: Callable[[str], None]) -> Answers | None:
-        output = part.target.output
-        if part.is_empty and output.exists() and output.stat().st_size:
+        output, run_id = part.target.output, record.run.run_id
+        if not part.kept and not part.queue.completed and output.exists() and output.stat().st_size:
             return None  # a file with answers of an earlier run is worth more than an empty one
-        owner = record.owners.get(output)
-        if owner and owner != record.run.run_id:
-            self.replaced[output] = owner
+        if record.owners.get(output, run_id) not in ("", run_id):
+            self.replaced[output] = record.owners[output]
         with open_store(self.options.store) as reader:
-            return write_rows(reader.run(record.run.run_id), part.label, output, note)
+            return write_rows(reader.run(run_id), part.label, output, note)
 
 
 def target_files(targets: Sequence[Target]) -> Iterator[tuple[str, Any]]:

@@ -39,41 +39,26 @@ class _PendingCase:
     attempts: list[EndpointAttempt] = field(default_factory=list)
 
 
+@dataclass
 class Sender:
     """Sends cases to one target, and delivers exactly one row for each."""
 
-    def __init__(
-        self,
-        target: Target,
-        exchange: Exchange,
-        waits: RetryWaits,
-        breaker: VendorCircuit,
-        lag: LagMeter,
-        pacer: Pacer,
-    ) -> None:
-        self._target = target
-        self._exchange = exchange
-        self._waits = waits
-        self._breaker = breaker
-        self._lag = lag
-        self._pacer = pacer
-        self._preparation = target.preparation
-        self._config = target.digest()
-        self._suspended: dict[tuple[int, int], _PendingCase] = {}
+    target: Target
+    exchange: Exchange
+    waits: RetryWaits
+    breaker: VendorCircuit
+    lag: LagMeter
+    pacer: Pacer
+    _suspended: dict[tuple[int, int], _PendingCase] = field(default_factory=dict, init=False)
+
+    def __post_init__(self) -> None:
+        self._preparation, self._config = self.target.preparation, self.target.digest()
         self._clock = asyncio.get_running_loop().time
 
     @property
     def pause(self) -> float:
         """Seconds until the circuit breaker allows the next case; 0 if it is closed."""
-        return self._breaker.pause
-
-    def dry_run(self, case: Case) -> None:
-        """Prepare a case without sending it.
-
-        Raises:
-            DriverBroken, UsageError: the request cannot be prepared.
-        """
-        self._prepare(case)
+        return self.breaker.pause
 
     async def send(self, case: Case, trial: int, on_row: OnRow) -> None:
         """Send a case until it is complete, and deliver its row, even if cancelled once the answer is there.
@@ -83,12 +68,18 @@ class Sender:
             CircuitOpen: the case continues where it stopped when it is sent again.
             DriverBroken: the driver of the vendor or of the model failed to prepare the request; nothing was sent.
         """
-        async with self._pacer:
-            prepared = self._prepare(case)
-        pending = await self._complete(case, trial, prepared)
+        async with self.pacer:
+            prepared = self.prepare(case)
+        key = case.index, trial
+        pending = self._suspended.pop(key, None) or _PendingCase(requested=self._clock())
+        try:
+            await self._attempt(pending, prepared, declared_schemas(prepared.tools).keys())
+        except CircuitOpen:
+            self._suspended[key] = pending
+            raise
         delivered = False
         try:
-            async with self._pacer:
+            async with self.pacer:
                 delivered = True
                 on_row(self._row(case, trial, prepared, pending))
         except asyncio.CancelledError:
@@ -96,41 +87,36 @@ class Sender:
                 on_row(self._row(case, trial, prepared, pending))
             raise
 
-    def _prepare(self, case: Case) -> PreparedRequest:
+    def prepare(self, case: Case) -> PreparedRequest:
+        """Prepare the request of a case.
+
+        Raises:
+            DriverBroken, UsageError: the request cannot be prepared.
+        """
         try:
             return self._preparation(case.body)
         except TrialbedError:
             raise
         except Exception as error:
             raise DriverBroken(
-                f"{self._target.name}: the vendor's driver or the model adapter {self._target.adapter_name!r} could "
+                f"{self.target.name}: the vendor's driver or the model adapter {self.target.adapter_name!r} could "
                 f"not prepare line {case.index}: {type(error).__name__}: {error}"
             ) from error
 
     def _row(self, case: Case, trial: int, prepared: PreparedRequest, pending: _PendingCase) -> Row:
-        lag = self._lag.since(self._clock() - pending.attempts[-1].duration)
-        known = (self._target, self._config, case, trial, prepared, pending.attempts)
+        lag = self.lag.since(self._clock() - pending.attempts[-1].duration)
+        known = (self.target, self._config, case, trial, prepared, pending.attempts)
         return result_row(*known, queued=pending.queued, lag=lag)
-
-    async def _complete(self, case: Case, trial: int, prepared: PreparedRequest) -> _PendingCase:
-        """Make a case's attempts, or continue them if the circuit breaker suspended them."""
-        pending = self._suspended.pop((case.index, trial), None) or _PendingCase(requested=self._clock())
-        try:
-            await self._attempt(pending, prepared, declared_schemas(prepared.tools).keys())
-        except CircuitOpen:
-            self._suspended[case.index, trial] = pending
-            raise
-        return pending
 
     async def _attempt(self, pending: _PendingCase, prepared: PreparedRequest, names: Collection[str]) -> None:
         attempts = pending.attempts
         while True:
             try:
-                async with self._breaker.guard():
+                async with self.breaker.guard():
                     queued = self._clock() - pending.requested
                     waited = pending.waited + queued if attempts else 0.0
-                    attempts.append(await self._exchange(prepared, names, waited))
-                    self._breaker.record(attempts[-1])
+                    attempts.append(await self.exchange(prepared, names, waited))
+                    self.breaker.record(attempts[-1])
             except VendorDown:
                 if not attempts:
                     raise
@@ -140,7 +126,7 @@ class Sender:
                 pending.started = pending.requested + queued
             if not is_transient(attempts[-1]):
                 return
-            wait = self._waits.wait(len(attempts), self._clock() - pending.started, attempts[-1].retry_after)
+            wait = self.waits.wait(len(attempts), self._clock() - pending.started, attempts[-1].retry_after)
             if wait is None:
                 return
             await asyncio.sleep(wait)

@@ -7,62 +7,54 @@ import json
 import platform
 from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from importlib.metadata import version
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from trialbed.drivers import driver_info
 from trialbed.errors import UsageError
 from trialbed.records import EndpointInfo, Run, RunCell, RunConfig, RunStatus
 from trialbed.store import RunChanges, Store, hold_run, record_run
+from trialbed_verify.vendor_rows import FileRows
 from trialbed_verify.verification._queue import Key
 from trialbed_verify.verification.cases import TestSet
 from trialbed_verify.verification.row import RowRedaction
 from trialbed_verify.verification.targets import Target, VerifyOptions
 
 
-class Kept:
-    """The cases of an endpoint that the store has.
+class Kept(NamedTuple):
+    """A case that the store has: the number of its next attempt, and whether it was answered and is not sent again."""
 
-    Attributes:
-        attempts: for each case the number of its next attempt.
-        answers: those that were answered, which are not asked for again.
-    """
-
-    def __init__(self) -> None:
-        self.attempts: dict[Key, int] = {}
-        self.answers: set[Key] = set()
+    attempt: int
+    is_answered: bool
 
 
+@dataclass
 class VerificationRun:
     """The run of one verification.
 
     Attributes:
         run: as it was when this session began.
-        is_new: whether it began with this session.
-        session: names this session in the trials that it adds.
-        endpoints: label -> the endpoint, as far as it is known.
         owners: results files that are there -> the id of the run that has their rows, empty for none.
+        endpoints: label -> the endpoint, as far as it is known.
+        is_new: whether it began with this session.
     """
 
-    def __init__(self, store: Store, run: Run, owners: Mapping[Path, str], *, is_new: bool) -> None:
-        self.store = store
-        self.run = run
-        self.began = datetime.now(UTC)
-        self.session = self.began.isoformat()
-        self.endpoints = {endpoint.label: endpoint for endpoint in run.endpoints}
-        self.is_new = is_new
-        self.owners = owners
+    store: Store
+    run: Run
+    owners: Mapping[Path, str]
+    endpoints: dict[str, EndpointInfo]
+    is_new: bool
+    began: datetime = field(default_factory=lambda: datetime.now(UTC))
 
-    def kept(self) -> dict[str, Kept]:
-        """Return the cases that the store has of each endpoint, by its label."""
-        found = {label: Kept() for label in self.endpoints}
-        for attempt in [] if self.is_new else self.store.each_attempt_summary(self.run.run_id):
-            key, own = (int(attempt.key.query_id), attempt.key.repeat), found[attempt.key.framework]
-            own.attempts[key] = attempt.attempt + 1
-            if attempt.status == "answered":
-                own.answers.add(key)
+    def kept(self) -> dict[str, dict[Key, Kept]]:
+        """Return what the store has of the cases of each endpoint, by its label."""
+        found: dict[str, dict[Key, Kept]] = {label: {} for label in self.endpoints}
+        for one in [] if self.is_new else self.store.each_attempt_summary(self.run.run_id):
+            key = int(one.key.query_id), one.key.repeat
+            found[one.key.framework][key] = Kept(one.attempt + 1, one.status == "answered")
         return found
 
     def note(self, endpoint: EndpointInfo) -> None:
@@ -96,9 +88,7 @@ async def open_run(
         return _last(store, cases, endpoints) if options.incremental else store.unfinished_run(digest)
 
     async with hold_run(store, digest, find) as found:
-        owners = _owners_of_files(store, targets)
-        if not options.fresh:
-            _check_replaceable(owners)
+        owners = _owners_of_files(store, targets, fresh=options.fresh)
         if found is not None and options.fresh:
             store.discard_run(found.run_id)
             found = None
@@ -106,28 +96,13 @@ async def open_run(
         merged = tuple(_merge(endpoint, known.get(endpoint.label)) for endpoint in endpoints)
         own = RunChanges(endpoints=merged)
         run = record_run(store, found, _config(cases, merged), digest, tags=options.tags, note=options.note, own=own)
-        yield VerificationRun(store, run, owners, is_new=found is None)
+        yield VerificationRun(store, run, owners, {one.label: one for one in run.endpoints}, is_new=found is None)
 
 
 def endpoint_info(target: Target, label: str, cases: TestSet, options: VerifyOptions) -> EndpointInfo:
-    """Describe a target for its run before anything was sent to it, without secrets."""
-    info = EndpointInfo(
-        label=label,
-        model=target.settings.model,
-        vendor=target.name,
-        is_baseline=target.is_baseline,
-        trials=options.trials_of(target),
-        configuration=target.digest(),
-        provenance=provenance(target, cases, options),
-        prices=dict(target.prices),
-        results=str(target.output.resolve()),
-    )
-    return RowRedaction(target.secrets).record(info)
-
-
-def provenance(target: Target, cases: TestSet, options: VerifyOptions) -> dict[str, Any]:
-    """Return the test set, configuration, drivers and options behind the results, without secrets."""
-    return {
+    """Describe a target, its test set, configuration, drivers and options, without secrets, before anything is sent."""
+    drivers = {"vendor": ("vendors", target.driver_name), "model_adapter": ("model_adapters", target.adapter_name)}
+    provenance: dict[str, Any] = {
         "trialbed_version": version("trialbed"),
         "python": platform.python_version(),
         "platform": platform.platform(),
@@ -137,10 +112,7 @@ def provenance(target: Target, cases: TestSet, options: VerifyOptions) -> dict[s
         "bad_lines": [{"line": line.index, "reason": line.reason} for line in cases.bad_lines],
         "configuration": target.configuration(),
         "configuration_digest": target.digest(),
-        "drivers": {
-            "vendor": _driver("vendors", target.driver_name),
-            "model_adapter": _driver("model_adapters", target.adapter_name),
-        },
+        "drivers": {what: _driver(*named) for what, named in drivers.items()},
         "proxy": target.proxy.url if target.proxy else None,
         "trials": options.trials_of(target),
         "request_concurrency": options.concurrency_at(target),
@@ -149,6 +121,18 @@ def provenance(target: Target, cases: TestSet, options: VerifyOptions) -> dict[s
         "timeout_s": options.timeout,
         "retries": options.retries,
     }
+    info = EndpointInfo(
+        label=label,
+        model=target.settings.model,
+        vendor=target.name,
+        is_baseline=target.is_baseline,
+        trials=provenance["trials"],
+        configuration=provenance["configuration_digest"],
+        provenance=provenance,
+        prices=dict(target.prices),
+        results=str(target.output.resolve()),
+    )
+    return RowRedaction(target.secrets).record(info)
 
 
 def _driver(kind: str, name: str) -> str | None:
@@ -210,27 +194,21 @@ def _last(store: Store, cases: TestSet, endpoints: Sequence[EndpointInfo]) -> Ru
     return next(fitting, None)
 
 
-def _owners_of_files(store: Store, targets: Sequence[Target]) -> dict[Path, str]:
-    """Return the run of each results file that is there; empty where no stored run has it."""
+def _owners_of_files(store: Store, targets: Sequence[Target], *, fresh: bool) -> dict[Path, str]:
+    """Return the run of each results file that is there; empty where no stored run has it.
+
+    Raises:
+        UsageError: a file has answers that would be lost with it, as no stored run has them.
+    """
     there = [target.output for target in targets if target.output.exists() and target.output.stat().st_size]
     owners: dict[str, str] = {}
     for run in store.runs(limit=None) if there else ():
         for endpoint in run.endpoints:
             owners = dict.fromkeys(endpoint.exports, run.run_id) | owners
-    return {path: owners.get(_sha256(path), "") for path in there}
-
-
-def _check_replaceable(owners: Mapping[Path, str]) -> None:
-    """Check that every results file that is there is one of a stored run, so that no answer is lost with it."""
-    for path, run_id in owners.items():
-        if not run_id:
-            raise UsageError(
-                f"{path} holds results that the store does not have; name another file with --output, or another "
-                "folder with --output-dir where --config names the vendors, or replace it "
-                "with --fresh"
-            )
-
-
-def _sha256(path: Path) -> str:
-    with path.open("rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()
+    found = {path: owners.get(FileRows(path).digest(), "") for path in there}
+    for path in [] if fresh else [path for path, run_id in found.items() if not run_id]:
+        raise UsageError(
+            f"{path} holds results that the store does not have; name another file with --output, or another "
+            "folder with --output-dir where --config names the vendors, or replace it with --fresh"
+        )
+    return found

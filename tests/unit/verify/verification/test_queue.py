@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from collections import deque
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
@@ -33,7 +34,7 @@ class Sender:
 
 def work(folder: Path, answer: Answer, count: int = 10) -> tuple[TargetQueue, dict[Key, Row]]:
     """A queue, and the rows that it gives away."""
-    todo, kept = [(line, 0) for line in range(1, count + 1)], dict[Key, Row]()
+    todo, kept = deque((line, 0) for line in range(1, count + 1)), dict[Key, Row]()
 
     async def room() -> None:
         pass
@@ -55,7 +56,7 @@ async def test_every_case_ends_once(tmp_path: Path) -> None:
     assert one.left == 6
     await send(one)
     one.check_counts(0, 10)
-    assert (one.left, one.completed) == (0, 10)
+    assert (one.left, len(one.completed)) == (0, 10)
     assert [row["data_index"] for row in kept.values()] == list(range(1, 11))
 
 

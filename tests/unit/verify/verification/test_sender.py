@@ -154,7 +154,7 @@ async def test_a_driver_that_fails_before_anything_is_sent_is_named_with_the_lin
 
     broken = sender(tmp_path, [], vendor=Careless(base_url="http://h/v1"))
     with pytest.raises(DriverBroken, match=r"h: .* could not prepare line 7: KeyError: 'tier'"):
-        broken.dry_run(CASE)
+        broken.prepare(CASE)
 
 
 async def test_what_a_driver_says_on_purpose_is_told_as_it_is(tmp_path: Path) -> None:
@@ -163,7 +163,7 @@ async def test_what_a_driver_says_on_purpose_is_told_as_it_is(tmp_path: Path) ->
             raise UsageError("no tokenizer")
 
     with pytest.raises(UsageError, match=r"^no tokenizer$"):
-        sender(tmp_path, [], adapter=Without(), raw=True).dry_run(CASE)
+        sender(tmp_path, [], adapter=Without(), raw=True).prepare(CASE)
 
 
 async def test_an_answer_that_is_there_is_kept_even_if_it_is_cancelled(tmp_path: Path) -> None:
@@ -171,11 +171,11 @@ async def test_an_answer_that_is_there_is_kept_even_if_it_is_cancelled(tmp_path:
     answered = asyncio.Event()
 
     async def exchange(prepared: Any, names: Any, waited: float) -> EndpointAttempt:
-        await one._pacer._lock.acquire()
+        await one.pacer._lock.acquire()
         answered.set()
         return EndpointAttempt(datetime.now(UTC), waited, 200, None, 0.1, answer(message={"content": "hi"}))
 
-    one._exchange = exchange  # type: ignore[assignment]
+    one.exchange = exchange  # type: ignore[assignment]
     task = asyncio.create_task(one.send(CASE, 0, rows.append))
     await answered.wait()
     task.cancel()
