@@ -29,6 +29,9 @@ VALUE = Struct("<IIB")
 
 Value = tuple[int, int, int]
 
+MOST_VALUES = 0xFFFF
+"""Values of a call that are packed."""
+
 FREE = 0
 
 
@@ -58,14 +61,18 @@ def calls_of(message: Mapping[str, Any], request: Mapping[str, Any]) -> list[Cal
     return [_call(call, asked) for call in listed if isinstance(call, dict)]
 
 
-def tools_code(calls: Sequence[CallDigest]) -> int:
-    """Return the category of the tools called, whatever their number and order."""
-    return code("\n".join(sorted({call.name for call in calls})))
-
-
-def order_code(calls: Sequence[CallDigest]) -> int:
-    """Return the category of the number of calls and of their order, whichever they are."""
-    return order_of([(call.exact, call.name) for call in calls])
+def call_measures(calls: Sequence[CallDigest]) -> dict[str, Any]:
+    """Return what is measured of calls, by the attributes of ``Measures``."""
+    free = [word for call in calls for word in call.free]
+    keys = [(call.exact, call.name) for call in calls]
+    return {
+        "tools": code("\n".join(sorted({call.name for call in calls}))),
+        "order": order_of(keys),
+        "made": made_code(keys),
+        "arguments": signature(free, b"".join(sorted({call.exact for call in calls}))),
+        "values": _packed(calls),
+        "free": signature(free) if free else None,
+    }
 
 
 def order_of(keys: Sequence[Hashable]) -> int:
@@ -79,37 +86,21 @@ def made_code(keys: Iterable[tuple[bytes, Hashable]]) -> int:
     return code("\n".join(sorted(f"{arguments.hex()} {name}" for arguments, name in keys)))
 
 
-def arguments_signature(calls: Sequence[CallDigest]) -> bytes:
-    """Return the signature of all arguments, whatever the tools, their number and order."""
-    exact = b"".join(sorted({call.exact for call in calls}))
-    return signature((word for call in calls for word in call.free), exact)
-
-
-def free_signature(calls: Sequence[CallDigest]) -> bytes | None:
-    """Return the signature of the words of free text; None without any."""
-    found = [word for call in calls for word in call.free]
-    return signature(found) if found else None
-
-
-def packed_values(calls: Sequence[CallDigest]) -> bytes:
+def _packed(calls: Sequence[CallDigest]) -> bytes:
     """Return the name and the values of each call in a few bytes, for the comparison with other trials of the case."""
-    parts = []
-    for call in calls:
-        values = call.values[:0xFFFF]
-        parts.append(HEAD.pack(_hash(call.name), len(values)))
-        parts += [VALUE.pack(*value) for value in values]
-    return b"".join(parts)
+    heads = [HEAD.pack(_hash(call.name), len(call.values[:MOST_VALUES])) for call in calls]
+    values = [[VALUE.pack(*value) for value in call.values[:MOST_VALUES]] for call in calls]
+    return b"".join(part for head, own in zip(heads, values, strict=True) for part in (head, *own))
 
 
 def unpacked_values(packed: bytes) -> list[tuple[int, list[Value]]]:
-    """Return the calls of ``packed_values``: the hash of each name, with its values."""
-    found, place = [], 0
-    while place < len(packed):
-        name, count = HEAD.unpack_from(packed, place)
-        place += HEAD.size
-        end = place + count * VALUE.size
-        found.append((name, list(VALUE.iter_unpack(packed[place:end]))))
-        place = end
+    """Return the hash of each call's name with its values."""
+    found, rest = [], packed
+    while rest:
+        name, count = HEAD.unpack_from(rest)
+        end = HEAD.size + count * VALUE.size
+        found.append((name, list(VALUE.iter_unpack(rest[HEAD.size : end]))))
+        rest = rest[end:]
     return found
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from itertools import combinations
@@ -38,7 +38,6 @@ class Distances:
         own, cross: the mean distance of two trials of the baseline (of the vendor, where the baseline has one), and of
             one of each side.
         dealt_excess, dealt_distance: the sums of the first two with trials dealt to the sides at random.
-        moved: cases in which any two trials differ.
         single: per case, as ``Samples.single`` has it; -1 where the gate does not apply to both sides.
         traits: per side, case and trait, whether the only trial has it; None for a gate that is not judged by traits.
         differing: per case, whether the only trials differ in any of these.
@@ -50,7 +49,6 @@ class Distances:
     cross: Array
     dealt_excess: Array
     dealt_distance: Array
-    moved: int = 0
     single: Array = field(default_factory=lambda: np.zeros(0, dtype=np.int8))
     traits: Array | None = None
     differing: Array = field(default_factory=lambda: np.zeros(0))
@@ -71,17 +69,10 @@ class Distances:
     def at(self, places: Array) -> Distances:
         """Return the figures of these cases, with the deals that as many cases would have."""
         scale = math.sqrt(len(places) / len(self.excess))
-        return Distances(
-            excess=self.excess[places],
-            distance=self.distance[places],
-            own=self.own[places],
-            cross=self.cross[places],
-            dealt_excess=self.dealt_excess * scale,
-            dealt_distance=self.dealt_distance * scale,
-            single=self.single[places],
-            traits=None if self.traits is None else self.traits[:, places],
-            differing=self.differing[places] if len(self.differing) else self.differing,
-        )
+        names = ("excess", "distance", "own", "cross", "single", *(("differing",) if len(self.differing) else ()))
+        traits = None if self.traits is None else self.traits[:, places]
+        dealt = {name: getattr(self, name) * scale for name in ("dealt_excess", "dealt_distance")}
+        return replace(self, **{name: getattr(self, name)[places] for name in names}, **dealt, traits=traits)
 
 
 def distances(
@@ -103,8 +94,8 @@ def distances(
         deals: number of times that trials are dealt to the sides at random, within each case.
         single: per case, as ``Samples.single`` has it.
     """
-    empty = np.full(cases, np.nan)
-    found = Distances(empty.copy(), empty.copy(), empty.copy(), empty.copy(), np.zeros(deals), np.zeros(deals))
+    excess, distance, own, cross = (np.full(cases, np.nan) for _ in range(4))
+    found = Distances(excess, distance, own, cross, np.zeros(deals), np.zeros(deals))
     found.single = np.full(cases, -1, dtype=np.int8)
     random = np.random.default_rng(seed)
     for block in blocks:
@@ -127,9 +118,7 @@ def _add(found: Distances, block: Block, scale: str, deals: int, random: np.rand
     spread = ours if m > 1 else theirs
     found.cross[block.cases], found.own[block.cases] = cross, spread
     found.excess[block.cases] = cross - spread
-    moved = pairs.any(axis=1)
-    found.moved += int(moved.sum())
-    active = pairs[moved]
+    active = pairs[pairs.any(axis=1)]
     dealt = random.integers(0, len(splits), size=(len(active), deals), dtype=np.uint16)
     crossed = active @ weights[0]
     found.dealt_excess += _dealt(crossed - active @ (weights[1] if m > 1 else weights[2]), dealt)
@@ -145,7 +134,6 @@ def _add_faults(found: Distances, block: Block, deals: int, random: np.random.Ge
     found.cross[block.cases] = values[:, m:].mean(1)
     found.excess[block.cases] = found.cross[block.cases] - found.own[block.cases]
     moved = values.max(1) > values.min(1)
-    found.moved += int(moved.sum())
     splits = _splits(m, n)
     weight = np.where(splits, -1.0 / m, 1.0 / n).T
     dealt = random.integers(0, len(splits), size=(int(moved.sum()), deals), dtype=np.uint16)
@@ -173,7 +161,6 @@ def _add_novelty(found: Distances, block: Block, deals: int, random: np.random.G
         own[begin : begin + TOGETHER] = ((alike == 1) & splits.T).sum(axis=1) / m
     found.own[block.cases[moved]], found.cross[block.cases[moved]] = own[:, 0], crossed[:, 0]
     found.excess[block.cases] = found.cross[block.cases] - found.own[block.cases]
-    found.moved += int(moved.sum())
     dealt = random.integers(0, len(splits), size=(len(crossed), deals), dtype=np.uint16)
     found.dealt_excess += _dealt(crossed - own, dealt)
 
@@ -189,36 +176,31 @@ def _dealt(values: Array, dealt: Array) -> Array:
 
 def _pairwise(values: Array, scale: str) -> Array:
     """Return the distances of all pairs of trials, of shape (cases, pairs)."""
-    one, other = np.triu_indices(values.shape[1], 1)
-    if scale in ("category", "novelty"):
-        unequal: Array = (values[:, one, 0] != values[:, other, 0]).astype(np.float64)
-        return unequal
-    found = [_distance(values[:, i], values[:, j], scale) for i, j in zip(one, other, strict=True)]
-    return np.stack(found, axis=1).astype(np.float64)
+    pairs = combinations(range(values.shape[1]), 2)
+    distance = BETWEEN.get(scale, _unequal_share)
+    return np.stack([distance(values[:, one], values[:, other]) for one, other in pairs], axis=1).astype(np.float64)
 
 
-def _distance(one: Array, other: Array, scale: str) -> Array:
-    if scale == "signature":
-        unequal: Array = (one != other).mean(axis=-1)
-        return unequal
-    if scale == "number":
-        apart: Array = np.minimum(1.0, np.abs(one - other).max(axis=-1))
-        return apart
-    diverging: Array = divergence(one, other)
-    return diverging
+def _unequal_share(one: Array, other: Array) -> Any:
+    return (one != other).mean(axis=-1)
+
+
+def _at_most_one(one: Array, other: Array) -> Any:
+    return np.minimum(1.0, np.abs(one - other).max(axis=-1))
+
+
+BETWEEN: Mapping[str, Callable[[Array, Array], Any]] = {"number": _at_most_one, "probabilities": divergence}
+"""Scale -> the distance of two values; for others it is the share of places in which they differ."""
 
 
 @lru_cache(maxsize=256)
 def _splits(m: int, n: int) -> Array:
     """Return the trials that go to the baseline in each way of dealing; the first is the one observed."""
-    first = np.arange(m + n) < m
     if comb(m + n, m) <= MOST_SPLITS:
-        rest: Iterator[Any] = combinations(range(m + n), m)
-        rows = [np.isin(np.arange(m + n), chosen) for chosen in rest]
-        return np.array([first, *(row for row in rows if not np.array_equal(row, first))])
+        return np.array([np.isin(np.arange(m + n), chosen) for chosen in combinations(range(m + n), m)])
     random = np.random.default_rng(m * 1000 + n)
     order = random.random((MOST_SPLITS, m + n)).argsort(axis=1)
-    return np.concatenate((first[None], order < m))
+    return np.concatenate((np.arange(m + n)[None] < m, order < m))
 
 
 @lru_cache(maxsize=256)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from operator import attrgetter
 from struct import Struct
 from typing import Any, Literal
 
@@ -70,21 +71,13 @@ def _category(name: str) -> Callable[[Measures], Any]:
     return lambda found: getattr(found, name) or None
 
 
-def _field(name: str) -> Callable[[Measures], Any]:
-    return lambda found: getattr(found, name)
+def _number(name: str, scale: float = 1.0) -> Callable[[Measures], Any]:
+    return lambda found: None if (value := getattr(found, name)) != value else value / scale
 
 
 def _violation(subject: str) -> Callable[[Measures], Any]:
     bit = BITS[subject]
     return lambda found: bool(found.violations & bit) if found.answered else None
-
-
-def _known(name: str) -> Callable[[Measures], Any]:
-    def value(found: Measures) -> Any:
-        number = getattr(found, name)
-        return None if number != number else number
-
-    return value
 
 
 def _breaking(found: Measures) -> int:
@@ -96,36 +89,28 @@ def _breaking(found: Measures) -> int:
     return hash(seen) or 1
 
 
-def _logarithms(*names: str) -> Callable[[Measures], Any]:
-    def value(found: Measures) -> Any:
-        values = [getattr(found, name) / LOG_RANGE for name in names]
-        return None if any(number != number for number in values) else values
-
-    return value
-
-
 GATES: tuple[PanelGate, ...] = (
     PanelGate("any", "novelty", 0.02, _breaking, "answers that break a caller"),
     PanelGate("decision", "category", 0.02, _category("decision"), "whether tools are called"),
     PanelGate("tools", "category", 0.03, _category("tools"), "which tools are called"),
-    PanelGate("arguments", "signature", 0.03, _field("arguments"), "the arguments of calls"),
+    PanelGate("arguments", "signature", 0.03, attrgetter("arguments"), "the arguments of calls"),
     PanelGate("calls", "category", 0.03, _category("order"), "the number and order of calls"),
     PanelGate("finish", "category", 0.02, _category("finish"), "finish reasons"),
-    PanelGate("schema", "fault", 0.02, _field("schema"), "calls that break their schemas"),
+    PanelGate("schema", "fault", 0.02, attrgetter("schema"), "calls that break their schemas"),
     PanelGate("text-form", "category", 0.03, _category("form"), "form and language of texts"),
     PanelGate("text-opening", "category", 0.05, _category("opening"), "the first words of texts"),
-    PanelGate("text-length", "number", 0.05, _logarithms("length"), "the length of texts"),
-    PanelGate("text-words", "signature", 0.05, _field("wording"), "the words of texts"),
+    PanelGate("text-length", "number", 0.05, _number("length", LOG_RANGE), "the length of texts"),
+    PanelGate("text-words", "signature", 0.05, attrgetter("wording"), "the words of texts"),
     PanelGate("text-leaks", "fault", 0.02, _violation("text"), "leaked tokens and broken encoding"),
     PanelGate("constraints", "fault", 0.02, _violation("constraints"), "constraints not obeyed"),
     PanelGate("availability", "fault", 0.02, lambda found: not found.answered, "requests without valid answers"),
     PanelGate("protocol", "fault", 0.02, _violation("protocol"), "answers that break the protocol"),
     PanelGate("usage", "fault", 0.02, _violation("usage"), "implausible token counts"),
-    PanelGate("tokens", "number", 0.05, _logarithms("ratio"), "tokens for the same text"),
+    PanelGate("tokens", "number", 0.05, _number("ratio", LOG_RANGE), "tokens for the same text"),
     PanelGate("prompt-tokens", "category", 0.02, _category("prompt"), "prompt tokens of a request"),
-    PanelGate("bill", "fault", 0.02, _known("cost"), "the bill beside the baseline's"),
+    PanelGate("bill", "fault", 0.02, _number("cost"), "the bill beside the baseline's"),
     PanelGate("model", "fault", 0.02, _violation("model"), "answers that name another model"),
-    PanelGate("logprobs", "probabilities", 0.02, _field("logprobs"), "the first token's probabilities"),
+    PanelGate("logprobs", "probabilities", 0.02, attrgetter("logprobs"), "the first token's probabilities"),
 )
 """All gates but those of suites, in the order of reports."""
 
@@ -155,12 +140,12 @@ PARAMETER = "constraints:"
 def parameter_gates(names: Iterable[str]) -> list[PanelGate]:
     """Return a gate per parameter that constrains answers: those that do not obey it, of those that were to."""
     return [
-        PanelGate(f"{PARAMETER}{name}", "fault", 0.02, _parameter(name), f"answers that do not obey {name}", True)
+        PanelGate(f"{PARAMETER}{name}", "fault", 0.02, _disobedience(name), f"answers that do not obey {name}", True)
         for name in names
     ]
 
 
-def _parameter(name: str) -> Callable[[Measures], Any]:
+def _disobedience(name: str) -> Callable[[Measures], Any]:
     return lambda found: name in found.disobeyed if found.answered and name in found.asked else None
 
 
@@ -177,10 +162,7 @@ def suite_gates(names: Iterable[str]) -> list[PanelGate]:
 
 
 def _suite(name: str) -> Callable[[Measures], Any]:
-    def value(found: Measures) -> Any:
-        return None if found.suite is None or found.suite[0] != name else 1.0 - found.suite[1]
-
-    return value
+    return lambda found: 1.0 - found.suite[1] if found.suite and found.suite[0] == name else None
 
 
 def gate_label(name: str) -> str:

@@ -8,16 +8,7 @@ from dataclasses import dataclass, field
 from hashlib import blake2b
 from typing import Any
 
-from trialbed_verify.panel._calls import (
-    CallDigest,
-    arguments_signature,
-    calls_of,
-    free_signature,
-    made_code,
-    order_code,
-    packed_values,
-    tools_code,
-)
+from trialbed_verify.panel._calls import CallDigest, call_measures, calls_of
 from trialbed_verify.panel._logprobs import first_token
 from trialbed_verify.panel._signatures import code, signature, words
 from trialbed_verify.panel._texts import form, is_cut
@@ -119,8 +110,7 @@ def measure(row: Body, source: VendorRows, place: Any) -> Measures:
         answered=True,
         decision=CALL if calls or (not choice and row.get("finish_reason") == "tool_calls") else NO_CALL,
         finish=code(_finish(row, calls)),
-        **_of_calls(calls),
-        **({} if calls else _of_text(text)),
+        **(call_measures(calls) if calls else _of_text(text)),
         ratio=_log_ratio(usage.get("completion_tokens"), len(whole) - 2),
         prompt=_count(usage.get("prompt_tokens")),
         cost=_number(usage.get("prompt_tokens")) + OUTPUT_PRICE * _number(billed_tokens(usage)),
@@ -144,19 +134,6 @@ def _is_answered(row: Body) -> bool:
     if isinstance(outcome, str):
         return outcome in ("tool_calls", "stop", "other")
     return row.get("status") == "success" and row.get("finish_reason") is not None
-
-
-def _of_calls(calls: list[CallDigest]) -> dict[str, Any]:
-    if not calls:
-        return {}
-    return {
-        "tools": tools_code(calls),
-        "order": order_code(calls),
-        "made": made_code((call.exact, call.name) for call in calls),
-        "arguments": arguments_signature(calls),
-        "values": packed_values(calls),
-        "free": free_signature(calls),
-    }
 
 
 def _of_text(text: str) -> dict[str, Any]:
