@@ -111,14 +111,12 @@ def judge(sides: Sequence[Trials], options: PanelOptions | None = None) -> Panel
     price = price_ratio(sides, chosen.prices)
     verdict = conclude(results, samples.cases, trials, p_whole, price)
     return Panel(
-        finding=verdict.finding,
-        reason=verdict.reason,
+        **verdict._asdict(),
         gates=tuple(results),
         whole=p_whole,
         cases=samples.cases,
         trials=trials,
         remarks=(*remarks, *gates_without_verdict(results)),
-        needed=verdict.needed,
         deals=max((one.deals for one in (*compared, *([whole] if whole.excess else []))), default=0),
         seed=chosen.seed,
         copies=copies,
@@ -237,45 +235,22 @@ def settle(one: Compared, p_holm: float, cases: int) -> GateResult:
     Args:
         cases: of the whole comparison.
     """
-    found = one.distances
-    if one.excess is None:
-        if not found.is_single():
-            return GateResult(one.gate, "not applicable", "no case has what it compares on both sides")
-        return GateResult(one.gate, "not judged", ONE_TRIAL)
-    if found.traits is not None:
-        return _settle_traits(one, one.excess, p_holm)
-    finding, reason, needed = _finding(one, one.excess, p_holm, cases)
-    return GateResult(
-        gate=one.gate,
-        finding=finding,
-        reason=reason,
-        excess=one.excess,
-        distance=one.distance,
-        baseline=_mean(one.distances.own, one.distances.excess),
-        vendor=_mean(one.distances.cross, one.distances.excess),
-        p=one.p,
-        p_holm=p_holm,
-        needed=needed,
-    )
-
-
-def _settle_traits(one: Compared, excess: Mean, p_holm: float) -> GateResult:
-    """Return the finding of McNemar's test, where the sides have one trial."""
-    found = one.distances
+    gate, found, excess = one.gate, one.distances, one.excess
+    if excess is None and not found.is_single():
+        return GateResult(gate, "not applicable", "no case has what it compares on both sides")
+    if excess is None:
+        return GateResult(gate, "not judged", ONE_TRIAL)
+    baseline, vendor = (_mean(values, found.excess) for values in (found.own, found.cross))
+    if found.traits is None:
+        finding, reason, needed = _finding(one, excess, p_holm, cases)
+        return GateResult(gate, finding, reason, excess, one.distance, baseline, vendor, one.p, p_holm, needed)
     differing = (int(np.nansum(found.differing)), int(np.isfinite(found.differing).sum()))
-    result = GateResult(one.gate, "not judged", ONE_TRIAL, p=one.p, p_holm=p_holm, differing=differing)
-    if p_holm > ALPHA or abs(excess.value) <= one.gate.margin:
-        return result
-    only = [int((side > 0).sum()) for side in (found.own - found.cross, found.cross - found.own)]
-    _, cases = SHOWN_BY[one.gate.name]
-    return replace(
-        result,
-        finding="different",
-        reason=f"McNemar {one.p:.2g}: {only[0]} {cases} at the baseline only, {only[1]} at the vendor only",
-        excess=excess,
-        baseline=_mean(found.own, found.excess),
-        vendor=_mean(found.cross, found.excess),
-    )
+    if p_holm > ALPHA or abs(excess.value) <= gate.margin:
+        return GateResult(gate, "not judged", ONE_TRIAL, p=one.p, p_holm=p_holm, differing=differing)
+    ours, theirs = (int((found.excess == sign).sum()) for sign in (-1, 1))
+    cases_have = SHOWN_BY[gate.name][1]
+    reason = f"McNemar {one.p:.2g}: {ours} {cases_have} at the baseline only, {theirs} at the vendor only"
+    return GateResult(gate, "different", reason, excess, None, baseline, vendor, one.p, p_holm, differing=differing)
 
 
 def _finding(one: Compared, excess: Mean, p_holm: float, cases: int) -> tuple[GateFinding, str, int | None]:
@@ -289,33 +264,20 @@ def _finding(one: Compared, excess: Mean, p_holm: float, cases: int) -> tuple[Ga
     seems = any(mean.seems_beyond(margin, directed=directed) for _, mean, margin, directed in figures)
     if one.distances.is_single():
         return "not judged", ONE_TRIAL, None
-    if excess.n < _fewest(gate):
+    if excess.n < (max(FEWEST, math.ceil(Z * Z / gate.margin) + 1) if gate.stands_alone else FEWEST):
         if not seems:
             return "too few cases", f"{excess.n} cases have what it compares, too few to judge", None
-        return (
-            "inconclusive",
-            f"beyond the margin in the {excess.n} cases that have it, too few to judge",
-            _cases_needed(one, cases),
-        )
+        reason = f"beyond the margin in the {excess.n} cases that have it, too few to judge"
+        return "inconclusive", reason, _cases_needed(one, cases)
     # Without the distance, a side's own spread is not known.
     known = gate.is_directed or len(figures) > 1
     within = known and all(mean.is_within(margin, directed=directed) for _, mean, margin, directed in figures)
-    if within and not (seems and excess.n < excess.counted and _is_shown(excess, distance)):
+    is_shown = any(mean.low > 0 or (not directed and mean.high < 0) for _, mean, _, directed in figures)
+    if within and not (seems and excess.n < excess.counted and is_shown):
         return "equivalent", "shown to be within the margin", None
     if not known:
         return "inconclusive", ONE_TRIAL, None
-    needed = _cases_needed(one, cases)
-    return "inconclusive", "not shown to be within the margin or beyond it", needed
-
-
-def _fewest(gate: PanelGate) -> int:
-    """Return the cases below which nothing can be shown of a gate."""
-    return max(FEWEST, math.ceil(Z * Z / gate.margin) + 1) if gate.stands_alone else FEWEST
-
-
-def _is_shown(excess: Mean, distance: Mean | None) -> bool:
-    """Return whether a difference is shown at all, over the cases that have the figure."""
-    return excess.low > 0 or excess.high < 0 or (distance is not None and distance.low > 0)
+    return "inconclusive", "not shown to be within the margin or beyond it", _cases_needed(one, cases)
 
 
 def _cases_needed(one: Compared, cases: int) -> int | None:
@@ -328,14 +290,13 @@ def _cases_needed(one: Compared, cases: int) -> int | None:
         if mean is None or margin is None:
             continue
         value = mean.weighed if one.gate.is_directed else abs(mean.weighed)
-        scale = cases / mean.counted
-        close = value - 2 * mean.spread / math.sqrt(mean.counted) < 0
-        if close or value < margin / 2:
-            counts.append(math.ceil(scale * cases_for_equivalence(mean.spread, margin, 0.0)))
+        if value < max(margin / 2, 2 * mean.spread / math.sqrt(mean.counted)):
+            enough = cases_for_equivalence(mean.spread, margin, 0.0)
         elif value > margin:
-            counts.append(math.ceil(scale * cases_for_difference(mean.spread, margin, value)))
+            enough = cases_for_difference(mean.spread, margin, value)
         else:
-            counts.append(math.ceil(scale * cases_for_equivalence(mean.spread, margin, min(value, margin * 0.9))))
+            enough = cases_for_equivalence(mean.spread, margin, min(value, margin * 0.9))
+        counts.append(math.ceil(cases / mean.counted * enough))
     needed = max(max(counts), cases + 1)
     return needed if needed <= MOST_CASES else None
 

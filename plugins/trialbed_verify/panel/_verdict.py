@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from operator import attrgetter
 from typing import NamedTuple
 
 from trialbed.statistics import wilson_interval
@@ -41,17 +42,13 @@ def reason_in_words(panel: Panel) -> str:
     return conclude(panel.gates, panel.cases, panel.trials, panel.whole, panel.price, gate_meaning).reason
 
 
-def _label(gate: PanelGate) -> str:
-    return gate.label
-
-
 def conclude(
     results: Sequence[GateResult],
     cases: int,
     trials: tuple[float, float],
     whole: float | None,
     price: float | None = None,
-    named: Named = _label,
+    named: Named = attrgetter("label"),
 ) -> PanelVerdict:
     """Return the verdict; its reason begins with the damage and the cost.
 
