@@ -26,12 +26,10 @@ BEFORE = 120
 """Characters before a name that show whether it is called."""
 
 TOOL_WORDS = (
-    r"(?:next_)?tool(?:_?name|[_ ]calls?|_use)?|function(?:_?name|[_ ]call)?|name|action|recipient(?:_name)?|call|"
-    r"invoke|to|plugin"
+    r"(?:next_)?tool(?:_?name|[_ ]calls?)?|function(?:_?name|[_ ]call)?|name|action|recipient\w*|call|invoke|to"
 )
 INPUT_WORDS = (
-    r"arguments?|parameters?|params?|args|kwargs|(?:tool|function)_(?:input|args|arguments)|(?:action[_ ])?input|json|"
-    r"code|with|values?|and"
+    r"arguments?|parameters?|params?|args|kwargs|\w+_(?:input|args|arguments)|(?:action )?input|json|code|with|and"
 )
 TYPE_WORDS = r"string|str|int|integer|number|float|bool|boolean|object|array|list|dict|any|required|optional|text"
 HTML = re.compile(r"a|abbr|b|br|code|dd|div|dt|em|font|h\d|i|kbd|li|mark|ol|p|pre|s|small|span|strong|td|th|u|ul", re.I)
@@ -74,7 +72,6 @@ RESULT = re.compile(
     r"[\s\])`*]*(?:[\u2192=#|:-]|(?i:(?:the )?(?:results?|returns|returned|outputs?|response|observation|error|got)\b))"
 )
 """The result of a call, or what else is said of it, behind it."""
-
 
 LINE_END = re.compile(r"[\s\])`;,]*(?:\Z|<|```)|[\])`;,]*[^\S\n]*\n")
 CLOSED = re.compile(r"\s*(?:/>|</|<\||<\uff5c|\[[A-Z_]{2,30}\]|>\s*</)")
@@ -133,17 +130,13 @@ def _by_names(text: str, names: Collection[str], tools: Mapping[str, Collection[
 
 def _is_told(text: str, place: int) -> bool:
     """Return whether the words before a place speak of a call."""
-    return (
-        HEDGE.search(text, text.rfind("\n\n\n", max(0, place - BEFORE), place) + 1 or max(0, place - BEFORE), place)
-        is not None
-    )
+    return HEDGE.search(text, max(0, place - BEFORE), place) is not None
 
 
 def _arguments(text: str, end: int, wanted: Collection[str], lead: re.Match[str], *, is_marked: bool) -> str | None:
     """Return the arguments behind a name; "" if it is called and they cannot be read, None if it is not called."""
     near = text[end : end + NEAR]
-    gap = GAP.match(near)
-    at = gap.end() if gap else 0
+    at = len(GAP.match(near)[0])  # type: ignore[index]
     opening = near[at : at + 1]
     if SCHEMA.search(near, 0, 160) or ("description" in near[:160] and "description" not in wanted):
         return None
@@ -172,14 +165,10 @@ def _pairs(near: str, wanted: Collection[str], lead: re.Match[str], *, is_marked
     if not wanted and is_marked and CLOSED.match(near):
         return "{}"
     begun = (lead["line"] or "").strip()[-1:]
-    block = near if is_marked else re.split(r"\n\s*\n|\}", near)[0] if lead["key"] else near.partition("\n")[0]
-    if any(key in wanted for key in _keys(near, "tag")):
-        return ""
-    pairs = _keys(block, "pair")
-    right = [name for name in pairs if name in wanted]
-    if right and (is_marked or ((lead["key"] or begun in ("/", "[")) and {*pairs} <= {*wanted} | META)):
-        return ""
-    return None
+    block = near if is_marked else re.split(r"\n\s*\n|\}" if lead["key"] else "\n", near)[0]
+    pairs, right = set(_keys(block, "pair")), set(wanted)
+    is_call = bool(pairs & right) and (is_marked or ((lead["key"] or begun in ("/", "[")) and pairs <= right | META))
+    return "" if is_call or right.intersection(_keys(near, "tag")) else None
 
 
 def _keys(text: str, *forms: str) -> list[str]:

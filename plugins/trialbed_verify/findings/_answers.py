@@ -12,7 +12,6 @@ from trialbed.wire.dialects.chat_completions import (
     first_choice,
     first_message,
     read_answer,
-    read_request,
 )
 from trialbed_verify.call_schemas import declared_schemas
 from trialbed_verify.rows import sent_request
@@ -51,8 +50,7 @@ class AnsweredRow:
         self.complete = row.get("status") == "success" and isinstance(response, dict)
         self.request = sent_request(row)
         self.response: dict[str, Json] = response if self.complete and isinstance(response, dict) else {}
-        choices = self.response.get("choices")
-        self.choices = [one for one in choices if isinstance(one, dict)] if isinstance(choices, list) else []
+        self.choices = objects_of(self.response.get("choices"))
         self.choice = first_choice(self.response)
         self.message = first_message(self.response)
         self.calls: Json = self.message.get("tool_calls")
@@ -84,45 +82,32 @@ class AnsweredRow:
         return bool(self.request.get("stream"))
 
     @property
-    def wants_usage(self) -> bool:
-        """Return whether usage was asked for at the end of the stream."""
-        return read_request(self.request).wants_usage
-
-    @property
     def demands_call(self) -> bool:
         """Return whether the request demands a call: ``required``, or a tool by its name."""
         choice = self.request.get("tool_choice")
         if isinstance(choice, dict) and choice.get("type") == "allowed_tools":
-            inner = choice.get("allowed_tools")
-            return (inner if isinstance(inner, dict) else choice).get("mode") == "required"
+            return (object_of(choice.get("allowed_tools")) or choice).get("mode") == "required"
         return choice == "required" or isinstance(choice, dict)
 
     @property
     def messages(self) -> list[Json]:
         """Return the messages of the request."""
-        messages = self.request.get("messages")
-        return messages if isinstance(messages, list) else []
+        return list_of(self.request.get("messages"))
 
     @property
     def tools(self) -> list[Json]:
         """Return the tools on offer; the functions of a legacy request are tools, too."""
-        tools, functions = self.request.get("tools"), self.request.get("functions")
-        if isinstance(tools, list) and tools:
-            return tools
-        return [{"type": "function", "function": one} for one in functions] if isinstance(functions, list) else []
+        legacy = [{"type": "function", "function": one} for one in list_of(self.request.get("functions"))]
+        return list_of(self.request.get("tools")) or legacy
 
     @cached_property
-    def tool_names(self) -> list[str]:
-        """Return the names of the tools."""
-        return [tool.name for tool in read_request({"tools": self.tools}).tools]
+    def declared(self) -> dict[str, Any]:
+        """Return the names of the tools with the schemas of their arguments."""
+        return declared_schemas(self.tools)
 
-    @cached_property
-    def arguments_of_tools(self) -> dict[str, list[str]]:
-        """Return the names of the tools with those of their arguments."""
-        return {
-            name: list(_object(_object(schema).get("properties")))
-            for name, schema in declared_schemas(self.tools).items()
-        }
+    def arguments_of(self, name: Json) -> list[str]:
+        """Return the names of a tool's arguments."""
+        return list(object_of(object_of(self.declared.get(name)).get("properties"))) if isinstance(name, str) else []
 
     @cached_property
     def usage(self) -> Mapping[str, int]:
@@ -132,43 +117,35 @@ class AnsweredRow:
     @cached_property
     def reported_usage(self) -> dict[str, Json]:
         """Return the usage as it came, in the first of the places where vendors put it."""
-        groq = _object(self.response.get("x_groq"))
+        groq = object_of(self.response.get("x_groq"))
         places = (self.response.get("usage"), groq.get("usage"), self.choice.get("usage"))
         return next((place for place in places if isinstance(place, dict) and place), {})
 
     @property
     def listed_calls(self) -> list[dict[str, Json]]:
         """Return the calls that are objects."""
-        return [call for call in self.calls if isinstance(call, dict)] if isinstance(self.calls, list) else []
+        return objects_of(self.calls)
 
     @cached_property
     def reasoning(self) -> str:
         """Return the reasoning that was sent."""
-        message = self.message
         # Routers send it in two fields at once.
-        sent = [text for key in REASONING if isinstance(text := message.get(key), str) and text]
+        sent = [text for key in REASONING if isinstance(text := self.message.get(key), str) and text]
         if sent:
             return max(sent, key=len)
-        details = message.get("reasoning_details")
-        return "".join(
-            text
-            for detail in (details if isinstance(details, list) else ())
-            if isinstance(detail, dict)
-            for key in ("text", "summary")
-            if isinstance(text := detail.get(key), str)
-        )
+        details = objects_of(self.message.get("reasoning_details"))
+        parts = (detail.get(key) for detail in details for key in ("text", "summary"))
+        return "".join(part for part in parts if isinstance(part, str))
 
     @cached_property
     def texts(self) -> list[str]:
         """Return every text that was generated: of all choices, with reasoning, refusals and calls."""
-        found = [self.reasoning] if self.reasoning else []
+        found = [self.reasoning]
         for choice in self.choices:
-            message = _object(choice.get("message"))
+            message = object_of(choice.get("message"))
             found += [text_of(message.get("content") or choice.get("text")), text_of(message.get("refusal"))]
-            calls = message.get("tool_calls")
-            functions = [function_of(call) for call in (calls if isinstance(calls, list) else ())]
-            for function in [*functions, _object(message.get("function_call"))]:
-                found += [str(part) for part in function.values()]
+            functions = [*map(function_of, list_of(message.get("tool_calls"))), object_of(message.get("function_call"))]
+            found += [str(part) for function in functions for part in function.values()]
         return [text for text in found if text]
 
     @property
@@ -194,23 +171,31 @@ class AnsweredRow:
 
 def function_of(call: Json) -> dict[str, Json]:
     """Return the function of a call or of a declared tool; empty if it has none."""
-    return _object(_object(call).get("function"))
+    return object_of(object_of(call).get("function"))
 
 
 def alternatives_of(token: Json) -> list[Json]:
     """Return the alternatives of a token with log probabilities; empty if it has none."""
-    found = _object(token).get("top_logprobs")
-    return found if isinstance(found, list) else []
+    return list_of(object_of(token).get("top_logprobs"))
 
 
 def text_of(content: Json) -> str:
     """Return the text of a message's content, which may come in typed parts."""
     if isinstance(content, list):
-        content = "".join(
-            text for part in content if isinstance(part, dict) and isinstance(text := part.get("text"), str)
-        )
+        return "".join(text for part in objects_of(content) if isinstance(text := part.get("text"), str))
     return content if isinstance(content, str) else ""
 
 
-def _object(value: Json) -> dict[str, Json]:
+def object_of(value: Json) -> dict[str, Json]:
+    """Return a value if it is an object; else an empty one."""
     return value if isinstance(value, dict) else {}
+
+
+def list_of(value: Json) -> list[Json]:
+    """Return a value if it is a list; else an empty one."""
+    return value if isinstance(value, list) else []
+
+
+def objects_of(value: Json) -> list[dict[str, Json]]:
+    """Return the objects in a list; empty if it is not a list."""
+    return [one for one in list_of(value) if isinstance(one, dict)]

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator, Mapping
+from itertools import chain
 from typing import Any
 
-from trialbed_verify.findings._answers import AnsweredRow, Count
+from trialbed_verify.findings._answers import AnsweredRow, Count, object_of
 from trialbed_verify.findings._constraints import examine_constraints
 from trialbed_verify.findings._form import examine_calls, examine_form
 from trialbed_verify.findings._kinds import KINDS, PROTOCOL_ERRORS, Finding, finding, stored_finding
@@ -72,27 +73,15 @@ def examine(row: Row, excerpts: Mapping[str, str] | None = None, count: Count | 
     Returns:
         The findings, one of each kind: the first, as further ones say the same again.
     """
-    answer = AnsweredRow(row, count)
-    found = {one.kind: one for one in _from_notes(row, excerpts or {}) if not (answer.is_raw and one.kind in OF_CHATS)}
-    if problem := _problem(row):
-        found.setdefault(problem.kind, problem)
-    elif isinstance(given := row.get("problem"), dict):
-        found |= {one.kind: one for one in failed_generation(answer, str(given.get("message") or ""))}
-    if answer.complete:
-        for examiner in EXAMINERS:
-            for one in examiner(answer):
-                found.setdefault(one.kind, one)
+    answer, seen = AnsweredRow(row, count), excerpts or {}
+    notes = [kind for kind in row.get("notes") or () if kind in KINDS and KINDS[kind].gate == "protocol"]
+    noted = (finding(kind, KINDS[kind].meaning, seen.get(kind, "")) for kind in notes)
+    found = {one.kind: one for one in noted if not (answer.is_raw and one.kind in OF_CHATS)}
+    problem = object_of(row.get("problem"))
+    kind, said = str(problem.get("kind")), str(problem.get("message") or "")
+    if kind in PROTOCOL_ERRORS:
+        found.setdefault(kind, finding(kind, PROTOCOL_ERRORS[kind], said))
+    examined = chain(failed_generation(answer, said), *(look(answer) for look in EXAMINERS if answer.complete))
+    for one in examined:
+        found.setdefault(one.kind, one)
     return tuple(found.values())
-
-
-def _from_notes(row: Row, excerpts: Mapping[str, str]) -> Iterator[Finding]:
-    for kind in row.get("notes") or ():
-        if kind in KINDS and KINDS[kind].gate == "protocol":
-            yield finding(kind, KINDS[kind].meaning, excerpts.get(kind, ""))
-
-
-def _problem(row: Row) -> Finding | None:
-    problem = row.get("problem")
-    if not isinstance(problem, dict) or problem.get("kind") not in PROTOCOL_ERRORS:
-        return None
-    return finding(problem["kind"], PROTOCOL_ERRORS[problem["kind"]], str(problem.get("message") or ""))

@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from trialbed_verify.call_schemas import call_verdicts
-from trialbed_verify.findings._answers import AnsweredRow, function_of
+from trialbed_verify.findings._answers import AnsweredRow, function_of, objects_of
 from trialbed_verify.findings._kinds import CALL_REASONS, Finding, finding
 
 TEXT = re.compile(r'"((?:[^"\\]|\\.)*)\\?(?:"(\s*:)?|\Z)', re.DOTALL)
@@ -18,79 +18,52 @@ TEXT = re.compile(r'"((?:[^"\\]|\\.)*)\\?(?:"(\s*:)?|\Z)', re.DOTALL)
 
 def examine_schema(answer: AnsweredRow) -> Iterator[Finding]:
     """Yield the verdicts on the calls, and oddities that verdicts leave out."""
-    calls = answer.made
+    calls, verdicts = answer.made, answer.row.get("calls")
     if not calls:
         return
+    if not isinstance(verdicts, list):
+        verdicts = [verdict.as_json() for verdict in call_verdicts(calls, answer.tools)]
     unknown = False
-    for number, (call, verdict) in enumerate(zip(calls, _verdicts(answer, calls), strict=False), 1):
-        unknown |= "unknown_tool" in (verdict.get("reasons") or ())
+    for number, (call, verdict) in enumerate(zip(calls, objects_of(verdicts), strict=False), 1):
         for reason in verdict.get("reasons") or ():
+            unknown |= reason == "unknown_tool"
             if reason in CALL_REASONS:
                 said = verdict.get("detail") or CALL_REASONS[reason]
                 yield finding(reason, f"call {number}, of {verdict.get('name')}: {CALL_REASONS[reason]} ({said})", call)
-    for call in calls:
-        function = function_of(call)
-        if unknown:
-            yield from _name(answer, function)
-        yield from _arguments(function)
+    for function in map(function_of, calls):
+        name, text = function.get("name"), function.get("arguments")
+        near = [other for other in answer.declared if _bare(other) == _bare(name)] if unknown else []
+        if near and name not in answer.declared:
+            yield finding("name_nearly_offered", f"{name} was called, and {near[0]} was offered", function)
+        if isinstance(text, str) and text:
+            yield from _arguments(function, text)
 
 
-def _verdicts(answer: AnsweredRow, calls: list[Any]) -> list[Mapping[str, Any]]:
-    verdicts = answer.row.get("calls")
-    if isinstance(verdicts, list):
-        return [verdict for verdict in verdicts if isinstance(verdict, dict)]
-    return [verdict.as_json() for verdict in call_verdicts(calls, answer.tools)]
+def _bare(name: Any) -> str:
+    """Return a name without prefix, case and spaces; a line end for what is not a name."""
+    return re.split(r"[.:/]", name.strip())[-1].casefold() if isinstance(name, str) else "\n"
 
 
-def _name(answer: AnsweredRow, function: Mapping[str, Any]) -> Iterator[Finding]:
-    name = function.get("name")
-    if not isinstance(name, str):
-        return
-    near = [other for other in answer.tool_names if _bare(other) == _bare(name)]
-    if near and name not in answer.tool_names:
-        yield finding("name_nearly_offered", f"{name} was called, and {near[0]} was offered", function)
-
-
-def _bare(name: str) -> str:
-    return re.split(r"[.:/]", name.strip())[-1].casefold() if name.strip() else ""
-
-
-def _arguments(function: Mapping[str, Any]) -> Iterator[Finding]:
-    text = function.get("arguments")
-    if not isinstance(text, str) or not text:
-        return
-    if text.lstrip()[:1] != "{":
-        yield from _no_object(function, text)
-        return
-    keys = [name for name, colon in TEXT.findall(text) if colon] if text.count(":") > 1 else ()
-    if len(set(keys)) < len(keys) and (key := _repeated_key(text)):
-        yield finding("duplicate_keys", f"an object in the arguments has the key {key!r} twice", function)
-
-
-def _no_object(function: Mapping[str, Any], text: str) -> Iterator[Finding]:
-    try:
-        found = json.loads(text)
-        if isinstance(found, dict):
+def _arguments(function: Mapping[str, Any], text: str) -> Iterator[Finding]:
+    if text.lstrip()[:1] == "{":
+        keys = [name for name, colon in TEXT.findall(text) if colon] if text.count(":") > 1 else ()
+        if len(set(keys)) == len(keys):
             return
-        yield finding("arguments_not_object", f"the arguments are a {type(found).__name__}, not an object", function)
-        if isinstance(found, str) and isinstance(json.loads(found), dict):
-            yield finding("arguments_encoded_twice", "the arguments are JSON within a string", function)
-    except (ValueError, RecursionError):
-        return
-
-
-def _repeated_key(text: str) -> str | None:
     repeated: list[str] = []
 
     def pairs(found: list[tuple[str, Any]]) -> dict[str, Any]:
-        made = dict(found)
-        if len(made) < len(found):
-            counts = Counter(name for name, _ in found)
-            repeated.append(next(name for name, count in counts.items() if count > 1))
-        return made
+        counts = Counter(name for name, _ in found)
+        repeated.extend(name for name, count in counts.items() if count > 1)
+        return dict(found)
 
     try:
-        json.loads(text, object_pairs_hook=pairs)
+        value = json.loads(text, object_pairs_hook=pairs)
+        if not isinstance(value, dict):
+            said = f"the arguments are a {type(value).__name__}, not an object"
+            yield finding("arguments_not_object", said, function)
+        elif repeated:
+            yield finding("duplicate_keys", f"an object in the arguments has the key {repeated[0]!r} twice", function)
+        if isinstance(value, str) and isinstance(json.loads(value), dict):
+            yield finding("arguments_encoded_twice", "the arguments are JSON within a string", function)
     except (ValueError, RecursionError):
-        return None
-    return repeated[0] if repeated else None
+        return

@@ -17,9 +17,9 @@ from trialbed_verify.findings._kinds import Finding, finding
 _FILE: dict[str, Any] = tomllib.loads(files("trialbed_verify.findings").joinpath("parsers.toml").read_text("utf-8"))
 PARSERS = {name: re.compile(pattern) for name, pattern in _FILE["calls"].items()}
 LEAKS = {
-    "leaked_tool_call": re.compile("|".join(_FILE["calls"].values())),
-    "leaked_thinking": re.compile("|".join(_FILE["thinking"].values())),
-    "leaked_tokens": re.compile("|".join(_FILE["tokens"].values())),
+    "leaked_tool_call": ("the markup of a tool call", re.compile("|".join(_FILE["calls"].values()))),
+    "leaked_thinking": ("a tag of thinking", re.compile("|".join(_FILE["thinking"].values()))),
+    "leaked_tokens": ("a control token", re.compile("|".join(_FILE["tokens"].values()))),
 }
 CLOSING = re.compile(rf"</(?P<name>{_FILE['arguments']['names']}|[\w.-]{{1,64}})>")
 OF_PARSERS = re.compile(_FILE["arguments"]["names"])
@@ -42,12 +42,6 @@ EXAMINED = 500_000
 No answer of a model has as many; an answer of the largest size that is read would take minutes.
 """
 
-WORDS = {
-    "leaked_tool_call": "the markup of a tool call",
-    "leaked_thinking": "a tag of thinking",
-    "leaked_tokens": "a control token",
-}
-
 
 def examine_text(answer: AnsweredRow) -> Iterator[Finding]:
     """Yield faults in the text, and in that of calls."""
@@ -66,10 +60,9 @@ def examine_text(answer: AnsweredRow) -> Iterator[Finding]:
         yield from _reasoning(answer, reasoning)
         if not answer.calls:
             yield from _call(answer, content, "text")
-            if answer.reason not in CUT[:2]:
-                yield from (
-                    one for one in _call(answer, reasoning, "reasoning") if is_empty or UNKNOWN not in one.message
-                )
+            found = _call(answer, reasoning, "reasoning") if answer.reason not in CUT[:2] else ()
+            # Next to a text, what has no mark of a parser is a plan.
+            yield from (one for one in found if is_empty or UNKNOWN not in one.message)
     left = EXAMINED
     for call in answer.listed_calls:
         for key in ("name", "arguments"):
@@ -79,9 +72,8 @@ def examine_text(answer: AnsweredRow) -> Iterator[Finding]:
             text = text[: max(left, 0)]
             left -= len(text) + 1
             if "<" in text or not text.isascii():
-                yield from (
-                    found for found in _leaks(answer, text, f"a call's {key}") if found.kind != "leaked_thinking"
-                )
+                found = _leaks(answer, text, f"a call's {key}")
+                yield from (one for one in found if one.kind != "leaked_thinking")
                 yield from _characters(answer, text)
             if "</" in text and key == "arguments":
                 yield from _markup(answer, text, function_of(call).get("name"))
@@ -91,7 +83,7 @@ def examine_text(answer: AnsweredRow) -> Iterator[Finding]:
 
 def has_leaks(text: str) -> bool:
     """Return whether tokens of a template, markup, or the marks of broken encoding are in a text, asked for or not."""
-    found = MARKS.search(text) is not None and any(pattern.search(text) for pattern in LEAKS.values())
+    found = MARKS.search(text) is not None and any(pattern.search(text) for _, pattern in LEAKS.values())
     return found or "\ufffd" in text
 
 
@@ -103,7 +95,7 @@ def failed_generation(answer: AnsweredRow, message: str) -> Iterator[Finding]:
 
 def _call(answer: AnsweredRow, text: str, place: str) -> Iterator[Finding]:
     """Yield the first call of an offered tool in a text, unless the request has it too."""
-    call = written_call(text, answer.arguments_of_tools)
+    call = written_call(text, {name: answer.arguments_of(name) for name in answer.declared if name in text})
     if call is not None and not answer.is_asked(text[call.place : call.place + 60]):
         near = text[max(0, call.place - 200) : call.place + 400]
         parser = next((name for name, pattern in PARSERS.items() if pattern.search(near)), UNKNOWN)
@@ -118,7 +110,7 @@ def _markup(answer: AnsweredRow, arguments: str, name: Any) -> Iterator[Finding]
         texts = [text for text in json_leaves(parse_json_fast(arguments.encode())) if isinstance(text, str)]
     except (ValueError, RecursionError):
         texts = [arguments]
-    own = answer.arguments_of_tools.get(name, ()) if isinstance(name, str) else ()
+    own = answer.arguments_of(name)
     for text in texts:
         for found in CLOSING.finditer(text):
             tag = found["name"]
@@ -138,17 +130,14 @@ def _reasoning(answer: AnsweredRow, text: str) -> Iterator[Finding]:
 
 
 def _leaks(answer: AnsweredRow, text: str, where: str) -> Iterator[Finding]:
-    for kind, pattern in LEAKS.items() if MARKS.search(text) else ():
-        for match in pattern.finditer(text):
-            # A conversation about templates has them in its questions.
-            if not answer.is_asked(match[0]):
-                yield finding(kind, f"{where} has {WORDS[kind]}: {match[0][:80]}", text[match.start() :])
-                break
-        else:
-            continue
-        if kind == "leaked_tool_call":
-            # Its tokens are those of the call.
-            return
+    for kind, (words, pattern) in LEAKS.items() if MARKS.search(text) else ():
+        # A conversation about templates has them in its questions.
+        match = next((one for one in pattern.finditer(text) if not answer.is_asked(one[0])), None)
+        if match is not None:
+            yield finding(kind, f"{where} has {words}: {match[0][:80]}", text[match.start() :])
+            if kind == "leaked_tool_call":
+                # Its tokens are those of the call.
+                return
 
 
 def _characters(answer: AnsweredRow, text: str) -> Iterator[Finding]:
