@@ -98,7 +98,7 @@ def comparison_page(found: Sequence[VendorComparison]) -> list[Part]:
 
 
 def answers(rows: Sequence[VendorRows]) -> list[Part]:
-    """Return for each model its vendors' figures, with plots of the rates, and examples of what is wrong.
+    """Return for each model its vendors' figures, with plots of the rates, and examples of failures and findings.
 
     Raises:
         DataError: rows cannot be read, or are of several vendors.

@@ -25,7 +25,7 @@ from trialbed_verify.ranking import VerifiedRows, VerifiedVendors, compare_and_r
 from trialbed_verify.report import VerifyReport
 from trialbed_verify.rows import Body
 from trialbed_verify.summary import summary
-from trialbed_verify.table import Builder
+from trialbed_verify.table import tables_of
 from trialbed_verify.vendor_rows import FileRows, PlacedRow, VendorRows
 from trialbed_verify.verification.row import row_lines, row_of
 
@@ -125,7 +125,9 @@ def show_run(run: StoredRun, form: str) -> None:
     """
     sources = run_rows(run, run.config.frameworks)
     comparisons = comparisons_of(run)
-    report = VerifyReport([_summary(own) for own in sources], comparisons)
+    report = VerifyReport(
+        [summary(own.endpoint, next(iter(tables_of(own, compared=False)), None)) for own in sources], comparisons
+    )
     if form == "json":
         document = {"run": run.record.model_dump(mode="json"), "summaries": report.summaries}
         document |= as_document(comparisons) if comparisons else {}
@@ -136,13 +138,6 @@ def show_run(run: StoredRun, form: str) -> None:
             click.echo(printable(line))
         click.echo()
     report.print(form, sources)
-
-
-def _summary(rows: StoredRows) -> dict[str, Any]:
-    builder = Builder(rows, compared=False)
-    for number, place, row in rows:
-        builder.add(number, place, row)
-    return summary(rows.endpoint, next(iter(builder.tables()), None))
 
 
 def page_parts(run: StoredRun) -> Sequence[Any]:

@@ -225,7 +225,7 @@ class Builder:
     any case is asked again after a success are several runs, one after the other: there every row is a trial.
 
     Args:
-        compared: whether to keep what comparisons need, which takes most of the time, or what summaries need.
+        compared: whether rows are for comparisons, which takes most of the time, or for summaries.
     """
 
     def __init__(self, source: VendorRows, *, compared: bool = True) -> None:
@@ -318,13 +318,18 @@ def read_tables(source: VendorRows, *, compared: bool = True) -> list[Answers]:
     Raises:
         DataError: the rows cannot be read, or are no results.
     """
-    builder = Builder(source, compared=compared)
-    for number, place, row in source:
-        builder.add(number, place, row)
-    tables = builder.tables()
+    tables = tables_of(source, compared=compared)
     if not tables:
         raise DataError(f"{source}: contains no result rows")
     return tables
+
+
+def tables_of(source: VendorRows, *, compared: bool = True) -> list[Answers]:
+    """Read rows into tables; none if there are no rows."""
+    builder = Builder(source, compared=compared)
+    for number, place, row in source:
+        builder.add(number, place, row)
+    return builder.tables()
 
 
 def read_one(source: VendorRows, *, compared: bool = True) -> Answers:

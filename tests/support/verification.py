@@ -15,7 +15,7 @@ from unittest import mock
 
 from trialbed.records import Run, TrialResult
 from trialbed_verify.summary import summary
-from trialbed_verify.table import Builder
+from trialbed_verify.table import tables_of
 from trialbed_verify.vendor_rows import FileRows
 from trialbed_verify.verification import (
     RequestSettings,
@@ -90,15 +90,13 @@ def summarised(
     """The summary of these rows, of two trials of four cases."""
     path = folder / f"{vendor}_rows.jsonl"
     path.write_text("".join(f"{json.dumps(row)}\n" for row in rows))
-    builder = Builder(FileRows(path), compared=False)
-    for number, place, row in builder.source:
-        builder.add(number, place, row)
+    tables = tables_of(FileRows(path), compared=False)
     began = datetime(2026, 1, 1, 12, tzinfo=UTC)
     cases = TestSet(written_set(folder / "set.jsonl", 4))
     one = replace(target("http://127.0.0.1:1/v1", folder), **changes)
     session = {"vendor": vendor, "began": began, "ended": began + timedelta(seconds=3), "not_sent": not_sent}
     info = endpoint_info(one, vendor, cases, VerifyOptions(trials=2)).model_copy(update=session)
-    return summary(info, next(iter(builder.tables()), None))
+    return summary(info, next(iter(tables), None))
 
 
 async def verify(file: Path, *targets: Target, **options: Any) -> list[dict[str, Any]]:
