@@ -25,19 +25,10 @@ def chosen_targets(given: Given) -> list[Target]:
     Raises:
         UsageError: options are missing or contradict each other. The message never shows a key.
     """
-    _check_places(given)
-    return _targets(given)
-
-
-def _targets(given: Given) -> list[Target]:
-    """The target of ``--base-url``, or those of ``--config``.
-
-    Raises:
-        UsageError: options are missing or contradict each other. The message never shows a key.
-    """
     from trialbed_verify.verification import config_targets, endpoint_target
     from trialbed_verify.verification.targets import checked_url
 
+    _check_places(given)
     if given["config"]:
         if given["model"] or given["base_url"]:
             raise click.UsageError("--config already names models and vendors; leave out --model and --base-url")

@@ -2,49 +2,68 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any, Literal
 
 import yaml
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, JsonValue, ValidationError
 
 from trialbed.errors import DataError
 from trialbed.files import read_bytes
-from trialbed_verify.verification.targets._entry_values import FIELDS
+
+LARGEST = 16 * 2**20
+"""Bytes of a file with vendors."""
 
 
-@dataclass(frozen=True)
-class VendorEntry:
-    """A vendor of a model, as in the file.
+def _printable(text: str) -> str:
+    if not text.isprintable():
+        raise ValueError
+    return text
+
+
+Line = Annotated[str, AfterValidator(_printable)]
+Amount = Annotated[float, Field(ge=0)]
+Count = Annotated[int | None, Field(ge=1, description="a whole number of at least 1")]
+EXTRA = "a mapping of what JSON can hold, with strings as keys"
+HEADERS = "a mapping of header names to strings of one line"
+PRICES = "a mapping with input and output: numbers of at least 0, per million tokens"
+
+
+class VendorEntry(BaseModel):
+    """A vendor of a model, as in the file; the description of a field says in words what its values are.
 
     Attributes:
+        prices: ``input`` and ``output``, per million tokens.
         model: the unified name.
-        key_line: the line of ``api_key``, if there is one.
         where: file and line of the entry, for messages.
         lines: the line of each key.
-        prices: ``input`` and ``output``, per million tokens.
     """
 
-    model: str
+    model_config = ConfigDict(frozen=True, strict=True, allow_inf_nan=False, protected_namespaces=())
+
     name: str
-    where: str
     model_id: str | None = None
     api_key: str | None = None
-    key_line: int | None = None
     provider: str | None = None
     url: str | None = None
-    validator: str = "openai"
-    is_baseline: bool = False
-    trials: int | None = None
-    concurrency: int | None = None
-    temperature: float | None = None
-    max_tokens: int | None = None
-    stream: bool | None = None
-    extra_body: Mapping[str, Any] = field(default_factory=dict)
-    headers: Mapping[str, str] = field(default_factory=dict)
-    prices: Mapping[str, float] = field(default_factory=dict)
-    lines: Mapping[str, int] = field(default_factory=dict)
+    validator: Annotated[Literal["openai"], Field(description="one of openai")] = "openai"
+    is_baseline: Annotated[bool, Field(description="true or false")] = False
+    trials: Count = None
+    concurrency: Count = None
+    temperature: Annotated[float | None, Field(ge=0, description="a number of at least 0")] = None
+    max_tokens: Count = None
+    stream: Annotated[bool | None, Field(description="true or false")] = None
+    extra_body: dict[str, JsonValue] = Field(default_factory=dict, description=EXTRA)
+    headers: dict[Line, Line] = Field(default_factory=dict, description=HEADERS)
+    prices: dict[Literal["input", "output"], Amount] = Field(default_factory=dict, min_length=1, description=PRICES)
+    model: str
+    where: str
+    lines: dict[str, int]
+
+
+KEYS = [name for name in VendorEntry.model_fields if name not in ("model", "where", "lines")]
+"""The keys of an entry."""
 
 
 def read_config(path: Path) -> list[VendorEntry]:
@@ -53,97 +72,68 @@ def read_config(path: Path) -> list[VendorEntry]:
     Raises:
         DataError: the file cannot be read or has the wrong form.
     """
-    root = _root(path)
-    entries = [entry for model, body in _pairs(path, root) for entry in _vendors(path, model.value, body)]
+    try:
+        root = yaml.compose(read_bytes(path, LARGEST).decode(), Loader=yaml.SafeLoader)
+    except yaml.YAMLError as error:
+        # The text around the problem is not shown, as it may be a key.
+        mark, problem = getattr(error, "problem_mark", None), getattr(error, "problem", None) or "malformed"
+        where = f"line {mark.line + 1}: " if mark else ""
+        raise DataError(f"{path}: not valid YAML: {where}{problem}") from None
+    except (OSError, UnicodeDecodeError) as error:
+        raise DataError(f"{path}: cannot be read: {error}") from error
+    entries: list[VendorEntry] = []
+    for key, body in _pairs(path, root, "the file"):
+        vendors = {name.value: value for name, value in _pairs(path, body, key.value)}.get("vendors")
+        if not isinstance(vendors, yaml.SequenceNode):
+            raise DataError(f"{_where(path, body)}: {key.value}: needs a list under `vendors:`")
+        entries += (_entry(path, key.value, node) for node in vendors.value)
     if not entries:
         raise DataError(f"{path}: names no vendors; each model needs a list under `vendors:`")
     _check_names(entries)
     return entries
 
 
-LARGEST = 16 * 2**20
-"""Bytes of a file with vendors."""
-
-
-def _root(path: Path) -> yaml.MappingNode:
-    try:
-        node = yaml.compose(read_bytes(path, LARGEST).decode(), Loader=yaml.SafeLoader)
-    except yaml.YAMLError as error:
-        raise DataError(f"{path}: not valid YAML: {_without_content(error)}") from None
-    except (OSError, UnicodeDecodeError) as error:
-        raise DataError(f"{path}: cannot be read: {error}") from error
-    return _mapping(path, node, "the file")
-
-
-def _without_content(error: yaml.YAMLError) -> str:
-    """The problem and its line, without the text around it, which may be a key."""
-    mark = getattr(error, "problem_mark", None)
-    problem = getattr(error, "problem", None) or "malformed"
-    return f"line {mark.line + 1}: {problem}" if mark else str(problem)
-
-
-def _vendors(path: Path, model: str, body: yaml.Node) -> Iterator[VendorEntry]:
-    fields = {key.value: value for key, value in _pairs(path, _mapping(path, body, model))}
-    listed = fields.get("vendors")
-    if not isinstance(listed, yaml.SequenceNode):
-        raise DataError(f"{_where(path, body)}: {model}: needs a list under `vendors:`")
-    for node in listed.value:
-        yield _entry(path, model, _mapping(path, node, f"a vendor of {model}"))
-
-
-def _entry(path: Path, model: str, node: yaml.MappingNode) -> VendorEntry:
-    lines: dict[str, int] = {}
-    values: dict[str, Any] = {"model": model, "where": _where(path, node), "lines": lines}
-    for key, value in _pairs(path, node):
-        if key.value not in FIELDS:
-            raise DataError(f"{_where(path, key)}: unknown key {key.value!r}; choose from {', '.join(FIELDS)}")
-        if key.value in lines:
-            raise DataError(f"{_where(path, key)}: {key.value} is given twice (first: line {lines[key.value]})")
-        lines[key.value] = key.start_mark.line + 1
-        values[key.value] = _value(path, key, value)
-    values["key_line"] = lines.get("api_key")
+def _entry(path: Path, model: str, node: yaml.Node) -> VendorEntry:
+    lines, values = dict[str, int](), dict[str, Any]()
+    for key, value in _pairs(path, node, f"a vendor of {model}"):
+        name = key.value
+        if name not in KEYS:
+            raise DataError(f"{_where(path, key)}: unknown key {name!r}; choose from {', '.join(KEYS)}")
+        if name in lines:
+            raise DataError(f"{_where(path, key)}: {name} is given twice (first: line {lines[name]})")
+        lines[name] = key.start_mark.line + 1
+        try:
+            values[name] = yaml.SafeLoader("").construct_object(value, deep=True)
+        except yaml.YAMLError as error:
+            raise DataError(f"{_where(path, value)}: {name}: {getattr(error, 'problem', 'malformed')}") from None
     if not values.get("name"):
         raise DataError(f"{_where(path, node)}: a vendor of {model} has no name")
-    return VendorEntry(**{key: value for key, value in values.items() if value is not None})
-
-
-def _value(path: Path, key: yaml.ScalarNode, node: yaml.Node) -> Any:
+    values = {name: value for name, value in values.items() if value is not None}
     try:
-        value = yaml.SafeLoader("").construct_object(node, deep=True)
-    except yaml.YAMLError as error:
-        raise DataError(f"{_where(path, node)}: {key.value}: {getattr(error, 'problem', 'malformed')}") from None
-    if value is None:
-        return None
-    try:
-        return FIELDS[key.value].check(value)
-    except ValueError as error:
+        return VendorEntry(**values, model=model, where=_where(path, node), lines=lines)
+    except ValidationError as error:
         # The value is not shown, as it may be a key.
-        raise DataError(f"{_where(path, node)}: {key.value} must be {error}") from None
+        name = str(error.errors(include_input=False, include_url=False)[0]["loc"][0])
+        words = VendorEntry.model_fields[name].description or "a string"
+        raise DataError(f"{path}, line {lines[name]}: {name} must be {words}") from None
 
 
 def _check_names(entries: list[VendorEntry]) -> None:
-    seen: dict[tuple[str, str, str | None], VendorEntry] = {}
+    seen: dict[tuple[object, ...], VendorEntry] = {}
     for entry in entries:
-        identity = (entry.model, entry.name, entry.provider)
-        if identity in seen:
-            raise DataError(
-                f"{entry.where}: {entry.model} at {entry.name} is listed twice (first: {seen[identity].where})"
-            )
-        seen[identity] = entry
+        first = seen.setdefault((entry.model, entry.name, entry.provider), entry)
+        if first is not entry:
+            raise DataError(f"{entry.where}: {entry.model} at {entry.name} is listed twice (first: {first.where})")
     for model in dict.fromkeys(entry.model for entry in entries):
         baselines = [entry.where for entry in entries if entry.model == model and entry.is_baseline]
         if len(baselines) > 1:
             raise DataError(f"{model}: {len(baselines)} vendors are marked as its baseline: {', '.join(baselines)}")
 
 
-def _mapping(path: Path, node: yaml.Node | None, what: str) -> yaml.MappingNode:
+def _pairs(path: Path, node: yaml.Node | None, what: str) -> Iterator[tuple[yaml.ScalarNode, yaml.Node]]:
+    """The keys and values of a mapping."""
     if not isinstance(node, yaml.MappingNode):
-        where = _where(path, node) if node is not None else str(path)
-        raise DataError(f"{where}: {what} must be a mapping")
-    return node
-
-
-def _pairs(path: Path, node: yaml.MappingNode) -> Iterator[tuple[yaml.ScalarNode, yaml.Node]]:
+        raise DataError(f"{path if node is None else _where(path, node)}: {what} must be a mapping")
     for key, value in node.value:
         if not isinstance(key, yaml.ScalarNode):
             raise DataError(f"{_where(path, key)}: a key must be a string")

@@ -8,6 +8,7 @@ from collections import Counter
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 from urllib.parse import urlsplit
 
 from trialbed.contracts import VENDOR_CONTRACT, ModelAdapter, Vendor
@@ -84,14 +85,19 @@ def config_targets(path: Path, settings: RequestSettings, model_type: str | None
 def _target(path: Path, entry: VendorEntry, settings: RequestSettings, model_type: str | None, folder: Path) -> Target:
     adapter_name, adapter = load_adapter(model_type, entry.model)
     driver_name, vendor = _vendor(entry)
-    stem = UNSAFE.sub("_", "_".join(filter(None, (entry.model, entry.name, (entry.provider or "").strip("/")))))
+    provider = (entry.provider or "").strip("/")
+    stem = UNSAFE.sub("_", "_".join(filter(None, (entry.model, entry.name, provider))))
+    # The settings for all targets, and in their place those that the entry has itself.
+    given = {name: getattr(entry, name) for name in ("temperature", "max_tokens", "stream")}
+    own: dict[str, Any] = {name: value for name, value in given.items() if value is not None}
+    own |= {"model": entry.model, "model_id": entry.model_id, "extra_body": {**settings.extra_body, **entry.extra_body}}
     return Target(
-        name=_shown_name(entry),
+        name=f"{provider} ({entry.name})" if provider else entry.name,
         vendor=vendor,
         driver_name=driver_name,
         adapter=adapter,
         adapter_name=adapter_name,
-        settings=_settings(entry, settings),
+        settings=replace(settings, streams_unsaid=True, **own),
         api_key=_key(path, entry, vendor),
         output=folder / f"{stem}_results.jsonl",
         summary=folder / f"{stem}_summary.json",
@@ -100,20 +106,7 @@ def _target(path: Path, entry: VendorEntry, settings: RequestSettings, model_typ
         trials=entry.trials,
         concurrency=entry.concurrency,
         headers=_headers(path, entry),
-        prices=entry.prices,
-    )
-
-
-def _settings(entry: VendorEntry, settings: RequestSettings) -> RequestSettings:
-    """The settings for all targets, and in their place those that the entry has itself."""
-    own = {name: getattr(entry, name) for name in ("temperature", "max_tokens", "stream")}
-    return replace(
-        settings,
-        model=entry.model,
-        model_id=entry.model_id,
-        extra_body={**settings.extra_body, **entry.extra_body},
-        streams_unsaid=True,
-        **{name: value for name, value in own.items() if value is not None},
+        prices={str(name): price for name, price in entry.prices.items()},
     )
 
 
@@ -123,22 +116,28 @@ def _headers(path: Path, entry: VendorEntry) -> Mapping[str, str]:
     Raises:
         UsageError: one of them looks like a key, and git would commit the file; or a name is not valid.
     """
-    where = f"{path}, line {entry.lines.get('headers')}"
+    where = f"{path}, line {entry.lines.get('headers')}: headers"
     for name, value in entry.headers.items():
         if HEADER_NAME.fullmatch(name) is None:
-            raise UsageError(f"{where}: headers: a name is not valid in HTTP")
+            raise UsageError(f"{where}: a name is not valid in HTTP")
         if is_secret_header(name) and value and would_be_committed(path):
-            raise UsageError(
-                f"{where}: headers: {name} contains a key, and git does not ignore this file; add it to .gitignore"
-            )
+            raise UsageError(f"{where}: {name} contains a key, and git does not ignore this file; add it to .gitignore")
     return entry.headers
 
 
 def _vendor(entry: VendorEntry) -> tuple[str, Vendor]:
     """The vendor's driver, if one of this name is installed; otherwise a plain endpoint at the entry's URL."""
     known = entry.name in {driver.name for driver in list_drivers("vendors")}
-    kind = load_vendor(entry.name) if known else Vendor
-    vendor = _instance(entry, kind)
+    kind, driver = load_vendor(entry.name) if known else Vendor, f"{entry.where}: the driver of {entry.name}"
+    try:
+        vendor = kind(base_url=entry.url, provider=entry.provider)
+        name = entry.model_id or vendor.model_id(entry.model)
+    except TrialbedError:
+        raise
+    except Exception as error:
+        raise DriverBroken(f"{driver} failed for {entry.model}: {type(error).__name__}: {error}") from error
+    if not isinstance(name, str):
+        raise DriverBroken(f"{driver} does not map {entry.model} to a string")
     if not vendor.url:
         hint = " (it publishes none)" if known else ", or install the vendor drivers, trialbed-vendors"
         raise UsageError(f"{entry.where}: the address of {entry.name} is not known; add its `url`{hint}")
@@ -146,26 +145,10 @@ def _vendor(entry: VendorEntry) -> tuple[str, Vendor]:
     return (entry.name if known else ""), vendor
 
 
-def _instance(entry: VendorEntry, kind: type[Vendor]) -> Vendor:
-    """An instance of the driver, checked with the entry's model."""
-    try:
-        vendor = kind(base_url=entry.url, provider=entry.provider)
-        name = entry.model_id or vendor.model_id(entry.model)
-    except TrialbedError:
-        raise
-    except Exception as error:
-        raise DriverBroken(
-            f"{entry.where}: the driver of {entry.name} failed for {entry.model}: {type(error).__name__}: {error}"
-        ) from error
-    if not isinstance(name, str):
-        raise DriverBroken(f"{entry.where}: the driver of {entry.name} does not map {entry.model} to a string")
-    return vendor
-
-
 def _key(path: Path, entry: VendorEntry, vendor: Vendor) -> str:
     key = vendor_key(entry.name, vendor.key_variable, os.environ)
-    if key is None and entry.api_key and entry.key_line:
-        key = key_from_file(path, entry.key_line, entry.api_key, entry.name)
+    if key is None and entry.api_key:
+        key = key_from_file(path, entry.lines["api_key"], entry.api_key, entry.name)
     if key is None and any(map(is_secret_header, entry.headers)):
         return ""
     if key is None:
@@ -174,11 +157,6 @@ def _key(path: Path, entry: VendorEntry, vendor: Vendor) -> str:
             f"{entry.where}: no key found for {entry.name}; put it into .env under one of these names: {names}"
         )
     return checked_key(key, f"{entry.where}: {entry.name}")
-
-
-def _shown_name(entry: VendorEntry) -> str:
-    provider = (entry.provider or "").strip("/")
-    return f"{provider} ({entry.name})" if provider else entry.name
 
 
 def load_vendor(name: str) -> type[Vendor]:
