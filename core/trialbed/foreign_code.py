@@ -279,7 +279,7 @@ def _run_loop(loop: asyncio.AbstractEventLoop) -> None:
             with suppress(SystemExit, KeyboardInterrupt):
                 loop.run_forever()
                 is_stopped = True
-    loop.set_exception_handler(lambda *_: None)  # what does not end now is given up
+    loop.set_exception_handler(lambda *_: None)  # a function that does not end now is given up
     with suppress(_Interruption):
         for task in asyncio.all_tasks(loop):
             task.cancel()

@@ -193,7 +193,7 @@ def _is_dictated(
     Args:
         forms: of the arguments, as ``_compact`` gives them; none for a call without any.
         others: tools that the model has called with the same arguments, by its own decision: where these stand beside
-            them, the request repeats what the model said.
+            them, the request repeats the model's words.
     """
     for arguments in forms:
         place = -1

@@ -32,7 +32,7 @@ def parse_json(text: bytes | str, parse_float: ParseFloat = float, *, unique: bo
         text = text.decode(json.detect_encoding(text), "surrogatepass")
     value, is_read = None, False
     if parse_float is float and not unique:
-        # As exact and several times as fast; what it refuses, such as lone surrogates, is left to the decoder below.
+        # As exact and several times as fast; the decoder below reads texts that it refuses, such as lone surrogates.
         with suppress(ValueError, TypeError):
             value, is_read = from_json(text, allow_inf_nan=False), True
     if not is_read:

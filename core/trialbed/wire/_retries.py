@@ -22,7 +22,7 @@ SPREAD = 0.5
 
 @dataclass(frozen=True)
 class RetryWaits:
-    """The waits between the attempts at one request: what the endpoint asks for, else exponential backoff with jitter.
+    """The waits between the attempts at one request: as the endpoint asks, else exponential backoff with jitter.
 
     Attributes:
         retries: attempts after the first, at most.

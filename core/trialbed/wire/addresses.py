@@ -9,7 +9,7 @@ from ipaddress import IPv4Address, IPv6Address, ip_address
 from urllib.parse import urlsplit
 
 SCRIPT = "trialbed-script"
-"""What an endpoint that plays a script lists as its model: it answers any name, and each request takes a line."""
+"""The model that an endpoint with a script lists: it answers any name, and each request takes a line."""
 
 
 def is_loopback(host: str) -> bool:

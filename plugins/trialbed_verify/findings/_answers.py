@@ -101,13 +101,14 @@ class AnsweredRow:
         return list_of(self.request.get("tools")) or legacy
 
     @cached_property
-    def declared(self) -> dict[str, Any]:
+    def tool_schemas(self) -> dict[str, Any]:
         """Return the names of the tools with the schemas of their arguments."""
         return declared_schemas(self.tools)
 
     def arguments_of(self, name: Json) -> list[str]:
         """Return the names of a tool's arguments."""
-        return list(object_of(object_of(self.declared.get(name)).get("properties"))) if isinstance(name, str) else []
+        schema = self.tool_schemas.get(name) if isinstance(name, str) else None
+        return list(object_of(object_of(schema).get("properties")))
 
     @cached_property
     def usage(self) -> Mapping[str, int]:

@@ -12,7 +12,7 @@ REASONS = frozenset(("stop", "length", "tool_calls", "content_filter", "function
 FIELDS = {"id": str, "object": str, "created": int, "model": str}
 
 CALL_TYPES = {"function": "arguments", "custom": "input"}
-"""Type of a call -> the key of what the tool is given."""
+"""Type of a call -> the key of its input."""
 
 ENDS = ("tool_calls", "length", "content_filter")
 """Finish reasons of an answer with calls; the latter two of one that was cut off in the middle of a call."""

@@ -33,7 +33,7 @@ class FindingKind(NamedTuple):
 _FILE: dict[str, Any] = tomllib.loads(files("trialbed_verify.findings").joinpath("kinds.toml").read_text("utf-8"))
 
 OUTCOMES: Mapping[str, str] = MappingProxyType(_FILE["outcomes"])
-"""How a case can end -> meaning."""
+"""End of a case -> meaning."""
 
 PROTOCOL_ERRORS: Mapping[str, str] = MappingProxyType(_FILE["protocol"]["error"])
 """The problems that are the vendor's answer: each is a finding, too."""

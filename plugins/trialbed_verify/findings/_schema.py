@@ -32,15 +32,15 @@ def examine_schema(answer: AnsweredRow) -> Iterator[Finding]:
                 yield finding(reason, f"call {number}, of {verdict.get('name')}: {CALL_REASONS[reason]} ({said})", call)
     for function in map(function_of, calls):
         name, text = function.get("name"), function.get("arguments")
-        near = [other for other in answer.declared if _bare(other) == _bare(name)] if unknown else []
-        if near and name not in answer.declared:
+        near = [other for other in answer.tool_schemas if _bare(other) == _bare(name)] if unknown else []
+        if near and name not in answer.tool_schemas:
             yield finding("name_nearly_offered", f"{name} was called, and {near[0]} was offered", function)
         if isinstance(text, str) and text:
             yield from _arguments(function, text)
 
 
 def _bare(name: Any) -> str:
-    """Return a name without prefix, case and spaces; a line end for what is not a name."""
+    """Return a name without prefix, case and spaces; a line end if it is not a name."""
     return re.split(r"[.:/]", name.strip())[-1].casefold() if isinstance(name, str) else "\n"
 
 

@@ -61,7 +61,7 @@ def examine_text(answer: AnsweredRow) -> Iterator[Finding]:
         if not answer.calls:
             yield from _call(answer, content, "text")
             found = _call(answer, reasoning, "reasoning") if answer.reason not in CUT[:2] else ()
-            # Next to a text, what has no mark of a parser is a plan.
+            # Next to a text, a call without the marks of a parser is a plan.
             yield from (one for one in found if is_empty or UNKNOWN not in one.message)
     left = EXAMINED
     for call in answer.listed_calls:
@@ -95,7 +95,7 @@ def failed_generation(answer: AnsweredRow, message: str) -> Iterator[Finding]:
 
 def _call(answer: AnsweredRow, text: str, place: str) -> Iterator[Finding]:
     """Yield the first call of an offered tool in a text, unless the request has it too."""
-    call = written_call(text, {name: answer.arguments_of(name) for name in answer.declared if name in text})
+    call = written_call(text, {name: answer.arguments_of(name) for name in answer.tool_schemas if name in text})
     if call is not None and not answer.is_asked(text[call.place : call.place + 60]):
         near = text[max(0, call.place - 200) : call.place + 400]
         parser = next((name for name, pattern in PARSERS.items() if pattern.search(near)), UNKNOWN)
