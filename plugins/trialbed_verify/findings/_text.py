@@ -7,6 +7,7 @@ import re
 import tomllib
 from collections.abc import Iterator
 from importlib.resources import files
+from itertools import islice
 from typing import Any
 
 from trialbed.texts import json_leaves
@@ -35,6 +36,9 @@ CUT = ("length", "content_filter", "tool_calls")
 """Finish reasons of answers that may be empty, or whose emptiness is another finding."""
 
 UNKNOWN = "unknown"
+
+MOST_TAGS = 200
+"""Closing tags of an argument for which the opening ones are looked for."""
 
 EXAMINED = 500_000
 """Characters of the text, of the reasoning, and of all calls in which leaks and odd characters are looked for.
@@ -112,7 +116,7 @@ def _markup(answer: AnsweredRow, arguments: str, name: Any) -> Iterator[Finding]
         texts = [arguments]
     own = answer.arguments_of(name)
     for text in texts:
-        for found in CLOSING.finditer(text):
+        for found in islice(CLOSING.finditer(text), MOST_TAGS):
             tag = found["name"]
             if (tag in own or OF_PARSERS.fullmatch(tag)) and text.find(f"<{tag}", 0, found.start()) < 0:
                 if not answer.is_asked(found[0]):

@@ -22,6 +22,11 @@ PIECES = (
     "\ufffd",
     "\u2581a",
     "functions.",
+    "</parameter>",
+    "<parameter></parameter>",
+    "look {",
+    '"name": "look", "arguments": ',
+    "<tool_call>look ",
     "\ud800",
 )
 SIZE = 1_000_000
@@ -59,6 +64,13 @@ def test_no_text_takes_long(place: str, piece: str) -> None:
     # Ten times as long as on an idle machine; if each token were looked for in the request, it would be minutes.
     with processor_time(4):
         examine(answers[place])
+
+
+def test_tags_that_open_late_take_no_longer() -> None:
+    text = "x" * 250_000 + "<parameter" + "</parameter>" * 20_000
+    with processor_time(4):
+        found = {one.kind for one in examine(calls(json.dumps({"a": text})))}
+    assert "markup_in_arguments" not in found
 
 
 def test_a_key_that_is_there_twice_among_many_is_found_in_a_short_time() -> None:
