@@ -59,7 +59,8 @@ def conclude(
         named: names a gate.
     """
     found = _conclusion(results, cases, trials, whole, named)
-    leading = ", and ".join([*_damage(results), *_cost(results, price)])
+    damage = list(_damage(results))
+    leading = ", and ".join([*damage, *_cost(results, price, "they" if damage else "its answers")])
     return found if cases < FEWEST or not leading else found._replace(reason=f"{leading}; {found.reason}")
 
 
@@ -79,18 +80,19 @@ def breaking_in_thousand(excess: Mean) -> str:
     return f"{value} [{low}, {high}]"
 
 
-def _cost(results: Sequence[GateResult], price: float | None) -> Iterator[str]:
+def _cost(results: Sequence[GateResult], price: float | None, answers: str) -> Iterator[str]:
     excess = _excess(results, "bill")
     if excess is None:
         return
     digits = 2 if excess.high - excess.low < NARROW else 1
     if excess.low <= 0 <= excess.high:
-        yield f"they use the same tokens within {100 * max(excess.high, -excess.low):.{digits}f} %{_at_prices(price)}"
+        most = f"{100 * max(excess.high, -excess.low):.{digits}f} %"
+        yield f"{answers} use the same tokens within {most}{_at_prices(price)}"
         return
     low, high = sorted(abs(100 * end) for end in (excess.low, excess.high))
     more = "more" if excess.value > 0 else "fewer"
     ends = f"[{low:.{digits}f}, {high:.{digits}f}]"
-    yield f"they use {abs(100 * excess.value):.{digits}f} % {ends} {more} tokens{_at_prices(price)}"
+    yield f"{answers} use {abs(100 * excess.value):.{digits}f} % {ends} {more} tokens{_at_prices(price)}"
 
 
 def _at_prices(ratio: float | None) -> str:
@@ -133,11 +135,8 @@ def _conclusion(
         for result in results
         if result.finding == "too few cases" and result.excess
     )
-    if few:
-        return PanelVerdict(
-            "equivalent", f"every gate with enough cases is shown to be within its margin; not judged: {few}"
-        )
-    return PanelVerdict("equivalent", "every gate is shown to be within its margin")
+    with_enough, rest = (" with enough cases", f"; not judged: {few}") if few else ("", "")
+    return PanelVerdict("equivalent", f"every gate{with_enough} is shown to be within its margin{rest}")
 
 
 def _greatest(results: Sequence[GateResult], named: Named) -> Iterator[str]:

@@ -149,9 +149,9 @@ def billed(number: int, **usage: int) -> Measures:
 @for_each(
     ("usage", "words"),
     [
-        ({"completion_tokens": 18}, "they use the same tokens within "),
+        ({"completion_tokens": 18}, "its answers use the same tokens within "),
         ({"completion_tokens": 18, "total_tokens": 378}, "] more tokens"),
-        ({"completion_tokens": 0, "total_tokens": 78}, "they use the same tokens within "),
+        ({"completion_tokens": 0, "total_tokens": 78}, "its answers use the same tokens within "),
     ],
 )
 def test_thoughts_that_only_the_total_has_are_billed(usage: dict[str, int], words: str) -> None:
