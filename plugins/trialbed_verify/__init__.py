@@ -2,7 +2,7 @@
 
     verification   sends a test set to endpoints and records their answers
     suites         test sets that come with Trialbed, with the expectations of each case
-    findings       what an answer does that the specification, the request or plausibility does not allow
+    findings       faults of an answer, by the specification, its request or plausibility
     comparison     compares the results of vendors with those of a baseline
     panel          the gates of the verdict on a vendor
     ranking        ranks vendors by Inverse Rank Fusion

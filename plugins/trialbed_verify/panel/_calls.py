@@ -62,7 +62,7 @@ def calls_of(message: Mapping[str, Any], request: Mapping[str, Any]) -> list[Cal
 
 
 def call_measures(calls: Sequence[CallDigest]) -> dict[str, Any]:
-    """Return what is measured of calls, by the attributes of ``Measures``."""
+    """Return the measures of calls, by the attributes of ``Measures``."""
     free = [word for call in calls for word in call.free]
     keys = [(call.exact, call.name) for call in calls]
     return {

@@ -123,12 +123,7 @@ class Verification:
             self.progress.advance(named[result.key.framework], result)
 
         commits = Commits(
-            record.store,
-            record.run.run_id,
-            note_committed,
-            gathering=GATHERING,
-            most=WAITING,
-            masked=True,
+            record.store, record.run.run_id, note_committed, gathering=GATHERING, most=WAITING, masked=True
         )
         parts: list[Part] = []
         status: RunStatus = "interrupted"
@@ -136,7 +131,7 @@ class Verification:
             async with AsyncExitStack() as stack:
                 lag = LagMeter()
                 stack.callback(asyncio.create_task(lag.watch()).cancel)
-                kept = await asyncio.to_thread(record.kept)
+                kept = await asyncio.to_thread(record.stored_cases)
                 trials = {target: self.options.trials_of(target) for target in self.targets}
                 self.progress.start(record.run, trials, self.cases)
                 parts = [

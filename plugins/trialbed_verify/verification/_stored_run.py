@@ -49,8 +49,8 @@ class VerificationRun:
     is_new: bool
     began: datetime = field(default_factory=lambda: datetime.now(UTC))
 
-    def kept(self) -> dict[str, dict[Key, Kept]]:
-        """Return what the store has of the cases of each endpoint, by its label."""
+    def stored_cases(self) -> dict[str, dict[Key, Kept]]:
+        """Return the cases of each endpoint that the store has, by its label."""
         found: dict[str, dict[Key, Kept]] = {label: {} for label in self.endpoints}
         for one in [] if self.is_new else self.store.each_attempt_summary(self.run.run_id):
             key = int(one.key.query_id), one.key.repeat

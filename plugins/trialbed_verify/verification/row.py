@@ -47,7 +47,7 @@ class Row(TypedDict):
 
     Attributes:
         request: as sent, without ``extra_body``.
-        response: the completion; of a failure its kind, its message and what had come.
+        response: the completion; of a failure its kind, its message and the part that had come.
         hash: MD5 of the request as the K2-style tools compute it.
         case: the identity of the test set's line.
         config: digest of the target's configuration.

@@ -35,7 +35,7 @@ class EndpointProgress:
         self._failures: Counter[Target] = Counter()
 
     def start(self, run: Run, trials: Mapping[Target, int], cases: TestSet) -> None:
-        """Say which run it is, and what the requests cost."""
+        """Print the id of the run and the cost of its requests."""
         self._display.write(f"run {run.run_id}: {', '.join(_cost(trials, cases))}")
 
     def begin(self, target: Target, total: int, kept: int) -> None:

@@ -70,7 +70,7 @@ def _local_key(base_url: str) -> str | None:
     return NO_KEY if is_loopback(urlsplit(base_url).hostname or "") else None
 
 
-def checked_files(targets: list[Target], file: Path, given: Given) -> None:
+def check_target_files(targets: list[Target], file: Path, given: Given) -> None:
     """Check that every file can be written before anything is sent.
 
     Raises:
@@ -89,18 +89,9 @@ def chosen_options(given: Given) -> VerifyOptions:
 
     if given["incremental"] and given["fresh"]:
         raise click.UsageError("--incremental keeps existing results and --fresh discards them; choose one")
-    return VerifyOptions(
-        trials=given["trials"],
-        vendor_concurrency=given["vendor_concurrency"],
-        request_concurrency=given["concurrency"],
-        timeout=given["timeout"],
-        retries=given["retries"],
-        incremental=given["incremental"],
-        fresh=given["fresh"],
-        store=given["store"] or store_file(),
-        tags=given["tags"],
-        note=given["note"],
-    )
+    same = ("trials", "vendor_concurrency", "timeout", "retries", "incremental", "fresh", "tags", "note")
+    own = {name: given[name] for name in same}
+    return VerifyOptions(**own, request_concurrency=given["concurrency"], store=given["store"] or store_file())
 
 
 def warn(cases: TestSet, targets: Sequence[Target]) -> None:
@@ -127,15 +118,9 @@ def _settings(given: Given, model: str) -> RequestSettings:
         raise click.UsageError("--use-raw-completions needs --tokenizer-model")
     if given["trust_tokenizer_code"] and not given["use_raw_completions"]:
         raise click.UsageError("--trust-tokenizer-code applies to --use-raw-completions only")
-    return RequestSettings(
-        model=model,
-        temperature=given["temperature"],
-        max_tokens=given["max_tokens"],
-        stream=given["stream"],
-        extra_body=_extra_body(given["extra_body"]),
-        tokenizer=given["tokenizer_model"] if given["use_raw_completions"] else None,
-        trust_tokenizer_code=given["trust_tokenizer_code"],
-    )
+    own = {name: given[name] for name in ("temperature", "max_tokens", "stream", "trust_tokenizer_code")}
+    tokenizer = given["tokenizer_model"] if given["use_raw_completions"] else None
+    return RequestSettings(model=model, extra_body=_extra_body(given["extra_body"]), tokenizer=tokenizer, **own)
 
 
 def _extra_body(text: str) -> dict[str, Any]:

@@ -31,7 +31,7 @@ PRICES = "a mapping with input and output: numbers of at least 0, per million to
 
 
 class VendorEntry(BaseModel):
-    """A vendor of a model, as in the file; the description of a field says in words what its values are.
+    """A vendor of a model, as in the file; the description of a field has its values in words.
 
     Attributes:
         prices: ``input`` and ``output``, per million tokens.

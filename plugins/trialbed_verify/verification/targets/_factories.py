@@ -101,12 +101,10 @@ def _target(path: Path, entry: VendorEntry, settings: RequestSettings, model_typ
         api_key=_key(path, entry, vendor),
         output=folder / f"{stem}_results.jsonl",
         summary=folder / f"{stem}_summary.json",
-        is_baseline=entry.is_baseline,
         proxy=proxy_for(vendor.url),
-        trials=entry.trials,
-        concurrency=entry.concurrency,
         headers=_headers(path, entry),
         prices={str(name): price for name, price in entry.prices.items()},
+        **{name: getattr(entry, name) for name in ("is_baseline", "trials", "concurrency")},
     )
 
 

@@ -49,23 +49,25 @@ class RequestSettings:
         return self.tokenizer is not None
 
 
+@dataclass
 class Preparation:
     """Prepares the requests of one vendor and model."""
 
-    def __init__(self, settings: RequestSettings, vendor: Vendor, adapter: ModelAdapter) -> None:
-        self._settings = settings
-        self._vendor = vendor
-        self._adapter = adapter
-        self._adapter.trust_tokenizer_code = settings.trust_tokenizer_code
+    settings: RequestSettings
+    vendor: Vendor
+    adapter: ModelAdapter
+
+    def __post_init__(self) -> None:
+        self.adapter.trust_tokenizer_code = self.settings.trust_tokenizer_code
 
     def __call__(self, body: Body) -> PreparedRequest:
         """Prepare the request for one line, without changing the line."""
-        settings = self._settings
+        settings = self.settings
         # A suite's expectations are for the results, not for the vendor.
         request = {key: value for key, value in body.items() if key != SUITE}
         if isinstance(request.get("messages"), list):
-            request["messages"] = self._adapter.transform(request["messages"])
-        request["model"] = settings.model_id or self._vendor.model_id(settings.model)
+            request["messages"] = self.adapter.transform(request["messages"])
+        request["model"] = settings.model_id or self.vendor.model_id(settings.model)
         overrides = {"temperature": settings.temperature, "max_tokens": settings.max_tokens, "stream": settings.stream}
         request |= {key: value for key, value in overrides.items() if value is not None}
         if settings.streams_unsaid and request.get("stream") is None:
@@ -75,14 +77,14 @@ class Preparation:
             request = self._raw(request, settings.tokenizer)
         elif request.get("stream"):
             request["stream_options"] = _with_usage(request.get("stream_options"))
-        request = self._vendor.prepare(request, settings.model)
+        request = self.vendor.prepare(request, settings.model)
         sent = {**request, **settings.extra_body}
         if sent.get("stream") and not request.get("stream"):
             sent["stream_options"] = _with_usage(sent.get("stream_options"))
         return PreparedRequest(request, sent, request_hash(request), tools)
 
     def _raw(self, request: Body, tokenizer: str) -> Body:
-        prompt = self._adapter.prompt(request.get("messages") or [], request.get("tools"), tokenizer)
+        prompt = self.adapter.prompt(request.get("messages") or [], request.get("tools"), tokenizer)
         rest = {key: value for key, value in request.items() if key not in ("messages", "tools")}
         return {**rest, "prompt": prompt}
 

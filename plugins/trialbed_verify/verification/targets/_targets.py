@@ -26,7 +26,7 @@ class Target:
     Attributes:
         name: the vendor's, as shown in results and tables.
         driver_name, adapter_name: names of the drivers, for the configuration's digest.
-        api_key: never recorded; empty where ``headers`` hold what the vendor asks for.
+        api_key: never recorded; empty where ``headers`` hold the vendor's own key.
         is_baseline: whether the model's other vendors are compared with this one.
         is_repeated: whether it is such a baseline and has others, so that it is asked twice unless an option says more.
         proxy: between this machine and the vendor, if any.

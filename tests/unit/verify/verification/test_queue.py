@@ -46,12 +46,12 @@ async def send(one: TargetQueue, size: int = 10) -> None:
     await one.send_block(lambda line: Case(line, "", {}), 3, size)
 
 
-def answered(line: int, trial: int) -> Row:
+def answer_row(line: int, trial: int) -> Row:
     return own_row(line, trial=trial)
 
 
 async def test_every_case_ends_once(tmp_path: Path) -> None:
-    one, kept = work(tmp_path, answered)
+    one, kept = work(tmp_path, answer_row)
     await send(one, 4)
     assert one.left == 6
     await send(one)
@@ -65,7 +65,7 @@ async def test_a_vendor_that_is_given_up_leaves_its_cases(error: Exception, tmp_
     def answer(line: int, trial: int) -> Row:
         if line > 4:
             raise error
-        return answered(line, trial)
+        return answer_row(line, trial)
 
     one, kept = work(tmp_path, answer)
     await send(one)
@@ -81,7 +81,7 @@ async def test_a_vendor_that_is_left_alone_for_now_goes_on_where_it_was(tmp_path
         if line > 4 and pauses:
             raise CircuitOpen
         sent.append(line)
-        return answered(line, trial)
+        return answer_row(line, trial)
 
     one, kept = work(tmp_path, answer)
     await send(one, 8)
@@ -101,14 +101,14 @@ async def test_a_case_that_is_lost_on_the_way_is_a_loud_error(tmp_path: Path, mo
 
     work_off = TargetQueue._work
     monkeypatch.setattr(TargetQueue, "_work", forgetful)
-    one, _ = work(tmp_path, answered)
+    one, _ = work(tmp_path, answer_row)
     await send(one)
     with pytest.raises(TrialbedError, match=r"cases were lost.*9 were completed and 0 are left"):
         one.check_counts(0, 9)
 
 
 async def test_a_case_that_the_store_lacks_is_a_loud_error(tmp_path: Path) -> None:
-    one, _ = work(tmp_path, answered)
+    one, _ = work(tmp_path, answer_row)
     await send(one)
     with pytest.raises(TrialbedError, match="2 were stored before, and 11 are now"):
         one.check_counts(2, 11)
@@ -151,7 +151,7 @@ class Round:
         await round_robin(queues, slots, self.serve)  # type: ignore[arg-type]
 
 
-async def settled() -> None:
+async def let_tasks_run() -> None:
     """Let every task run until it waits to be woken."""
     for _ in range(100):
         await asyncio.sleep(0)
@@ -184,7 +184,7 @@ async def test_a_queue_that_is_down_is_not_served_again() -> None:
 async def test_a_waiting_queue_does_not_hold_up_the_others() -> None:
     one, resting = Round(), Queue("a", 3, 1)
     playing = asyncio.create_task(one.play([resting, Queue("b", 2), Queue("c", 2)], 1))
-    await settled()
+    await let_tasks_run()
     assert one.turns == "abcbc"
     resting.woken.set()
     await playing

@@ -47,7 +47,7 @@ def sender(
     return Sender(one, exchange, RetryWaits(2, first=0.001), breaker or VendorCircuit(), LagMeter(), Pacer())  # type: ignore[arg-type]
 
 
-async def sent(one: Sender) -> dict[str, Any]:
+async def send_case(one: Sender) -> dict[str, Any]:
     """The row of the case, when it has ended."""
     rows: list[dict[str, Any]] = []
     await one.send(CASE, 0, rows.append)
@@ -73,7 +73,7 @@ class Raw(ModelAdapter):
 
 async def test_a_case_has_one_row_of_all_its_attempts(tmp_path: Path) -> None:
     reset = Reading("transport_error", problem=Problem("reset", "gone"))
-    row = await sent(sender(tmp_path, [reset, answer(message={"content": "hi"})]))
+    row = await send_case(sender(tmp_path, [reset, answer(message={"content": "hi"})]))
     assert (row["outcome"], len(row["attempts"])) == ("stop", 2)
     assert row["attempts"][0]["problem"]["kind"] == "reset"
 
@@ -82,14 +82,14 @@ async def test_a_retry_is_a_probe_where_the_vendor_only_fails(tmp_path: Path, mo
     monkeypatch.setattr("trialbed_verify.verification._retries.PROBE_DELAY", 0.3)
     reset = Reading("transport_error", problem=Problem("reset", "gone"))
     breaker = VendorCircuit(threshold=1)
-    row = await sent(sender(tmp_path, [reset, answer(message={"content": "hi"})], breaker=breaker))
+    row = await send_case(sender(tmp_path, [reset, answer(message={"content": "hi"})], breaker=breaker))
     assert (row["outcome"], len(row["attempts"])) == ("stop", 2)
     # Of the delay of the probe, the wait for a retry is a small part. Timers may end a moment early.
     assert row["attempts"][1]["waited_ms"] > 250
     assert row["queued_ms"] > 250
 
 
-async def paused(one: Sender, clock: list[float]) -> None:
+async def pause_vendor(one: Sender, clock: list[float]) -> None:
     """Send the case to a vendor that is left alone after the first attempt, until another may be made."""
     kept: list[dict[str, Any]] = []
     with pytest.raises(CircuitOpen):
@@ -102,8 +102,8 @@ async def test_a_case_goes_on_where_its_vendor_was_left_alone(tmp_path: Path) ->
     reset, clock = Reading("transport_error", problem=Problem("reset", "gone")), [100.0]
     breaker = VendorCircuit(threshold=1, blocking=False, clock=lambda: clock[0])
     one = sender(tmp_path, [reset, answer(message={"content": "hi"})], breaker=breaker)
-    await paused(one, clock)
-    row = await sent(one)
+    await pause_vendor(one, clock)
+    row = await send_case(one)
     assert (row["outcome"], one.pause) == ("stop", 0.0)
     assert [attempt["problem"] and attempt["problem"]["kind"] for attempt in row["attempts"]] == ["reset", None]
 
@@ -112,23 +112,23 @@ async def test_a_case_that_has_begun_ends_though_its_vendor_is_given_up(tmp_path
     reset, clock = Reading("transport_error", problem=Problem("reset", "gone")), [100.0]
     breaker = VendorCircuit(threshold=1, probes=1, blocking=False, clock=lambda: clock[0])
     one = sender(tmp_path, [reset], breaker=breaker)
-    await paused(one, clock)
+    await pause_vendor(one, clock)
     async with breaker.guard():
         breaker.record(EndpointAttempt(datetime.now(UTC), 0.0, None, None, 0.1, reset))
     assert breaker.is_down
-    row = await sent(one)
+    row = await send_case(one)
     assert (row["outcome"], len(row["attempts"])) == ("transport_error", 1)
 
 
 async def test_a_case_whose_vendor_is_given_up_before_its_retry_ends_as_it_is(tmp_path: Path) -> None:
     refused = Reading("transport_error", problem=Problem("connect", "nobody"))
-    row = await sent(sender(tmp_path, [refused], breaker=VendorCircuit(threshold=1)))
+    row = await send_case(sender(tmp_path, [refused], breaker=VendorCircuit(threshold=1)))
     assert (row["outcome"], len(row["attempts"])) == ("transport_error", 1)
 
 
 @pytest.mark.parametrize("place", [{"text": "calls"}, {"message": {"role": "assistant", "content": "calls"}}])
 async def test_the_calls_of_a_raw_completion_decide_how_it_ended(place: Any, tmp_path: Path) -> None:
-    row = await sent(sender(tmp_path, [answer(**place)], adapter=Raw(), raw=True))
+    row = await send_case(sender(tmp_path, [answer(**place)], adapter=Raw(), raw=True))
     assert (row["outcome"], row["finish_reason"], row["tool_calls_valid"]) == ("tool_calls", "tool_calls", False)
     assert row["calls"][0]["reasons"] == ["unknown_tool"]
     assert row["response"]["choices"][0]["message"]["tool_calls"] == [CALL]
@@ -136,13 +136,13 @@ async def test_the_calls_of_a_raw_completion_decide_how_it_ended(place: Any, tmp
 
 @pytest.mark.parametrize("text", ["no calls", None, 7, ["calls"]])
 async def test_a_raw_completion_without_calls_stays_as_it_is(text: Any, tmp_path: Path) -> None:
-    row = await sent(sender(tmp_path, [answer(text=text)], adapter=Raw(), raw=True))
+    row = await send_case(sender(tmp_path, [answer(text=text)], adapter=Raw(), raw=True))
     assert (row["outcome"], row["calls"]) == ("stop", [])
     assert "raw_calls_unreadable" not in row["notes"]
 
 
 async def test_an_adapter_that_fails_costs_no_answer(tmp_path: Path) -> None:
-    row = await sent(sender(tmp_path, [answer(text="broken")], adapter=Raw(), raw=True))
+    row = await send_case(sender(tmp_path, [answer(text="broken")], adapter=Raw(), raw=True))
     assert row["outcome"] == "stop"
     assert "raw_calls_unreadable" in row["notes"]
 
