@@ -40,6 +40,8 @@ from parts._vendors import (
     problem_kinds,
     suites,
     vendor_drivers,
+    wire_fault_frameworks,
+    wire_faults,
 )
 
 __all__ = ["PARTS"]
@@ -100,4 +102,6 @@ PARTS: dict[str, Callable[[], str]] = {
     "settings": settings,
     "suites": suites,
     "vendor-drivers": vendor_drivers,
+    "wire-faults": wire_faults,
+    "wire-fault-frameworks": wire_fault_frameworks,
 }

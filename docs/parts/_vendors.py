@@ -5,16 +5,19 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from importlib.metadata import entry_points
+from pathlib import Path
 from typing import Any
 
 from parts._markdown import escaped, table
 from trialbed import contracts
 from trialbed.drivers import GROUPS
 from trialbed_scripted import FAULTS
-from trialbed_scripted.faults import FaultKind
+from trialbed_scripted.faults import FaultKind, atlas
 from trialbed_scripted.vendor import ANSWERS
 from trialbed_verify.findings import CALL_REASONS, KINDS, OUTCOMES, PROBLEMS
 from trialbed_verify.suites import EXPECTATIONS, SUITES
+
+MEASURED = Path(__file__).parents[1] / "reference" / "wire-faults.json"
 
 
 def outcomes() -> str:
@@ -61,6 +64,33 @@ def vendor_drivers() -> str:
 def faults() -> str:
     """Every fault that ``bench serve --faults`` can do."""
     return table(("fault", "what it does", "settings"), [_about(name, about) for name, about in FAULTS.items()])
+
+
+def wire_faults() -> str:
+    """Every row of the wire-fault atlas, with the findings of ``bench verify``."""
+    rows = []
+    for name, row in atlas().items():
+        finds = row["finds"]
+        forms = (finds["whole"], finds["stream"]) if isinstance(finds, dict) else (finds, finds)
+        words = (", ".join(f"`{kind}`" for kind in kinds) or "nothing" for kinds in forms)
+        rows.append((f"`{name}`", escaped(row["report"]), escaped(row["says"]), *words))
+    return table(("fault", "report", "what the endpoint does", "verify, whole", "verify, streamed"), rows)
+
+
+def wire_fault_frameworks() -> str:
+    """How the frameworks fare under each row of the atlas, as ``benchmarks/wire_faults.py`` measured it."""
+    if not MEASURED.exists():
+        return "The frameworks are not measured yet; `benchmarks/wire_faults.py` measures them."
+    found = json.loads(MEASURED.read_text(encoding="utf-8"))
+    titles = [f"{name} {one['version'].partition(' ')[0]}" for name, one in found.items()]
+    rows = [(f"`{name}`", *(one["cells"][name] for one in found.values())) for name in atlas()]
+    others = [name for name, one in found.items() if one["dialects"] != ["chat_completions"]]
+    note = (
+        f"\n\nThe gateway translates the answers for {', '.join(others)}, which asks in another dialect."
+        if others
+        else ""
+    )
+    return table(("fault", *titles), rows) + note
 
 
 def fault_answers() -> str:

@@ -56,17 +56,18 @@ class ScriptedEndpoint:
         self._attempts: dict[bytes, tuple[int, Fault]] = {}
         self._responses = KeptResponses()
 
-    def receive(self, body: bytes, headers: Mapping[str, str], spoken: str) -> ReceivedRequest:
+    def receive(self, body: bytes, headers: Mapping[str, str], spoken: str, place: str = "") -> ReceivedRequest:
         """Read and count a request, and give it the conversation that it goes on with.
 
         Args:
             spoken: the name of its dialect.
+            place: the name of the fault that it meets; the script decides if it is empty.
         """
         document, problem = parse_object(body)
         attempt, met = self._attempts.get(_key(body), (0, Fault()))
         lowered = {name.lower(): value for name, value in headers.items()}
         repeats = met != Fault()
-        request = ReceivedRequest(self._received, document, body, lowered, attempt, repeats, spoken, problem)
+        request = ReceivedRequest(self._received, document, body, lowered, attempt, repeats, spoken, problem, place)
         self._received += 1
         self.requests.append(request)
         if isinstance(request.asked, ResponsesRequest):

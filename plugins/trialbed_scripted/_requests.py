@@ -26,6 +26,7 @@ class ReceivedRequest:
         repeats: whether it came before and met a fault then.
         dialect: the name of the dialect in which it is written.
         problem: why its body is not a JSON object; empty if it is one.
+        place: the name before ``/v1`` in its path, of a fault of the atlas.
     """
 
     number: int
@@ -36,6 +37,7 @@ class ReceivedRequest:
     repeats: bool = False
     dialect: str = CHAT
     problem: str = ""
+    place: str = ""
 
     @property
     def spoken(self) -> Dialect:

@@ -18,7 +18,7 @@ from trialbed_scripted._endpoint import ScriptedEndpoint
 from trialbed_scripted._http import HttpServer, send
 from trialbed_scripted._responses import fail
 from trialbed_scripted._scripts import Model, Script
-from trialbed_scripted.faults import FaultScript
+from trialbed_scripted.faults import FaultScript, atlas
 
 NO_TOKEN = "this server needs a bearer token: send the one of TRIALBED_SERVER_TOKEN as the API key"  # noqa: S105 - a text
 
@@ -47,17 +47,19 @@ class ScriptedServer(ScriptedEndpoint, HttpServer):
 
     def _routes(self) -> list[tuple[str, str]]:
         listed = [("GET", "/v1/models")] if isinstance(self._model, Script) else []
-        return [("POST", f"/v1/{path}") for path in (*PATHS, "completions")] + listed
+        roots = ["/v1", *(f"/{name}/v1" for name in atlas() if self.faults.by_path)]
+        return [("POST", f"{root}/{path}") for root in roots for path in (*PATHS, "completions")] + listed
 
     async def handle(self, request: web.Request) -> web.StreamResponse:
         """Answer a request to the model, or for the list of models."""
         if request.method == "GET":
             return web.json_response({"object": "list", "data": [{"id": SCRIPT, "object": "model"}]})
-        spoken = PATHS.get(request.path.removeprefix("/v1/"), CHAT)
+        place, _, path = request.path.removeprefix("/").rpartition("v1/")
+        spoken = PATHS.get(path, CHAT)
         if self._expected is not None and not hmac.compare_digest(_key_in(request), self._expected):
             refusal = fail(401, NO_TOKEN, "authentication_error", spoken=dialect(spoken))
             return await send(request, refusal, self.ended)
-        response = await self.respond(self.receive(await request.read(), request.headers, spoken))
+        response = await self.respond(self.receive(await request.read(), request.headers, spoken, place.rstrip("/")))
         try:
             return await send(request, response, self.ended)
         except ConnectionResetError:

@@ -36,6 +36,7 @@ Examples:
   bench serve --port 0 --dataset stabletoolbench:G1_instruction
   bench serve --base-url https://api.openai.com/v1
   bench serve --port 0 --faults status:429,none
+  bench serve --port 0 --faults lmstudio-830
 """
 
 SECTIONS = {

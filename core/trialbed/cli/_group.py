@@ -36,6 +36,7 @@ SECTIONS = {
     "Vendors": {
         "verify": "Verify how well vendors' endpoints call tools.",
         "rank": "Rank vendors by Inverse Rank Fusion over six metrics.",
+        "faults": "List the faults that bench serve --faults plays.",
     },
     "Data, scores and judges": {
         "data": "List, import and show datasets; import cached answers.",

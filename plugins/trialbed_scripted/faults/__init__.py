@@ -1,8 +1,9 @@
 """Faults of models and their endpoints, and the scripts by which requests meet them."""
 
+from trialbed_scripted.faults._atlas import atlas
 from trialbed_scripted.faults._breaks import put_in
 from trialbed_scripted.faults._edits import EDITS
 from trialbed_scripted.faults._kinds import FAULTS, Fault, FaultKind
 from trialbed_scripted.faults._script import FaultScript
 
-__all__ = ["EDITS", "FAULTS", "Fault", "FaultKind", "FaultScript", "put_in"]
+__all__ = ["EDITS", "FAULTS", "Fault", "FaultKind", "FaultScript", "atlas", "put_in"]

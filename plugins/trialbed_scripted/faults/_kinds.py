@@ -4,16 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
+from functools import cache, partial
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
 from trialbed.wire import ModelRequest
+from trialbed.wire.dialects import CHAT
 from trialbed_scripted._requests import ReceivedRequest
 from trialbed_scripted._responses import Response, fail
 from trialbed_scripted._turns import Turn
+from trialbed_scripted.faults import _atlas
 from trialbed_scripted.faults import _behaviours as behaviours
 from trialbed_scripted.faults import _breaks as breaks
-from trialbed_scripted.faults._edits import EDITS, rewrite
+from trialbed_scripted.faults._edits import EDITS, Edit, rewrite
 
 NONE = "none"
 UNKNOWN = "tool_that_was_not_offered"
@@ -31,7 +34,7 @@ class FaultKind(NamedTuple):
         ignores: the setting that lists the parameters of requests that the model does not see.
         refuses: the setting that lists the parameters for which a request is refused.
         turn: changes the turn of the model.
-        flawed: whether it edits the form of the answer, by its name in ``EDITS``.
+        edits: by dialect, the edits of the form of the answer; a dialect that is not among them cannot have the fault.
         response: changes what goes over the wire.
     """
 
@@ -40,7 +43,7 @@ class FaultKind(NamedTuple):
     ignores: str = ""
     refuses: str = ""
     turn: behaviours.TurnChange | None = None
-    flawed: bool = False
+    edits: Mapping[str, Edit] = MappingProxyType({})
     response: breaks.ResponseChange | None = None
 
 
@@ -59,12 +62,10 @@ def _calling(text: str, *, name: str | None = None, arguments: str | None = None
     )
 
 
-def _flaw(text: str) -> FaultKind:
-    return FaultKind(text, flawed=True)
-
-
-def _fragments(text: str) -> FaultKind:
-    return FaultKind(text, turn=lambda turn, request, _: behaviours.make_calls(turn, request, 2), flawed=True)
+def _edit_form(name: str, text: str, *, calls: int = 0) -> FaultKind:
+    edits = {dialect: of_dialect[name] for dialect, of_dialect in EDITS.items() if name in of_dialect}
+    turn = (lambda turn, request, _: behaviours.make_calls(turn, request, calls)) if calls else None
+    return FaultKind(text, turn=turn, edits=edits)
 
 
 def _break(text: str, change: breaks.ResponseChange, settings: Settings = MappingProxyType({})) -> FaultKind:
@@ -84,26 +85,26 @@ FAULTS: MappingProxyType[str, FaultKind] = MappingProxyType(
         "reset_midstream": _break("the connection is reset in the middle of the body", breaks.drop("reset")),
         "cut_stream": _break("the connection is closed in the middle of the body", breaks.drop("close")),
         "truncated": _break("the body ends properly, but in the middle of the answer", breaks.cut_short),
-        "no_done": _flaw("a stream without [DONE]"),
+        "no_done": _edit_form("no_done", "a stream without [DONE]"),
         "no_finish_reason": _saying(
             "an answer without any finish reason", lambda turn: replace(turn, finish_reason=None)
         ),
-        "malformed_event": _flaw("an event that is not JSON, in the middle"),
-        "error_event": _flaw("an error as an event, in the middle"),
+        "malformed_event": _edit_form("malformed_event", "an event that is not JSON, in the middle"),
+        "error_event": _edit_form("error_event", "an error as an event, in the middle"),
         "error_body": _break("HTTP 200 with an error as its body", breaks.error_body),
         "html": _instead("HTTP 200 with a web page", Response.text(breaks.PAGE, "text/html")),
         "wrong_content_type": _break("a stream with the content type text/plain", breaks.as_text),
-        "null_message": _flaw("a completion whose message is null"),
-        "no_choices": _flaw("a completion without choices"),
+        "null_message": _edit_form("null_message", "a completion whose message is null"),
+        "no_choices": _edit_form("no_choices", "a completion without choices"),
         "empty": _break("HTTP 200 with an empty body", breaks.empty),
         "null_usage": _saying(
             "usage with a null in it",
             lambda turn: replace(turn, usage={**(turn.usage or {}), "completion_tokens": None}),
         ),
-        "usage_in_choice": _flaw("usage in the last choice only"),
-        "no_index": _fragments("fragments of tool calls without their index"),
-        "name_fragments": _fragments("names of tools in fragments"),
-        "two_choices": _flaw("two choices"),
+        "usage_in_choice": _edit_form("usage_in_choice", "usage in the last choice only"),
+        "no_index": _edit_form("no_index", "fragments of tool calls without their index", calls=2),
+        "name_fragments": _edit_form("name_fragments", "names of tools in fragments", calls=2),
+        "two_choices": _edit_form("two_choices", "two choices"),
         "reasoning": _saying("reasoning before the answer", lambda turn: replace(turn, reasoning=REASONING)),
         "finish": FaultKind(
             "another finish reason",
@@ -142,6 +143,24 @@ FAULTS: MappingProxyType[str, FaultKind] = MappingProxyType(
 )
 
 
+@cache
+def find_kind(name: str) -> FaultKind:
+    """Return the kind of a fault: one of ``FAULTS``, or a row of the atlas.
+
+    Raises:
+        KeyError: there is none.
+    """
+    if name in FAULTS:
+        return FAULTS[name]
+    row = _atlas.atlas()[name]
+    return FaultKind(
+        row["says"],
+        turn=partial(_atlas.change_turn, row),
+        edits={CHAT: partial(_atlas.edit_parts, row)},
+        response=partial(_atlas.change_response, row),
+    )
+
+
 @dataclass(frozen=True)
 class Fault:
     """A fault and its settings, such as ``status`` and ``retry_after`` of ``status``."""
@@ -152,7 +171,7 @@ class Fault:
     @property
     def kind(self) -> FaultKind:
         """The kind of the fault."""
-        return FAULTS[self.name]
+        return find_kind(self.name)
 
     def shorten(self, document: Mapping[str, Any]) -> Mapping[str, Any]:
         """Return the request as the model sees it: without the parameters that it ignores."""
@@ -178,12 +197,10 @@ class Fault:
         Raises:
             LookupError: no answer in this dialect can have it.
         """
-        if not self.kind.flawed:
-            return response
-        edits = EDITS.get(dialect, {})
-        if self.name not in edits:
-            raise LookupError(f"{dialect} has no fault {self.name!r}; it has {', '.join(edits) or 'none'}")
-        return rewrite(response, edits[self.name])
+        edits = self.kind.edits
+        if edits and dialect not in edits:
+            raise LookupError(f"{dialect} has no fault {self.name!r}, but {', '.join(edits)}")
+        return rewrite(response, edits[dialect]) if edits else response
 
     def change_response(self, response: Response, request: ReceivedRequest) -> Response:
         """Do this fault to a response."""

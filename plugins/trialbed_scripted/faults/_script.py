@@ -11,8 +11,12 @@ from typing import Any
 from trialbed.errors import UsageError
 from trialbed.suggestions import closest, did_you_mean
 from trialbed_scripted._requests import ReceivedRequest
-from trialbed_scripted.faults._kinds import FAULTS, NONE, Fault
+from trialbed_scripted.faults._atlas import atlas
+from trialbed_scripted.faults._kinds import FAULTS, NONE, Fault, find_kind
 from trialbed_scripted.vendor import ANSWERS
+
+ATLAS = "atlas"
+"""The script that serves each fault of the atlas below a path of its own."""
 
 KEYS = ("seed", "steps", "mix", "answers")
 SHARES = ("answers: share", "answers: flips")
@@ -32,16 +36,20 @@ class FaultScript:
     Attributes:
         steps: faults by attempt; empty for a mix.
         mix: faults and their weights.
+        by_path: whether each fault of the atlas is served below its own path instead.
         answers: how right answers are made, by the keys of ``ANSWERS``.
     """
 
     steps: tuple[Fault, ...] = (Fault(),)
     mix: tuple[tuple[Fault, float], ...] = ()
     seed: int = 0
+    by_path: bool = False
     answers: Mapping[str, Any] = field(default_factory=lambda: _read_answers({}))
 
     def fault(self, request: ReceivedRequest) -> Fault:
-        """Return the fault that a request meets, by its attempt."""
+        """Return the fault that a request meets, by its attempt, or by its path."""
+        if request.place:
+            return Fault(request.place)
         if not self.mix:
             return self.steps[min(request.attempt, len(self.steps) - 1)]
         faults, weights = zip(*self.mix, strict=True)
@@ -50,12 +58,14 @@ class FaultScript:
 
     @classmethod
     def read(cls, text: str) -> FaultScript:
-        """Read a script from a file's path, from JSON, or from names in order: ``status:429,none``.
+        """Read a script from a file's path, from JSON, from names in order, ``status:429,none``, or from ``atlas``.
 
         Raises:
             UsageError: the text has none of these forms.
         """
         try:
+            if text == ATLAS:
+                return cls(by_path=True, answers=_read_answers({"share": 0.0}))
             written = Path(text).read_text(encoding="utf-8") if text.endswith(".json") else text
             if written.lstrip()[:1] in ("{", "["):
                 return _read_document(json.loads(written))
@@ -97,18 +107,21 @@ def _read_short(text: str) -> Fault:
     fault = _find(name, {})
     if not value:
         return fault
-    if not FAULTS[name].settings:
+    if not fault.settings:
         raise ValueError(f"{name} has no settings")
-    first, default = next(iter(FAULTS[name].settings.items()))
+    first, default = next(iter(fault.kind.settings.items()))
     return _find(name, {first: value if isinstance(default, str) else _read_number(first, value)})
 
 
 def _find(name: Any, settings: Mapping[str, Any]) -> Fault:
-    if name not in FAULTS:
-        close = closest(str(name), FAULTS)
-        hint = did_you_mean(close) if close else f"; the faults are {', '.join(FAULTS)}"
-        raise ValueError(f"there is no fault {name!r}{hint}")
-    return Fault(name, _complete(name, settings, FAULTS[name].settings))
+    try:
+        return Fault(name, _complete(name, settings, find_kind(name).settings))
+    except (KeyError, TypeError):
+        close = closest(str(name), (*FAULTS, *atlas()))
+        hint = (
+            did_you_mean(close) if close else f"; the faults are {', '.join(FAULTS)} and those of `bench faults list`"
+        )
+        raise ValueError(f"there is no fault {name!r}{hint}") from None
 
 
 def _read_answers(given: Any) -> dict[str, Any]:

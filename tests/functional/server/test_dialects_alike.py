@@ -23,7 +23,7 @@ OWN: dict[tuple[str, str], Any] = {
 """Dialect, fault -> outcome, finish reason and problem, where they are not those of chat completions."""
 
 HALF = frozenset(("cut_stream", "error_event", "malformed_event"))
-FLAWED = frozenset(name for name, kind in FAULTS.items() if kind.flawed)
+FLAWED = frozenset(name for name, kind in FAULTS.items() if kind.edits)
 TOOLS = [
     OfferedTool(name, "Finds.", {"type": "object", "properties": {"id": {"type": "integer"}}, "required": ["id"]})
     for name in ("find", "open")

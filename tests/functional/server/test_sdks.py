@@ -21,7 +21,6 @@ from trialbed.wire import ChatClient, ModelMessage, OfferedTool
 from trialbed.wire.dialects import CHAT, PATHS, dialect
 from trialbed_scripted import FAULTS, call, script
 from trialbed_scripted import serve as serve_model
-from trialbed_scripted.faults import EDITS
 
 pytestmark = pytest.mark.slow(40)
 
@@ -91,7 +90,7 @@ async def test_what_readers_take_for_an_answer_is_one_for_the_sdks_under_every_f
             )
             for fault in sorted(FAULTS.keys() - HANGS)
             for name in DIALECTS
-            if not FAULTS[fault].flawed or fault in EDITS[name]
+            if not FAULTS[fault].edits or name in FAULTS[fault].edits
             for stream in (False, True)
         }
         asked = [(case, url.removesuffix("/v1"), name, stream) for case, (url, name, stream) in urls.items()]

@@ -48,6 +48,7 @@ PRINTS_A_RESULT = (
     "doctor",
     "env add",
     "env list",
+    "faults list",
     "env lock",
     "env remove",
     "fidelity",
