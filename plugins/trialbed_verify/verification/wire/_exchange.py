@@ -6,7 +6,7 @@ import asyncio
 import re
 from collections.abc import AsyncIterator, Callable, Collection, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from types import SimpleNamespace
 from typing import Any
@@ -38,31 +38,25 @@ LINGER = 0.5
 """Seconds that a stream has to close its body after ``[DONE]``; then its connection is closed."""
 
 
+@dataclass
 class Exchange:
     """Makes attempts at one endpoint.
 
-    Args:
+    Attributes:
         url: of the chat completions, or of the raw ones.
         headers: with the key; never recorded.
         timeout: seconds for one attempt, from first to last byte.
         through: the proxy, if there is one, as aiohttp takes it.
     """
 
-    def __init__(
-        self,
-        session: aiohttp.ClientSession,
-        url: str,
-        headers: Mapping[str, str],
-        timeout: float,
-        through: Mapping[str, Any] | None = None,
-    ) -> None:
-        self._session = session
-        self._url = url
-        self._headers = {**headers, "Content-Type": "application/json"}
-        self._timeout = timeout
-        self._through = dict(through or {})
-        self._dialect = dialect()
-        self._clock = asyncio.get_running_loop().time
+    session: aiohttp.ClientSession
+    url: str
+    headers: Mapping[str, str]
+    timeout: float
+    through: Mapping[str, Any] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        self._dialect, self._clock = dialect(), asyncio.get_running_loop().time
 
     async def __call__(self, prepared: PreparedRequest, names: Collection[str], waited: float = 0.0) -> EndpointAttempt:
         """Make one attempt; never raise for anything that the endpoint does.
@@ -71,13 +65,13 @@ class Exchange:
             names: of the tools on offer.
             waited: seconds of waiting before it.
         """
-        run = _Run(self._clock, self._dialect, names, stream=prepared.stream)
+        run = _Run(self._clock, self._dialect.open_stream(names) if prepared.stream else None)
         started_at = datetime.now(UTC)
         try:
-            async with asyncio.timeout(self._timeout):
+            async with asyncio.timeout(self.timeout):
                 reading = await self._ask(prepared, run)
         except TimeoutError:
-            reading = run.ended("timeout", Problem("timeout", f"no complete answer within {self._timeout:g} s"))
+            reading = run.ended("timeout", Problem("timeout", f"no complete answer within {self.timeout:g} s"))
         except UndecodableBody as error:
             reading = run.ended("protocol_error", Problem("undecodable_body", str(error)))
         except (aiohttp.ClientError, OSError) as error:
@@ -93,13 +87,13 @@ class Exchange:
         )
 
     async def _ask(self, prepared: PreparedRequest, run: _Run) -> Reading:
-        request = self._session.post(
-            self._url,
+        request = self.session.post(
+            self.url,
             data=dump_json(prepared.sent),
-            headers=self._headers,
+            headers={**self.headers, "Content-Type": "application/json"},
             trace_request_ctx=run,
             allow_redirects=False,
-            **self._through,
+            **self.through,
         )
         async with request as response:
             with _noticing_malformed_chunks(response):
@@ -199,16 +193,18 @@ def _cancel_later() -> None:
         task.cancel()
 
 
+@dataclass
 class _Run:
     """The state of an attempt that is under way."""
 
-    def __init__(self, clock: Callable[[], float], spoken: Dialect, names: Collection[str], *, stream: bool) -> None:
-        self.clock = clock
-        self.sent = clock()
-        self.status: int | None = None
-        self.retry_after: float | None = None
-        self.finished: float | None = None
-        self.stream = spoken.open_stream(names) if stream else None
+    clock: Callable[[], float]
+    stream: EventStream | None
+    status: int | None = None
+    retry_after: float | None = None
+    finished: float | None = None
+
+    def __post_init__(self) -> None:
+        self.sent = self.clock()
 
     def since(self, moment: float | None) -> float | None:
         """Seconds from the writing of the request to a moment."""
