@@ -221,7 +221,8 @@ def _cells(one: GateResult, deals: int) -> Iterator[str]:
         yield UNKNOWN if mean is None else f"{mean.value:+.3f} [{mean.low:.3f}, {mean.high:.3f}]"
         yield UNKNOWN if margin is None else f"{margin:g}"
     # Where no deal was as unusual as the answers, the p-value is the most that it can be.
-    yield f"≤ {one.p_holm:.2g}" if one.p * (deals + 1) < FLOOR else f"{one.p_holm:.3f}"
+    tested = one.finding != "not judged" or one.differing is not None
+    yield (f"≤ {one.p_holm:.2g}" if one.p * (deals + 1) < FLOOR else f"{one.p_holm:.3f}") if tested else UNKNOWN
 
 
 def brief_reasons(panel: Panel) -> Iterator[str]:
