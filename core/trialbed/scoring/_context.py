@@ -7,8 +7,8 @@ from functools import cached_property
 from typing import NamedTuple
 
 from trialbed.contracts import Judge
-from trialbed.records import Answer, ApiCall, ApiRef, Prices, Query, Timing, ToolSpec, WireLog
-from trialbed.tool_calls import UNSEEN, AskedCall, asked_calls, is_written, without_refused
+from trialbed.records import Answer, ApiCall, ApiRef, Json, Prices, Query, Timing, ToolSpec, WireLog
+from trialbed.tool_calls import UNSEEN, AskedCall, asked_calls, is_written, with_accepted
 
 
 class CheckResult(NamedTuple):
@@ -17,11 +17,13 @@ class CheckResult(NamedTuple):
     Attributes:
         met: None where the function failed.
         reason: why it is not met, or how the function failed.
+        accepted: of a function in expected arguments, the values for which it holds.
     """
 
     name: str
     met: bool | None
     reason: str = ""
+    accepted: list[Json] | None = None
 
 
 @dataclass(frozen=True)
@@ -57,10 +59,9 @@ class ScoreContext:
     checks: tuple[CheckResult, ...] = ()
 
     def with_checks(self, checks: tuple[CheckResult, ...]) -> ScoreContext:
-        """Return the context with these results; no call meets an expected argument that its function refused."""
-        refused, query = {result.name for result in checks if result.met is False}, self.query
-        if refused:
-            query = Query.model_validate(without_refused(query.model_dump(), refused))
+        """Return the context with these results; expected arguments are met by what their functions accept."""
+        accepted = {result.name: result.accepted for result in checks if result.accepted is not None}
+        query = Query.model_validate(with_accepted(self.query.model_dump(), accepted)) if accepted else self.query
         return replace(self, checks=checks, query=query)
 
     @cached_property

@@ -14,7 +14,7 @@ from trialbed.errors import JudgeError
 from trialbed.evidence import carries
 from trialbed.records import ApiRef, Expected, GoldCall, Query, TaskTest
 from trialbed.scoring._context import CheckResult, ScoreContext
-from trialbed.tool_calls import UNSEEN, WRITTEN, is_written, why_unobservable
+from trialbed.tool_calls import UNSEEN, WRITTEN, Accepted, is_written, why_unobservable
 from trialbed.tracebacks import exception_text, own_line
 from trialbed.wire_log import observed_usage
 
@@ -94,7 +94,9 @@ def _all(context: ScoreContext, expected: Expected) -> Iterator[Expectation]:
             yield _weigh("the final state", found == query.final_state, f"{found!r:.200}", wrong)
     yield from _bounds(context, expected)
     results = {result.name: result for result in context.checks}
-    for name in (*expected.checks, *map(criterion_name, expected.criteria)):
+    # The comparison of calls says what functions in their arguments found.
+    within = {name for name, result in results.items() if result.accepted is not None}
+    for name in (one for one in (*expected.checks, *map(criterion_name, expected.criteria)) if one not in within):
         result = results.get(name, CheckResult(name, None, "only the run itself can ask it"))
         yield Expectation(name, result.reason if not result.met else "", result.met)
     for test in expected.tests:
@@ -261,6 +263,8 @@ async def _run(name: str, check: Check, context: ScoreContext) -> CheckResult:
         return CheckResult(name, None, f"the check raised {exception_text(error, check)}")
     if isinstance(found, str):
         return CheckResult(name, not found, found[:1000])
+    if isinstance(found, Accepted):
+        return CheckResult(name, bool(found), accepted=found)
     if found is None or isinstance(found, bool):
         met = found is not False
         return CheckResult(name, met, "" if met else "it is not")

@@ -107,7 +107,10 @@ def _list_outcomes(context: ScoreContext, found: Sequence[Expectation]) -> dict[
     if not found:
         return {}
     listed: list[Json] = [{"text": one.text, "met": one.met, "reason": one.reason} for one in found]
-    checks: list[Json] = [result._asdict() for result in context.checks]
+    fields = (result._asdict() for result in context.checks)
+    checks: list[Json] = [
+        {name: one for name, one in given.items() if name != "accepted" or one is not None} for given in fields
+    ]
     return {"expectations": listed, "checks": checks} if checks else {"expectations": listed}
 
 

@@ -8,6 +8,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass
 from functools import partial
+from inspect import iscoroutinefunction
 from typing import Any, NamedTuple, TypeVar
 
 from trialbed.errors import UsageError
@@ -18,7 +19,7 @@ from trialbed.tasks._functions import STATE, AnsweredApi, ApiBody, function_tool
 from trialbed.tasks._given import LIMITS, check_expect, check_given
 from trialbed.tasks._objects import is_one_tool, object_tools
 from trialbed.texts import whole_texts
-from trialbed.tool_calls import any_value, matcher_problem, named_checks
+from trialbed.tool_calls import Accepted, any_value, matcher_problem, named_checks
 
 Tool = Callable[..., Any] | Api | AnsweredApi | ToolSpec | str
 Tools = Iterable[Tool] | Callable[..., Any]
@@ -297,7 +298,7 @@ def _expected_value(value: Any, path: str, where: str, schema: str, checks: dict
         return inner
     if isinstance(value, list | tuple):
         return [read(one, f"{path}[{place}]") for place, one in enumerate(value)]
-    if callable(value) and "[" not in path and checks is not None:
+    if callable(value) and "[" not in path and checks is not None and not iscoroutinefunction(value):
         tool = where.rpartition(": ")[2]
         name = f"{tool}({path}): {getattr(value, '__name__', 'check')}"
         if name in checks:  # another task's
@@ -308,18 +309,17 @@ def _expected_value(value: Any, path: str, where: str, schema: str, checks: dict
         return value
     hint = "; write regex(r'…', 'an example')" if isinstance(value, re.Pattern) else ""
     if callable(value):
-        hint = "; a function can stand for an argument of calls, not of ways, nor for a value in a list"
+        hint = "; a function that is not async can stand for an argument of calls, not of ways, nor in a list"
     raise UsageError(f"{where}: {path}: {value!r:.80} is not a value of JSON{hint}")
 
 
-def _check_argument(tool: str, path: str, holds: Callable[[Any], Any], context: Any) -> bool | str:
-    """Return whether a call of a tool has an argument for which a function holds, or why not."""
-    found = []
-    for call in context.calls:
-        value = call.arguments if call.api.api_name == tool or call.api.title == tool else None
+def _check_argument(tool: str, path: str, holds: Callable[[Any], Any], context: Any) -> Accepted:
+    """Return the values of an argument for which a function holds, among all calls of a tool, made or asked for."""
+    own = [call for call in (*context.calls, *context.asked) if tool in (call.api.api_name, call.api.title)]
+    found = Accepted()
+    for value in (value for call in own for value in (call.arguments, getattr(call, "sent", None))):
         for name in path.split("."):
             value = value.get(name) if isinstance(value, dict) else None
-        found.append(value)
-        if value is not None and holds(value):
-            return True
-    return f"it holds for none of {found!r:.200}"
+        if value is not None and value not in found and holds(value):
+            found.append(value)
+    return found

@@ -21,6 +21,7 @@ from ._diagnosis import ToolCall as ToolCall
 from ._diagnosis import quantity as quantity
 from ._gold_calls import AlignedCall as AlignedCall
 from ._gold_calls import align_gold_calls as align_gold_calls
+from ._matchers import Accepted as Accepted
 from ._matchers import about as about
 from ._matchers import any_value as any_value
 from ._matchers import examples_of as examples_of
@@ -30,7 +31,7 @@ from ._matchers import one_of as one_of
 from ._matchers import optional as optional
 from ._matchers import regex as regex
 from ._matchers import unordered as unordered
-from ._matchers import without_refused as without_refused
+from ._matchers import with_accepted as with_accepted
 from ._origins import CallSource as CallSource
 from ._origins import Origin as Origin
 from ._origins import call_sources as call_sources

@@ -79,7 +79,7 @@ class ValueComparer:
     def _match(self, kind: str, tool: str, path: str, given: Any, wanted: Any, schema: Schema) -> float:
         inner = wanted[kind]
         if kind == "$any":
-            return float(not wanted.get("refused"))
+            return float("accepted" not in wanted or any(same_value(given, one) for one in wanted["accepted"]))
         if kind == "$about":
             number = _number(given)
             return float(number is not None and abs(number - inner) <= wanted["within"] * (1 + CLOSE))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Set
+from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
 from trialbed.suggestions import closest, did_you_mean
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from trialbed.records import Json
 
 MATCHERS: Mapping[str, tuple[str, ...]] = {
-    "$any": ("example", "check", "refused"),
+    "$any": ("example", "check", "accepted"),
     "$about": ("within",),
     "$one_of": (),
     "$matches": ("example",),
@@ -21,6 +21,11 @@ MATCHERS: Mapping[str, tuple[str, ...]] = {
     "$optional": (),
 }
 """Key of a matcher -> its other keys."""
+
+
+class Accepted(list["Json"]):
+    """The values for which a function in expected arguments holds."""
+
 
 DROPPED = object()
 """Stands for an argument that has no example."""
@@ -136,10 +141,14 @@ def named_checks(wanted: Json) -> Iterator[str]:
         yield from named_checks(value)
 
 
-def without_refused(wanted: Json, refused: Set[str]) -> Json:
-    """Return an expected value that nothing meets where one of these functions was to decide."""
+def with_accepted(wanted: Json, accepted: Mapping[str, list[Json]]) -> Json:
+    """Return an expected value with the values that its functions accept.
+
+    Args:
+        accepted: name of a function -> the values.
+    """
     if isinstance(wanted, Mapping):
-        if matcher_of(wanted) == "$any" and wanted.get("check") in refused:
-            return {**wanted, "refused": True}
-        return {name: without_refused(value, refused) for name, value in wanted.items()}
-    return [without_refused(value, refused) for value in wanted] if isinstance(wanted, list | tuple) else wanted
+        if matcher_of(wanted) == "$any" and wanted.get("check") in accepted:
+            return {**wanted, "accepted": accepted[wanted["check"]]}
+        return {name: with_accepted(value, accepted) for name, value in wanted.items()}
+    return [with_accepted(value, accepted) for value in wanted] if isinstance(wanted, list | tuple) else wanted

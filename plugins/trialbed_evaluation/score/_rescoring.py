@@ -63,7 +63,7 @@ def _listed(verdict: Score) -> Iterator[CheckResult]:
     for one in listed if isinstance(listed, list) else ():
         match one:
             case {"name": str(name), "met": bool() | None as met, "reason": str(reason)}:
-                yield CheckResult(name, met, reason)
+                yield CheckResult(name, met, reason, one.get("accepted"))
 
 
 @dataclass(frozen=True)

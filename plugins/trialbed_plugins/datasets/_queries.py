@@ -72,7 +72,7 @@ def _check(query: Query, path: Path, earlier: Mapping[str, Query]) -> None:
     if len(offered) < len(query.apis):
         raise DataError(f"{place}: apis: an Api occurs twice; list each identity once")
     for call in query.gold_calls:
-        if call.api not in offered:
+        if call.api not in offered | query.own_tools:
             raise DataError(f"{place}: gold_calls: {call.api.title!r} is not among its apis")
 
 

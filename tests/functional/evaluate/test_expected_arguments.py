@@ -18,6 +18,10 @@ def pay(amount: float, to: str, on: str = "", tags: list[str] | None = None, not
     return "paid"
 
 
+async def unawaited(value: Any) -> bool:
+    return False
+
+
 TOLERANT: dict[str, Any] = {
     "amount": about(12.5, 0.1),
     "to": one_of("ann", "bo"),
@@ -88,6 +92,26 @@ def test_a_call_with_an_argument_that_a_function_refuses_is_wrong_wherever_it_is
     assert (lost.lost, lost.reason) == ("wrong arguments", "amount: 30 is refused by pay(amount): is_small")
 
 
+def test_functions_of_one_call_hold_for_one_call_made() -> None:
+    def agent(query: str, tools: list[Any]) -> str:
+        tools[0].invoke({"amount": 5, "to": "ann"})
+        tools[0].invoke({"amount": 30, "to": "bo"})
+        return "done"
+
+    def outcome(*calls: Any) -> tuple[str | None, float | None]:
+        task = Task("Pay.", tools=[pay], expect="done", calls=list(calls))
+        (trial,) = evaluate(agent, [task], progress=False).trials()
+        solved, right = trial.score("sopr_score"), trial.score("argument_accuracy")
+        assert solved is not None
+        assert right is not None
+        return solved.label, right.value
+
+    small, bo = (lambda amount: amount < 20), (lambda to: to == "bo")
+    assert outcome(call("pay", amount=small, to=any)) == ("Solved", 1)
+    assert outcome(call("pay", amount=small, to=bo)) == ("Unsolved", 0.5)
+    assert outcome(*[call("pay", amount=small, to=any)] * 2) == ("Unsolved", 0.75)
+
+
 def test_each_task_has_its_own_function() -> None:
     def agent(query: str, tools: list[Any]) -> str:
         tools[0].invoke({"amount": 5, "to": "ann"})
@@ -119,7 +143,11 @@ def test_scripted_models_send_examples() -> None:
     [
         (re.compile("a+"), r"task 1: calls: pay: to: re.compile\('a\+'\) is not a value of JSON; write regex"),
         (regex("a+", "b"), r"task 1: calls: pay: to: \$matches takes a pattern, and as 'example'"),
-        ([len], r"task 1: calls: pay: to\[0\]: <built-in function len> is not a value of JSON; a function can stand"),
+        (
+            [len],
+            r"task 1: calls: pay: to\[0\]: <built-in function len> is not a value of JSON; a function that is",
+        ),
+        (unawaited, r"to: <function unawaited at .*> is not a value of JSON; a function that is not async can stand"),
         ([{1}], r"task 1: calls: pay: to\[0\]: \{1\} is not a value of JSON"),
         ({"$about": 1}, r"pay: to: \$about takes a number, and the largest difference"),
         ({"$one_of": []}, r"pay: to: \$one_of takes a list of values"),

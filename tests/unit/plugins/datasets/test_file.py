@@ -51,6 +51,12 @@ def test_the_own_form_is_read(tmp_path: Path) -> None:
     assert [api.ref.title for api in dataset.apis()] == ["Kiln_fire"]
 
 
+def test_expected_calls_may_be_of_the_agents_own_tools(tmp_path: Path) -> None:
+    api = {"category": "", "tool_name": "", "api_name": "fire"}
+    (query,) = open_file(write(tmp_path, own(apis=[], gold_calls=[{"api": api}]))).queries()
+    assert [call.api for call in query.gold_calls] == list(query.own_tools)
+
+
 def test_a_dataset_written_in_the_own_form_is_the_same_dataset(tmp_path: Path) -> None:
     mini = MiniDriver().open(None, tmp_path)
     content = {"name": "copy", "queries": [query.model_dump(mode="json") for query in mini.queries()]}
