@@ -107,7 +107,7 @@ def compare(
 
 
 def _compare(pairing: Pairing, options: CompareOptions) -> VendorComparison:
-    sides = baseline, vendor = tuple(Side.of([getattr(one, side) for one in pairing.pairs]) for side in SIDES)
+    sides = baseline, vendor = tuple(SideRows.of([getattr(one, side) for one in pairing.pairs]) for side in SIDES)
     bootstrap = CaseBootstrap(baseline.cases, options.resamples)
     scopes = {"answered": False, "delivered": True}
     agreements = {scope: agreement(baseline, vendor, delivered=delivered) for scope, delivered in scopes.items()}
@@ -182,7 +182,7 @@ def _measures(pairs: Sequence[Pair]) -> list[tuple[list[Any], list[Any]]]:
 
 
 @dataclass(frozen=True)
-class Side:
+class SideRows:
     """The rows of one side, with the number of the case of each.
 
     Attributes:
@@ -194,7 +194,7 @@ class Side:
     cases: int
 
     @classmethod
-    def of(cls, trials: Sequence[Trials]) -> Side:
+    def of(cls, trials: Sequence[Trials]) -> SideRows:
         """Make a side of the trials of each case."""
         rows = [row for case in trials for row in case.values()]
         return cls(rows, np.repeat(np.arange(len(trials)), [len(case) for case in trials]), len(trials))
@@ -303,7 +303,7 @@ def flip_rate(tp: Any, fp: Any, fn: Any, tn: Any) -> Any:
     return (fp + fn) / (tp + fp + fn + tn)
 
 
-def agreement(baseline: Side, vendor: Side, *, delivered: bool) -> Column:
+def agreement(baseline: SideRows, vendor: SideRows, *, delivered: bool) -> Column:
     """Compare decisions over the cases that both sides answered; if ``delivered``, over all that the baseline did.
 
     Returns:
@@ -318,7 +318,7 @@ def agreement(baseline: Side, vendor: Side, *, delivered: bool) -> Column:
     )
 
 
-def self_agreement(side: Side) -> tuple[NDArray[np.bool_], NDArray[np.bool_], Column]:
+def self_agreement(side: SideRows) -> tuple[NDArray[np.bool_], NDArray[np.bool_], Column]:
     """Compare each trial with all others of its case, and none with itself, so that the estimate is unbiased.
 
     Returns:
@@ -394,7 +394,7 @@ def _f1_of(share: float) -> float:
     return 2 * share / (1 + share)
 
 
-def consistency(side: Side, bootstrap: CaseBootstrap) -> dict[str, Any] | None:
+def consistency(side: SideRows, bootstrap: CaseBootstrap) -> dict[str, Any] | None:
     """Return how far the trials of one side agree; None with one trial per case, where it is unknown.
 
     It limits how far another side can agree with this one.
@@ -414,7 +414,7 @@ def consistency(side: Side, bootstrap: CaseBootstrap) -> dict[str, Any] | None:
     return found_all | {"flip_rate": flips, "stable_cases": int(stable.sum())}
 
 
-def _f1_of_pairs(side: Side) -> Iterator[float]:
+def _f1_of_pairs(side: SideRows) -> Iterator[float]:
     """Yield F1 of every pair of trials; it is the same in both directions."""
     numbers, place = np.unique([row.trial for row in side.rows], return_inverse=True)
     triggers = np.full((len(numbers), side.cases), np.nan)
@@ -433,7 +433,7 @@ def _decisions(pairs: Sequence[Pair]) -> dict[str, dict[str, int]]:
     return {one: {other: counted[one, other] for other in DECISIONS} for one in DECISIONS}
 
 
-def _outcomes(side: Side) -> dict[str, Any]:
+def _outcomes(side: SideRows) -> dict[str, Any]:
     rows = side.rows
     failed = by_frequency(row.problem or "?" for row in rows if row.decision == "none")
     others = by_frequency(row.finish_reason or "?" for row in rows if row.outcome == "other")
@@ -441,11 +441,11 @@ def _outcomes(side: Side) -> dict[str, Any]:
     return found | {"problems": failed, "other_finish_reasons": others}
 
 
-def _success_rate(side: Side) -> Estimate:
+def _success_rate(side: SideRows) -> Estimate:
     return case_share(*side.answers, n=len(side.rows))
 
 
-def _schema_accuracy(side: Side) -> dict[str, Any]:
+def _schema_accuracy(side: SideRows) -> dict[str, Any]:
     """Return schema accuracy per response and per call, with the reasons why calls are not valid."""
     calling = [row.calls or () if row.decision == "tool_calls" else () for row in side.rows]
     calls = [call for own in calling for call in own]
@@ -464,7 +464,7 @@ def _schema_accuracy(side: Side) -> dict[str, Any]:
     return found | {"calls_under_another_finish_reason": others}
 
 
-OF_EACH_SIDE: Mapping[str, Callable[[Side], Any]] = {
+OF_EACH_SIDE: Mapping[str, Callable[[SideRows], Any]] = {
     "outcomes": _outcomes,
     "success_rate": _success_rate,
     "schema_accuracy": _schema_accuracy,
@@ -490,7 +490,7 @@ def mean(total: Any, count: Any) -> Any:
     return total / count
 
 
-def _figure(name: str, baseline: Side, vendor: Side, bootstrap: CaseBootstrap) -> dict[str, Any]:
+def _figure(name: str, baseline: SideRows, vendor: SideRows, bootstrap: CaseBootstrap) -> dict[str, Any]:
     """Return a figure of both sides, with the mean of the differences within cases."""
     apart = _differences(name, baseline, vendor)
     known = np.isfinite(apart)
@@ -501,13 +501,13 @@ def _figure(name: str, baseline: Side, vendor: Side, bootstrap: CaseBootstrap) -
     return found | {"difference": bootstrap.estimate(mean, *columns, n=int(known.sum()))}
 
 
-def _differences(name: str, baseline: Side, vendor: Side) -> Column:
+def _differences(name: str, baseline: SideRows, vendor: SideRows) -> Column:
     """Return the vendor's mean minus the baseline's per case; nan where one of them is unknown."""
     ours, theirs = (_means(*side.sums(side.figure(name))) for side in (baseline, vendor))
     return theirs - ours
 
 
-def _distribution(figure: str, side: Side, bootstrap: CaseBootstrap) -> dict[str, Any]:
+def _distribution(figure: str, side: SideRows, bootstrap: CaseBootstrap) -> dict[str, Any]:
     ordered = sorted(value for value in side.figure(figure) if value is not None)
     sums, counts = side.sums(side.figure(figure))
     cases, n = int((counts > 0).sum()), len(ordered)
@@ -541,7 +541,7 @@ def quantile_interval(ordered: Sequence[float], share: float, n: int) -> Interva
     return Interval(quantile(ordered, low), quantile(ordered, high))
 
 
-def _tests(baseline: Side, vendor: Side) -> Iterator[dict[str, Any]]:
+def _tests(baseline: SideRows, vendor: SideRows) -> Iterator[dict[str, Any]]:
     """Yield every significance test, case by case, for which there are data; p is corrected later."""
     values = {
         "trigger_rate": _majority(vendor) - _majority(baseline),
@@ -557,12 +557,12 @@ def _tests(baseline: Side, vendor: Side) -> Iterator[dict[str, Any]]:
             yield {"metric": metric, "method": found.method, "cases": len(known), **ends}
 
 
-def _majority(side: Side) -> Column:
+def _majority(side: SideRows) -> Column:
     """Return 1 where most valid answers call tools, 0 where fewer than half do, nan in a tie or without answers."""
     share = side.shares(delivered=False)
     return np.where(share == 0.5, np.nan, np.round(share))
 
 
-def _served(side: Side) -> list[dict[str, Any]]:
+def _served(side: SideRows) -> list[dict[str, Any]]:
     counted = Counter(row.served for row in side.rows if any(row.served))
     return [dict(zip(SERVED, served, strict=True)) | {"rows": count} for served, count in counted.most_common()]

@@ -103,7 +103,7 @@ def answers(rows: Sequence[VendorRows]) -> list[Part]:
     Raises:
         DataError: rows cannot be read, or are of several vendors.
     """
-    vendors = [Vendor.of(read_one(own, compared=False)) for own in rows]
+    vendors = [ShownVendor.of(read_one(own, compared=False)) for own in rows]
     models = list(dict.fromkeys(one.model for one in vendors))
     parts: list[Part] = []
     for model in models:
@@ -119,7 +119,7 @@ def answers(rows: Sequence[VendorRows]) -> list[Part]:
     ]
 
 
-class Vendor(NamedTuple):
+class ShownVendor(NamedTuple):
     """A vendor with one model: its answers, and their figures as in a summary."""
 
     model: str
@@ -127,7 +127,7 @@ class Vendor(NamedTuple):
     figures: Document
 
     @classmethod
-    def of(cls, found: Answers) -> Vendor:
+    def of(cls, found: Answers) -> ShownVendor:
         """Count the answers of a vendor."""
         about = {"vendor": found.vendor, "is_baseline": found.is_of_baseline, "remarks": found.notes}
         about["cost"] = cost(found.rows, found.prices)
@@ -135,7 +135,7 @@ class Vendor(NamedTuple):
         return cls(found.model or "a model", found, figures)
 
 
-def _sentence(one: Vendor) -> str:
+def _sentence(one: ShownVendor) -> str:
     """Say how many requests a vendor answers, and whether its calls are right."""
     found = one.figures
     said = f"{found['vendor']} answers {_share(found['success_rate'])} of {found['case_count']} requests"
@@ -191,12 +191,12 @@ def _kinds(vendors: Sequence[Document], key: str) -> list[tuple[str, ...]]:
     ]
 
 
-def _file(one: Vendor) -> tuple[str, ...]:
+def _file(one: ShownVendor) -> tuple[str, ...]:
     first, last = (moment(one.figures[name]) for name in ("first_row_at", "last_row_at"))
     return one.answers.source.file_name, one.figures["vendor"] + "*" * one.figures["is_baseline"], first, last
 
 
-def _examples(one: Vendor) -> Iterator[Disclosure]:
+def _examples(one: ShownVendor) -> Iterator[Disclosure]:
     """Show the first example of each kind of failure and of finding, with its request and its answer."""
     firsts: dict[str, AnswerRow] = {}
     for row in one.answers.rows:

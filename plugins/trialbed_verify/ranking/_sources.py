@@ -20,7 +20,7 @@ from trialbed.wire import parse_json
 from trialbed_verify.compare import (
     SIDES,
     Column,
-    Side,
+    SideRows,
     agreement,
     count_cases,
     excess_f1,
@@ -145,7 +145,7 @@ def _of_model(model: str, files: Sequence[Answers], baseline: Answers, options: 
 def _candidate(pairing: Pairing, model: str, common: list[Case], options: FileOptions) -> VendorMetrics:
     is_baseline = pairing.vendor is pairing.baseline
     bootstrap = CaseBootstrap(len(common), options.resamples)
-    reference, own = (Side.of([getattr(pairing.cases[case], side) for case in common]) for side in SIDES)
+    reference, own = (SideRows.of([getattr(pairing.cases[case], side) for case in common]) for side in SIDES)
     found = agreement(reference, own, delivered=True)
     columns = {
         "success_rate": own.answers,
@@ -181,14 +181,14 @@ def _f1(found: Column) -> tuple[Column, Column]:
     return 2 * tp, 2 * tp + fp + fn
 
 
-def _itself(own: Side) -> tuple[Column, Column]:
+def _itself(own: SideRows) -> tuple[Column, Column]:
     """Return the baseline's self-F1; with one trial per case, 1 by convention if it answered at all."""
     known, _, itself = self_agreement(own)
     ones = (own.answers[0] > 0).astype(float)
     return _f1(itself) if known.any() else (ones, ones)
 
 
-def _excess(reference: Side, found: Column, bootstrap: CaseBootstrap) -> Estimate | None:
+def _excess(reference: SideRows, found: Column, bootstrap: CaseBootstrap) -> Estimate | None:
     """Return F1 above chance; None if the baseline decides alike in all cases, which makes F1 meaningless."""
     shares = reference.shares(delivered=False)
     known = shares[np.isfinite(shares)]
@@ -197,7 +197,7 @@ def _excess(reference: Side, found: Column, bootstrap: CaseBootstrap) -> Estimat
     return bootstrap.estimate(excess_f1, *found, level=0.9)
 
 
-def _notes(own: Side, *, is_baseline: bool) -> tuple[str, ...]:
+def _notes(own: SideRows, *, is_baseline: bool) -> tuple[str, ...]:
     if not is_baseline or not own.answers[0].any():
         return ()
     return (SELF_F1 if self_agreement(own)[0].any() else ONE_TRIAL,)

@@ -24,6 +24,7 @@ OWN = {
 
 MADE = {
     "trialbed.plugin_files": "of a name that the command line gives: a fixed text",
+    "trialbed.wire._written_calls": "the names of tools between the ends of words: fixed texts",
     "trialbed.wire.redaction": "one set of characters, or the spellings of secrets: fixed texts, each tried once",
     "trialbed.tool_calls._own_tools": "the name of a tool between the ends of words: a fixed text",
     "trialbed.views._text": "of a fixed text in the project's own documents",
