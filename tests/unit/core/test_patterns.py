@@ -18,6 +18,7 @@ FOLDERS = ("core", "plugins", "server", "tool_selection")
 FILES = sorted(file for folder in FOLDERS for file in (ROOT / folder).rglob("*.py"))
 
 OWN = {
+    "trialbed.wire._written_calls.LEAD": "reads at most 120 characters before a name",
     "trialbed_evaluation.judges.stabletoolbench._FUNCTION": "reads the user's own copy of prompts",
 }
 """Pattern, or module with patterns in functions -> why its time does not matter."""
@@ -25,6 +26,7 @@ OWN = {
 MADE = {
     "trialbed.plugin_files": "of a name that the command line gives: a fixed text",
     "trialbed.wire._written_calls": "the names of tools between the ends of words: fixed texts",
+    "trialbed_verify.panel._calls": "a value between the ends of words: a fixed text",
     "trialbed.wire.redaction": "one set of characters, or the spellings of secrets: fixed texts, each tried once",
     "trialbed.tool_calls._own_tools": "the name of a tool between the ends of words: a fixed text",
     "trialbed.views._text": "of a fixed text in the project's own documents",

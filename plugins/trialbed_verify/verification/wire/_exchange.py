@@ -28,11 +28,9 @@ LARGEST = 64 * 2**20
 RESET = re.compile(r"\. (?:ConnectionReset|BrokenPipe|OS|Timeout)Error\(")
 """Text that aiohttp appends to the error of a body that a lost connection cut off; nothing else shows the cause."""
 
-OTHER_PROTOCOLS = {
-    r"b.\\+x15\\+x03": "this looks like TLS: use https:// in the address.",
-    r"b.\\+x00\\+x00.{1,5}\\+x04\\+x00": "this looks like a server of HTTP/2 alone.",
-}
-"""The first bytes of an answer that is not HTTP, as its error shows them -> what it looks like."""
+TLS = re.compile(r"b.\\+x15\\+x03")
+HTTP_2 = re.compile(r"b.\\+x00\\+x00.{1,5}\\+x04\\+x00")
+"""The first bytes of an answer in another protocol, as the error of HTTP shows them."""
 
 LINGER = 0.5
 """Seconds that a stream has to close its body after ``[DONE]``; then its connection is closed."""
@@ -339,5 +337,6 @@ def _by_reset(error: BaseException) -> bool:
 
 def _text(error: BaseException) -> str:
     text = f"{type(error).__name__}: {error}"
-    hint = next((f"{words} " for shown, words in OTHER_PROTOCOLS.items() if re.search(shown, text)), "")
+    hint = "this looks like TLS: use https:// in the address. " if TLS.search(text) else ""
+    hint = "this looks like a server of HTTP/2 alone. " if HTTP_2.search(text) else hint
     return redact(f"{hint}{text}"[:SHOWN])
