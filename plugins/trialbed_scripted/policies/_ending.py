@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import replace
 
 from trialbed.records import ToolSpec
@@ -34,15 +34,27 @@ FINISHES = frozenset(
 )
 """Plain names of tools with which frameworks have a model end."""
 
+TYPED_FINISHES = ("finalanswer", "finalresponse", "finalresult")
+"""Beginnings of the plain names of such tools where each type of answer has one."""
 
-def as_demanded(turn: Turn, request: ModelRequest, tools: Sequence[ToolSpec], declared: str = "") -> Turn:
+
+def is_finish(name: str) -> bool:
+    """Return whether a tool's name says that it ends."""
+    plain = plain_name(name)
+    return plain in FINISHES or plain.startswith(TYPED_FINISHES)
+
+
+def as_demanded(
+    turn: Turn, request: ModelRequest, tools: Sequence[ToolSpec], declared: str = "", expected: Collection[str] = ()
+) -> Turn:
     """Return a turn as a request asks for it: as a call where it wants one, as JSON where it gives a schema.
 
     * A named tool is called, whatever the policy would do: with the policy's arguments if it calls that tool, else with
       its text, or with the least arguments that fit.
     * Where a call is demanded, a text is the argument of the finish tool: of the tool among those that are not the
-      trial's that takes a text, by its name if there are several. Without one, the tool whose name says that it
-      ends, or else the first, is called with the least arguments that fit, as no model can answer there.
+      trial's that takes a text, by its name if there are several, and the first if each type of answer has one.
+      Without one, the tool whose name says that it ends, or else the first, is called with the least arguments that
+      fit, as no model can answer there.
     * Where no call is demanded, the finish tool is called only if its name says that it is one.
     * A finish tool that the adapter declares is called wherever it is offered.
     * Any other text is put into the JSON that the request's schema allows.
@@ -50,6 +62,7 @@ def as_demanded(turn: Turn, request: ModelRequest, tools: Sequence[ToolSpec], de
     Args:
         tools: the trial's.
         declared: the name of the adapter's finish tool; empty where it declares none.
+        expected: the names of the tools that the script calls. A text that they take does not make them finish tools.
     """
     choice = request.tool_choice
     functions = {function.name: function for function in request.tools if choice.allows(function.name)}
@@ -58,9 +71,9 @@ def as_demanded(turn: Turn, request: ModelRequest, tools: Sequence[ToolSpec], de
         return _calling(turn, own or _ending(functions[choice.name], turn.text or ""))
     if turn.calls:
         return turn
-    finish = functions.get(declared) or finish_tool(tuple(functions.values()), tools)
+    finish = functions.get(declared) or finish_tool(tuple(functions.values()), tools, expected)
     if functions and choice.mode in DEMANDS:
-        named = (function for function in functions.values() if plain_name(function.name) in FINISHES)
+        named = (function for function in functions.values() if is_finish(function.name))
         first = next(named, next(iter(functions.values())))
         return _calling(turn, _ending(finish or first, turn.text or "" if finish else None))
     if finish is not None and (finish.name == declared or plain_name(finish.name) in FINISHES):
@@ -69,12 +82,15 @@ def as_demanded(turn: Turn, request: ModelRequest, tools: Sequence[ToolSpec], de
     return turn if schema is None or turn.text is None else replace(turn, text=filled_json(schema, turn.text))
 
 
-def finish_tool(functions: Sequence[OfferedTool], tools: Sequence[ToolSpec]) -> OfferedTool | None:
+def finish_tool(
+    functions: Sequence[OfferedTool], tools: Sequence[ToolSpec], expected: Collection[str] = ()
+) -> OfferedTool | None:
     """Return the function with which a model hands over its answer; None where none does for certain."""
     offers = Offers(tools, functions)
     foreign = [one for one in functions if offers.tool(one.name) is None]
     named = [one for one in foreign if plain_name(one.name) in FINISHES and _takes_answer(one)]
-    found = named or [one for one in foreign if _takes_text(one)]
+    typed = [one for one in foreign if is_finish(one.name) and _takes_answer(one)][:1]
+    found = named or typed or [one for one in foreign if one.name not in expected and _takes_text(one)]
     return found[0] if len(found) == 1 else None
 
 

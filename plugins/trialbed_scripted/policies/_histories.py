@@ -22,18 +22,23 @@ class TextHistories:
     call out. A model reads that; a scripted one counts calls. A conversation that begins with all the text of an
     earlier one in which it sent calls goes on after these, even if no message has them.
 
+    If the first request of a trial has calls, it is a history that the agent gives, up to its last answer or result.
+    Requests that begin with it are read without it.
+
     Attributes:
         shared: whether they are of several clients. One may ask what another one asked, and more in the same text; only
             what begins after the end of a text goes on then.
     """
 
     shared: bool = False
+    _given: tuple[ModelMessage, ...] | None = None
     _sent: deque[tuple[int, str, int, int]] = field(default_factory=lambda: deque(maxlen=MOST))
 
     def note(self, messages: Sequence[ModelMessage], calls: int) -> None:
         """Calls are sent in answer to a conversation."""
-        text = _text(messages)
-        before, first = self._earlier(text, _ends(messages))
+        own = self._without_given(messages)
+        text = _text(own)
+        before, first = self._earlier(text, _ends(own))
         self._sent.append((len(text), _digest(text), before + calls, first or len(text)))
 
     def read(self, messages: Sequence[ModelMessage]) -> tuple[ModelMessage, ...]:
@@ -41,7 +46,7 @@ class TextHistories:
 
         One that has calls or results of its own is returned as it is.
         """
-        own = tuple(messages)
+        own = self._without_given(messages)
         if any(message.calls or message.role == "tool" for message in own):
             return own
         text = _text(own)
@@ -52,6 +57,15 @@ class TextHistories:
         told = [ModelMessage(role="tool", content=text) for message in results for text in _results(message.text)]
         asked = ModelMessage(role="assistant", calls=tuple(Call("", "{}") for _ in range(calls)))
         return (*own, asked, *told)
+
+    def _without_given(self, messages: Sequence[ModelMessage]) -> tuple[ModelMessage, ...]:
+        sent = tuple(messages)
+        if self._given is None:
+            ends = [place for place, message in enumerate(sent, 1) if message.role in ("assistant", "tool")]
+            has_calls = any(message.calls for message in sent)
+            self._given = sent[: ends[-1]] if has_calls and not self.shared else ()
+        length = len(self._given)
+        return sent[length:] if sent[:length] == self._given else sent
 
     def _earlier(self, text: str, ends: Collection[int]) -> tuple[int, int]:
         """Return how many calls went out in the conversations that a text continues, and the length of the first."""

@@ -83,7 +83,7 @@ class PolicyModel:
         # A named tool changes the end of a turn, not the plan.
         allowed = frozenset(choice.allowed) if choice.allowed else None
         own = self._policy(PolicyInput(self._script, Tools(self._tools, offered, allowed), messages))
-        turn = as_demanded(own, request, self._tools, self._finish)
+        turn = as_demanded(own, request, self._tools, self._finish, [call.name for call in self._script])
         if histories is not None and turn.calls:
             histories.note(request.messages, len(turn.calls))
         return turn

@@ -9,10 +9,10 @@ from typing import Any
 
 from trialbed.records import FilledArgument, LossReason, LostCall, ScriptedCall, ToolSpec
 from trialbed.wire import Call, OfferedTool
-from trialbed.wire.offers import Offers, plain_name
-from trialbed_scripted.policies._ending import FINISHES
+from trialbed.wire.offers import Offers
+from trialbed_scripted.policies._ending import is_finish
 from trialbed_scripted.policies._fitting import Inexpressible, fit
-from trialbed_scripted.schemas import minimal_arguments, spend, wrong_arguments
+from trialbed_scripted.schemas import first_problem, minimal_arguments, spend, wrong_arguments
 
 UNKNOWN = "tool_that_is_not_offered"
 
@@ -65,12 +65,16 @@ class Tools:
         spend(len(foreign) * len(tools) // 20)
 
     def right(self, position: int, call: ScriptedCall) -> PlannedCall:
-        """Make a call of the script.
+        """Make a call of the script, of an agent's own tool with an example of each argument that is missing.
 
         Raises:
             Lost: it cannot be made.
         """
-        return self._plan(position, call.name, call.arguments, self._find(position, call.name))
+        offered, arguments = self._find(position, call.name), call.arguments
+        # Nothing but the request has the schema of an agent's own tool.
+        if call.name not in self._own and first_problem(offered.parameters, arguments):
+            arguments = {**minimal_arguments(offered.parameters), **arguments}
+        return self._plan(position, call.name, arguments, offered)
 
     def wrong(self, position: int, call: ScriptedCall) -> PlannedCall:
         """Make a call of the script with arguments that violate the tool's own schema, which the Api checks.
@@ -95,7 +99,7 @@ class Tools:
         foreign = [
             (name, offered)
             for name, offered in self._offers.functions.items()
-            if name not in taken and plain_name(name) not in FINISHES
+            if name not in taken and not is_finish(name)
         ]
         for name, offered in own if any(function for _, function in own) else foreign:
             if offered is not None and self._allows(offered):

@@ -268,6 +268,34 @@ def test_a_result_belongs_to_the_call_that_stands_before_it(tmp_path: Path) -> N
     assert solved is not None and solved.label == "Solved"  # noqa: PT018
 
 
+@pytest.mark.parametrize("model", ["scripted:gold", "scripted:parallel"])
+def test_a_scripted_model_plays_an_agent_that_begins_with_an_example(tmp_path: Path, model: str) -> None:
+    def begins_with_an_example(query: str, base_url: str, api_key: str, model: str) -> str:
+        asked = {"id": "old", "type": "function", "function": {"name": "find_order", "arguments": '{"id": 1}'}}
+        sent: list[Any] = [
+            {"role": "user", "content": "How much did order 1 cost?"},
+            {"role": "assistant", "content": None, "tool_calls": [asked]},
+            {"role": "tool", "tool_call_id": "old", "content": '{"price": 3.25}'},
+            {"role": "user", "content": query},
+        ]
+        tools = [{"type": "function", "function": {"name": name, "parameters": SCHEMA}} for name in NAMES]
+        client = opened(OpenAI(base_url=base_url, api_key=api_key))
+        while (said := _text(client, model, sent, tools=tools)).tool_calls:
+            sent.append(said.model_dump(exclude_none=True))
+            result = json.dumps(ORDERS[7])
+            sent += [{"role": "tool", "tool_call_id": one.id, "content": result} for one in said.tool_calls]
+        return said.content or ""
+
+    task = Task("How much did it cost?", expect=Expect("12.5", calls=[call("find_order", id=any)]))
+    report = evaluate(begins_with_an_example, [task], model=model, store=str(tmp_path / "store.db"), progress=False)
+    (trial,) = report.trials()
+    assert [made.arguments for made in trial.wire.api_calls] == [{"id": 1}]
+    assert trial.score("sopr_score").value == 1
+    said = trial.outcome.answer.final_answer
+    assert "12.5" in said
+    assert "3.25" not in said
+
+
 def test_a_rejected_structured_output_is_no_call(tmp_path: Path) -> None:
     asked = [scripted_call("find_order", id=7), *(scripted_call("final_result", id=price) for price in ("dear", 12))]
 

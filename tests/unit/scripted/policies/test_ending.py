@@ -65,6 +65,12 @@ def played(
         ([*OWN, FINISH], allowed("required", "places", "final_answer"), [("final_answer", {"answer": NO_TOOL_TEXT})]),
         ([*OWN, FINISH], allowed("auto", "places"), []),
         ([*OWN, FINISH], allowed("required", "places"), [("places", {"city": NO_TOOL_TEXT})]),
+        # Each type of answer has one: the first that takes the text, or else the first.
+        ([*OWN, offer("note", ANSWER), offer("final_result_Yes", YES), offer("final_result_Price", ANSWER),
+          offer("final_result_Fail", ANSWER)], "required", [("final_result_Price", {"answer": NO_TOOL_TEXT})]),
+        ([*OWN, offer("final_result_Yes", YES), offer("final_result_No", YES)], "required",
+         [("final_result_Yes", {"won": True})]),
+        ([*OWN, offer("final_result_Price", ANSWER), offer("final_result_Fail", ANSWER)], "auto", []),
         # Without a finish tool, no model could answer.
         (OWN, "required", [("weather", {"city": "sample"})]),
         # Two that might be one: the name decides, or nothing does.
@@ -196,6 +202,65 @@ def test_the_results_of_several_calls_in_one_text_are_all_evidence() -> None:
     messages.append({"role": "user", "content": f"Observation:\n{text}"})
     (call,) = model.turn(dialect().read_request(body), histories).calls
     assert "Evidence of weather; Evidence of places." in json.loads(call.arguments)["answer"]
+
+
+def test_an_own_tool_of_the_script_that_takes_a_text_is_not_the_finish_tool() -> None:
+    model = policy("none", call("lookup", city="Oslo"))
+    body = {"messages": [], "tools": [offer("lookup"), offer("Price", ANSWER)], "tool_choice": "required"}
+    (end,) = model.turn(dialect().read_request(body)).calls
+    assert (end.name, json.loads(end.arguments)) == ("Price", {"answer": NO_TOOL_TEXT})
+
+
+@for_each("name", ["gold", "parallel", "retry"])
+def test_calls_of_the_history_that_an_agent_gives_are_not_of_the_script(name: str) -> None:
+    asked = {"id": "old", "type": "function", "function": {"name": "weather", "arguments": '{"city": "Bonn"}'}}
+    history: list[Any] = [
+        {"role": "user", "content": "an example"},
+        {"role": "assistant", "content": None, "tool_calls": [asked]},
+        {"role": "tool", "tool_call_id": "old", "content": '{"found": "frost"}'},
+        {"role": "assistant", "content": "frost"},
+    ]
+
+    def play(*given: dict[str, Any]) -> list[Any]:
+        model, histories = PolicyModel(name, SCRIPT, TOOLS), TextHistories()
+        messages: list[Any] = [*given, {"role": "user", "content": "q"}]
+        turns = []
+        while True:
+            body = {"model": "m", "messages": messages, "tools": OWN}
+            turn = model.turn(dialect().read_request(body), histories)
+            turns.append((turn.text, turn.calls))
+            if not turn.calls:
+                return turns
+            calls = [
+                {"id": str(at), "type": "function", "function": {"name": one.name, "arguments": one.arguments}}
+                for at, one in enumerate(turn.calls)
+            ]
+            messages = [*messages, {"role": "assistant", "content": None, "tool_calls": calls}]
+            messages += [{"role": "tool", "tool_call_id": one["id"], "content": '{"found": "rain"}'} for one in calls]
+
+    turns = play(*history)
+    assert turns == play()
+    assert len(turns) > 1
+    assert "rain" in turns[-1][0]
+
+
+def test_a_conversation_that_does_not_begin_with_the_history_is_read_as_a_whole() -> None:
+    model, histories = PolicyModel("gold", SCRIPT, TOOLS), TextHistories()
+    asked = {"id": "old", "type": "function", "function": {"name": "weather", "arguments": "{}"}}
+    made: list[Any] = [
+            {"role": "assistant", "content": None, "tool_calls": [asked]},
+            {"role": "tool", "tool_call_id": "old", "content": "{}"}]  # fmt: skip
+
+    def called(*messages: dict[str, Any]) -> list[str]:
+        body = {"model": "m", "messages": [*messages], "tools": OWN}
+        return [made.name for made in model.turn(dialect().read_request(body), histories).calls]
+
+    assert called({"role": "user", "content": "before"}, *made, {"role": "user", "content": "q"}) == ["weather"]
+    assert called({"role": "user", "content": "q"}, *made) == ["places"]
+    # Calls of later requests only are the model's.
+    histories = TextHistories()
+    assert called({"role": "user", "content": "q"}) == ["weather"]
+    assert called({"role": "user", "content": "q"}, *made) == ["places"]
 
 
 def test_another_conversation_of_the_trial_begins_the_script_anew() -> None:

@@ -67,6 +67,24 @@ def test_calls_have_the_names_and_the_schemas_of_the_request() -> None:
     assert sent(turn("parallel", RENAMED)) == sent(first) + sent(second)
 
 
+def test_an_agents_own_tool_gets_an_example_of_each_required_argument_that_the_script_leaves_out() -> None:
+    schema = {**STRICT, "properties": {"city": {"type": "string", "enum": ["Oslo"]}, "days": {"type": "integer"}}}
+    tools = Tools((), [OfferedTool("weather", "", schema)])
+
+    def played(policy: str, **arguments: Any) -> list[tuple[str, Any]]:
+        script = [ScriptedCall(name="weather", arguments=arguments)]
+        return sent(POLICIES[policy](PolicyInput(script, tools, tuple(map(read_message, QUESTION)))))
+
+    assert played("gold", days=7) == [("weather", {"city": "Oslo", "days": 7})]
+    assert played("gold") == played("parallel") == [("weather", {"city": "Oslo", "days": 1})]
+    assert played("gold", city="Rome", days="?") == [("weather", {"city": "Rome", "days": "?"})]
+    assert played("wrong-args", days=7) == played("retry", days=7) == [("weather", {"days": 7})]
+    # One of two is enough, and it is there.
+    schema = {"type": "object", "anyOf": [{"required": ["city"]}, {"required": ["days"]}]}
+    tools = Tools((), [OfferedTool("weather", "", schema)])
+    assert played("gold", days=7) == [("weather", {"days": 7})]
+
+
 def test_a_call_that_cannot_be_made_is_left_out_and_told() -> None:
     offered = {**RENAMED, "map_draw": CLOSED}
     only = turn("gold", offered)
