@@ -76,10 +76,9 @@ class RetryBudget:
 
     def take(self) -> bool:
         """Take one; return whether there was one left."""
-        if self.left < 1:
-            return False
-        self.left -= 1
-        return True
+        is_left = self.left >= 1
+        self.left -= is_left
+        return is_left
 
     def answered(self) -> None:
         """A request was answered."""
@@ -365,13 +364,12 @@ class Upstream(Connection):
         self, request: ProxiedRequest, answer: aiohttp.ClientResponse, exchange: RecordedExchange
     ) -> FailedAttempt:
         headers, body = await self.refusal(answer)
-        said, whole = body[:SHOWN].decode("utf-8", "replace"), (answer.status, headers, body)
+        said, full = body[:SHOWN].decode("utf-8", "replace"), (answer.status, headers, body)
         again = may_recover(answer.status, said) and answer.headers.get("x-should-retry") != "false"
         if not request.asks and (400 <= answer.status < 500 or answer.status == 501):
             # An endpoint may lack such routes, which says nothing about its models.
-            asked = retry_after(answer.headers)
             vain = request.tentative and answer.status in NOT_SPOKEN
-            return FailedAttempt(answer.status, said, whole, asked, transient=again, unspoken=vain)
+            return FailedAttempt(answer.status, said, full, retry_after(answer.headers), transient=again, unspoken=vain)
         maybe_unspoken = request.tentative and answer.status in NOT_SPOKEN and not lacks_model(body)
         # All others are asked in chat completions next, which shows as much as a plain request.
         provoked = not (maybe_unspoken and request.spoken.NAME != CHAT) and await self._is_provoked(
@@ -381,14 +379,14 @@ class Upstream(Connection):
             # It is asked in another dialect before anybody is blamed. That may be as vain, and does not excuse others.
             if self.circuit.is_open:
                 self.circuit.completed(answered=False)
-            return FailedAttempt(answer.status, said, whole, transient=False, unspoken=True)
+            return FailedAttempt(answer.status, said, full, transient=False, unspoken=True)
         # A model that is an object of the user's program is not an endpoint to them.
         own = OBJECT_FAILED.search(said)
         said = f"the upstream endpoint {self.url} answered with status {answer.status}: {said}"
         failure = FailedAttempt(
             status=answer.status,
             message=lenient_json(f'"{own[0]}"', own[0]) if own else said,
-            answer=whole,
+            answer=full,
             asked=retry_after(answer.headers),
             transient=again,
             provoked=provoked,
@@ -442,8 +440,8 @@ class Upstream(Connection):
         if cause == "request" or self._chokes(request, failure.status):
             self.circuit.completed(answered=False)
         else:
-            useless = failure.absent or failure.status in KEY_REFUSED | NOT_THERE
-            useless |= failure.status == 429 and not may_recover(429, failure.message)
+            no_credit = failure.status == 429 and not may_recover(429, failure.message)
+            useless = failure.absent or no_credit or failure.status in KEY_REFUSED | NOT_THERE
             self.circuit.refused(request.digest, failure.message, asked=failure.asked, useless=useless)
 
     def _chokes(self, request: ProxiedRequest, status: int) -> bool:
