@@ -14,7 +14,7 @@ import shlex
 import shutil
 import sys
 import tempfile
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -152,6 +152,17 @@ def file_command(text: str) -> str | None:
             command = [sys.executable, "-m", "trialbed.live", str(file.path), file.attribute]
             return f"{file.name}={shlex.join(command)}"
     return None
+
+
+def lacks_prompt(arguments: Sequence[str]) -> bool:
+    """Return whether a program that ``file_command`` made is a function without the parameter ``system_prompt``."""
+    if arguments[1:3] != ("-m", "trialbed.live"):
+        return False
+    file = _read("frameworks", ":".join(arguments[3:]))
+    # Of objects, the file does not say what their methods take.
+    made = [node for node in _tree(file).body if getattr(node, "name", None) == file.attribute]
+    names = {part.arg for node in made for part in ast.walk(node) if isinstance(part, ast.arg)}
+    return bool(made) and "system_prompt" not in names
 
 
 def file_kind(text: str, kinds: Collection[str]) -> str:

@@ -111,10 +111,8 @@ def draft_trial(agent: str, query: str, **settings: Any) -> Draft:
     offered = list(dict.fromkeys(tool.name for request in requests if request for tool in request.tools))
     answer, missing = trial.outcome.answer, ""
     if options.model[0].startswith(SCRIPTED) and answer is not None:
-        answer, missing = (
-            answer.model_copy(update={"final_answer": ""}),
-            "calls, which a scripted model does not choose",
-        )
+        answer = answer.model_copy(update={"final_answer": ""})
+        missing = "calls, which a scripted model does not choose"
     sample = trial_sample(report.queries[1], trial.wire.own_tools, trial.wire, answer)
     return draft_tasks([replace(sample, place=agent, unrecorded=missing)], agent, offered)
 

@@ -187,12 +187,8 @@ class RunSession:
             answered: the models that answered earlier.
             first: the first trial that is due.
         """
-        prepared, options, objects, config = (
-            self.prepared,
-            self.prepared.options,
-            self.prepared.objects,
-            self.record.config,
-        )
+        prepared, config = self.prepared, self.record.config
+        options, objects = prepared.options, prepared.objects
         models = await self._models(answered)
         live: Executor | None = None
         calls: CallbackServer | None = None

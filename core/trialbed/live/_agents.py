@@ -10,6 +10,7 @@ import platform
 import sys
 import time
 from collections.abc import Callable, Coroutine, Mapping, Sequence
+from contextlib import nullcontext
 from datetime import UTC, datetime
 from functools import cache, partial
 from types import TracebackType
@@ -103,6 +104,12 @@ class LiveAgent:
         return callable(getattr(self.agent, "bind_tools", None)) or not asked.isdisjoint({*TOOL_FORMS, *ADDRESSES})
 
     @property
+    def takes_prompt(self) -> bool:
+        """Return whether it gets the run's system prompt."""
+        is_adapter = self.is_class and issubclass(self.agent, BaseAgent)
+        return is_adapter or "system_prompt" in {*self._asked, *self._made_with}
+
+    @property
     def version(self) -> str:
         """Return the name of the function or class, with its module."""
         named = self.agent if hasattr(self.agent, "__qualname__") else type(self.agent)
@@ -169,6 +176,10 @@ class LiveExecutor(Executor):
             await agent.code.stop(0.0)
             agent.code.end()
 
+    def without_prompt(self) -> list[str]:
+        """Return the labels of the agents that do not get the run's system prompt."""
+        return [label for label, agent in self._agents.items() if not agent.takes_prompt]
+
     async def describe(self, framework: str) -> FrameworkInfo:
         """The framework, described by the name of the function or class."""
         return FrameworkInfo(
@@ -183,9 +194,7 @@ class LiveExecutor(Executor):
     async def execute(self, spec: TrialSpec) -> Outcome:
         """Run one trial in this process."""
         agent = self._agents[spec.key.framework]
-        if agent.turn is None:
-            return await self._execute(agent, spec)
-        async with agent.turn:
+        async with agent.turn or nullcontext():
             return await self._execute(agent, spec)
 
     async def _execute(self, agent: LiveAgent, spec: TrialSpec) -> Outcome:
@@ -262,8 +271,7 @@ def _name_arguments(label: str, function: Any, *, query: bool = True, method: bo
     known = {*ARGUMENTS, *TOOL_FORMS}
     asked = [parameter.name for parameter in parameters if parameter.name in known]
     if query and parameters and parameters[0].name not in known:
-        asked = ["", *asked]
-        parameters = parameters[1:]
+        asked, parameters = ["", *asked], parameters[1:]
     for parameter in parameters:
         if parameter.default is parameter.empty and parameter.name not in known:
             raise UsageError(
@@ -278,11 +286,8 @@ def _parameters(function: Any) -> list[inspect.Parameter]:
         found = list(inspect.signature(function).parameters.values())
     except (TypeError, ValueError):  # written in C
         return [inspect.Parameter("query", inspect.Parameter.POSITIONAL_ONLY)]
-    several = [parameter for parameter in found if parameter.kind is parameter.VAR_POSITIONAL]
-    named = [
-        parameter for parameter in found if parameter.kind not in (parameter.VAR_POSITIONAL, parameter.VAR_KEYWORD)
-    ]
-    return named or several
+    named = [one for one in found if one.kind not in (one.VAR_POSITIONAL, one.VAR_KEYWORD)]
+    return named or [one for one in found if one.kind is one.VAR_POSITIONAL]
 
 
 def _with_arguments(function: Any, asked: Sequence[str], spec: TrialSpec, tools: Tools) -> Callable[[], Any]:

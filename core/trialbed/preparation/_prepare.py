@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -13,7 +14,7 @@ from trialbed.contracts import Judge, ModelInfo, ToolSelector
 from trialbed.drivers import load_driver
 from trialbed.errors import UsageError
 from trialbed.models import choose_cache, helpers_of, judge_choice, model_info, with_endpoint
-from trialbed.plugin_files import given_files
+from trialbed.plugin_files import given_files, lacks_prompt
 from trialbed.preparation._configuration import run_config
 from trialbed.preparation._options import (
     NO_OBJECTS,
@@ -30,6 +31,8 @@ from trialbed.scoring import RULE
 from trialbed.settings import RunSettings
 from trialbed.suggestions import closest, did_you_mean
 from trialbed.texts import number_of
+
+LOG = logging.getLogger("trialbed.preparation")
 
 MOST_TRIALS = 1_000_000
 """Trials of one run: each takes half a kilobyte of memory from the beginning."""
@@ -50,10 +53,11 @@ def prepare(options: RunOptions, objects: RunObjects = NO_OBJECTS, *, keeps: boo
     if options.budget is not None:
         read_amount(options.budget)
     check_prices(options, own_judge=objects.judge is not None)
+    promptless = [name for name, command in commands.items() if lacks_prompt(command.arguments)]
     if objects.agents:
         from trialbed.live import LiveExecutor  # a run of workers needs none of it
 
-        LiveExecutor(objects.agents)  # refuses objects that are not agents
+        promptless += LiveExecutor(objects.agents).without_prompt()  # refuses objects that are not agents
         if options.sandbox:
             raise UsageError("--sandbox: an agent that is an object of this process cannot be put into a sandbox")
     dataset = objects.dataset or open_dataset(options.dataset, options.data_dir, options.mcp, options.tool_answers)
@@ -81,6 +85,7 @@ def prepare(options: RunOptions, objects: RunObjects = NO_OBJECTS, *, keeps: boo
     config = run_config(
         options, dataset, queries, commands, infos, dataset_file=dataset_file, objects=objects, catalog=catalog
     )
+    check_prompts(config, promptless)
     if (trials := count_trials(config)) > MOST_TRIALS:
         raise UsageError(
             f"this would be a run of {trials:,} trials, and one has at most {MOST_TRIALS:,}: choose fewer setups, "
@@ -102,6 +107,24 @@ def prepare(options: RunOptions, objects: RunObjects = NO_OBJECTS, *, keeps: boo
         cached_as={name: identity for name, (_, identity) in caches.items()},
         notes=(note,) if note else (),
     )
+
+
+def check_prompts(config: RunConfig, promptless: Sequence[str]) -> None:
+    """Warn of agents to which their system prompt is not sent.
+
+    Args:
+        promptless: the agents that take none.
+
+    Raises:
+        UsageError: one has columns that differ by their prompts alone.
+    """
+    for name in promptless:
+        prompts = {cell.system_prompt for cell in config.cells if cell.framework == name}
+        text = f"{name}: the agent takes no system_prompt, so the prompt is not sent; give it a parameter of this name"
+        if len(prompts) > 1:
+            raise UsageError(text)
+        if any(prompts):
+            LOG.warning(text)
 
 
 def selector_driver(settings: RunSettings) -> type[ToolSelector]:
@@ -157,9 +180,8 @@ def recorded_queries(
             known.append(query)
     if not known or len(known) == len(queries):
         return queries, ""
-    some = f"{len(known)} of {number_of(len(queries), 'query', 'queries')}"
-    note = f"{' and '.join(recorded)}: answers are recorded for {some}, and these are run"
-    return known, f"{note}; --limit {len(queries)} runs all"
+    some = f"{len(known)} of {number_of(len(queries), 'query', 'queries')}, and these are run; --limit {len(queries)}"
+    return known, f"{' and '.join(recorded)}: answers are recorded for {some} runs all"
 
 
 def check_prices(options: RunOptions, *, own_judge: bool = False) -> None:
@@ -176,9 +198,7 @@ def check_prices(options: RunOptions, *, own_judge: bool = False) -> None:
     for name in given_prices(options.price, options.model[0]):
         if name not in known:
             close = did_you_mean(closest(name, known))
-            raise UsageError(
-                f"--price: no model of this run is called {name!r}{close} Prices can be given of {', '.join(known)}"
-            )
+            raise UsageError(f"--price: no model of this run is called {name!r}{close} Known are {', '.join(known)}")
 
 
 def prices_of(options: RunOptions, config: RunConfig, found: Run | None) -> dict[str, Prices]:

@@ -22,6 +22,7 @@ from trialbed.records import (
     TrialResult,
     TrialStatus,
     meant_labels,
+    varied_framework,
 )
 from trialbed.scoring import TIMES
 from trialbed.store._rows import encode_id
@@ -107,9 +108,11 @@ class StoredRun:
         meant = meant_labels(name, self.config.frameworks)
         if len(meant) == 1:
             return meant[0]
+        # A table leaves the model out of the labels below its heading.
+        meant = meant or [one for one in self.config.frameworks if varied_framework(one) == varied_framework(name)]
         noun = "vendor" if self.record.kind == "endpoints" else "framework"
         close = closest(name, self.config.frameworks)
-        said = f"{name!r} may be {' or '.join(meant)}" if meant else f"there is no {noun} {name!r}"
+        said = f"{name!r} may be {' or '.join(map(repr, meant))}" if meant else f"there is no {noun} {name!r}"
         hint = f"; did you mean {close!r}? Its" if close and not meant else "; its"
         raise UsageError(f"run {self.run_id}: {said}{hint} {noun}s are {', '.join(self.config.frameworks)}")
 

@@ -19,6 +19,7 @@ from trialbed import (
     scorer,
 )
 from trialbed.errors import EnvironmentFailed, SettingsError, UsageError
+from trialbed_plugins.frameworks.reference import ReferenceAgent
 
 
 def test_settings_come_from_keywords_variables_and_the_file_in_this_order(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -97,6 +98,10 @@ def test_changed_code_is_a_new_run_and_the_same_code_goes_on() -> None:
         ({"agents": {"mine": lambda query, secret: ""}}, "mine: unknown parameter 'secret'"),
         ({"system_prompt": " "}, "system_prompt: ' ' is empty"),
         ({"system_prompt": "promt.txt"}, "system_prompt: the file promt.txt cannot be read: .*No such file"),
+        (
+            {"system_prompt": ["Be brief.", "Be long."]},
+            "never: the agent takes no system_prompt, so the prompt is not sent",
+        ),
         ({"agents": "lang-graph"}, "did you mean 'langgraph'"),
         ({"tasks": ["What?"]}, r"tasks: 'What\?' is not a task; write Task\('What\?', …\)"),
         ({"agents": {"": counting}}, "agents: '' cannot be an agent's name"),
@@ -146,6 +151,26 @@ def test_prompts_reach_the_agents_and_columns_have_names_of_their_own() -> None:
         "mine@terse": [("Be brief.", 0.0)],
         "hot@terse": [("Be brief.", 0.7)],
     }
+
+
+def test_a_prompt_that_an_agent_does_not_take_is_named_before_the_run(caplog: pytest.LogCaptureFixture) -> None:
+    class Takes:
+        def __init__(self, system_prompt: str) -> None:
+            self.prompt = system_prompt
+
+        def answer(self, query: str) -> str:
+            return self.prompt + query
+
+    agents = {"deaf": counting, "told": tell, "made": Takes, "bound": Takes("Mine."), "adapter": ReferenceAgent}
+    evaluate(agents, Task("?"), system_prompt="Be brief.")
+    says = "the agent takes no system_prompt, so the prompt is not sent; give it a parameter of this name"
+    assert [record.getMessage() for record in caplog.records if "system_prompt" in record.getMessage()] == [
+        f"deaf: {says}",
+        f"bound: {says}",
+    ]
+    caplog.clear()
+    evaluate(counting, Task("?"))
+    assert not caplog.records
 
 
 def test_a_setup_with_its_own_value_stands_once() -> None:

@@ -54,6 +54,27 @@ def test_numbers_of_tools_are_columns_of_one_run_by_which_it_can_be_extended(ben
     assert {call["lost"] for entry in few["results"] for call in entry["gold_calls"]} >= {"not offered"}
 
 
+def test_a_function_of_a_file_without_a_system_prompt_gets_none(bench: Bench, tmp_path: Path) -> None:
+    (tmp_path / "ag.py").write_text(
+        "def deaf(query):\n    return query\n\n\nasync def told(query, *, system_prompt):\n    return system_prompt\n"
+    )
+    run, says = (
+        ("run", "--limit", 1, "--system-prompt", "Be brief."),
+        "takes no system_prompt, so the prompt is not sent",
+    )
+    done = bench(*run, "-f", "ag.py:deaf", "-f", "ag.py:told")
+    assert done.err.count(says) == 1
+    assert f"ag.deaf: the agent {says}" in done.err
+    assert f"ag.deaf: the agent {says}" in bench(*run, "--system-prompt", "Be long.", "-f", "ag.py:deaf", code=2).err
+
+
+def test_a_label_without_its_model_is_answered_with_the_columns_of_its_framework(bench: Bench) -> None:
+    bench(*TWO, "--temperature", "0", "--temperature", "1")
+    error = bench("show", "latest", "reference@temperature=1/1", code=2).err
+    columns = [f"'reference@scripted:{name},temperature={number}'" for name in ("gold", "partial") for number in (0, 1)]
+    assert f"'reference@temperature=1' may be {' or '.join(columns)}" in error
+
+
 def test_an_object_of_a_program_has_columns_too(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     asked = []

@@ -61,7 +61,7 @@ def test_prices_of_models_and_helpers_are_taken(price: str) -> None:
 
 def test_a_price_of_a_model_that_is_not_in_the_run_is_refused() -> None:
     with pytest.raises(
-        UsageError, match=r"no model of this run is called 'larg'; did you mean 'large'\? Prices can be"
+        UsageError, match=r"no model of this run is called 'larg'; did you mean 'large'\? Known are small, large"
     ):
         check_prices(options("larg=1,2"))
 
