@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping, Sequence
 from copy import copy
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any
 
 from trialbed.errors import UsageError
@@ -13,6 +13,7 @@ from trialbed.records import ApiCall, ApiRef, Failure, Json, TrialResult, score_
 from trialbed.suggestions import closest, did_you_mean
 from trialbed.texts import number_of
 from trialbed.tool_calls import UNSEEN, why_unobservable
+from trialbed.wire import recorded_request
 from trialbed_testing._single import SingleTrial
 
 SHOWN = 12
@@ -172,6 +173,7 @@ class ObservedTrial:
         Raises:
             UsageError: the trial has no such tool, or its calls are not observable.
         """
+        _check_texts("called", name)
         query, run = self.single.query, self.single.run
         apis = [*(tool.api for tool in self.single.tools), *(api.ref for api in query.apis)]
         known = {word: api for api in reversed(apis) for word in (api.api_name, api.title)}
@@ -188,8 +190,11 @@ class ObservedTrial:
             return
         if name in known or not known:
             raise UsageError(problem)
-        shown = ", ".join(sorted({api.api_name for api in apis}))
-        raise UsageError(f"the trial has no tool {name!r}{did_you_mean(closest(name, known))} Its tools are {shown}")
+        turns = self.result.wire.model_calls
+        others = {word for turn in turns if (request := recorded_request(turn)) for word in request.names} - {*known}
+        shown = ", ".join(sorted({*others, *(api.api_name for api in apis)}))
+        close = did_you_mean(closest(name, {*known, *others}))
+        raise UsageError(f"the trial has no tool {name!r}{close} Its tools are {shown}")
 
     def _called_names(self) -> set[str]:
         """The names under which tools were called, those that a model made up included."""
@@ -201,11 +206,10 @@ class ObservedTrial:
         """Return whether the answer says each of these texts."""
         from trialbed.evidence import carries
 
+        _check_texts("said", *texts)
         missing = [text for text in texts if not carries(self.answer, text)]
-        return Condition(
-            not missing,
-            f"the answer {'lacks ' + ', '.join(map(repr, missing)) if missing else 'says it'}: {self.answer!r:.300}",
-        )
+        verb = f"lacks {', '.join(map(repr, missing))}" if missing else "says it"
+        return Condition(not missing, f"the answer {verb}: {self.answer!r:.300}")
 
     def score(self, name: str) -> float | None:
         """Return the value of a score, by either of its names; None where it has none.
@@ -242,6 +246,16 @@ class ObservedTrial:
         return f"<trial of {self.result.key.framework}: {state}, {calls}, {requests}>"
 
 
+def _check_texts(method: str, *given: object) -> None:
+    for one in given:
+        if not isinstance(one, str):
+            raise UsageError(f"{method}() takes texts, not {one!r:.80}: write {method}({_name_or_text(one)!r:.80})")
+
+
+def _name_or_text(value: object) -> str:
+    return getattr(value, "__name__", None) or str(value)
+
+
 def _is_call(call: ApiCall, name: str, arguments: Mapping[str, Any]) -> bool:
     if name not in (call.api.api_name, call.api.title):
         return False
@@ -269,10 +283,8 @@ def call_text(name: str, arguments: Any) -> str:
     """Return a call as it is written in Python."""
     if not isinstance(arguments, Mapping):
         return f"{name}({arguments!r:.60})"
-    inside = ", ".join(
-        f"{key}={json.dumps(value, ensure_ascii=False, default=str)}" for key, value in arguments.items()
-    )
-    return f"{name}({inside})"
+    write = partial(json.dumps, ensure_ascii=False, default=_name_or_text)
+    return f"{name}({', '.join(f'{key}={write(value)}' for key, value in arguments.items())})"
 
 
 def _times(count: int) -> str:

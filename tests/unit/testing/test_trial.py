@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Sequence
 from datetime import UTC, datetime
 from typing import Any
@@ -37,11 +38,12 @@ def trial(
     failure: Failure | None = None,
     text: str = "It is 12.50.",
     asked: Sequence[str] = (),
+    requests: Sequence[str] = (),
 ) -> ObservedTrial:
     """A trial with these calls, whose model asked for tools of these names, which nobody offered it."""
     sent = tuple(SentCall(name=name, arguments="{}", problem="unknown tool") for name in asked)
     answer = None if failure else Answer(final_answer=text, finish="give_answer")
-    turns = (model_call(sent=sent),) if sent else ()
+    turns = (*([model_call(sent=sent)] if sent else []), *(model_call(request=request) for request in requests))
     result = TrialResult(
         trial="t",
         key=TrialKey(framework="mine", query_id=1, repeat=0),
@@ -57,6 +59,10 @@ def trial(
     return ObservedTrial(SingleTrial(run_of(run_config(frameworks=("mine",))), query, tools, result))
 
 
+def above_8(number: int) -> bool:
+    return number > 8
+
+
 @for_each(
     ("condition", "met", "says"),
     [
@@ -70,6 +76,7 @@ def trial(
         (lambda one: one.called("a", id=about(6.5, 0.5)), True, "was called"),
         (lambda one: one.called("a", id=one_of(1, 8), all=any), True, "was called"),
         (lambda one: one.called("a", id=lambda number: number > 8), False, "was not called"),
+        (lambda one: one.called("a", id=above_8, all=any), False, '<a(id="above_8", all="any") was not called'),
         (lambda one: one.called("a", id=9), False, "<a(id=9) was not called; calls: a(id=7), "),
         (lambda one: one.called("a", id=7).before("b"), True, "was called before b()"),
         (lambda one: one.called("b").before("a"), False, "<b() was not called before a(); calls: "),
@@ -99,6 +106,9 @@ def test_a_condition_holds_or_says_why_not(condition: Any, met: bool, says: str)
     [
         (lambda one: one.called("refund"), "the trial has no tool 'refund'. Its tools are a, b, c"),
         (lambda one: one.called("a").before("t_aa"), "the trial has no tool 't_aa'; did you mean 't_a'?"),
+        (lambda one: one.called(above_8), "called() takes texts, not <function above_8"),
+        (lambda one: one.called("a").after(above_8), "called() takes texts, not <function above_8"),
+        (lambda one: one.said("12.50", 12.5), "said() takes texts, not 12.5: write said('12.5')"),
         (lambda one: one.score("argument_acuracy"), "there is no score 'argument_acuracy'; did you mean 'argument_acc"),
     ],
 )
@@ -107,6 +117,17 @@ def test_a_misspelt_name_is_refused(asked: Any, says: str) -> None:
     with pytest.raises(UsageError) as refusal:
         asked(trial())
     assert str(refusal.value).startswith(says)
+
+
+def test_the_tools_that_requests_offered_are_listed_with_those_of_the_trial() -> None:
+    """They are the agent's own; those of the trial stand there once, by the names that its author gave them."""
+    offered = [{"type": "function", "function": {"name": name, "parameters": {}}} for name in ("t_a", "refund")]
+    one = trial(requests=[json.dumps({"model": "m", "messages": [], "tools": offered})])
+    with pytest.raises(UsageError, match=r"no tool 'nothere'\. Its tools are a, b, c, refund$"):
+        one.called("nothere")
+    with pytest.raises(UsageError, match="did you mean 'refund'"):
+        one.called("refnd")
+    assert not one.called("refund")
 
 
 def test_a_tool_that_a_model_or_an_agent_made_up_has_a_name() -> None:
