@@ -6,6 +6,7 @@ import json
 from collections.abc import Mapping, Sequence
 from copy import copy
 from functools import cached_property, partial
+from inspect import iscoroutinefunction
 from typing import Any
 
 from trialbed.errors import UsageError
@@ -271,6 +272,8 @@ def fits(given: Json, wanted: Any) -> bool:
     if wanted is any:
         return True
     if callable(wanted):
+        if iscoroutinefunction(wanted):
+            raise UsageError(f"{wanted.__name__} is async; a function that stands for an argument is not")
         return bool(wanted(given))
     if isinstance(wanted, dict):
         from trialbed.tool_calls import ValueComparer

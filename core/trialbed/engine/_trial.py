@@ -350,7 +350,8 @@ class TrialRunner:
             takes_tools=self._takes_tools(key),
             prices=self.run.prices_of(key.framework),
         )
-        context = context.with_checks(await run_checks(self.checks, context))
+        if checks := await run_checks(self.checks, context):
+            context = context.with_checks(checks)
         scores = await self.listeners.score(await with_criteria(context, self.processes))
         self._warn_of_powerless(key, scores)
         return scores, context.query
