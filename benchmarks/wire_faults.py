@@ -9,7 +9,7 @@ Each framework has one task with one tool, in its native profile, once for each 
     says so    the trial failed or was not measured, and the failure names the model or the endpoint
     fails      the trial failed otherwise: an exception of the framework, or a limit
     loses it   an answer came without the right call, and no failure was reported
-    not met    the fault is one of streams and the framework asks for none
+    not met    only streams have this fault, and the framework does not ask for streams
     not measured   the framework also fails without the fault, at two calls in one answer
 """
 

@@ -89,7 +89,7 @@ class TrialRunner:
         processes: read logs that are large; None reads all in this process.
         checks: name -> a function that looks at the trials of the queries that name it.
         shares: whether trials of a query and a model are set up alike; the server is sent what they share once.
-        powerless: setup and expectation -> those that cannot fail and were reported.
+        powerless: setup and text of each expectation that cannot fail, once it has been reported.
     """
 
     run: Run
