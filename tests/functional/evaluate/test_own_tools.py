@@ -320,7 +320,8 @@ def test_a_rejected_structured_output_is_no_call(tmp_path: Path) -> None:
     assert [one.api.api_name for one in plain.wire.api_calls] == ["find_order"]
     assert [one.api.api_name for one in named.wire.api_calls] == ["find_order", "final_result"]
     precision = plain.score("api_precision")
-    assert precision is not None and precision.value == 1.0  # noqa: PT018
+    assert precision is not None
+    assert precision.value == 1
 
 
 def test_a_call_that_was_edited_is_the_one_that_was_made(report: Any) -> None:
