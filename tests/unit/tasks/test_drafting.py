@@ -13,7 +13,8 @@ from support.examples import examples
 
 from trialbed.cli import main
 from trialbed.conversations import Message, Sample, ToolCall, read_samples
-from trialbed_tasks.drafting import draft_tasks
+from trialbed.settings import is_secret
+from trialbed_tasks.drafting import NAMES, draft_tasks
 from trialbed_tasks.reading import read_tasks
 
 HELLO = {"role": "assistant", "content": "How can I help?"}
@@ -139,7 +140,11 @@ def test_the_query_is_what_the_user_wrote_before_all_calls(tmp_path: Path) -> No
     ]
 
 
-@given(st.text(min_size=1), st.dictionaries(st.text(), st.one_of(st.text(), st.integers(), st.booleans(), st.none())))
+# Fields that are named like keys are masked.
+PLAIN_NAMES = st.text().filter(lambda name: not is_secret(name.replace("-", "_")) and name.lower() not in NAMES)
+
+
+@given(st.text(min_size=1), st.dictionaries(PLAIN_NAMES, st.one_of(st.text(), st.integers(), st.booleans(), st.none())))
 @settings(max_examples=examples(0.5))
 def test_any_text_is_drafted_as_it_was(tmp_path_factory: Any, text: str, arguments: dict[str, Any]) -> None:
     query = "?" + text.replace("\r", " ").strip()
