@@ -9,7 +9,7 @@ from trialbed.texts import group_by_key, number_of
 from trialbed.views import UNKNOWN, Table, TableRow, TestCase, counts, estimate, number
 from trialbed_verify.compare import FIGURES, OTHER_MODELS, SIDES, VendorComparison
 from trialbed_verify.panel import GateResult, Panel, PanelGate, reason_in_words
-from trialbed_verify.ranking import METRICS, ModelComparison, Placing, Ranking, Standings, VerifiedVendors
+from trialbed_verify.ranking import METRICS, ModelComparison, RankedVendor, Ranking, Standings, VerifiedVendors
 from trialbed_verify.summary import QUANTILES
 from trialbed_verify.tables import Document, junit_case
 
@@ -417,30 +417,30 @@ def _rank_table(
     return table.without(*(name for name in empty if name in (*RANKS, COST)))
 
 
-def _rank_cells(row: Placing, metrics: Sequence[str], *, intervals: bool, of_all: bool) -> list[str]:
+def _rank_cells(row: RankedVendor, metrics: Sequence[str], *, intervals: bool, of_all: bool) -> list[str]:
     # Behind the name of a vendor that is shown to differ from the baseline, whatever its rank.
     mark = " (different)" if row.is_different else ""
     cells = [_starred_name(row, of_all=of_all) + mark, _place(row)]
     if intervals:
         cells.append(UNKNOWN if row.rank_low is None else f"{row.rank_low}-{row.rank_high}")
     cells.append(UNKNOWN if row.score is None else number(float(row.score)))
-    cells += [number(row.vendor.metrics[name].value, RANK_DIGITS.get(name, 4)) for name in metrics]
-    return [*cells, number(row.vendor.cost, 4)]
+    cells += [number(row.metrics[name].value, RANK_DIGITS.get(name, 4)) for name in metrics]
+    return [*cells, number(row.cost, 4)]
 
 
-def _place(row: Placing) -> str:
+def _place(row: RankedVendor) -> str:
     if row.rank is None:
         return UNKNOWN
     return f"{row.rank}{' tie' * bool(row.tie)}{' last' * (row.status == 'behind')}"
 
 
-def _name(row: Placing, *, of_all: bool) -> str:
+def _name(row: RankedVendor, *, of_all: bool) -> str:
     model, vendor = row.name
     return f"{vendor} ({model})" if of_all else vendor
 
 
-def _starred_name(row: Placing, *, of_all: bool) -> str:
-    return _name(row, of_all=of_all) + "*" * row.vendor.is_baseline
+def _starred_name(row: RankedVendor, *, of_all: bool) -> str:
+    return _name(row, of_all=of_all) + "*" * row.is_baseline
 
 
 def _rank_notes(
@@ -451,14 +451,10 @@ def _rank_notes(
     if reasons:
         yield from (f"{text}." for text in _unranked(found, of_all=of_all))
     if verdicts:
-        panels = [
-            (_name(row, of_all=of_all), row.vendor.panel.reason)
-            for row in found.rows
-            if row.vendor.panel and row.is_different
-        ]
+        panels = [(_name(row, of_all=of_all), row.panel.reason) for row in found.rows if row.panel and row.is_different]
         for names, verb, reason in _by_text(panels):
             yield f"{names} {verb} not the baseline's equal{'s' * (verb == 'are')}: {reason}."
-    starred = [(_starred_name(row, of_all=of_all), note) for row in found.rows for note in row.vendor.notes]
+    starred = [(_starred_name(row, of_all=of_all), note) for row in found.rows for note in row.notes]
     yield from (f"{names}: {note}." for names, _, note in _by_text(starred))
 
 
@@ -474,7 +470,7 @@ def _by_text(found: Iterable[tuple[str, str]]) -> Iterator[tuple[str, str, str]]
         yield listed, "is" if len(names) == 1 else "are", text
 
 
-def _ties(ranked: Sequence[Placing], *, of_all: bool) -> Iterator[str]:
+def _ties(ranked: Sequence[RankedVendor], *, of_all: bool) -> Iterator[str]:
     """Yield a note for vendors with equal scores, or whose order the data do not settle."""
     for place, row in enumerate(ranked, 1):
         others = [_name(other, of_all=of_all) for other in ranked[place:] if other.name in (row.tied_with or ())]
@@ -482,7 +478,7 @@ def _ties(ranked: Sequence[Placing], *, of_all: bool) -> Iterator[str]:
             yield f"{_name(row, of_all=of_all)} ties with {_some(others)}: {UNSETTLED}."
 
 
-def _shared_ranks(ranked: Sequence[Placing], metrics: Sequence[str], *, of_all: bool) -> Iterator[str]:
+def _shared_ranks(ranked: Sequence[RankedVendor], metrics: Sequence[str], *, of_all: bool) -> Iterator[str]:
     """Yield a note for vendors that are equal in a metric, with the rank that they share there."""
     for metric in metrics:
         sharing = group_by_key((float(row.ranks[metric]), _name(row, of_all=of_all)) for row in ranked)
@@ -491,9 +487,9 @@ def _shared_ranks(ranked: Sequence[Placing], metrics: Sequence[str], *, of_all: 
                 yield f"Equal in {METRICS[metric].label}, rank {rank:g} each: {_some(names)}."
 
 
-def _rank_record(row: Placing, overall: Placing) -> dict[str, Any]:
-    record: dict[str, Any] = {"model": row.vendor.model, "vendor": row.vendor.vendor}
+def _rank_record(row: RankedVendor, overall: RankedVendor) -> dict[str, Any]:
+    record: dict[str, Any] = {"model": row.model, "vendor": row.vendor}
     record |= {name: getattr(row, name) for name in ("status", "rank", "tie", "rank_low", "rank_high", "irf")}
     record |= {"global_rank": overall.rank, "global_irf": overall.irf}
-    record |= {name: row.vendor.metrics[name].value for name in METRICS}
-    return record | {"reasons": "; ".join(row.reasons), "panel": row.vendor.panel and row.vendor.panel.finding}
+    record |= {name: row.metrics[name].value for name in METRICS}
+    return record | {"reasons": "; ".join(row.reasons), "panel": row.panel and row.panel.finding}

@@ -38,11 +38,10 @@ from trialbed_verify.findings import kind_in_words
 from trialbed_verify.panel import GateExample, GateResult, Mean, Panel, PanelGate, breaking_in_thousand, gate_meaning
 from trialbed_verify.ranking import (
     ModelComparison,
-    Placing,
+    RankedVendor,
     VerifiedRows,
     VerifiedVendors,
     compare_and_rank,
-    marked_baselines,
 )
 from trialbed_verify.rows import sent_request
 from trialbed_verify.summary import answer_counts, answer_figures, cost
@@ -283,7 +282,7 @@ def _verdict(one: VendorComparison) -> TableRow:
 
 def _ranks(found: VerifiedVendors, notes: Sequence[str] = ()) -> Iterator[Part]:
     ranking = found.ranking
-    notes = [*notes, *(f"{note}." for note in found.notes)]
+    notes = [*notes, *(f"{note}." for model in found.models for note in model.notes)]
     if ranking is not None:
         yield Table("", notes=list(starmap(rank_sentence, ranking.models.items())))
     if notes:
@@ -300,18 +299,17 @@ def _ranks(found: VerifiedVendors, notes: Sequence[str] = ()) -> Iterator[Part]:
     yield from ranking_tables(ranking, reasons=False, verdicts=False)
 
 
-def _point(row: Placing) -> PlotPoint:
+def _point(row: RankedVendor) -> PlotPoint:
     ends = "" if row.rank_low == row.rank_high else f" [{row.rank_low}, {row.rank_high}]"
     text = f"{row.rank}{' tie' * bool(row.tie)}{ends}"
-    return PlotPoint(row.vendor.vendor, row.rank or 0, row.rank_low, row.rank_high, text)
+    return PlotPoint(row.vendor, row.rank or 0, row.rank_low, row.rank_high, text)
 
 
 def _compare_and_rank(rows: Sequence[VendorRows]) -> tuple[VerifiedVendors, list[str]]:
     found, notes, results = [], [], [read_one(own, compared=False) for own in rows]
-    marked = marked_baselines(results)
     for model in dict.fromkeys(one.model for one in results):
         vendors = [one for one in results if one.model == model]
-        baseline = next((one for one in vendors if one.vendor in marked), None)
+        baseline = next((one for one in vendors if one.is_of_baseline), None)
         if baseline is None:
             baseline = vendors[0]
             notes.append(UNMARKED.format(model=model, vendor=baseline.vendor))

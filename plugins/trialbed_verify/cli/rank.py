@@ -13,7 +13,7 @@ from trialbed.cli.options import FiniteRange, json_option, option, plain_option,
 from trialbed.cli.stored import store_option
 
 if TYPE_CHECKING:
-    from trialbed_verify.ranking import Ranking, VendorMetrics
+    from trialbed_verify.ranking import RankedVendor, Ranking
 
 EPILOG = """\b
 Examples:
@@ -104,7 +104,7 @@ def _is_table(files: tuple[str, ...]) -> bool:
     return bool(tables)
 
 
-def _table(files: tuple[str, ...], given: dict[str, Any], metrics: tuple[str, ...] | None) -> list[VendorMetrics]:
+def _table(files: tuple[str, ...], given: dict[str, Any], metrics: tuple[str, ...] | None) -> list[RankedVendor]:
     from trialbed_verify.ranking import METRICS, is_rank_folder, read_rank_files, read_table
 
     if given["baselines"] or given["model"] or given["force"]:
@@ -113,17 +113,15 @@ def _table(files: tuple[str, ...], given: dict[str, Any], metrics: tuple[str, ..
     return read_rank_files(place) if is_rank_folder(place) else read_table(place, metrics or tuple(METRICS))
 
 
-def _results(files: tuple[str, ...], given: dict[str, Any]) -> list[VendorMetrics]:
-    from trialbed_verify.ranking import FileOptions, candidates, marked_baselines, read_named
+def _results(files: tuple[str, ...], given: dict[str, Any]) -> list[RankedVendor]:
+    from trialbed_verify.ranking import candidates, read_named
     from trialbed_verify.stored import named_rows
 
     found = []
     for file in files:
         name, _, source = ("", "", file) if Path(file).exists() or "=" not in file else file.partition("=")
         found += [one for rows in named_rows([source], given["store"]) for one in read_named(name, rows)]
-    baselines = given["baselines"] or marked_baselines(found)
-    options = FileOptions(baselines, given["model"], given["force"])
-    return candidates(found, options)
+    return candidates(found, given["baselines"], model=given["model"], force=given["force"])
 
 
 def _write(ranking: Ranking, form: str) -> None:

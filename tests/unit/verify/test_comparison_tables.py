@@ -6,17 +6,17 @@ from typing import Any
 
 from trialbed.statistics import Estimate
 from trialbed_verify.comparison_tables import rank_sentence, ranking_records
-from trialbed_verify.ranking import METRICS, Placing, Standings, VendorMetrics, rank
+from trialbed_verify.ranking import METRICS, RankedVendor, Standings, rank
 
 SOUND = {"success_rate": Estimate(1.0)}
 
 
 def placing(
     vendor: str, rank: int | None = None, tied: tuple[str, ...] = (), *, tie: bool = False, **more: Any
-) -> Placing:
-    made = VendorMetrics("m", vendor, {metric: Estimate(1.0) for metric in METRICS})
+) -> RankedVendor:
     found = {"status": "ranked", "rank": rank, "tie": tie, **more}
-    return Placing(made, tied_with=tuple(("m", name) for name in tied), **found)
+    metrics = {metric: Estimate(1.0) for metric in METRICS}
+    return RankedVendor("m", vendor, metrics, tied_with=tuple(("m", name) for name in tied), **found)
 
 
 def test_the_sentence_says_who_leads_whether_that_is_shown_and_who_has_no_rank() -> None:
@@ -44,7 +44,7 @@ def test_a_record_has_the_place_in_its_model_and_among_all() -> None:
     found = ranking_records(
         rank(
             [
-                VendorMetrics(model, name, {metric: Estimate(values[name]) for metric in METRICS} | SOUND)
+                RankedVendor(model, name, {metric: Estimate(values[name]) for metric in METRICS} | SOUND)
                 for model, names in models.items()
                 for name in names
             ]

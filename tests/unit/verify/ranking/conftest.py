@@ -7,9 +7,9 @@ from collections.abc import Callable, Mapping
 import pytest
 
 from trialbed.statistics import Estimate
-from trialbed_verify.ranking import METRICS, VendorMetrics
+from trialbed_verify.ranking import METRICS, RankedVendor
 
-MakeCandidate = Callable[..., VendorMetrics]
+MakeCandidate = Callable[..., RankedVendor]
 GOOD = {"success_rate": 1.0, "f1": 0.8, "tps": 50.0, "schema_accuracy": 0.95, "ttft_ms": 300.0, "avg_token": 1500.0}
 
 
@@ -17,8 +17,8 @@ GOOD = {"success_rate": 1.0, "f1": 0.8, "tps": 50.0, "schema_accuracy": 0.95, "t
 def candidate() -> MakeCandidate:
     """Makes a vendor of a table: good in all metrics but those given."""
 
-    def make(vendor: str, model: str = "m", **metrics: float | None) -> VendorMetrics:
+    def make(vendor: str, model: str = "m", **metrics: float | None) -> RankedVendor:
         values: Mapping[str, float | None] = {**GOOD, **metrics}
-        return VendorMetrics(model, vendor, {metric: Estimate(values[metric]) for metric in METRICS})
+        return RankedVendor(model, vendor, {metric: Estimate(values[metric]) for metric in METRICS})
 
     return make

@@ -3,6 +3,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
+import numpy as np
 import pytest
 
 from trialbed.statistics import Estimate, Interval
@@ -82,10 +83,10 @@ def test_nobody_eligible_is_an_empty_ranking(candidate: Any) -> None:
 )
 def test_better_than_chance_has_to_be_shown(candidate: Any, value: float, low: float, fails: bool) -> None:
     excess = Estimate(value, Interval(low, value + 0.05, 0.9))
-    measured = replace(candidate("acme", f1=0.4), columns={}, excess=excess)
-    assert bool(Gates().failings(measured)) is fails
-    assert Gates().failings(replace(measured, is_baseline=True)) == []
-    assert Gates().failings(replace(measured, excess=None)) == []
+    columns = dict.fromkeys(METRICS, (np.ones(4), np.ones(4)))
+    measured = replace(candidate("acme", f1=0.4), columns=columns, excess=excess)
+    exempt = replace(measured, is_baseline=True), replace(measured, excess=None)
+    assert [names(standing(one)["behind"]) for one in (measured, *exempt)] == [["acme"] * fails, [], []]
 
 
 def test_equal_vendors_tie(candidate: Any) -> None:

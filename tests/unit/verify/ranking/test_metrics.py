@@ -52,7 +52,7 @@ def test_nobody_leads_where_the_scores_are_equal(candidate: Any) -> None:
     found = rank([candidate(name, f1=f1) for name, f1 in (("a", 0.8), ("b", 0.8), ("c", 0.7))]).models["m"]
     assert rank_sentence("m", found) == "m: a and b share the first rank, as their scores are equal."
     (first, *_) = (alone := rank([candidate("a"), candidate("c", f1=0.7)]).models["m"]).ranked
-    assert rank_sentence("m", alone) == f"m: {first.vendor.vendor} ranks first."
+    assert rank_sentence("m", alone) == f"m: {first.vendor} ranks first."
 
 
 def test_chosen_metrics_alone_count(candidate: Any) -> None:

@@ -45,8 +45,8 @@ def test_vendors_stand_beside_their_baseline_and_are_ranked(tmp_path: Path) -> N
     verdicts = {one.vendor: one.panel.finding for one in model.comparisons}
     assert verdicts == {"good": "inconclusive", "turned": "different"}
     (ranking,) = found.ranking.models.values()
-    assert {row.vendor.vendor for row in ranking.ranked} == {"good", "official"}
-    assert [row.vendor.vendor for row in ranking.behind] == ["turned"]
+    assert {row.vendor for row in ranking.ranked} == {"good", "official"}
+    assert [row.vendor for row in ranking.behind] == ["turned"]
     first = verified_tables(found)[0]
     assert first.title == "m compared with official"
     assert [line[:2] for line in first.lines] == [
@@ -66,7 +66,7 @@ def test_prices_stand_beside_the_ranks_and_in_the_verdict(tmp_path: Path) -> Non
         about = {"configuration_digest": name, "prices": {"input": 0.0, "output": output}}
         (tmp_path / f"{name}_summary.json").write_text(json.dumps({"provenance": about}), encoding="utf-8")
     found = compare_and_rank(files)
-    cost = {row.vendor.vendor: row.vendor.cost for row in found.ranking.models["m"].rows}
+    cost = {row.vendor: row.cost for row in found.ranking.models["m"].rows}
     assert cost == {"official": 1.0, "good": 0.4, "unpriced": None}
     assert "its answers use the same tokens within" in found.comparisons[0].panel.reason
     assert "60 % cheaper at your prices" in found.comparisons[0].panel.reason
@@ -80,12 +80,12 @@ def test_neither_speed_nor_price_makes_up_for_answers_that_break_callers(tmp_pat
     files = [official(tmp_path), verified(tmp_path, "good"), verified(tmp_path, "quick", shaken, **quick)]
     ranking = compare_and_rank(files).ranking
     (found,) = ranking.models.values()
-    assert {row.vendor.vendor for row in found.ranked} == {"good", "official"}
+    assert {row.vendor for row in found.ranked} == {"good", "official"}
     (last,) = found.behind
-    assert (last.vendor.vendor, last.rank, last.score) == ("quick", 3, None)
+    assert (last.vendor, last.rank, last.score) == ("quick", 3, None)
     assert last.reasons[0].startswith("it differs in what callers rely on (answers that break a caller, whether")
-    by_figures = rank([row.vendor for row in found.rows], RankOptions(gates=Gates(rank_different=True)))
-    assert by_figures.models["m"].ranked[0].vendor.vendor == "quick"
+    by_figures = rank(list(found.rows), RankOptions(gates=Gates(rank_different=True)))
+    assert by_figures.models["m"].ranked[0].vendor == "quick"
 
 
 def test_a_vendor_that_differs_in_its_manner_alone_keeps_its_rank(candidate: Any) -> None:
@@ -93,7 +93,7 @@ def test_a_vendor_that_differs_in_its_manner_alone_keeps_its_rank(candidate: Any
         results = [SimpleNamespace(gate=gate, finding="different") for gate in GATES if gate.name in gates]
         panel = SimpleNamespace(finding="different", gates=results)
         found = rank([candidate("good"), replace(candidate("other"), panel=panel)]).models["m"]
-        assert [row.vendor.vendor for row in found.behind] == last
+        assert [row.vendor for row in found.behind] == last
 
 
 def test_without_a_baseline_it_says_so(tmp_path: Path) -> None:
@@ -135,7 +135,7 @@ def test_a_dead_vendor_is_compared_and_not_ranked(ends: list[str], tmp_path: Pat
     found = compare_and_rank([official(tmp_path), verified(tmp_path, "good"), verified(tmp_path, "dead", ends)])
     dead = found.comparisons[1]
     assert dead.document["success_rate"]["vendor"]["value"] == 0.0
-    assert [row.vendor.vendor for row in found.ranking.models["m"].not_ranked] == ["dead"]
+    assert [row.vendor for row in found.ranking.models["m"].not_ranked] == ["dead"]
     assert f"dead: {2 * (CASES - len(ends))} rows are left out" in texts(found) or len(ends) == CASES
 
 
@@ -170,7 +170,7 @@ def test_settings_that_a_driver_forces_are_told_and_keep_nobody_out(tmp_path: Pa
         ]
     )
     assert f"forced: settings of {CASES} requests differ: temperature is absent in the baseline and 0.6" in texts(found)
-    assert {row.vendor.vendor for row in found.ranking.models["m"].ranked} == {"forced", "official"}
+    assert {row.vendor for row in found.ranking.models["m"].ranked} == {"forced", "official"}
     assert "ranked although the files do not contain the same requests" in texts(found)
     assert "short is not ranked, as it lacks cases" in texts(found)
 

@@ -1,0 +1,758 @@
+"""Ranks vendors by Inverse Rank Fusion over six metrics, per model and over all models.
+
+``candidates`` measures vendors from their answers, ``read_table`` and ``read_rank_files`` read their figures, ``rank``
+gives them their places, and ``compare_and_rank`` compares and ranks the vendors of one verification.
+"""
+
+from __future__ import annotations
+
+import csv
+import json
+import math
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from fractions import Fraction
+from operator import truediv
+from pathlib import Path
+from typing import Any, Literal, NamedTuple, get_args
+
+import numpy as np
+from numpy.typing import NDArray
+
+from trialbed.errors import DataError, UsageError
+from trialbed.files import replace_file
+from trialbed.statistics import RESAMPLES, CaseBootstrap, Estimate
+from trialbed.texts import group_by_key
+from trialbed.wire import parse_json
+from trialbed_verify.compare import (
+    SIDES,
+    Column,
+    CompareOptions,
+    SideRows,
+    VendorComparison,
+    agreement,
+    compare,
+    count_cases,
+    excess_f1,
+    judge_pairs,
+    self_agreement,
+)
+from trialbed_verify.documents import as_document, fields_as_document
+from trialbed_verify.panel import Panel, PanelOptions
+from trialbed_verify.summary import cost
+from trialbed_verify.table import Answers, Case, Pairing, pair, read_one, read_tables
+from trialbed_verify.vendor_rows import VendorRows
+
+
+class Metric(NamedTuple):
+    """A metric.
+
+    Attributes:
+        label: its column in tables.
+        file: of its figures in a folder of ranks, without ``.json``.
+        is_share: whether it lies between 0 and 1; other metrics can't be 0, which other tools write for unknown.
+    """
+
+    label: str
+    meaning: str
+    file: str
+    more_is_better: bool = True
+    is_share: bool = False
+
+
+_F1 = "how far it calls tools where the baseline does, 1 if in the same cases"
+_SCHEMA = "the share of answers with calls whose calls all fit their tools' schemas"
+
+METRICS: Mapping[str, Metric] = {
+    "success_rate": Metric("success", "the share of requests with a valid answer", "success_rate", is_share=True),
+    "f1": Metric("F1", _F1, "f1_score", is_share=True),
+    "tps": Metric("tokens/s", "the mean speed of answers", "avg_throughput"),
+    "schema_accuracy": Metric("schema", _SCHEMA, "schema_accuracy", is_share=True),
+    "ttft_ms": Metric("TTFT, ms", "the mean time to the first token", "avg_ttft_ms", more_is_better=False),
+    "avg_token": Metric("tokens", "the mean number for an answer", "avg_tokens", more_is_better=False),
+}
+"""Name of the metric in tables -> its description."""
+
+QUALITY = tuple(name for name, about in METRICS.items() if about.is_share)
+"""Metrics that only a vendor without valid answers lacks; those of speed and cost depend on how it streams."""
+
+FIGURES = {"tps": "tps", "ttft_ms": "ttft_ms", "avg_token": "total_tokens"}
+"""Metric -> the figure of result rows of which it is the mean."""
+
+MANNER = frozenset(
+    ("text-opening", "text-length", "text-words", "usage", "tokens", "prompt-tokens", "bill", "logprobs")
+)
+"""Gates of the panel at which a vendor can differ without breaking a caller: manner, and cost."""
+
+TABLE_MIN_F1 = 0.5
+"""For a table, which has no F1 of chance: below it, more calls are wrong or missing than right."""
+
+K = 5
+"""Added to each rank; with six metrics, a candidate that is first in all of them scores 1."""
+
+CONFIDENCE = 0.95
+"""Share of resamples in which one of two candidates must be ahead; otherwise they are tied."""
+
+EPSILON = 1e-12
+"""Scores that differ by less are equal, apart from floating-point error."""
+
+STREAM_HINT = ". Only streamed answers have a time to the first token: verify with --stream to rank by it"
+NO_INTERVALS = "Ranks from a table have no intervals, which need result files"
+ONE_TRIAL = "its F1 is 1 by convention, as its self-consistency is unknown with one trial per case"
+SELF_F1 = "its F1 is its self-F1, the agreement of its own trials with each other"
+NO_BETTER = "its decisions are not shown to be better than chance: F1 minus the F1 of chance"
+NO_BASELINE = (
+    "no vendor is marked as the baseline, so vendors were neither compared nor ranked; mark one with is_baseline: true"
+)
+NO_OTHER = "the baseline is the only vendor, so there is nothing to compare"
+
+Status = Literal["ranked", "behind", "not_ranked"]
+STATUSES: tuple[Status, ...] = get_args(Status)
+
+Name = tuple[str, str]
+"""A model, and a vendor that serves it."""
+
+Columns = Mapping[str, tuple[Column, Column]]
+"""Metric -> numerator and denominator per case: the metric is the ratio of their sums."""
+
+
+@dataclass(frozen=True)
+class RankedVendor:
+    """A model at a vendor: its six metrics and, once it is ranked, its place.
+
+    Attributes:
+        metrics: a missing metric has no value.
+        is_baseline: whether the others of the model are compared with this one.
+        protocol_errors: the share of answers that broke the protocol; None if unknown.
+        excess: F1 above chance at the same trigger rates, with its one-sided 95 % bound as ``low``; None if it is
+            unknown or meaningless.
+        columns: for resampling; None if only figures are known. Cases are in the same order for a whole model.
+        cost: of 1,000 answers at the prices of the configuration; None without prices.
+        incomplete: the cases that its file lacks, in words; empty if none.
+        notes: remarks for readers of its row.
+        panel: the panel's verdict on it; None for a baseline or a table.
+        status: ``behind`` for one that is placed last, after all ranked ones.
+        tie: whether another has the same place.
+        score: by Inverse Rank Fusion.
+        ranks: metric -> rank in it.
+        rank_low, rank_high: the places in 95 % of resamples; None for a table.
+        tied_with: names of those of whom neither is ahead in 95 % of resamples; None for a table.
+        reasons: why it is not ranked, or placed last.
+    """
+
+    model: str
+    vendor: str
+    metrics: Mapping[str, Estimate]
+    is_baseline: bool = False
+    protocol_errors: float | None = None
+    excess: Estimate | None = None
+    columns: Columns | None = None
+    cost: float | None = None
+    incomplete: str = ""
+    notes: tuple[str, ...] = ()
+    panel: Panel | None = None
+    status: Status = "not_ranked"
+    rank: int | None = None
+    tie: bool | None = None
+    score: Fraction | None = None
+    ranks: Mapping[str, Fraction] = field(default_factory=dict)
+    rank_low: int | None = None
+    rank_high: int | None = None
+    tied_with: tuple[Name, ...] | None = None
+    reasons: tuple[str, ...] = ()
+
+    @property
+    def name(self) -> Name:
+        """Return model and vendor."""
+        return self.model, self.vendor
+
+    @property
+    def irf(self) -> float | None:
+        """Return the score as a number."""
+        return None if self.score is None else float(self.score)
+
+    @property
+    def is_different(self) -> bool:
+        """Return whether the panel shows that the vendor differs from its baseline."""
+        return self.panel is not None and self.panel.finding == "different"
+
+    def value(self, metric: str) -> float | None:
+        """Return a metric, if it is known."""
+        return self.metrics[metric].value
+
+    def as_json(self) -> dict[str, Any]:
+        """Return one JSON object, with the keys of its status."""
+        found = {name: as_document(getattr(self, name)) for name in ("model", "vendor", "is_baseline", "metrics")}
+        found |= {"cost_per_1000": self.cost, "notes": list(self.notes), "panel": None}
+        if one := self.panel:
+            found["panel"] = {"finding": one.finding, "reason": one.reason, "different": one.different}
+        found |= {} if self.status == "not_ranked" else {"rank": self.rank, "tie": self.tie}
+        if self.status != "ranked":
+            return found | {"reasons": list(self.reasons)}
+        found |= {"irf": self.irf, "irf_exact": str(self.score)}
+        found["ranks"] = {metric: float(own) for metric, own in self.ranks.items()}
+        return found | {name: as_document(getattr(self, name)) for name in ("rank_low", "rank_high", "tied_with")}
+
+
+@dataclass(frozen=True)
+class Gates:
+    """Minimum requirements for being ranked.
+
+    Attributes:
+        min_success: least success rate.
+        max_protocol_errors: largest share of answers that break the protocol.
+        min_f1: least F1; None for the F1 of chance or, for a table, one half.
+        rank_different: rank by their figures also those that the panel shows to break what callers rely on.
+    """
+
+    min_success: float = 0.9
+    max_protocol_errors: float = 0.05
+    min_f1: float | None = None
+    rank_different: bool = False
+
+
+@dataclass(frozen=True)
+class RankOptions:
+    """Options of a ranking of vendors.
+
+    Attributes:
+        k: added to each rank.
+        gates: minimum requirements for being ranked.
+        resamples: number of bootstrap resamples.
+        seed: of all random draws.
+        metrics: by which candidates are ranked; None for those of quality, and those of speed and cost that no
+            candidate lacks.
+    """
+
+    k: int = K
+    gates: Gates = field(default_factory=Gates)
+    resamples: int = RESAMPLES
+    seed: int = 0
+    metrics: tuple[str, ...] | None = None
+
+
+@dataclass(frozen=True)
+class Standings:
+    """The vendors that were ranked, those placed behind them, and those that are not ranked."""
+
+    baseline: str | None
+    ranked: tuple[RankedVendor, ...]
+    behind: tuple[RankedVendor, ...]
+    not_ranked: tuple[RankedVendor, ...]
+
+    @property
+    def rows(self) -> tuple[RankedVendor, ...]:
+        """Return all vendors."""
+        return (*self.ranked, *self.behind, *self.not_ranked)
+
+
+@dataclass(frozen=True)
+class Ranking:
+    """The ranks of all vendors of each model.
+
+    Attributes:
+        resamples, seed: of the intervals; None where there are none.
+        metrics: those that count.
+        overall: the vendors of all models together.
+    """
+
+    k: int
+    gates: Gates
+    resamples: int | None
+    seed: int | None
+    metrics: tuple[str, ...]
+    models: Mapping[str, Standings]
+    overall: Standings = field(metadata={"key": "global"})
+    notes: tuple[str, ...]
+
+    def as_json(self) -> dict[str, Any]:
+        """Return one JSON object."""
+        models = [{"model": model, **fields_as_document(found)} for model, found in self.models.items()]
+        return fields_as_document(self) | {"models": models}
+
+
+def rank(vendors: Sequence[RankedVendor], options: RankOptions | None = None) -> Ranking:
+    """Rank the vendors of each model, and the vendors of all models together."""
+    chosen = options or RankOptions()
+    metrics = chosen.metrics
+    if metrics is None:
+        able = [one for one in vendors if _admit(one, chosen.gates, QUALITY).status == "ranked"]
+        metrics = tuple(metric for metric in METRICS if all(one.value(metric) is not None for one in able))
+    chosen = replace(chosen, metrics=tuple(metric for metric in METRICS if metric in metrics))
+    notes = [_not_counted(metric, vendors) for metric in METRICS if metric not in metrics]
+    resampled = all(one.columns is not None for one in vendors)
+    return Ranking(
+        k=chosen.k,
+        gates=chosen.gates,
+        resamples=chosen.resamples if resampled else None,
+        seed=chosen.seed if resampled else None,
+        metrics=chosen.metrics or (),
+        models={name: _rank(own, chosen) for name, own in group_by_key((one.model, one) for one in vendors).items()},
+        overall=_rank(vendors, chosen),
+        notes=(*notes, *([] if resampled else [NO_INTERVALS])),
+    )
+
+
+def _not_counted(metric: str, vendors: Sequence[RankedVendor]) -> str:
+    """Say that a metric does not count, and which vendors lack it."""
+    lacking = [f"{one.vendor} ({one.model})" for one in vendors if one.value(metric) is None]
+    said = f"Not ranked by {_short(metric)}{'; missing for ' * bool(lacking)}{', '.join(lacking)}"
+    return said + STREAM_HINT * bool(lacking and metric == "ttft_ms")
+
+
+def _short(metric: str) -> str:
+    return METRICS[metric].label.partition(",")[0]
+
+
+def _rank(vendors: Sequence[RankedVendor], options: RankOptions) -> Standings:
+    admitted = [_admit(one, options.gates, options.metrics or ()) for one in vendors]
+    ranked, behind, out = ([one for one in admitted if one.status == status] for status in STATUSES)
+    last = tuple(replace(one, rank=len(ranked) + 1, tie=len(behind) > 1) for one in behind)
+    baseline = next((one.vendor for one in vendors if one.is_baseline), None)
+    return Standings(baseline, _place(ranked, options), last, tuple(out))
+
+
+def _admit(one: RankedVendor, gates: Gates, metrics: Collection[str]) -> RankedVendor:
+    """Return a vendor with its status and the reasons why it is not ranked or is placed last, by these metrics."""
+    if reasons := tuple(_exclusions(one, gates, metrics)):
+        return replace(one, status="not_ranked", reasons=reasons)
+    if not one.is_baseline and (reason := _failing(one, gates)):
+        return replace(one, status="behind", reasons=(reason,))
+    return replace(one, status="ranked")
+
+
+def _exclusions(one: RankedVendor, gates: Gates, metrics: Collection[str]) -> Iterator[str]:
+    rate, errors, most = one.value("success_rate"), one.protocol_errors or 0.0, gates.max_protocol_errors
+    if missing := [_short(metric) for metric in METRICS if metric in metrics and one.value(metric) is None]:
+        yield f"no figure for {', '.join(missing)}"
+    if one.incomplete:
+        yield one.incomplete
+    if rate is not None and rate < gates.min_success:
+        yield f"success rate {rate:.4f} is below {gates.min_success:g}"
+    if errors > most:
+        yield f"{100 * errors:.1f} % of its answers break the protocol, more than {100 * most:.1f} %"
+
+
+def _failing(one: RankedVendor, gates: Gates) -> str:
+    """Return the reason why a vendor is placed last, after all ranked ones; empty if there is none."""
+    value, least, excess = one.value("f1"), gates.min_f1, one.excess or Estimate(None)
+    if least is None and one.columns is None:
+        least = TABLE_MIN_F1
+    if value is not None and least is not None and value < least:
+        return f"F1 {value:.4f} is below {least:g}"
+    if value is not None and least is None and excess.value is not None:
+        low = excess.interval.low if excess.interval else None
+        if low is None or low <= 0:
+            bound = "unknown" if low is None else f"{low:+.4f}"
+            return f"{NO_BETTER} is {excess.value:+.4f}, lower bound {bound}"
+    apart = one.panel.gates if one.panel and one.is_different and not gates.rank_different else ()
+    # No speed or price makes up for a difference that breaks callers.
+    broken = [found.gate.meaning for found in apart if found.finding == "different" and found.gate.name not in MANNER]
+    return f"it differs in what callers rely on ({', '.join(broken)})" if broken else ""
+
+
+def _place(vendors: Sequence[RankedVendor], options: RankOptions) -> tuple[RankedVendor, ...]:
+    """Return the vendors in the order of their scores; equal scores share the better place."""
+    metrics, k, found = options.metrics or (), options.k, list[RankedVendor]()
+    if not vendors:
+        return ()
+    figures = np.array([[one.value(metric) for metric in metrics] for one in vendors], dtype=np.float64)
+    ranks = [list(map(Fraction, own)) for own in _metric_ranks(figures, metrics)]
+    scores = [sum((1 / (own + k) for own in of_one), Fraction(0)) for of_one in ranks]
+    drawn = _rank_intervals(vendors, options)
+    for number, (one, score) in enumerate(zip(vendors, scores, strict=True)):
+        place, tie = 1 + sum(other > score for other in scores), scores.count(score) > 1
+        of_metrics = dict(zip(metrics, ranks[number], strict=True))
+        placed = replace(one, rank=place, tie=tie, score=score, ranks=of_metrics)
+        found.append(replace(placed, **drawn[number]) if drawn else placed)
+    return tuple(sorted(found, key=lambda one: one.rank or 0))
+
+
+def _metric_ranks(figures: NDArray[np.float64], metrics: Sequence[str]) -> NDArray[np.float64]:
+    """Return the ranks in each metric; the last two axes of both arrays are the vendors and the metrics."""
+    better = [METRICS[metric].more_is_better for metric in metrics]
+    ranks = [average_ranks(figures[..., at], more_is_better=more) for at, more in enumerate(better)]
+    return np.stack(ranks, axis=-1)
+
+
+def average_ranks(values: NDArray[np.float64], *, more_is_better: bool) -> NDArray[np.float64]:
+    """Return ranks from 1 along the last axis; equal values share the average of their places, and nan ranks last."""
+    signed = values if more_is_better else -values
+    goodness = np.nan_to_num(signed, nan=-np.inf, posinf=np.inf, neginf=-np.inf)
+    one, other = goodness[..., :, None], goodness[..., None, :]
+    return np.asarray((other > one).sum(axis=-1) + ((other == one).sum(axis=-1) + 1) / 2, dtype=np.float64)
+
+
+def _rank_intervals(vendors: Sequence[RankedVendor], options: RankOptions) -> list[dict[str, Any]]:
+    """Return the places of each vendor in 95 % of resamples, and whom it ties with; empty if only figures are known.
+
+    The same cases are drawn for all vendors of a model.
+    """
+    metrics, drawn, found = options.metrics or (), list[NDArray[np.float64]](), list[dict[str, Any]]()
+    for one in vendors:
+        if one.columns is None:
+            return []
+        columns = np.stack([column for metric in metrics for column in one.columns[metric]], axis=1)
+        sums = CaseBootstrap(len(columns), options.resamples, options.seed).sums(columns)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            drawn.append(sums[:, 0::2] / sums[:, 1::2])
+    scores = (1 / (_metric_ranks(np.stack(drawn, axis=1), metrics) + options.k)).sum(axis=2)
+    ahead = scores[:, :, None] > scores[:, None, :] + EPSILON
+    low, high = np.quantile(1 + ahead.sum(axis=1), (0.025, 0.975), axis=0, method="inverted_cdf").astype(int).tolist()
+    shares = ahead.mean(axis=0)
+    for number, alike in enumerate(np.maximum(shares, shares.T) < CONFIDENCE):
+        tied = tuple(one.name for other, one in enumerate(vendors) if alike[other] and other != number)
+        found.append({"rank_low": low[number], "rank_high": high[number], "tied_with": tied})
+    return found
+
+
+def read_named(name: str, source: VendorRows) -> list[Answers]:
+    """Read results, whose vendor has this name if it is not empty.
+
+    Raises:
+        UsageError: a name is given to several vendors.
+        DataError: the rows cannot be read, or are no results.
+    """
+    found = read_tables(source)
+    if name and len(found) > 1:
+        many = f"the file contains {len(found)} vendors or configurations, which cannot share one name"
+        raise UsageError(f"{name}={source}: {many}")
+    return [replace(one, vendor=name or one.vendor) for one in found]
+
+
+def candidates(
+    files: Sequence[Answers],
+    baselines: Collection[str] = (),
+    *,
+    model: str | None = None,
+    force: bool = False,
+    resamples: int = RESAMPLES,
+    panels: Mapping[str, Panel] | None = None,
+) -> list[RankedVendor]:
+    """Make one candidate per vendor and model. A vendor whose file lacks cases becomes one that is not ranked.
+
+    Args:
+        baselines: names of vendors, one per model; empty for those that the summaries next to their results mark.
+        model: the model of all files; None for the model that the rows name.
+        force: rank by the common cases of files that differ.
+        resamples: of the bootstrap.
+        panels: vendor -> the panel's verdict on it, where it is known.
+
+    Raises:
+        UsageError: a model does not have exactly one baseline, a vendor is listed twice, or the requests of a file
+            differ from the baseline's.
+    """
+    named = [replace(one, model=model or one.model) for one in files]
+    _check_names(named)
+    names = baselines or {one.vendor for one in named if one.is_of_baseline}
+    found, how = list[RankedVendor](), {"force": force, "resamples": resamples, "panels": panels or {}}
+    for name, own in group_by_key((str(one.model), one) for one in named).items():
+        found += _of_model(name, own, _baseline(name, own, names), **how)  # type: ignore[arg-type]
+    return found
+
+
+def _check_names(files: Sequence[Answers]) -> None:
+    """Check that each file has one model, all have the same one if it is not named, and no vendor is listed twice."""
+    for one in files:
+        if one.model is None:
+            raise UsageError(f"{one.source}: its rows do not agree on one model; name it with --model")
+    unnamed = sorted({str(one.model) for one in files if one.rows[0].model is None})
+    if len(unnamed) > 1:
+        hint = "if these are names of the same model, give it one name with --model"
+        raise UsageError(f"the files request different models ({', '.join(unnamed)}); {hint}")
+    for (model, vendor), own in group_by_key(((one.model, one.vendor), one.source) for one in files).items():
+        if len(own) > 1:
+            both = f"{own[0]} and {own[1]} both have results of {model} at {vendor}"
+            raise UsageError(f"{both}; name each vendor with VENDOR=FILE")
+
+
+def _baseline(model: str, files: Sequence[Answers], names: Collection[str]) -> Answers:
+    found = [one for one in files if one.vendor in names]
+    if not found:
+        vendors = ", ".join(one.vendor for one in files)
+        raise UsageError(f"{model} has no baseline, which F1 needs; name one of {vendors} with --baseline")
+    if len(found) > 1:
+        raise UsageError(f"{model} has {len(found)} baselines: {', '.join(one.vendor for one in found)}; name one")
+    return found[0]
+
+
+def _of_model(
+    model: str,
+    files: Sequence[Answers],
+    baseline: Answers,
+    *,
+    force: bool,
+    resamples: int,
+    panels: Mapping[str, Panel],
+) -> list[RankedVendor]:
+    by_name = all(one.names_cases for one in files)
+    pairings = [pair(baseline, one, force=force, by_name=by_name, may_lack=True) for one in files]
+    complete = [found for found in pairings if force or not found.only_baseline]
+    common = [case for case in complete[0].cases if all(case in found.cases for found in complete)]
+    if not common:
+        raise UsageError(f"{model}: its files have no case in common, so its vendors cannot be ranked")
+    found = list[RankedVendor]()
+    for one in pairings:
+        lacking, vendor = 0 if force else len(one.only_baseline), one.vendor
+        cases = list(one.cases) if lacking else common
+        own = _measure(one, model, cases, CaseBootstrap(len(cases), resamples))
+        if lacking:
+            own = replace(own, incomplete=f"{vendor.source.file_name} lacks {lacking} of the baseline's rows")
+        if not own.is_baseline:
+            pairs = [one.cases[case] for case in cases]
+            panel = panels.get(vendor.vendor) or judge_pairs(pairs, PanelOptions(prices=one.prices))
+            own = replace(own, panel=panel)
+        found.append(own)
+    return found
+
+
+def _measure(pairing: Pairing, model: str, cases: Sequence[Case], bootstrap: CaseBootstrap) -> RankedVendor:
+    """Return a vendor with its metrics over some cases."""
+    vendor, is_baseline = pairing.vendor, pairing.vendor is pairing.baseline
+    reference, own = (SideRows.of([getattr(pairing.cases[case], side) for case in cases]) for side in SIDES)
+    found, notes, excess = agreement(reference, own, delivered=True), vendor.notes, None
+    columns = {"success_rate": own.answers, "f1": _f1(found), "schema_accuracy": own.fitting()}
+    if is_baseline:
+        known, _, itself = self_agreement(own)
+        answered = (own.answers[0] > 0).astype(float)
+        columns["f1"] = _f1(itself) if known.any() else (answered, answered)
+        notes = (SELF_F1 if known.any() else ONE_TRIAL,) * bool(answered.any()) + notes
+    elif len({share for share in reference.shares(delivered=False) if not math.isnan(share)}) > 1:
+        # A baseline that decides alike in all cases makes F1 meaningless.
+        excess = bootstrap.estimate(excess_f1, *found, level=0.9)
+    columns |= {metric: own.sums(own.figure(figure)) for metric, figure in FIGURES.items()}
+    counts = {metric: int(whole.sum()) for metric, (_, whole) in columns.items()} | {"f1": count_cases(found)}
+    metrics = {metric: bootstrap.estimate(truediv, *pair, n=counts[metric]) for metric, pair in columns.items()}
+    broken = sum(row.outcome == "protocol_error" for row in own.rows) / len(own.rows)
+    answers, price = own.answers[0].sum(), cost(own.rows, vendor.prices)
+    per_1000 = 1000 * price["total"] / answers if price and answers else None
+    return RankedVendor(model, vendor.vendor, metrics, is_baseline, broken, excess, columns, per_1000, notes=notes)
+
+
+def _f1(found: Column) -> tuple[Column, Column]:
+    tp, fp, fn, _ = found
+    return 2 * tp, 2 * tp + fp + fn
+
+
+def read_table(path: Path, needed: Collection[str] = METRICS) -> list[RankedVendor]:
+    """Read a CSV file with the columns model, vendor and the six metrics; other columns are ignored.
+
+    A column of a metric that is not needed may be missing. An empty cell is a missing figure. So is a 0 among times,
+    rates of tokens and tokens, which cannot be 0.
+
+    Raises:
+        DataError: the file cannot be read, lacks a column, or has an invalid cell.
+    """
+    wanted, found = ["model", "vendor", *(metric for metric in METRICS if metric in needed)], dict[Name, RankedVendor]()
+    try:
+        with path.open(encoding="utf-8-sig", newline="") as file:
+            reader = csv.DictReader(file, skipinitialspace=True)
+            names = {name.strip() for name in reader.fieldnames or ()}
+            if absent := ", ".join(name for name in wanted if name not in names):
+                hint = f"a table needs the columns {','.join(wanted)}"
+                raise DataError(f"{path}, line 1: missing columns: {absent}; {hint}")
+            for row in reader:
+                one = _parse_cells(f"{path}, line {reader.line_num}", row)
+                if one.name in found:
+                    raise DataError(f"{path}: {one.model} at {one.vendor} is listed twice")
+                found[one.name] = one
+    except (OSError, UnicodeDecodeError, csv.Error) as error:
+        raise DataError(f"{path}: cannot be read: {error}") from error
+    if not found:
+        raise DataError(f"{path}: contains no rows")
+    return list(found.values())
+
+
+def _parse_cells(where: str, row: Mapping[str | None, Any]) -> RankedVendor:
+    if any(row.get(None, ())):
+        # With a comma in a number, say, figures would end up in the wrong columns.
+        raise DataError(f"{where}: more cells than the table has columns")
+    cells = {name.strip(): (text or "").strip() for name, text in row.items() if isinstance(name, str)}
+    if empty := [name for name in ("model", "vendor") if not cells[name]]:
+        raise DataError(f"{where}: {empty[0]} is empty")
+    metrics = {metric: Estimate(_parse_figure(where, metric, cells.get(metric, ""))) for metric in METRICS}
+    return RankedVendor(cells["model"], cells["vendor"], metrics)
+
+
+def _parse_figure(where: str, metric: str, text: str) -> float | None:
+    try:
+        value = float(text or 0)
+    except ValueError:
+        value = math.nan
+    greatest = 1.0 if METRICS[metric].is_share else math.inf
+    if not 0 <= value <= greatest or math.isinf(value):
+        wanted = "a number from 0 to 1" if METRICS[metric].is_share else "a number of at least 0"
+        raise DataError(f"{where}: {metric} is {text!r}, but must be {wanted}")
+    return _known(metric, value) if text else None
+
+
+def _known(metric: str, value: float | None) -> float | None:
+    """Return a figure; None for a 0 that other tools write for unknown."""
+    return None if value == 0 and not METRICS[metric].is_share else value
+
+
+def is_rank_folder(path: Path) -> bool:
+    """Return whether a folder has the files that Agent Vendor Verifier writes."""
+    return (path / f"{METRICS['f1'].file}.json").is_file()
+
+
+def write_rank_files(ranking: Ranking, folder: Path) -> None:
+    """Write the files; figures that are not known, or not ranked, are left out of them, where the original has 0.
+
+    Raises:
+        UsageError: they cannot be written.
+    """
+    rows = [row for found in ranking.models.values() for row in found.rows]
+    files = {about.file: [(row, row.value(metric)) for row in rows] for metric, about in METRICS.items()}
+    files["irf_score"] = [(row, row.irf) for row in rows]
+    files["irf_score_global"] = [(row, row.irf) for row in ranking.overall.rows]
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        for name, values in files.items():
+            known = group_by_key((row.model, (row.vendor, value)) for row, value in values if value is not None)
+            content = {model: dict(own) for model, own in known.items()}
+            text = json.dumps(content, ensure_ascii=False, allow_nan=False, indent=2)
+            replace_file(folder / f"{name}.json", f"{text}\n".encode("utf-8", "backslashreplace"))
+    except OSError as error:
+        raise UsageError(f"{folder}: cannot be written: {error.strerror}") from error
+
+
+def read_rank_files(folder: Path) -> list[RankedVendor]:
+    """Read the figures of vendors; a 0 that cannot be one is a figure that is missing.
+
+    Raises:
+        DataError: a file cannot be read, or has another form.
+    """
+    files = {metric: _read_rank_file(folder / f"{about.file}.json") for metric, about in METRICS.items()}
+    names = dict.fromkeys((model, vendor) for values in files.values() for model in values for vendor in values[model])
+    found = list[RankedVendor]()
+    for model, vendor in names:
+        figures = {metric: _known(metric, values.get(model, {}).get(vendor)) for metric, values in files.items()}
+        found.append(RankedVendor(model, vendor, {metric: Estimate(value) for metric, value in figures.items()}))
+    return found
+
+
+def _read_rank_file(path: Path) -> dict[str, dict[str, float]]:
+    try:
+        found: Any = parse_json(path.read_bytes())
+    except FileNotFoundError:
+        return {}
+    except (OSError, ValueError) as error:
+        raise DataError(f"{path}: cannot be read: {error}") from error
+    vendors = list(found.values()) if isinstance(found, dict) else [None]
+    if not all(isinstance(own, dict) and all(map(_is_figure, own.values())) for own in vendors):
+        raise DataError(f"{path}: not an object of models, each with a number for each vendor")
+    return found  # type: ignore[no-any-return]
+
+
+def _is_figure(value: Any) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool) and value >= 0
+
+
+class VerifiedRows(NamedTuple):
+    """The rows of a vendor of a verification."""
+
+    model: str
+    vendor: str
+    source: VendorRows
+    is_baseline: bool
+
+
+@dataclass(frozen=True)
+class ModelComparison:
+    """The vendors of one model compared with its baseline; notes name those that could not be."""
+
+    model: str
+    baseline: str | None
+    comparisons: tuple[VendorComparison, ...]
+    notes: tuple[str, ...]
+
+    @property
+    def title(self) -> str:
+        """Return the heading of a table of it."""
+        return f"{self.model} compared with {self.baseline}" if self.baseline else f"{self.model}: not compared"
+
+
+@dataclass(frozen=True)
+class VerifiedVendors:
+    """The comparisons and ranks of the vendors of a verification; no ranking if none could be compared."""
+
+    models: tuple[ModelComparison, ...] = ()
+    ranking: Ranking | None = None
+
+    @property
+    def comparisons(self) -> list[VendorComparison]:
+        """Return those of all models."""
+        return [one for model in self.models for one in model.comparisons]
+
+
+def compare_and_rank(files: Sequence[VerifiedRows]) -> VerifiedVendors:
+    """Compare vendors with their models' baselines and rank them, as far as the files allow; notes name the rest.
+
+    Vendors are compared over the cases that both files have, even if their drivers force different settings; the
+    comparisons name the rows that were left out and the settings that differ.
+    """
+    models, ranked = list[ModelComparison](), list[RankedVendor]()
+    for model, own in group_by_key((file.model, file) for file in files).items():
+        notes, compared = list[str](), list[VendorComparison]()
+        baseline = next((file for file in own if file.is_baseline), None)
+        others = [file for file in own if file is not baseline]
+        if baseline is None:
+            notes.append(NO_BASELINE)
+        elif not others:
+            notes.append(NO_OTHER)
+        elif (truth := next(_read(baseline, notes), None)) is None:
+            notes.append(f"the baseline, {baseline.vendor}, has no rows, so vendors were not compared")
+        else:
+            compared, found = _compare_vendors(truth, others, notes)
+            ranked += found
+        models.append(ModelComparison(model, baseline and baseline.vendor, tuple(compared), tuple(notes)))
+    return VerifiedVendors(tuple(models), rank(ranked) if ranked else None)
+
+
+def _compare_vendors(
+    baseline: Answers, files: Sequence[VerifiedRows], notes: list[str]
+) -> tuple[list[VendorComparison], list[RankedVendor]]:
+    """Compare vendors with their baseline; if settings differ, only those whose files are complete are ranked."""
+    vendors = list[Answers]()
+    compared = compare(baseline, _each(baseline, files, vendors, notes), CompareOptions(force=True))
+    panels = {one.vendor: one.panel for one in compared}
+    try:
+        return compared, candidates([baseline, *vendors], [baseline.vendor], panels=panels)
+    except UsageError as error:
+        complete = [one for one in vendors if not pair(baseline, one, force=True).only_baseline]
+        notes.append(f"ranked although {_line(error)}")
+        notes += [f"{one.vendor} is not ranked, as it lacks cases" for one in vendors if one not in complete]
+    return compared, candidates([baseline, *complete], [baseline.vendor], panels=panels, force=True)
+
+
+def _each(
+    baseline: Answers, files: Sequence[VerifiedRows], vendors: list[Answers], notes: list[str]
+) -> Iterator[Answers]:
+    """Yield the vendors that have cases in common with the baseline, one in memory at a time.
+
+    Args:
+        vendors: to which each is added once it is done with, without what only comparisons need.
+    """
+    for file in files:
+        for found in _read(file, notes, baseline):
+            yield found
+            vendors.append(replace(found, rows=tuple(replace(row, measured=None) for row in found.rows)))
+            # Before the next one is read.
+            del found
+
+
+def _read(file: VerifiedRows, notes: list[str], baseline: Answers | None = None) -> Iterator[Answers]:
+    """Yield the answers in a file, unless it has none, or none to a request of the baseline's: a note says so then."""
+    try:
+        found = replace(read_one(file.source), vendor=file.vendor, model=file.model)
+        if baseline is not None:
+            pair(baseline, found, force=True)
+    except (DataError, UsageError) as error:
+        notes.append(f"{file.vendor} is left out: {_line(error)}")
+        return
+    yield found
+
+
+def _line(error: Exception) -> str:
+    return " ".join(str(error).split())
