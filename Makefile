@@ -4,6 +4,8 @@ PYTHON ?= python3
 # How many tests run at once: a number. Tests wait for programs, for those that hang, and for the index that environments
 # are built from, so there are two workers more than processors.
 JOBS ?= $(shell expr `getconf _NPROCESSORS_ONLN` + 2)
+# Slow tests wait for more: for environments, and for programs of frameworks that time out.
+SLOW_JOBS ?= $(shell expr $(JOBS) + 2)
 # What the model of the demo does: gold, or an error of a real model, such as wrong-args.
 POLICY ?= gold
 VENV := .venv
@@ -12,7 +14,7 @@ INSTALL := $(BIN)/uv pip install --python $(BIN)/python
 PYTEST := $(BIN)/python -m pytest --maxprocesses 8
 QUICKLY := $(PYTEST) -n $(JOBS) --dist worksteal
 # A worker runs whole files of slow tests, since they share what takes long to make; the longest files are begun first.
-SLOWLY := $(PYTEST) -n $(JOBS) --dist loadfile --no-loadscope-reorder
+SLOWLY := $(PYTEST) -n $(SLOW_JOBS) --dist loadfile --no-loadscope-reorder
 # Files with slow tests: each worker would take seconds to import the thousands of others.
 SLOW = $(shell grep -rlE '\bmark\.(slow|packaging)\b' --include='test_*.py' adapters/langgraph tests | sort)
 # The distributions beside Trialbed's own that tests need.
