@@ -240,15 +240,15 @@ def _requests(result: TrialResult, call: AskedCall | None) -> tuple[int, ...]:
 
 def _unsent(tool: ToolSpec, turns: Sequence[ModelCall]) -> str:
     """Return the reason why a tool was not called: the model wrote the call as text, or did not ask for it."""
-    from trialbed.wire import recorded_answer, written_call  # most runs lose no call
+    from trialbed.wire import recorded_answer, written_calls  # most runs lose no call
 
-    offered = {tool.name: tool.parameters.get("properties") or {}}
+    offered = {tool.name: tool.parameters}
     for turn in turns:
         if tool.name in turn.response and not turn.tool_calls:
             answer = recorded_answer(turn).answer
-            if written_call(answer.text, offered):
+            if any(call.is_made for call in written_calls(answer.text, offered)):
                 return "the model wrote the call as text"
-            if written_call(answer.reasoning, offered):
+            if any(call.is_made for call in written_calls(answer.reasoning, offered)):
                 return "the model wrote the call as text, in its reasoning"
     return "the model did not ask for it" if turns else SILENT
 

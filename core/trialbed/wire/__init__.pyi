@@ -36,7 +36,6 @@ from ._retries import TRANSIENT as TRANSIENT
 from ._retries import RetryWaits as RetryWaits
 from ._retries import may_recover as may_recover
 from ._retries import retry_after as retry_after
-from ._text_calls import text_calls as text_calls
 from ._translation import translate_request as translate_request
 from ._written_calls import WrittenCall as WrittenCall
-from ._written_calls import written_call as written_call
+from ._written_calls import written_calls as written_calls

@@ -1,187 +1,296 @@
-"""Tool calls in a text in any form, recognised by the names on offer."""
+"""Tool calls that a model wrote as text instead of sending them, recognised by the tools on offer."""
 
 from __future__ import annotations
 
+import ast
 import json
 import re
+import warnings
 from collections.abc import Collection, Iterator, Mapping
 from itertools import islice
 from typing import Any, NamedTuple
 
-from trialbed.wire._text_calls import (
-    LONGEST,
-    LONGEST_CODE,
-    MARKED,
-    MOST,
-    THOUGHTS,
-    call_places,
-    in_parentheses,
-    python_arguments,
-)
+from trialbed.texts import json_values
 
-NEAR = 400
-"""Characters behind a name in which its arguments begin."""
+LONGEST = 200_000
+"""Characters of a text that are read."""
 
-BEFORE = 120
-"""Characters before a name that show whether it is called."""
+LONGEST_CODE = 10_000
+"""Characters of the arguments of a call."""
+
+MOST = 200
+"""Names, and values in JSON, that are looked at in one text."""
+
+BEFORE, NEAR = 120, 400
+"""Characters before a name that may mark a call, and behind it in which its arguments begin."""
+
+NAMES = ("name", "tool", "tool_name", "function", "function_name", "action", "recipient_name", "next_tool_name")
+ARGUMENTS = ("arguments", "parameters", "args", "input", "tool_input", "action_input", "kwargs", "next_tool_args")
+HOLDERS = ("function", "tool_calls", "tool_uses", "calls", "actions")
+FORMAL = ("marked", "json", "code", "label")
+"""Forms that frameworks read wherever they stand."""
+
+LAST = frozenset((*NAMES, *ARGUMENTS, "id", "type", "tool_call_id"))
+"""Keys with which a call in JSON may end; a result behind the arguments makes it a record."""
 
 TOOL_WORDS = (
     r"(?:next_)?tool(?:_?name|[_ ]calls?)?|function(?:_?name|[_ ]call)?|name|action|recipient\w*|call|invoke|to"
 )
 INPUT_WORDS = (
-    r"arguments?|parameters?|params?|args|kwargs|\w+_(?:input|args|arguments)|(?:action )?input|json|code|with|and"
+    r"arguments?|parameters?|params?|args|kwargs|\w+_(?:input|args|arguments)|(?:action[ ])?input|json|code|with|and"
 )
 TYPE_WORDS = r"string|str|int|integer|number|float|bool|boolean|object|array|list|dict|any|required|optional|text"
-HTML = re.compile(r"a|abbr|b|br|code|dd|div|dt|em|font|h\d|i|kbd|li|mark|ol|p|pre|s|small|span|strong|td|th|u|ul", re.I)
+HTML = r"(?:a|abbr|b|br|code|dd|div|dt|em|font|h\d|i|kbd|li|mark|ol|p|pre|s|small|span|strong|td|th|u|ul)\b"
+
+THOUGHTS = re.compile(r"<think(?:ing)?>.*?(?:</think(?:ing)?>|\Z)", re.DOTALL)
+OPENING = re.compile(r"\{\s*\"|\[\s*[{\[]")
+BRACKET = re.compile(r"[()\[\]{}]")
+CODE = re.compile(r"```(?:python|py|tool_code|tool_call)\b.*?(?:```|\Z)", re.DOTALL)
 LEAD = re.compile(
     rf"""(?:
-      <(?P<element>[^<>\s/]{{1,40}})(?:[^\S\n][^<>]{{0,80}})?>\s*(?:print\(|\[)*  # behind a tag or token
-    | (?P<mark><[^<>\s]{{0,40}}|<[^<>\n]{{1,80}}=\s*["']?|\[/?[A-Z_]{{2,30}}\]\s*)  # in a tag; behind [TOKEN]
-    | (?P<key>(?<![\w-])(?i:{TOOL_WORDS})[\\"'*\u273f]*\s*[:=]\s*[\\"'*`]*\s*)  # "name": "NAME"; Action: NAME
-    | (?P<object>\{{\s*\\*["'])  # {{"NAME": …}}
-    | (?P<line>(?:\A|\n|[.!]\s)[ \t]*(?:print\(|await[ ]|[\[(/]|(?i:calling)[ ])*)  # at the beginning of a line
+      (?P<marked><(?!(?i:{HTML}))(?:[^<>\s/]{{1,40}}(?:[^\S\n][^<>]{{0,80}})?>\s*(?:print\(|\[)*  # behind a tag
+      |[^<>\s]{{0,40}}|[^<>\n]{{1,80}}=\s*["']?)|\[/?[A-Z_]{{2,30}}\]\s*)  # in a tag; behind [TOKEN]
+    | (?P<label>(?<![\w-])(?i:{TOOL_WORDS})[\\"'*\u273f\#]*\s*(?:[:=]|\#\#[ ]\]\])\s*[\\"'*`]*\s*)  # Action: NAME
+    | (?P<key>\{{\s*\\*["'])  # {{"NAME": …}}
+    | (?:\A|\n|[.!]\s)[ \t]*(?:await[ ]|\w*[\[(/]|(?i:calling)[ ])*(?:(?P<bracket>(?<=[\[/]))|(?P<line>\w*))  # a line
     )(?:(?:functions?|tools?|default_api|api)[.:])?\Z""",
     re.VERBOSE,
 )
-"""The marks before the name of a tool that is called."""
+"""The mark before the name of a tool that is called, or before a call in JSON."""
 
 GAP = re.compile(
     rf"""(?:\.(?:call|invoke|run)\b)?
-    (?:<[^<>]{{1,60}}>|\[[A-Z_]{{2,30}}\]|[\s"'`,;:=|>*\]\\\d\u273f-]|\b(?i:{INPUT_WORDS})\b)*""",
+    (?:<[^<>]{{1,60}}>|\[[A-Z_]{{2,30}}\]|\[?\[?[ ]?\#\#|[\s"'`,;:=|>*\]\\\d\u273f-]|\b(?i:{INPUT_WORDS})\b)*""",
     re.VERBOSE,
 )
 """The characters between a name and the bracket that holds its arguments."""
 
+ANY_INPUT = re.compile(r"<function=[^<>]+>|Action Input:|_args ## \]\]|argument_begin\|>")
+"""The marks behind which anything is the input of a call."""
+
 KEY = re.compile(
     rf"""(?:<[^<>\s]{{0,30}}key>\s*|\b(?:name|key)=["']?|parameter=|(?P<bare><))(?P<tag>[\w.-]{{1,64}})(?=["'\s>]|</)
-    |(?<![\w./-])(?P<pair>[\w.-]{{1,64}})[\\"']*[^\S\n]*[:=](?![=/])(?!\s*[\\"'<]*(?:{TYPE_WORDS})\b)""",
+    |(?<![\w./?&-])(?P<pair>[\w.-]{{1,64}})[\\"']*[^\S\n]*[:=](?![=/])(?!\s*[\\"'<]*(?:{TYPE_WORDS})\b)""",
     re.VERBOSE,
 )
 """The name of an argument that gets a value: <city>, name="city", arg_key>city<, "city":, city=."""
 
+VALUE = re.compile(r"""(?:[\s"'\\>]|</?[^<>]{1,60}>|[a-z]{1,20}="[^"]{0,40}")*+([^<"'\n,}]*)""")
 SCHEMA = re.compile(r'"properties"|"type"\s*:\s*"(?:object|string|integer|number)"')
 PLACEHOLDER = re.compile(rf"<[^<>]*>|\.+|\u2026|\[.*\]|\{{.*\}}|(?i:{TYPE_WORDS})?", re.DOTALL)
-HEDGE = re.compile(
-    r"\b(?:would|could|might|examples?|e\.g|looks? like|such as|syntax|usage|format|signature|schema|template|instead|"
-    r"not|never|unless|before|earlier|log|called|used|ran|made|sent|wrote|returned|failed|results?|\w+n't)\b(?![^.!?]*[.!?]\s)",
-    re.IGNORECASE,
-)
-"""Words in a sentence that speaks of a call instead of making it."""
-
-RESULT = re.compile(
-    r"[\s\])`*]*(?:[\u2192=#|:-]|(?i:(?:the )?(?:results?|returns|returned|outputs?|response|observation|error|got)\b))"
-)
-"""The result of a call, or what else is said of it, behind it."""
-
-LINE_END = re.compile(r"[\s\])`;,]*(?:\Z|<|```)|[\])`;,]*[^\S\n]*\n")
+BODY = re.compile(r"[^<\n]*")
 CLOSED = re.compile(r"\s*(?:/>|</|<\||<\uff5c|\[[A-Z_]{2,30}\]|>\s*</)")
-META = frozenset(("id", "type", "arguments", "parameters", "args", "input", "tool_input", "action_input"))
-"""Keys of a call other than its arguments."""
+LINE_END = re.compile(r"[\s\])`;,]*(?:\Z|<|```)|[\])`;,]*[^\S\n]*\n")
+END = re.compile(r"(?:[\s\\\[\](){}`;,|\"'*:=>/-]|<[^<>\n]{1,60}>|\[[A-Z_ ]{2,30}\]|(?i:print|await|json|python))*+")
+"""The marks that may stand between a call and the next one, or the end of the text."""
 
 
 class WrittenCall(NamedTuple):
     """A call in a text.
 
     Attributes:
-        place: where the call, or the name of its tool, begins.
-        arguments: as JSON; None if they could not be read.
+        arguments: as JSON if they could be read, else as they are written.
+        place: the index at which the call, or the name of its tool, begins.
+        end: the index behind it.
+        form: ``marked`` behind a tag or a token, ``json``, ``code`` in a fence, ``label`` such as ``Action:``; else
+            ``key`` of an object, ``bracket`` or ``line``.
+        is_made: whether it is marked, or ends the text but for other calls; else the text speaks of a call.
     """
 
     name: str
+    arguments: str
     place: int
-    arguments: str | None
+    end: int
+    form: str
+    is_made: bool
 
 
-def written_call(text: str, tools: Mapping[str, Collection[str]]) -> WrittenCall | None:
-    """Return the first call in a text, in any form: the names on offer make it a call, not the marks of a parser.
+def written_calls(text: str, schemas: Mapping[str, Any]) -> tuple[WrittenCall, ...]:
+    """Return the calls of these tools that a text contains in any form, in order; thoughts in ``<think>`` are skipped.
 
-    A call is the name of a tool with a mark before it and with its arguments, by their names, behind it. A text that
-    speaks of a tool, of its schema or of an earlier call has none.
+    A call is the name of a tool with a mark before it, and with its arguments, by their names, behind it; in JSON and
+    in code, any arguments do. The definition of a tool is not a call, nor the record of one with its result.
 
     Args:
-        tools: tool name -> names of its arguments.
+        schemas: tool name -> JSON Schema of its arguments.
     """
-    names = [name for name in tools if name and name in text]
-    if not names:
+    tools = {name: _properties(schema) for name, schema in schemas.items() if name and name in text}
+    if not tools:
+        return ()
+    text = THOUGHTS.sub(lambda found: " " * len(found[0]), text[:LONGEST])
+    values = [*islice(json_values(text, OPENING), MOST)]
+    found = [call for value in values for call in _in_json(text, *value, tools)]
+    found += [call for call in _by_names(text, tools) if not any(a <= call.place < b for a, b, _ in values)]
+    calls: list[WrittenCall] = []
+    limit = len(text)
+    for call in sorted(found, key=lambda call: call.place, reverse=True):
+        is_last = call.end >= limit or END.fullmatch(text, call.end, limit) is not None
+        is_quoted = text.count("`", 0, call.place) % 2 == 1
+        is_made = call.is_made and (is_last or (call.form == "marked" and not is_quoted))
+        limit = call.place if is_made else limit
+        if is_made or call.form in FORMAL:
+            calls.append(call._replace(is_made=is_made))
+    return tuple(calls[::-1][:MOST])
+
+
+def _properties(schema: Any) -> Collection[str]:
+    found = schema.get("properties") if isinstance(schema, Mapping) else None
+    return found.keys() if isinstance(found, Mapping) else ()
+
+
+def _form(text: str, place: int) -> str:
+    """Return the form that the mark before a place gives to a call; empty if there is none."""
+    lead = LEAD.search(text, max(0, place - BEFORE), place)
+    if lead is None or lead["marked"] is not None:
+        return lead.lastgroup or "" if lead else ""
+    # A tag may stand before a label or a bracket.
+    outer = LEAD.search(text[max(0, lead.start() - BEFORE) : lead.start()].rstrip("[{'\"\\ \n"))
+    return "marked" if outer is not None and outer["marked"] is not None else lead.lastgroup or ""
+
+
+def _in_json(
+    text: str, start: int, end: int, value: Any, tools: Mapping[str, Collection[str]]
+) -> Iterator[WrittenCall]:
+    form = _form(text, start)
+    for name, arguments in _calls_of(value, tools, form == "marked"):
+        yield WrittenCall(name, arguments, start, end, form if form == "marked" else "json", bool(form))
+
+
+def _calls_of(value: Any, tools: Mapping[str, Collection[str]], is_marked: bool) -> Iterator[tuple[str, str]]:
+    for item in value if isinstance(value, list) else [value]:
+        if isinstance(item, dict) and (call := _call_of(item, tools, is_marked)):
+            yield call
+        elif isinstance(item, dict):
+            for key in HOLDERS:
+                yield from _calls_of(item.get(key), tools, is_marked)
+
+
+def _call_of(item: dict[str, Any], tools: Mapping[str, Collection[str]], is_marked: bool) -> tuple[str, str] | None:
+    """Return the name and the arguments of the call that an object is; None if it is not a call."""
+    if not item or "description" in item:
         return None
-    text = THOUGHTS.sub(lambda found: " " * len(found[0]), text)
-    known = (
-        WrittenCall(call.name, place, call.arguments)
-        for place, call in call_places(text[:LONGEST], names)
-        if MARKED.search(text, max(0, place - 40), place) or not _is_told(text, place)
-    )
-    found = [one for one in (next(known, None), next(_by_names(text, names, tools), None)) if one is not None]
-    return min(found, key=lambda one: one.place, default=None)
+    if len(item) == 1 and (keyed := next(iter(item))) in tools:
+        value = item[keyed]
+        is_call = isinstance(value, dict) and value and value.keys() <= set(tools[keyed])
+        return (keyed, json.dumps(value, ensure_ascii=False)) if is_call else None
+    named = (_offered_name(item[key], tools) for key in NAMES if isinstance(item.get(key), str))
+    name = next(filter(None, named), None)
+    if name is None:
+        return None
+    flat = {key: value for key, value in item.items() if key not in LAST}
+    given = [item[key] for key in ARGUMENTS if key in item]
+    if not given and flat and flat.keys() <= set(tools[name]):
+        given = [flat]
+    elif not (given or is_marked) or list(item)[-1] not in LAST or any(map(_is_schema, given)):
+        return None
+    value = given[0] if given else {}
+    return name, value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
 
 
-def _by_names(text: str, names: Collection[str], tools: Mapping[str, Collection[str]]) -> Iterator[WrittenCall]:
-    pattern = re.compile(rf"(?<![\w-])(?:{'|'.join(map(re.escape, sorted(names, key=len, reverse=True)))})(?![\w-])")
+def _is_schema(value: Any) -> bool:
+    return isinstance(value, dict) and isinstance(value.get("properties"), dict) and value.get("type") == "object"
+
+
+def _offered_name(name: str, names: Collection[str]) -> str | None:
+    """Return the tool of this name, with or without the namespace that models are taught to write."""
+    bare = name.removeprefix("functions.").strip()
+    return name if name in names else bare if bare in names else None
+
+
+def _by_names(text: str, tools: Mapping[str, Collection[str]]) -> Iterator[WrittenCall]:
+    names = sorted(tools, key=len, reverse=True)
+    pattern = re.compile(rf"(?<![\w-])(?:{'|'.join(map(re.escape, names))})(?![\w-])")
+    is_list = text.strip().startswith("[") and text.strip().endswith(")]")
+    spans = [(0, len(text))] if is_list else [one.span() for one in CODE.finditer(text)]
     for match in islice(pattern.finditer(text), MOST):
-        lead = LEAD.search(text, max(0, match.start() - BEFORE), match.start())
-        if lead is None or HTML.fullmatch(lead["element"] or ""):
-            continue
-        is_marked = lead["element"] is not None or lead["mark"] is not None
-        if not is_marked and _is_told(text, match.start()):
-            continue
-        arguments = _arguments(text, match.end(), tools[match[0]], lead, is_marked=is_marked)
-        if arguments is not None:
-            yield WrittenCall(match[0], match.start(), arguments or None)
+        form, start = _form(text, match.start()), match.start()
+        is_code = any(a <= start < b for a, b in spans) and not text.endswith("def ", 0, start)
+        found = _arguments(text, match, tools[match[0]], form, is_code) if form or is_code else None
+        if found is not None:
+            yield WrittenCall(match[0], *found, "code" if is_code and form != "marked" else form, bool(form))
 
 
-def _is_told(text: str, place: int) -> bool:
-    """Return whether the words before a place speak of a call."""
-    return HEDGE.search(text, max(0, place - BEFORE), place) is not None
-
-
-def _arguments(text: str, end: int, wanted: Collection[str], lead: re.Match[str], *, is_marked: bool) -> str | None:
-    """Return the arguments behind a name; "" if it is called and they cannot be read, None if it is not called."""
+def _arguments(
+    text: str, name: re.Match[str], wanted: Collection[str], form: str, is_code: bool
+) -> tuple[str, int, int] | None:
+    """Return the arguments behind a name, its index, and that of their end; None if it is not called."""
+    start, end = name.span()
     near = text[end : end + NEAR]
-    at = len(GAP.match(near)[0])  # type: ignore[index]
-    opening = near[at : at + 1]
     if SCHEMA.search(near, 0, 160) or ("description" in near[:160] and "description" not in wanted):
         return None
-    if opening == "{" or (opening == "(" and near[:at] in ("", ".call", ".invoke", ".run")):
-        code = in_parentheses(text[end + at : end + at + LONGEST_CODE])
-        behind = end + at + len(code)
-        if not is_marked and (RESULT.match(text, behind) or (opening == "(" and not LINE_END.match(text, behind))):
-            return None
-        inner = code if opening == "{" else code[1:].lstrip()
-        value = _value(inner if inner.startswith("{") else python_arguments(code))
-        if isinstance(value, dict):
-            given = [key for key, one in value.items() if not (isinstance(one, str) and PLACEHOLDER.fullmatch(one))]
-        else:
-            given = _keys(code[:NEAR], "tag", "pair")
+    gap = GAP.match(near)[0]  # type: ignore[index]
+    begin = end + len(gap)
+    of_input = ANY_INPUT.search(text, max(0, start - len("<function=")), begin) if form else None
+    opening = text[begin : begin + 1]
+    if opening == "{" or (opening == "(" and gap in ("", ".call", ".invoke", ".run")):
+        code = _in_brackets(text[begin : begin + LONGEST_CODE])
+        end, value = begin + len(code), _value(code)
+        is_read = isinstance(value, dict)
+        given = _given(value) if is_read else [key for _, key, _, _ in _keys(code[:NEAR])]
         right = [key for key in given if key in wanted]
-        if value == {} and not wanted and lead["object"] is None:
-            return "{}"
-        if not right or (len(right) < len(given) and not is_marked):
-            return None
-        return json.dumps(value, ensure_ascii=False) if isinstance(value, dict) else ""
-    return _pairs(near, wanted, lead, is_marked=is_marked)
+        is_alone = len(right) == len(given) and (opening == "{" or LINE_END.match(text, end) is not None)
+        is_empty = value == {} and not wanted and form != "key"
+        if of_input or (is_code and opening == "(") or ((form == "marked" or is_alone) and (right or is_empty)):
+            raw = code[1:-1] if opening == "(" else code.strip()
+            return json.dumps(value, ensure_ascii=False) if is_read else raw, start, end
+        return None
+    if of_input and (body := BODY.match(text, of_input.end())) and body[0].strip():
+        return body[0].strip(), start, body.end()
+    found = _pairs(near, {key for _, key, _, _ in _keys(near)} if of_input else wanted, form)
+    return None if found is None else (json.dumps(found[0], ensure_ascii=False), start, end + found[1])
 
 
-def _pairs(near: str, wanted: Collection[str], lead: re.Match[str], *, is_marked: bool) -> str | None:
-    """Return "" if arguments stand behind a name as tags or as lines and words with their values; else None."""
-    if not wanted and is_marked and CLOSED.match(near):
-        return "{}"
-    begun = (lead["line"] or "").strip()[-1:]
-    block = near if is_marked else re.split(r"\n\s*\n|\}" if lead["key"] else "\n", near)[0]
-    pairs, right = set(_keys(block, "pair")), set(wanted)
-    is_call = bool(pairs & right) and (is_marked or ((lead["key"] or begun in ("/", "[")) and pairs <= right | META))
-    return "" if is_call or right.intersection(_keys(near, "tag")) else None
+def _pairs(near: str, wanted: Collection[str], form: str) -> tuple[dict[str, str], int] | None:
+    """Return the arguments behind a name that stand in tags, lines or words, and their end; None if there are none."""
+    if not wanted and form == "marked" and CLOSED.match(near):
+        return {}, 0
+    block = near if form == "marked" else re.split(r"\n\s*\n|\}" if form == "label" else "\n", near)[0]
+    found = [one for one in _keys(near) if one[0] == "tag" or one[3] <= len(block)]
+    pairs = {key for kind, key, _, _ in found if kind == "pair"}
+    is_block = form == "bracket" or (form == "label" and near.startswith("\n"))
+    is_call = form == "marked" or (is_block and pairs <= {*wanted, *LAST})
+    right = {key: value for kind, key, value, _ in found if key in wanted and (kind == "tag" or is_call)}
+    return (right, max(end for _, _, _, end in found)) if right else None
 
 
-def _keys(text: str, *forms: str) -> list[str]:
-    """Return the names that get a value in a text; an empty tag gives none."""
-    found = (one for one in KEY.finditer(text) if not one["bare"] or f"</{one['tag']}" in text)
-    return [one[form] for one in found for form in forms if one[form]]
+def _keys(text: str) -> Iterator[tuple[str, str, str, int]]:
+    """Yield the names that get a value in a text: form, name, value and its end; an empty tag has none."""
+    for found in KEY.finditer(text):
+        if not found["bare"] or f"</{found['tag']}" in text:
+            form, value = "tag" if found["tag"] else "pair", VALUE.match(text, found.end())
+            yield form, found[form], value[1].strip(), value.end()  # type: ignore[index,union-attr]
+
+
+def _given(value: Mapping[str, Any]) -> list[str]:
+    """Return the names whose values are not placeholders, as in documentation."""
+    return [key for key, one in value.items() if not (isinstance(one, str) and PLACEHOLDER.fullmatch(one))]
+
+
+def _in_brackets(code: str) -> str:
+    """Return the code from its opening bracket to the closing one; its first line if that is missing."""
+    depth = 0
+    for match in BRACKET.finditer(code):
+        depth += 1 if match[0] in "([{" else -1
+        if depth == 0:
+            return code[: match.end()]
+    return BODY.match(code)[0]  # type: ignore[index]
 
 
 def _value(code: str) -> Any:
-    """Return the value at the beginning of a text as JSON; None if it is not JSON, also if its quotes are escaped."""
-    for text in (code, code.replace('\\"', '"')):
+    """Return the arguments in brackets as a value, in JSON, escaped JSON or Python; None if they cannot be read."""
+    inner = code[1:].lstrip() if code.startswith("(") else code
+    for text in (inner, inner.replace('\\"', '"')) if inner.startswith("{") else ():
         try:
             return json.JSONDecoder().raw_decode(text)[0]
         except (ValueError, RecursionError):
             continue
+    try:
+        with warnings.catch_warnings():
+            # Of strange escapes in strings, for example.
+            warnings.simplefilter("ignore")
+            call = ast.parse(f"_{code}", mode="eval").body
+        if isinstance(call, ast.Call) and not call.args and all(keyword.arg for keyword in call.keywords):
+            return {str(keyword.arg): ast.literal_eval(keyword.value) for keyword in call.keywords}
+    except (ValueError, SyntaxError, TypeError, MemoryError, RecursionError):
+        pass
     return None

@@ -8,7 +8,7 @@ from typing import Any
 from trialbed.errors import UsageError
 from trialbed.settings import RunSettings
 from trialbed.suggestions import closest, did_you_mean
-from trialbed.wire import ANSWERED, ChatClient, Reading, text_calls
+from trialbed.wire import ANSWERED, ChatClient, Reading, written_calls
 
 TOOL = "get_weather"
 CITIES = ("Paris", "Lima", "Oslo", "Cairo", "Tokyo")
@@ -65,7 +65,7 @@ def _parsing(name: str, readings: Sequence[Reading]) -> tuple[str, ...]:
     """Return a warning where the model answered each time, and never with a call that was parsed."""
     if not readings or any(reading.outcome not in ANSWERED or reading.answer.calls for reading in readings):
         return ()
-    written = sum(bool(text_calls("\n".join(reading.answer.texts), {TOOL})) for reading in readings)
+    written = sum(bool(written_calls("\n".join(reading.answer.texts), {TOOL: {}})) for reading in readings)
     if not written:
         return (f"{name!r} called no tool in {len(readings)} requests that asked for one: it answered in words",)
     why = "which no framework makes: serve the model with a chat template whose calls the server parses"

@@ -11,7 +11,7 @@ from itertools import islice
 from typing import Any
 
 from trialbed.texts import json_leaves
-from trialbed.wire import parse_json_fast, written_call
+from trialbed.wire import parse_json_fast, written_calls
 from trialbed_verify.findings._answers import AnsweredRow, function_of
 from trialbed_verify.findings._kinds import Finding, finding
 
@@ -93,13 +93,13 @@ def has_leaks(text: str) -> bool:
 
 def failed_generation(answer: AnsweredRow, message: str) -> Iterator[Finding]:
     """Yield the call in the text that a vendor gives back with HTTP 400, because its parser did not read it."""
-    if "failed_generation" in message:
-        yield from _call(answer, message, "failed_generation")
+    if generation := message.partition("failed_generation")[2]:
+        yield from _call(answer, generation, "failed_generation")
 
 
 def _call(answer: AnsweredRow, text: str, place: str) -> Iterator[Finding]:
     """Yield the first call of an offered tool in a text, unless the request has it too."""
-    call = written_call(text, {name: answer.arguments_of(name) for name in answer.tool_schemas if name in text})
+    call = next((call for call in written_calls(text, answer.tool_schemas) if call.is_made), None)
     if call is not None and not answer.is_asked(text[call.place : call.place + 60]):
         near = text[max(0, call.place - 200) : call.place + 400]
         parser = next((name for name, pattern in PARSERS.items() if pattern.search(near)), UNKNOWN)

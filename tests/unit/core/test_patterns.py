@@ -19,7 +19,6 @@ FILES = sorted(file for folder in FOLDERS for file in (ROOT / folder).rglob("*.p
 
 OWN = {
     "trialbed.wire._written_calls.LEAD": "reads at most 120 characters before a name",
-    "trialbed.wire._written_calls.HEDGE": "reads at most 120 characters before a name",
     "trialbed_evaluation.judges.stabletoolbench._FUNCTION": "reads the user's own copy of prompts",
 }
 """Pattern, or module with patterns in functions -> why its time does not matter."""

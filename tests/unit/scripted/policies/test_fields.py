@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from trialbed.wire import text_calls
+from trialbed.wire import written_calls
 from trialbed_scripted import ReceivedRequest, Turn, call, policy
 
 CALLS = (call("find", id=7), call("refund", id=7))
@@ -61,6 +61,7 @@ def asked(
     return ReceivedRequest(len(steps), {"model": "m", "messages": messages})
 
 
+TOLD = ("find", "refund", "look", "finish", "tool_that_is_not_offered")
 RESULTS = {"find": '{"code": "kxqzvv 48213"}', "refund": '{"receipt": "R-90817"}', "look": "nothing"}
 
 
@@ -69,7 +70,7 @@ def played(name: str, *, as_json: bool = False) -> list[tuple[str, Any]]:
     model, steps = policy(name, *CALLS), []
     while len(steps) < 6:
         said = model(asked(steps, as_json=as_json)).text or ""
-        (made,) = text_calls(said, {"find", "refund", "look", "finish", "tool_that_is_not_offered"})
+        (made,) = written_calls(said, dict.fromkeys(TOLD))
         if made.name == "finish":
             return [(name, args) for name, args, _ in steps]
         steps.append((made.name, made.arguments, RESULTS.get(made.name, "Execution error in it")))

@@ -88,7 +88,7 @@ def test_calls_written_as_text_are_seen_and_those_sent_are_not_seen_twice(
     sent = [{"id": "c", "type": "function", "function": {"name": "look_up", "arguments": '{"a":1}'}}]
     message = {"role": "assistant", "content": content, "tool_calls": sent}
     document = {"choices": [{"index": 0, "message": message, "finish_reason": "tool_calls"}]}
-    seen = observe(dialect(), json.dumps(document).encode(), offered, stream=False, described=("look_up",))
+    seen = observe(dialect(), json.dumps(document).encode(), offered, stream=False, described={"look_up": {}})
     assert [call.arguments for call in seen.tool_calls] == ['{"a":1}']
     assert [(call.arguments, call.problem) for call in seen.text_calls] == [('{"a": 2}', None)]
 
