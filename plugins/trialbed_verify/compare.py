@@ -27,13 +27,12 @@ from trialbed.statistics import (
 from trialbed_verify.documents import as_document
 from trialbed_verify.panel import BITS, Conclusion, GateResult, Panel, PanelOptions, judge, resample_verdict
 from trialbed_verify.summary import QUANTILES, by_frequency
-from trialbed_verify.table import ANSWERS, AnswerRow, Answers, Pair, Pairing, Trials, pair
+from trialbed_verify.table import ANSWERS, SIDES, AnswerRow, Answers, Pair, Pairing, Trials, pair
 
 Column = NDArray[Any]
 """One value per case."""
 
 DECISIONS = (*ANSWERS, "none")
-SIDES = ("baseline", "vendor")
 SERVED = ("model", "system_fingerprint", "provider")
 
 FIGURES = ("total_tokens", "completion_tokens", "ttft_ms", "tps", "duration_ms")

@@ -25,7 +25,6 @@ from trialbed.statistics import RESAMPLES, CaseBootstrap, Estimate
 from trialbed.texts import group_by_key
 from trialbed.wire import parse_json
 from trialbed_verify.compare import (
-    SIDES,
     Column,
     CompareOptions,
     SideRows,
@@ -40,7 +39,7 @@ from trialbed_verify.compare import (
 from trialbed_verify.documents import as_document, fields_as_document
 from trialbed_verify.panel import Panel, PanelOptions
 from trialbed_verify.summary import cost
-from trialbed_verify.table import Answers, Case, Pairing, pair, read_one, read_tables
+from trialbed_verify.table import SIDES, Answers, Case, Pairing, pair, read_one, read_tables
 from trialbed_verify.vendor_rows import VendorRows
 
 

@@ -25,7 +25,7 @@ from trialbed_verify.ranking import VerifiedRows, VerifiedVendors, compare_and_r
 from trialbed_verify.report import VerifyReport
 from trialbed_verify.rows import Body
 from trialbed_verify.summary import summary
-from trialbed_verify.table import tables_of
+from trialbed_verify.table import read_rows
 from trialbed_verify.vendor_rows import FileRows, PlacedRow, VendorRows
 from trialbed_verify.verification.row import row_lines, row_of
 
@@ -126,7 +126,7 @@ def show_run(run: StoredRun, form: str) -> None:
     sources = run_rows(run, run.config.frameworks)
     comparisons = comparisons_of(run)
     report = VerifyReport(
-        [summary(own.endpoint, next(iter(tables_of(own, compared=False)), None)) for own in sources], comparisons
+        [summary(own.endpoint, next(iter(read_rows(own, compared=False)), None)) for own in sources], comparisons
     )
     if form == "json":
         document = {"run": run.record.model_dump(mode="json"), "summaries": report.summaries}

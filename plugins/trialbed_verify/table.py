@@ -4,22 +4,23 @@ from __future__ import annotations
 
 import hashlib
 import json
+import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from pathlib import PurePath
 from sys import intern
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple, NoReturn, TypeVar
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeVar
 
 import orjson
 
 from trialbed.errors import DataError, UsageError
-from trialbed.texts import number_of
+from trialbed.texts import group_by_key, number_of
 from trialbed_verify.call_schemas import call_verdicts
 from trialbed_verify.rows import Body, answer_in, billed_tokens, object_in, sent_request, text_in, usage_of
 from trialbed_verify.suites import SuiteSummary, SuiteTally
-from trialbed_verify.vendor_rows import VendorRows
+from trialbed_verify.vendor_rows import PlacedRow, VendorRows
 
 if TYPE_CHECKING:
     from trialbed_verify.panel import Measures
@@ -49,12 +50,8 @@ SUFFIXES = ("_results", "-results", ".results")
 SHOWN = 5
 """Number of lines listed in an error."""
 
-ABSENT = "absent"
-
-DEFAULTED = ("temperature",)
-"""Settings that requests may leave to the vendor's default: the comparison reports it and goes on."""
-
-LEFT_OUT = f" in the baseline and {ABSENT} in the vendor's"
+DEFAULTED = re.compile("differ: temperature is .* in the baseline and absent in the vendor's$")
+"""A setting that requests may leave to the vendor's default: the comparison reports it and goes on."""
 
 
 class Requested(NamedTuple):
@@ -69,7 +66,10 @@ class Requested(NamedTuple):
     settings: str
 
 
-@dataclass(frozen=True, slots=True)
+NOTHING = Requested((), "{}")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class AnswerRow:
     """The fields of a result row that are counted and compared; unknown ones are None.
 
@@ -88,9 +88,10 @@ class AnswerRow:
         valid: whether all tool calls fit their schemas, None if unknown.
         calls: (whether it fits, reasons) of each call, None if the row has none.
         tokens: the total, computed if the answer reports the parts only.
+        at: when the case ended, as the row says it.
         served: model, fingerprint and provider that the answer names.
         notes, findings: kinds; empty in a table for comparisons.
-        requested, measured: for comparisons; otherwise None.
+        requested, measured: for comparisons; otherwise empty and None.
     """
 
     line: int
@@ -114,13 +115,14 @@ class AnswerRow:
     tokens: float | None
     ttft_ms: float | None
     tps: float | None
-    duration_ms: float | None
-    loop_lag_ms: float | None
+    duration_ms: float | None = None
+    loop_lag_ms: float | None = None
     attempts: int
+    at: str | None
     served: tuple[str | None, str | None, str | None]
     notes: tuple[str, ...] = ()
     findings: tuple[str, ...] = ()
-    requested: Requested | None = None
+    requested: Requested = NOTHING
     measured: Measures | None = None
 
     @property
@@ -158,8 +160,13 @@ class AnswerRow:
         return None if value is None or (value == 0 and name != "duration_ms") else float(value)
 
 
+Group = tuple[str | None, str | None, str | None]
+"""Vendor, model and configuration."""
+
 Case = tuple[object, ...]
 """Identifies a case in every table: its content, and its number among repeats of that content."""
+
+SIDES = ("baseline", "vendor")
 
 Trials = Mapping[int, AnswerRow]
 """Number of the trial -> its row."""
@@ -176,7 +183,7 @@ class Answers:
         rows: one per case and trial, in the order of the test set.
         notes: remarks about the rows for readers of the figures.
         suites: the scores of the suites that they belong to; empty in a table for comparisons.
-        moments: when the first and the last case ended; empty in a table for comparisons.
+        moments: when the first and the last case ended; empty if no row says it.
     """
 
     source: VendorRows
@@ -211,80 +218,59 @@ class Answers:
         found: dict[Case, dict[int, AnswerRow]] = {}
         seen: Counter[tuple[Case, int]] = Counter()
         for row in self.rows:
-            asked: Case = () if by_name or row.requested is None else row.requested.content
+            asked: Case = () if by_name else row.requested.content
             number = 0 if by_name else seen[asked, row.trial]
             seen[asked, row.trial] += 1
             found.setdefault((row.case if by_name else asked, number), {})[row.trial] = row
         return found
 
 
-class Builder:
-    """Makes the tables of rows, which may come in any order.
+def read_rows(source: VendorRows, rows: Iterable[PlacedRow] | None = None, *, compared: bool = True) -> list[Answers]:
+    """Make a table for each vendor, model and configuration, in the order of their first rows, which may be in any.
 
     A row takes the place of an earlier one of its case and trial, which failed and was asked again. But rows in which
     any case is asked again after a success are several runs, one after the other: there every row is a trial.
 
     Args:
-        compared: whether rows are for comparisons, which takes most of the time, or for summaries.
+        rows: as they are written to the source; by default they are read from it.
+        compared: whether they are for comparisons, which takes most of the time, or for summaries.
+
+    Returns:
+        No tables if there are no rows.
+
+    Raises:
+        DataError: the rows cannot be read, or one is not a result row.
     """
-
-    def __init__(self, source: VendorRows, *, compared: bool = True) -> None:
-        self.source = source
-        self.compared = compared
-        self._groups: dict[tuple[object, ...], dict[tuple[object, ...], AnswerRow]] = {}
-        self._earlier: dict[tuple[object, ...], list[AnswerRow]] = {}
-        self._suites: dict[tuple[object, ...], SuiteTally] = {}
-        self._moments: dict[tuple[object, ...], list[str]] = {}
-        self._torn: int | None = None
-
-    def add(self, number: int, place: Any, row: Body | None) -> None:
-        """Add a row; None for one that is cut off, as a killed run leaves it.
-
-        Raises:
-            DataError: it is not a result row.
-        """
+    groups, suites, torn = dict[Group, list[AnswerRow]](), dict[Group, SuiteTally](), list[str]()
+    for number, place, row in source if rows is None else rows:
         if row is None:
-            self._torn = number
-            return
+            torn = [f"{source}: line {number} is cut off and was skipped"]
+            continue
         try:
-            found = _parse_row(number, place, row)
-            more = _comparison_fields(row, self.source, place) if self.compared else _summary_fields(row)
+            more = _comparison_fields(row, source, place) if compared else _summary_fields(row)
+            found = AnswerRow(line=number, place=place, **_row_fields(row), **more)
         except ValueError as error:
-            raise DataError(f"{self.source}, line {number}: {error}") from error
+            raise DataError(f"{source}, line {number}: {error}") from error
         group = (found.vendor, found.model, found.config)
-        rows, key = self._groups.setdefault(group, {}), found.key
-        if key in rows:
-            self._earlier.setdefault((group, key), []).append(rows[key])
-        rows[key] = replace(found, **more)
-        if not self.compared:
-            self._suites.setdefault(group, SuiteTally()).add(row)
-            if isinstance(at := row.get("last_run_at"), str):
-                known = (*self._moments.get(group, ()), at)
-                self._moments[group] = [min(known), max(known)]
+        groups.setdefault(group, []).append(found)
+        if not compared:
+            suites.setdefault(group, SuiteTally()).add(row)
+    return [_table(source, own, suites.get(group), torn) for group, own in groups.items()]
 
-    def tables(self) -> list[Answers]:
-        """Return a table per vendor, model and configuration, in the order of their first rows."""
-        torn = () if self._torn is None else (f"{self.source}: line {self._torn} is cut off and was skipped",)
-        return [self._table(group, rows, torn) for group, rows in self._groups.items()]
 
-    def _table(self, group: tuple[object, ...], rows: Mapping[Any, AnswerRow], notes: tuple[str, ...]) -> Answers:
-        counting, earlier = (
-            list(rows.values()),
-            {key: self._earlier.get((group, key), ()) for key in rows if self._earlier},
-        )
-        if any(one.success for own in earlier.values() for one in own):
-            counting = list(_number_trials([*earlier[key], row] for key, row in rows.items()))
-            further = len(counting) - len(rows)
-            notes += (
-                f"{self.source}: {further:,} rows repeat a case that was answered before, and count as further trials",
-            )
-        counting.sort(key=_order)
-        first, asked = counting[0], {row.asked_model for row in counting}
-        model = first.model or (next(iter(asked)) if len(asked) == 1 else None)
-        suites = self._suites[group].summaries() if group in self._suites else {}
-        vendor = first.vendor or file_label(self.source.file_name)
-        moments = self._moments.get(group, ())
-        return Answers(self.source, vendor, model, tuple(counting), notes, suites, moments)
+def _table(source: VendorRows, rows: Sequence[AnswerRow], suites: SuiteTally | None, torn: Sequence[str]) -> Answers:
+    notes, by_key = list(torn), group_by_key((row.key, row) for row in rows)
+    counting = [own[-1] for own in by_key.values()]
+    if any(row.success for own in by_key.values() for row in own[:-1]):
+        counting = list(_number_trials(by_key.values()))
+        further = f"{len(counting) - len(by_key):,} rows repeat a case that was answered before"
+        notes.append(f"{source}: {further}, and count as further trials")
+    counting.sort(key=_order)
+    first, asked = counting[0], {row.asked_model for row in counting}
+    model = first.model or (first.asked_model if len(asked) == 1 else None)
+    vendor, moments = first.vendor or file_label(source.file_name), sorted(row.at for row in rows if row.at)
+    found = suites.summaries() if suites else {}
+    return Answers(source, vendor, model, tuple(counting), tuple(notes), found, moments[:1] + moments[-1:])
 
 
 def _number_trials(rows: Iterable[list[AnswerRow]]) -> Iterator[AnswerRow]:
@@ -310,26 +296,14 @@ def file_label(file_name: str) -> str:
 
 
 def read_tables(source: VendorRows, *, compared: bool = True) -> list[Answers]:
-    """Read rows into tables.
-
-    Args:
-        compared: as for ``Builder``.
+    """Read rows into tables, as ``read_rows`` does.
 
     Raises:
-        DataError: the rows cannot be read, or are no results.
+        DataError: there are no rows, too.
     """
-    tables = tables_of(source, compared=compared)
-    if not tables:
+    if not (tables := read_rows(source, compared=compared)):
         raise DataError(f"{source}: contains no result rows")
     return tables
-
-
-def tables_of(source: VendorRows, *, compared: bool = True) -> list[Answers]:
-    """Read rows into tables; none if there are no rows."""
-    builder = Builder(source, compared=compared)
-    for number, place, row in source:
-        builder.add(number, place, row)
-    return builder.tables()
 
 
 def read_one(source: VendorRows, *, compared: bool = True) -> Answers:
@@ -357,7 +331,9 @@ def as_trials(tables: Sequence[Answers], vendor: str | None = None) -> Answers:
     Raises:
         DataError: the tables are of different models.
     """
-    first, *others = tables
+    first = replace(tables[0], vendor=vendor or tables[0].vendor)
+    if len(tables) == 1:
+        return first
     offset, rows = 0, list[AnswerRow]()
     for table in tables:
         if table.model != first.model:
@@ -367,36 +343,34 @@ def as_trials(tables: Sequence[Answers], vendor: str | None = None) -> Answers:
             )
         rows += (replace(row, trial=row.trial + offset) for row in table.rows)
         offset += 1 + max(row.trial for row in table.rows)
-    first = replace(first, vendor=vendor or first.vendor)
-    if not others:
-        return first
     names = ", ".join(str(table.source) for table in tables)
     taken = f"{len(tables)} files were taken as trials of {first.vendor}: {names}"
     notes = (taken, *(note for table in tables for note in table.notes))
     return replace(first, rows=tuple(sorted(rows, key=_order)), notes=notes)
 
 
-def _parse_row(number: int, place: Any, row: Body) -> AnswerRow:
+def _row_fields(row: Body) -> dict[str, Any]:
     response, is_ours, attempts = object_in(row, "response"), "outcome" in row, row.get("attempts")
-    fields: dict[str, Any] = {name: text_in(row, name) for name in TEXTS}
-    # Not interned, as each case is another.
-    fields["case"] = case if isinstance(case := row.get("case"), str) and case else None
-    fields |= {name: _figure(row, name) for name in ("ttft_ms", "tps")}
-    # In rows of other tools it includes the wait for a free slot and every retry.
-    fields |= {name: _figure(row, name) if is_ours else None for name in ("duration_ms", "loop_lag_ms")}
     usage, own_total = usage_of(response), _figure(row, "total_tokens")
     prompt, completion, total = (_count(usage, f"{name}_tokens") for name in ("prompt", "completion", "total"))
     total = own_total or total or (prompt + completion if prompt and completion else None)
+    fields: dict[str, Any] = {name: text_in(row, name) for name in TEXTS}
+    # In rows of other tools the duration includes the wait for a free slot and every retry.
+    times = ("ttft_ms", "tps", "duration_ms", "loop_lag_ms") if is_ours else ("ttft_ms", "tps")
+    fields |= {name: _figure(row, name) for name in times}
     fields |= {"tokens": total, "total_tokens": own_total if is_ours else total}
-    fields["prompt_tokens"] = _figure(row, "prompt_tokens") or prompt
-    fields["completion_tokens"] = _figure(row, "completion_tokens") or completion
+    fields |= {"prompt_tokens": _figure(row, "prompt_tokens") or prompt}
+    fields |= {"completion_tokens": _figure(row, "completion_tokens") or completion}
     fields |= {"success": row["status"] == "success", "served": _served_by(row, response)}
     fields |= {"data_index": _whole(row, "data_index"), "trial": _whole(row, "trial") or 0}
     fields["attempts"] = len(attempts) if isinstance(attempts, list) else 0
     fields["outcome"], fields["problem"] = _outcome(row, response, fields["finish_reason"])
     fields["valid"], fields["calls"] = _verdicts(row, response)
-    asked = text_in(object_in(row, "request"), "model")
-    return AnswerRow(line=number, place=place, asked_model=asked, **fields)
+    fields["asked_model"] = text_in(object_in(row, "request"), "model")
+    for name, key in (("case", "case"), ("at", "last_run_at")):
+        # Not interned, as each row has another.
+        fields[name] = text if isinstance(text := row.get(key), str) and text else None
+    return fields
 
 
 def _comparison_fields(row: Body, source: VendorRows, place: Any) -> dict[str, Any]:
@@ -598,41 +572,33 @@ def pair(
     """
     if by_name is None:
         by_name = baseline.names_cases and vendor.names_cases
-    ours, theirs = baseline.cases(by_name=by_name), vendor.cases(by_name=by_name)
+    ours, theirs = (table.cases(by_name=by_name) for table in (baseline, vendor))
     cases = {case: Pair(trials, theirs[case]) for case, trials in ours.items() if case in theirs}
     firsts = [one.first for one in cases.values()]
-    lacked = [row for case in ours if case not in cases for row in ours[case].values()]
-    further = [row for case in theirs if case not in cases for row in theirs[case].values()]
-    otherwise = [(one, other) for one, other in firsts if _content(one) != _content(other)]
+    lacked, further = (
+        [row for case, trials in own.items() if case not in cases for row in trials.values()] for own in (ours, theirs)
+    )
+    otherwise = [rows for rows in firsts if len({row.requested.content for row in rows}) > 1]
     found = Pairing(baseline, vendor, by_name, cases, lacked, further, otherwise, _settings(firsts))
     if not cases:
-        _refuse("the files have no request in common, so they cannot be compared:", found)
-    # Settings that are left to the vendor's default are no reason to refuse.
-    defaulted = sum(map(_is_default, found.settings))
-    if not force and sum(1 for _ in _problems(found, may_lack=may_lack)) > defaulted:
+        what = "the files have no request in common, so they cannot be compared:"
+        raise UsageError("\n  ".join([what, *_problems(found)]))
+    if not force and not all(map(DEFAULTED.search, _problems(found, may_lack=may_lack))):
         hint = f"use --force to compare the {len(cases)} common cases"
-        _refuse("the files do not contain the same requests:", found, hint)
+        raise UsageError("\n  ".join(["the files do not contain the same requests:", *_problems(found), hint]))
     return found
-
-
-def _content(row: AnswerRow) -> dict[str, str]:
-    return dict(row.requested.content) if row.requested else {}
-
-
-def _refuse(what: str, found: Pairing, *hints: str) -> NoReturn:
-    raise UsageError("\n  ".join([what, *_problems(found), *hints]))
 
 
 def _problems(found: Pairing, *, may_lack: bool = False) -> Iterator[str]:
     """The differences between the tables, one line each."""
     ours, theirs = found.baseline.source, found.vendor.source
     for rows, there, here in ((found.only_baseline, ours, theirs), (found.only_vendor, theirs, ours)):
-        if rows and not (may_lack and there is ours and rows is found.only_baseline):
+        if rows and not (may_lack and rows is found.only_baseline):
             yield f"{here} lacks {number_of(len(rows), 'row')} that {there} has: {_lines(rows)}"
     if differing := found.asked_otherwise:
         parts: dict[str, None] = {}
-        for one, other in ((_content(rows[0]), _content(rows[1])) for rows in differing):
-            parts |= dict.fromkeys(part for part in {**one, **other} if one.get(part) != other.get(part))
+        for one, other in ([dict(row.requested.content) for row in rows] for rows in differing):
+            parts |= dict.fromkeys(part for part in one | other if one.get(part) != other.get(part))
         cases, lines = number_of(len(differing), "case"), _lines([row for row, _ in differing])
         yield f"{cases} with different requests ({', '.join(parts)}): {ours}, {lines}"
     for difference, count in found.settings.items():
@@ -645,21 +611,10 @@ def _lines(rows: Sequence[AnswerRow]) -> str:
 
 
 def _settings(firsts: Sequence[tuple[AnswerRow, AnswerRow]]) -> dict[str, int]:
-    settings = (tuple(row.requested.settings if row.requested else "{}" for row in rows) for rows in firsts)
     found: Counter[str] = Counter()
-    for (ours, theirs), count in Counter(settings).items():
-        one, other = json.loads(ours), json.loads(theirs)
-        for key in sorted({*one, *other}):
-            if one.get(key) != other.get(key):
-                baseline, vendor = (_setting_text(settings, key) for settings in (one, other))
-                found[f"{key} is {baseline} in the baseline and {vendor} in the vendor's"] += count
+    for settings, count in Counter(tuple(row.requested.settings for row in rows) for rows in firsts).items():
+        both = one, other = [json.loads(own) for own in settings]
+        for key in sorted(key for key in one | other if one.get(key) != other.get(key)):
+            ours, theirs = (json.dumps(own[key], ensure_ascii=False) if key in own else "absent" for own in both)
+            found[f"{key} is {ours} in the baseline and {theirs} in the vendor's"] += count
     return dict(found.most_common())
-
-
-def _setting_text(settings: dict[str, Any], key: str) -> str:
-    return json.dumps(settings[key], ensure_ascii=False) if key in settings else ABSENT
-
-
-def _is_default(difference: str) -> bool:
-    """Return whether it is a setting of ``DEFAULTED`` that the baseline has and the vendor's requests leave out."""
-    return difference.endswith(LEFT_OUT) and any(difference.startswith(f"{name} is ") for name in DEFAULTED)

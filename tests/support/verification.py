@@ -15,7 +15,7 @@ from unittest import mock
 
 from trialbed.records import Run, TrialResult
 from trialbed_verify.summary import summary
-from trialbed_verify.table import tables_of
+from trialbed_verify.table import read_rows
 from trialbed_verify.vendor_rows import FileRows
 from trialbed_verify.verification import (
     RequestSettings,
@@ -90,7 +90,7 @@ def summarised(
     """The summary of these rows, of two trials of four cases."""
     path = folder / f"{vendor}_rows.jsonl"
     path.write_text("".join(f"{json.dumps(row)}\n" for row in rows))
-    tables = tables_of(FileRows(path), compared=False)
+    tables = read_rows(FileRows(path), compared=False)
     began = datetime(2026, 1, 1, 12, tzinfo=UTC)
     cases = TestSet(written_set(folder / "set.jsonl", 4))
     one = replace(target("http://127.0.0.1:1/v1", folder), **changes)

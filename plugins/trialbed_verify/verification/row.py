@@ -9,7 +9,7 @@ from dataclasses import replace
 from datetime import UTC, datetime
 from itertools import pairwise, takewhile
 from pathlib import Path
-from typing import Any, Literal, NotRequired, TypedDict, TypeVar, cast
+from typing import Any, BinaryIO, Literal, NotRequired, TypedDict, TypeVar, cast
 from urllib.parse import quote
 
 from trialbed.files import replacing
@@ -22,8 +22,8 @@ from trialbed.wire.dialects.chat_completions import answered_calls, first_choice
 from trialbed.wire.redaction import redaction_of
 from trialbed_verify.call_schemas import CallFields, all_valid, call_verdicts
 from trialbed_verify.findings import CALL_REASONS, PROTOCOL_ERRORS, UNRELIABLE_COUNT, examine
-from trialbed_verify.table import Answers, Builder
-from trialbed_verify.vendor_rows import FileRows
+from trialbed_verify.table import Answers, read_rows
+from trialbed_verify.vendor_rows import FileRows, PlacedRow
 from trialbed_verify.verification.cases import Case
 from trialbed_verify.verification.targets import Target
 from trialbed_verify.verification.wire import AttemptFields, EndpointAttempt, PreparedRequest, milliseconds
@@ -306,8 +306,10 @@ def write_rows(run: StoredRun, label: str, path: Path, written: Callable[[str], 
     Raises:
         OSError: the file cannot be written.
     """
-    builder, digest, offset = Builder(FileRows(path), compared=False), hashlib.sha256(), 0
-    with replacing(path) as file:
+    digest = hashlib.sha256()
+
+    def placed_rows(file: BinaryIO) -> Iterator[PlacedRow]:
+        offset = 0
         for number, (_, case) in enumerate(verified_cases(run, label), 1):
             line = row_line(case)
             file.write(line)
@@ -315,10 +317,13 @@ def write_rows(run: StoredRun, label: str, path: Path, written: Callable[[str], 
             # Only suites look at requests, which are most of what there is to parse.
             request = parse_json_fast(case.request.encode()) if "suite" in case.verified else {}
             bodies = {"request": request, "response": parse_json_fast(case.response.encode())}
-            builder.add(number, offset, bodies | case.verified)
+            yield PlacedRow(number, offset, bodies | case.verified)
             offset += len(line)
+
+    with replacing(path) as file:
+        tables = read_rows(FileRows(path), placed_rows(file), compared=False)
         written(digest.hexdigest())
-    return next(iter(builder.tables()), None)
+    return next(iter(tables), None)
 
 
 class RowRedaction:
