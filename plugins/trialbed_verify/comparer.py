@@ -68,8 +68,8 @@ class VendorComparer(Comparer):
     def compare(self, values: Sequence[str], options: Mapping[str, Any]) -> Comparison:
         """Compare every vendor with the baseline."""
         from trialbed_verify.compare import CompareOptions, compare
-        from trialbed_verify.comparison_tables import comparison_records, comparison_tables, comparison_tests
         from trialbed_verify.table import as_trials, read_one
+        from trialbed_verify.tables import comparison_records, comparison_tables, comparison_tests
 
         thresholds = figure_thresholds(options["fail_under"])
         ours, theirs = _sides(values, options)

@@ -27,13 +27,6 @@ from trialbed.views import (
 )
 from trialbed.wire.redaction import redact
 from trialbed_verify.compare import VendorComparison
-from trialbed_verify.comparison_tables import (
-    brief_reasons,
-    comparison_tables,
-    conclusion,
-    rank_sentence,
-    ranking_tables,
-)
 from trialbed_verify.findings import kind_in_words
 from trialbed_verify.panel import GateExample, GateResult, Mean, Panel, PanelGate, breaking_in_thousand, gate_meaning
 from trialbed_verify.ranking import (
@@ -46,7 +39,19 @@ from trialbed_verify.ranking import (
 from trialbed_verify.rows import sent_request
 from trialbed_verify.summary import answer_counts, answer_figures, cost
 from trialbed_verify.table import AnswerRow, Answers, read_one
-from trialbed_verify.tables import INTERVALS, Document, figure_rows, moment, suite_tables, vendor_table
+from trialbed_verify.tables import (
+    INTERVALS,
+    Document,
+    brief_reasons,
+    comparison_tables,
+    conclusion,
+    figure_rows,
+    moment,
+    rank_sentence,
+    ranking_tables,
+    suite_tables,
+    vendor_table,
+)
 from trialbed_verify.vendor_rows import FileRows, VendorRows
 
 Part: TypeAlias = Table | IntervalPlot | Disclosures | Folded

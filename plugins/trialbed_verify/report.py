@@ -85,8 +85,7 @@ class VerifyReport:
 
     def _junit(self) -> str:
         from trialbed.views import TestSuite, junit
-        from trialbed_verify.comparison_tables import comparison_tests
-        from trialbed_verify.tables import verification_tests
+        from trialbed_verify.tables import comparison_tests, verification_tests
 
         tests = [test for summary in self.summaries for test in verification_tests(summary)]
         tests += [test for one in self._found().comparisons for test in comparison_tests(one)]
@@ -120,7 +119,7 @@ class VerifyReport:
         if self.comparisons is None:
             return ()
         # Resampling imports numpy, which a single endpoint does not need.
-        from trialbed_verify.comparison_tables import verified_tables
+        from trialbed_verify.tables import verified_tables
 
         return verified_tables(self.comparisons)
 

@@ -35,12 +35,13 @@ def escape_markdown(text: str) -> str:
 
 
 def csv_text(records: Sequence[Mapping[str, Any]]) -> str:
-    """Records as CSV, with the keys of the first as columns; None is an empty cell.
+    """Records as CSV, with the keys of all as columns; None is an empty cell.
 
     A text that a spreadsheet would take for a formula has an apostrophe before it, as spreadsheets mark texts.
     """
     text = io.StringIO()
-    writer = csv.DictWriter(text, list(records[0]) if records else [], lineterminator="\n")
+    columns = dict.fromkeys(name for record in records for name in record)
+    writer = csv.DictWriter(text, list(columns), lineterminator="\n")
     writer.writeheader()
     writer.writerows({name: _cell(value) for name, value in record.items()} for record in records)
     return text.getvalue()

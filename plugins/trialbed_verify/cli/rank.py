@@ -126,7 +126,7 @@ def _results(files: tuple[str, ...], given: dict[str, Any]) -> list[RankedVendor
 
 def _write(ranking: Ranking, form: str) -> None:
     from trialbed.views import print_tables
-    from trialbed_verify.comparison_tables import ranking_records, ranking_tables
+    from trialbed_verify.tables import ranking_records, ranking_tables
 
     tables = ranking_tables(ranking)
     if form == "table":

@@ -93,6 +93,14 @@ def test_records_are_one_per_vendor_and_leave_empty_what_is_unknown(summaries: l
     assert good["base_url"] == "http://127.0.0.1:1/v1"
 
 
+def test_vendors_without_answers_of_a_suite_have_no_score_of_it(summaries: list[dict[str, Any]]) -> None:
+    suites = {"triggering": {"score": {"value": 0.5, "low": 0.1, "high": 0.9, "n": 2}}}
+    good, bad = csv.DictReader(
+        io.StringIO(csv_text(verification_records([summaries[0], summaries[1] | {"suites": suites}])))
+    )
+    assert (good["suite_triggering"], bad["suite_triggering"], bad["suite_triggering_n"]) == ("", "0.5", "2")
+
+
 def test_a_vendor_of_which_nothing_is_known_has_a_table_all_the_same(tmp_path: Path) -> None:
     (figures, _), (record,) = verification_tables([summarised(tmp_path)]), verification_records([summarised(tmp_path)])
     assert cells(figures)["success rate"] == ("-",)

@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from trialbed.errors import DataError
-from trialbed_verify.comparison_tables import rank_sentence, ranking_tables
 from trialbed_verify.ranking import METRICS, RankOptions, rank, read_table
+from trialbed_verify.tables import rank_sentence, ranking_tables
 
 UNSTREAMED = {"tps": None, "ttft_ms": None}
 

@@ -10,10 +10,10 @@ from typing import Any
 import pytest
 from support.vendor_rows import own_file, own_row, write_rows
 
-from trialbed_verify.comparison_tables import verified_tables
 from trialbed_verify.documents import as_document
 from trialbed_verify.panel import GATES
 from trialbed_verify.ranking import Gates, RankOptions, VerifiedRows, compare_and_rank, rank
+from trialbed_verify.tables import verified_tables
 from trialbed_verify.vendor_rows import FileRows
 
 CASES = 180

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from trialbed.statistics import Estimate
-from trialbed_verify.comparison_tables import rank_sentence, ranking_records
 from trialbed_verify.ranking import METRICS, RankedVendor, Standings, rank
+from trialbed_verify.tables import rank_sentence, ranking_records
 
 SOUND = {"success_rate": Estimate(1.0)}
 
