@@ -226,7 +226,7 @@ def _arguments(
         code = _in_brackets(text[begin : begin + LONGEST_CODE])
         end, value = begin + len(code), _value(code)
         is_read = isinstance(value, dict)
-        given = _given(value) if is_read else [key for _, key, _, _ in _keys(code[:NEAR])]
+        given = _argument_names(value) if is_read else [key for _, key, _, _ in _keys(code[:NEAR])]
         right = [key for key in given if key in wanted]
         is_alone = len(right) == len(given) and (opening == "{" or LINE_END.match(text, end) is not None)
         is_empty = value == {} and not wanted and form != "key"
@@ -261,7 +261,7 @@ def _keys(text: str) -> Iterator[tuple[str, str, str, int]]:
             yield form, found[form], value[1].strip(), value.end()  # type: ignore[index,union-attr]
 
 
-def _given(value: Mapping[str, Any]) -> list[str]:
+def _argument_names(value: Mapping[str, Any]) -> list[str]:
     """Return the names whose values are not placeholders, as in documentation."""
     return [key for key, one in value.items() if not (isinstance(one, str) and PLACEHOLDER.fullmatch(one))]
 

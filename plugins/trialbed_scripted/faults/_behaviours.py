@@ -11,6 +11,9 @@ from trialbed.wire import Call, ModelRequest, lenient_json
 from trialbed_scripted._turns import Turn
 from trialbed_scripted.vendor import LETTERS, possible_calls, spare_call, usage_of
 
+UNKNOWN = "tool_that_was_not_offered"
+REASONING = "Let me think about what is asked for here."
+
 Settings = Mapping[str, Any]
 
 TurnChange = Callable[[Turn, ModelRequest, Settings], Turn]
@@ -34,12 +37,49 @@ def make_calls(turn: Turn, request: ModelRequest, number: int = 1) -> Turn:
     return replace(turn, text="", calls=(turn.calls or (spare_call(request),)) * number, finish_reason="")
 
 
-def spoil_calls(turn: Turn, request: ModelRequest, *, name: str | None = None, arguments: str | None = None) -> Turn:
-    """Make calls with this name, or these arguments."""
+def two_calls(turn: Turn, request: ModelRequest, _: Settings) -> Turn:
+    """Make each call twice."""
+    return make_calls(turn, request, 2)
+
+
+def unknown_tool(turn: Turn, request: ModelRequest, _: Settings) -> Turn:
+    """Call a tool that was not offered."""
     made = make_calls(turn, request)
-    return replace(made, calls=tuple(Call(name or call.name, arguments or call.arguments) for call in made.calls))
+    return replace(made, calls=tuple(Call(UNKNOWN, call.arguments) for call in made.calls))
 
 
+def bad_arguments(turn: Turn, request: ModelRequest, _: Settings) -> Turn:
+    """Make calls whose arguments do not parse."""
+    made = make_calls(turn, request)
+    return replace(made, calls=tuple(Call(call.name, '{"broken": ') for call in made.calls))
+
+
+def calls_with_stop(turn: Turn, request: ModelRequest, _: Settings) -> Turn:
+    """Make calls that end with the finish reason stop."""
+    return replace(make_calls(turn, request), finish_reason="stop")
+
+
+def finish(turn: Turn, _request: ModelRequest, settings: Settings) -> Turn:
+    """End with another finish reason."""
+    return replace(turn, finish_reason=settings["reason"])
+
+
+def no_finish_reason(turn: Turn, _request: ModelRequest, _settings: Settings) -> Turn:
+    """End without a finish reason."""
+    return replace(turn, finish_reason=None)
+
+
+def null_usage(turn: Turn, _request: ModelRequest, _settings: Settings) -> Turn:
+    """Report a null in the usage."""
+    return replace(turn, usage={**(turn.usage or {}), "completion_tokens": None})
+
+
+def reasoning(turn: Turn, _request: ModelRequest, _settings: Settings) -> Turn:
+    """Think before the answer."""
+    return replace(turn, reasoning=REASONING)
+
+
+@with_usage
 def wrong_tool(turn: Turn, request: ModelRequest, _: Settings) -> Turn:
     """Call another tool, if there is one."""
     right = {call.name for call in turn.calls}
@@ -47,6 +87,7 @@ def wrong_tool(turn: Turn, request: ModelRequest, _: Settings) -> Turn:
     return _call_instead(turn, others[0]) if turn.calls and others else turn
 
 
+@with_usage
 def never_calls(turn: Turn, _request: ModelRequest, _settings: Settings) -> Turn:
     """Send a text instead of calls."""
     if not turn.calls:
@@ -54,27 +95,32 @@ def never_calls(turn: Turn, _request: ModelRequest, _settings: Settings) -> Turn
     return replace(turn, calls=(), text=turn.text or turn.instead, finish_reason="")
 
 
+@with_usage
 def always_calls(turn: Turn, request: ModelRequest, _: Settings) -> Turn:
     """Make a call instead of a text, if one can be made."""
     return turn if turn.calls or not possible_calls(request) else _call_instead(turn, spare_call(request))
 
 
+@with_usage
 def leaks(turn: Turn, _: ModelRequest, settings: Settings) -> Turn:
     """End the text with a mark of the chat template."""
     return replace(turn, text=f"{turn.text or ''}{settings['marker']}")
 
 
+@with_usage
 def lossy_arguments(turn: Turn, _request: ModelRequest, _settings: Settings) -> Turn:
     """Turn all values of arguments into strings."""
     return replace(turn, calls=tuple(Call(call.name, _flatten(call.arguments)) for call in turn.calls))
 
 
+@with_usage
 def forgetful(turn: Turn, request: ModelRequest, settings: Settings) -> Turn:
     """Make no calls from a turn of the conversation on."""
     turns = sum(message.role == "user" for message in request.messages)
     return never_calls(turn, request, settings) if turns >= settings["turns"] else turn
 
 
+@with_usage
 def short_context(turn: Turn, request: ModelRequest, settings: Settings) -> Turn:
     """Call only tools that stand within a number of tokens."""
     left, seen = settings["tokens"] * LETTERS, set()

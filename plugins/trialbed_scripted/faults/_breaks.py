@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from trialbed.wire import ModelAnswer
 from trialbed.wire.dialects import Dialect
 from trialbed_scripted._requests import ReceivedRequest
-from trialbed_scripted._responses import EVENTS, JSON, Ending, Response, fail
+from trialbed_scripted._responses import EVENTS, JSON, Response, fail
 from trialbed_scripted.faults._edits import EDITS, rewrite
 
 if TYPE_CHECKING:
@@ -24,9 +24,24 @@ PAGE = "<!DOCTYPE html><html><body><h1>502 Bad Gateway</h1></body></html>"
 OVERLOADED = "the model is overloaded"
 
 
-def always(response: Response) -> ResponseChange:
-    """Give this response, whatever was right."""
-    return lambda _right, _request, _settings: response
+def html(_response: Response, _request: ReceivedRequest, _settings: Settings) -> Response:
+    """Answer with a web page."""
+    return Response.text(PAGE, "text/html")
+
+
+def reset_before(_response: Response, _request: ReceivedRequest, _settings: Settings) -> Response:
+    """Reset the connection."""
+    return Response(bare=True, ending="reset")
+
+
+def close_before(_response: Response, _request: ReceivedRequest, _settings: Settings) -> Response:
+    """Close the connection."""
+    return Response(bare=True, ending="close")
+
+
+def silent(_response: Response, _request: ReceivedRequest, _settings: Settings) -> Response:
+    """Send nothing and keep the connection."""
+    return Response(bare=True, ending="never")
 
 
 def status(_response: Response, request: ReceivedRequest, settings: Settings) -> Response:
@@ -56,17 +71,22 @@ def cut_short(response: Response, _request: ReceivedRequest, _settings: Settings
     return replace(response, parts=_first_half(response), sized=False)
 
 
-def drop(ending: Ending) -> ResponseChange:
-    """Drop the connection in the middle."""
-    return lambda response, request, settings: replace(cut_short(response, request, settings), ending=ending)
+def reset_midstream(response: Response, _request: ReceivedRequest, _settings: Settings) -> Response:
+    """Reset the connection in the middle."""
+    return replace(response, parts=_first_half(response), sized=False, ending="reset")
 
 
-def as_text(response: Response, request: ReceivedRequest, _: Settings) -> Response:
+def cut_stream(response: Response, _request: ReceivedRequest, _settings: Settings) -> Response:
+    """Close the connection in the middle."""
+    return replace(response, parts=_first_half(response), sized=False, ending="close")
+
+
+def wrong_content_type(response: Response, request: ReceivedRequest, _: Settings) -> Response:
     """Send a stream with the content type of a text."""
     return replace(response, content_type="text/plain") if request.asked.stream else response
 
 
-def delay(response: Response, _: ReceivedRequest, settings: Settings) -> Response:
+def slow(response: Response, _: ReceivedRequest, settings: Settings) -> Response:
     """Send the response after some seconds."""
     return replace(response, wait=response.wait + settings["seconds"])
 

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import json
+import tomllib
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
+from importlib.resources import files
 from typing import Any
 
 from trialbed.wire import event_bytes
@@ -138,24 +140,10 @@ def _name_fragments(parts: list[Any], stream: bool) -> list[Any]:
     return found
 
 
-def _half_event(kind: str, place: str) -> bytes:
-    return b'event: %s\ndata: {"type": "%s", "%s\n\n' % (kind.encode(), kind.encode(), place.encode())
+ROWS: dict[str, Any] = tomllib.loads(files(__package__).joinpath("faults.toml").read_text("utf-8"))
 
-
-FAILED = {"message": "the model failed"}
-_CHAT_ERROR = {"error": {**FAILED, "type": "server_error", "param": None, "code": "500"}}
-_ERROR = {"type": "error", "error": {"type": "api_error", **FAILED}, "request_id": None}
-_FAILURE = {"code": "server_error", **FAILED}
-_RESPONSE = {"object": "response", "status": "failed", "error": _FAILURE}
-_RESPONSE_ERRORS = (
-    {"type": "error", **_FAILURE, "param": None, "sequence_number": 0},
-    {"type": "response.failed", "response": _RESPONSE, "sequence_number": 1},
-)
-
-EDITS: Mapping[str, Mapping[str, Edit]] = {
+_EDITS: dict[str, dict[str, Edit]] = {
     CHAT: {
-        "error_event": end_with(event_bytes(_CHAT_ERROR) + DONE_EVENT),
-        "malformed_event": end_with(b'data: {"choices": [{"delta"\n\n' + DONE_EVENT),
         "name_fragments": _name_fragments,
         "no_choices": _each(lambda document: document.update(choices=[])),
         "no_done": lambda parts, _: documents_of(parts),
@@ -165,18 +153,19 @@ EDITS: Mapping[str, Mapping[str, Edit]] = {
         "usage_in_choice": _usage_in_choice,
     },
     "messages": {
-        "error_event": end_with(event_bytes(_ERROR, "error")),
-        "malformed_event": end_with(_half_event("content_block_delta", 'delta"')),
         "no_done": _without_events("message_stop"),
         "no_index": _without_fields("index"),
         "null_message": _null_content,
     },
     "responses": {
-        "error_event": end_with(b"".join(event_bytes(each, str(each["type"])) for each in _RESPONSE_ERRORS)),
-        "malformed_event": end_with(_half_event("response.output_text.delta", "delta")),
         "no_done": _without_events("response.completed", "response.incomplete"),
         "no_index": _without_fields("output_index", "content_index"),
         "null_message": _null_output,
     },
+}
+
+EDITS: Mapping[str, Mapping[str, Edit]] = {
+    dialect: edits | {name: end_with(row["end"][dialect].encode()) for name, row in ROWS.items() if "end" in row}
+    for dialect, edits in _EDITS.items()
 }
 """The dialects and the faults that each of them can have, with the edits that do them."""
