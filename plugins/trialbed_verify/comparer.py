@@ -93,7 +93,7 @@ class VendorComparer(Comparer):
             tables=comparison_tables(found),
             records=comparison_records(found),
             failed=[line for one in found for line in _failures(one, thresholds, verdicts)],
-            page=partial(_page, found),
+            page=partial(_page, found, [(None, baselines), *vendors], options),
             tests=[test for one in found for test in comparison_tests(one)],
         )
 
@@ -182,13 +182,26 @@ def _rows_of(names: Sequence[str], options: Mapping[str, Any]) -> list[VendorRow
     return named_rows(names, options["store"])
 
 
-def _page(comparisons: Sequence[VendorComparison]) -> str:
+def _page(found: Sequence[VendorComparison], sides: Sequence[NamedVendor], options: Mapping[str, Any]) -> str:
+    from trialbed.cli.stored import typed_command
     from trialbed.views import html_page
-    from trialbed_verify.pages import comparison_page
+    from trialbed_verify.pages import vendor_page
+    from trialbed_verify.ranking import ModelComparison, VerifiedVendors
+    from trialbed_verify.table import as_trials, read_one
+    from trialbed_verify.vendor_rows import FileRows
 
-    vendors = ", ".join(one.vendor for one in comparisons)
-    baselines = ", ".join(dict.fromkeys(one.baseline for one in comparisons))
-    return html_page(f"{vendors} compared with {baselines}", comparison_page(comparisons))
+    vendors = [as_trials([read_one(own, compared=False) for own in rows], name) for name, rows in sides]
+    baseline = vendors[0].vendor
+    model = ModelComparison(vendors[0].model or "a model", baseline, tuple(found), ())
+    words = ["compare", "--force"] if options["force"] else ["compare"]
+    words += [word for given in options["gate_margin"] for word in ("--gate-margin", given)]
+    for number, (name, rows) in enumerate(sides):
+        names = [own.file_name if isinstance(own, FileRows) else str(own) for own in rows]
+        listed = [f"{name}=" * bool(name) + ",".join(names)] if number else names
+        words += [word for one in listed for word in ("--vendor" if number else "--baseline", one)]
+    again = typed_command(*words, "--format", "html")
+    title = f"{', '.join(one.vendor for one in found)} compared with {baseline}"
+    return html_page(title, vendor_page(vendors, VerifiedVendors((model,)), again=again))
 
 
 def _check_file(rows: VendorRows) -> None:

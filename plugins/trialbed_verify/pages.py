@@ -1,18 +1,23 @@
-"""Result files of vendors as pages of ``bench view``: their answers, how they differ, and the ranks."""
+"""The page about vendors: verdicts, gates with examples, ranks, their answers, where these come from, and how to rerun.
+
+``bench view``, ``bench show`` and every ``--format html`` show it.
+"""
 
 from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import replace
 from functools import partial
 from itertools import starmap
 from pathlib import Path
-from typing import Any, ClassVar, NamedTuple, TypeAlias
+from typing import Any, ClassVar, TypeAlias
 
+from trialbed.cli.stored import typed_command
 from trialbed.contracts import FileView, FileViewer
-from trialbed.texts import one_line, percent
+from trialbed.errors import UsageError
+from trialbed.texts import group_by_key, one_line, percent
 from trialbed.views import (
     UNKNOWN,
     Disclosure,
@@ -32,13 +37,15 @@ from trialbed_verify.panel import GateExample, GateResult, Mean, Panel, PanelGat
 from trialbed_verify.ranking import (
     ModelComparison,
     RankedVendor,
+    Ranking,
     VerifiedRows,
     VerifiedVendors,
     compare_and_rank,
 )
-from trialbed_verify.rows import sent_request
+from trialbed_verify.rows import object_in, sent_request
+from trialbed_verify.suites import SUITES
 from trialbed_verify.summary import answer_counts, answer_figures, cost
-from trialbed_verify.table import AnswerRow, Answers, read_one
+from trialbed_verify.table import AnswerRow, Answers, read_one, read_rows
 from trialbed_verify.tables import (
     INTERVALS,
     Document,
@@ -46,9 +53,9 @@ from trialbed_verify.tables import (
     comparison_tables,
     conclusion,
     figure_rows,
-    moment,
     rank_sentence,
     ranking_tables,
+    source_rows,
     suite_tables,
     vendor_table,
 )
@@ -56,9 +63,12 @@ from trialbed_verify.vendor_rows import FileRows, VendorRows
 
 Part: TypeAlias = Table | IntervalPlot | Disclosures | Folded
 
-COLUMNS = ("vendor", "verdict", "answers in 1,000 that break a caller", "differs in", "cases")
+Shown: TypeAlias = tuple[Answers, Document]
+"""The answers of a vendor, and their figures as in a summary."""
 
-ANSWERS = "All figures of the answers: rates, times, tokens, failures, findings and files"
+COLUMNS = ("vendor", "verdict", "answers in 1,000 that break a caller", "price of an answer", "differs in", "cases")
+
+ANSWERS = "All figures of the answers: rates, times, tokens, failures and findings"
 
 NOTE = "What came is shown as the results file has it; keys are redacted, and long texts are cut off."
 
@@ -77,71 +87,72 @@ FIRST_LINE = 4_000_000
 LEAST = 3
 """Gates that are drawn at least."""
 
+FARTHEST = 10.0
+"""Margins that a plot shows to each side: one gate that is far off would make the others unreadable."""
+
 UNMARKED = "No vendor of {model} is marked as the baseline; the one of the first file is taken: {vendor}."
 
 
-def verification_parts(rows: Sequence[VendorRows], found: VerifiedVendors | None) -> list[Any]:
-    """Return all about the vendors of one verification: how they differ, their ranks, and, folded, their answers.
+def vendor_page(
+    vendors: Sequence[Answers], found: VerifiedVendors | None = None, *, remarks: Sequence[str] = (), again: str = ""
+) -> list[Part]:
+    """Return the parts of the page.
 
     Args:
+        vendors: their answers, read for summaries.
         found: their comparisons and ranks; None if there is nothing to compare.
+        remarks: how the baselines were chosen.
+        again: the command that makes this page; by default, one that shows the same files or run.
     """
-    lead, *parts = answers([own for own in rows if next(iter(own), None)])
-    if found is None or len(rows) == 1:
-        return [lead, *parts]
-    return [*_comparisons(found), *_ranks(found), lead, Folded(ANSWERS, parts)]
+    if not vendors:
+        return [Table("", notes=["No request was sent."])]
+    baselines = {(one.model, one.baseline) for one in found.models} if found else set()
+    shown = [(one, _figures(one, baselines)) for one in vendors]
+    lead, *answers = _answers(shown)
+    parts = [lead, *answers]
+    if found is not None and len(shown) > 1:
+        # Vendors that differ come first.
+        compared = sorted(found.comparisons, key=lambda one: one.panel.finding != "different")
+        parts = [Table("", notes=list(map(conclusion, compared)))] if compared else []
+        parts += [_verdicts(one) for one in found.models]
+        parts += [part for one in compared for part in _comparison(one)]
+        parts += _ranks(found.ranking) if found.ranking else []
+        parts += [lead, Folded(ANSWERS, answers)]
+    if remarks:
+        parts.insert(1, Table("How they were compared", notes=remarks))
+    return [*parts, _sources(shown), _commands(vendors, again)]
 
 
-def comparison_page(found: Sequence[VendorComparison]) -> list[Part]:
-    """Return the conclusion on each vendor, and every gate with its interval and its examples."""
-    ordered = different_first(found)
-    return [
-        Table("", notes=list(map(conclusion, ordered))),
-        *(part for one in ordered for part in comparison_parts(one)),
-    ]
+def verification_page(rows: Sequence[VendorRows], found: VerifiedVendors | None) -> list[Part]:
+    """Return the page about the vendors of a verification, as far as they have rows."""
+    return vendor_page([table for own in rows for table in read_rows(own, compared=False)], found)
 
 
-def answers(rows: Sequence[VendorRows]) -> list[Part]:
-    """Return for each model its vendors' figures, with plots of the rates, and examples of failures and findings.
+def _figures(one: Answers, baselines: Collection[tuple[str, str | None]]) -> Document:
+    model = one.model or "a model"
+    found = {
+        "vendor": one.vendor,
+        "model": model,
+        "is_baseline": one.is_of_baseline or (model, one.vendor) in baselines,
+    }
+    found |= {"remarks": one.notes, "cost": cost(one.rows, one.prices), "provenance": one.provenance}
+    return {**found, **answer_counts(one.rows), **answer_figures(one)}
 
-    Raises:
-        DataError: rows cannot be read, or are of several vendors.
-    """
-    vendors = [ShownVendor.of(read_one(own, compared=False)) for own in rows]
-    models = list(dict.fromkeys(one.model for one in vendors))
-    parts: list[Part] = []
-    for model in models:
-        parts += _model(model if len(models) > 1 else "", [one.figures for one in vendors if one.model == model])
+
+def _answers(shown: Sequence[Shown]) -> Iterator[Part]:
+    """Yield for each model its vendors' figures, with plots of the rates, and examples of failures and findings."""
     # Vendors of which a request failed or a call does not fit come first.
-    faulty_first = sorted(vendors, key=lambda one: not (one.figures["problems"] or one.figures["call_problems"]))
-    examples = [entry for one in vendors for entry in _examples(one)]
-    return [
-        Table("", notes=list(map(_sentence, faulty_first))),
-        *parts,
-        *([Disclosures("Examples of failures and findings", examples, [NOTE])] if examples else []),
-        Table.of("Files", ("file", "vendor", "first answer", "last answer"), map(_file, vendors)),
-    ]
+    faulty_first = sorted(shown, key=lambda one: not (one[1]["problems"] or one[1]["call_problems"]))
+    yield Table("", notes=[_sentence(figures) for _, figures in faulty_first])
+    models = group_by_key((figures["model"], figures) for _, figures in shown)
+    for model, own in models.items():
+        yield from _model(model if len(models) > 1 else "", own)
+    if examples := [entry for one in faulty_first for entry in _examples(*one)]:
+        yield Disclosures("Examples of failures and findings", examples, [NOTE])
 
 
-class ShownVendor(NamedTuple):
-    """A vendor with one model: its answers, and their figures as in a summary."""
-
-    model: str
-    answers: Answers
-    figures: Document
-
-    @classmethod
-    def of(cls, found: Answers) -> ShownVendor:
-        """Count the answers of a vendor."""
-        about = {"vendor": found.vendor, "is_baseline": found.is_of_baseline, "remarks": found.notes}
-        about["cost"] = cost(found.rows, found.prices)
-        figures = {**about, **answer_counts(found.rows), **answer_figures(found)}
-        return cls(found.model or "a model", found, figures)
-
-
-def _sentence(one: ShownVendor) -> str:
+def _sentence(found: Document) -> str:
     """Say how many requests a vendor answers, and whether its calls are right."""
-    found = one.figures
     said = f"{found['vendor']} answers {_share(found['success_rate'])} of {found['case_count']} requests"
     if problems := found["problems"]:
         said += f" ({'; '.join(_failed(kind, count) for kind, count in problems.items())})"
@@ -167,24 +178,19 @@ def _model(model: str, vendors: Sequence[Document]) -> Iterator[Part]:
     notes += [f"{one['vendor']}: {note}." for one in vendors for note in one["remarks"]]
     yield vendor_table(titled("rates, times and tokens"), vendors, figure_rows(vendors), notes)
     for key, title in PLOTTED.items():
-        points = [
-            PlotPoint(
-                one["vendor"] + "*" * one["is_baseline"],
-                one[key]["value"],
-                one[key]["low"],
-                one[key]["high"],
-                estimate(one[key], 2),
-            )
-            for one in vendors
-            if one[key] and one[key]["low"] is not None
-        ]
-        if points:
+        known = [one for one in vendors if one[key] and one[key]["low"] is not None]
+        if points := [_rate_point(one, one[key]) for one in known]:
             yield IntervalPlot(titled(f"{title}, with its 95 % interval"), points, limits=(0.0, 1.0))
     tables = [(titled(title), _kinds(vendors, key)) for key, title in KINDS.items()]
     yield from (vendor_table(title, vendors, rows, ()) for title, rows in tables if rows)
     if not any(rows for _, rows in tables):
         yield Table(titled("failures, wrong calls and findings"), notes=["None."])
     yield from suite_tables(vendors)
+
+
+def _rate_point(one: Document, rate: Document) -> PlotPoint:
+    name = one["vendor"] + "*" * one["is_baseline"]
+    return PlotPoint(name, rate["value"], rate["low"], rate["high"], estimate(rate, 2))
 
 
 def _kinds(vendors: Sequence[Document], key: str) -> list[tuple[str, ...]]:
@@ -195,49 +201,27 @@ def _kinds(vendors: Sequence[Document], key: str) -> list[tuple[str, ...]]:
     ]
 
 
-def _file(one: ShownVendor) -> tuple[str, ...]:
-    first, last = (moment(one.figures[name]) for name in ("first_row_at", "last_row_at"))
-    return one.answers.source.file_name, one.figures["vendor"] + "*" * one.figures["is_baseline"], first, last
-
-
-def _examples(one: ShownVendor) -> Iterator[Disclosure]:
+def _examples(one: Answers, figures: Document) -> Iterator[Disclosure]:
     """Show the first example of each kind of failure and of finding, with its request and its answer."""
     firsts: dict[str, AnswerRow] = {}
-    for row in one.answers.rows:
+    for row in one.rows:
         for kind in (*([row.problem] if row.problem else ()), *row.findings):
             firsts.setdefault(kind, row)
-    examples = one.figures["examples"]
-    for kind, first in sorted(firsts.items(), key=lambda item: item[0] not in one.figures["problems"]):
+    examples, problems = figures["examples"], figures["problems"]
+    for kind, first in sorted(firsts.items(), key=lambda item: item[0] not in problems):
         found = (examples["problems"].get(kind) or examples["findings"].get(kind) or [{"message": ""}])[0]
-        count = one.figures["problems"].get(kind) or sum(kind in row.findings for row in one.answers.rows)
+        count = problems.get(kind) or sum(kind in row.findings for row in one.rows)
         number = "1 answer" if count == 1 else f"{count:,} answers"
         where = f", line {first.data_index} of the test set" if first.data_index else ""
         meaning = kind_in_words(kind)
         said = "" if found["message"] in (meaning, "") else f": {found['message']}"
-        body = one.answers.source.row_at(first.place)
+        body = one.source.row_at(first.place)
         seen = {"What was seen": found["evidence"]} if found.get("evidence") else {}
         shown = {**seen, "The request": sent_request(body), "The answer": body.get("response")}
-        title = f"{one.figures['vendor']}: {meaning}, {number}{where}{said}"
-        yield Disclosure(title, [Excerpt(name, _excerpt(value)) for name, value in shown.items()])
+        yield _disclosure(f"{one.vendor}: {meaning}, {number}{where}{said}", shown)
 
 
-def differences(found: VendorComparison) -> Disclosures | None:
-    """Show an answer of each side for each gate at which a vendor differs; None if there is none."""
-    vendor, baseline = found.vendor, found.baseline
-    entries = [
-        _difference(one.gate.meaning, one.example, vendor, baseline)
-        for one in found.panel.gates
-        if one.finding == "different" and one.example is not None
-    ]
-    return Disclosures(f"Examples of what differs at {vendor}", entries, [NOTE]) if entries else None
-
-
-def _difference(subject: str, example: GateExample, vendor: str, baseline: str) -> Disclosure:
-    where = f"line {example.line} of the test set" if example.line else "a case"
-    ours, theirs = example.baseline_row.read(), example.vendor_row.read()
-    shown = {"The request": sent_request(theirs), f"The answer of {baseline}": ours.get("response")}
-    shown[f"The answer of {vendor}"] = theirs.get("response")
-    title = f"{subject}, {where}: {example.baseline} | {example.vendor}"
+def _disclosure(title: str, shown: Document) -> Disclosure:
     return Disclosure(title, [Excerpt(name, _excerpt(value)) for name, value in shown.items()])
 
 
@@ -252,98 +236,38 @@ def _excerpt(value: Any) -> str:
     return text if len(text) <= LONGEST else f"{text[:LONGEST]}\n… {len(text) - LONGEST} more characters"
 
 
-def comparisons(rows: Sequence[VendorRows]) -> list[Part]:
-    """Return the verdicts, and for each vendor every gate with its interval and its examples."""
-    return list(_comparisons(*_compare_and_rank(rows)))
-
-
-def ranks(rows: Sequence[VendorRows]) -> list[Part]:
-    """Return the ranks, with their intervals."""
-    return list(_ranks(*_compare_and_rank(rows)))
-
-
-def _comparisons(found: VerifiedVendors, notes: Sequence[str] = ()) -> Iterator[Part]:
-    """Yield the parts about comparisons; the notes say how their baselines were chosen."""
-    lead, *parts = comparison_page(found.comparisons)
-    yield lead
-    if notes:
-        yield Table("How they were compared", notes=notes)
-    yield from map(_verdicts, found.models)
-    yield from parts
-
-
 def _verdicts(found: ModelComparison) -> Table:
-    verdicts = list(map(_verdict, different_first(found.comparisons)))
-    return Table(found.title, COLUMNS, verdicts, [f"{note}." for note in found.notes])
+    compared = sorted(found.comparisons, key=lambda one: one.panel.finding != "different")
+    table = Table(found.title, COLUMNS, list(map(_verdict, compared)), [f"{note}." for note in found.notes])
+    priced = any(one.panel.price is not None for one in compared)
+    return table if priced else table.without("price of an answer")
 
 
 def _verdict(one: VendorComparison) -> TableRow:
-    panel = one.panel
-    breaking = panel.at("any")
+    panel, breaking = one.panel, one.panel.at("any")
     share = UNKNOWN if breaking is None or breaking.excess is None else breaking_in_thousand(breaking.excess)
-    cells = (panel.verdict, share, panel.different_subjects or "nothing shown", str(one.document["pairing"]["cases"]))
+    price = UNKNOWN if panel.price is None else f"{round(100 * (panel.price - 1)):+d} %"
+    cells = (panel.verdict, share, price, panel.different_subjects or "nothing shown", str(panel.cases))
     return TableRow(one.vendor, cells, alarming=panel.finding == "different")
 
 
-def _ranks(found: VerifiedVendors, notes: Sequence[str] = ()) -> Iterator[Part]:
-    ranking = found.ranking
-    notes = [*notes, *(f"{note}." for model in found.models for note in model.notes)]
-    if ranking is not None:
-        yield Table("", notes=list(starmap(rank_sentence, ranking.models.items())))
-    if notes:
-        yield Table("How they were ranked", notes=notes)
-    if ranking is None:
-        return
-    for model, standings in ranking.models.items():
-        points = [_point(row) for row in standings.ranked if row.rank_low is not None]
-        # One alone, or several of which each may be at any rank, have no order to draw.
-        if len({(point.low, point.high) for point in points}) > 1:
-            worst = max(point.high or 1 for point in points)
-            title = f"{model}: ranks, with their 95 % intervals"
-            yield IntervalPlot(title, points, limits=(0.5, worst + 0.5), whole=True)
-    yield from ranking_tables(ranking, reasons=False, verdicts=False)
-
-
-def _point(row: RankedVendor) -> PlotPoint:
-    ends = "" if row.rank_low == row.rank_high else f" [{row.rank_low}, {row.rank_high}]"
-    text = f"{row.rank}{' tie' * bool(row.tie)}{ends}"
-    return PlotPoint(row.vendor, row.rank or 0, row.rank_low, row.rank_high, text)
-
-
-def _compare_and_rank(rows: Sequence[VendorRows]) -> tuple[VerifiedVendors, list[str]]:
-    found, notes, results = [], [], [read_one(own, compared=False) for own in rows]
-    for model in dict.fromkeys(one.model for one in results):
-        vendors = [one for one in results if one.model == model]
-        baseline = next((one for one in vendors if one.is_of_baseline), None)
-        if baseline is None:
-            baseline = vendors[0]
-            notes.append(UNMARKED.format(model=model, vendor=baseline.vendor))
-        found += [VerifiedRows(model or "a model", one.vendor, one.source, one is baseline) for one in vendors]
-    return compare_and_rank(found), notes
-
-
-def comparison_parts(found: VendorComparison) -> Iterator[Part]:
+def _comparison(found: VendorComparison) -> Iterator[Part]:
     """Yield why a vendor is judged as it is: in words, as a plot and with answers; and below a line all its figures."""
-    vendor = found.vendor
+    vendor, baseline = found.vendor, found.baseline
     panel, *others = comparison_tables([found], gate_meaning)
     gates = [one for one in found.panel.gates if one.excess]
     shown = _telling(gates)
     within = ", ".join(one.gate.meaning for one in gates if one not in shown)
     rest = [f"Shown to lie within the margin, and not drawn: {within}."] if within else []
     yield Table(panel.title, notes=[*_off(found.panel), *brief_reasons(found.panel), *rest])
-    points = [_gate_point(one.gate, one.excess) for one in shown if one.excess]
-    if points:
+    if points := [_gate_point(one.gate, one.excess) for one in shown if one.excess]:
         title = f"How far {vendor} is beyond the baseline's own spread, in margins: -1 to 1 is allowed"
         yield IntervalPlot(title, points, zero=0.0, marks=(-1.0, 1.0))
-    if (examples := differences(found)) is not None:
-        yield examples
+    apart = [(one.gate.meaning, one.example) for one in found.panel.gates if one.example]
+    if entries := [_difference(subject, example, vendor, baseline) for subject, example in apart]:
+        yield Disclosures(f"Examples of what differs at {vendor}", entries, [NOTE])
     table = replace(panel, title="Gates", notes=panel.notes[-1:])
     yield Folded(f"All figures of {vendor}: gates, decisions, rates, tokens, times and tests", [table, *others])
-
-
-def different_first(comparisons: Sequence[VendorComparison]) -> list[VendorComparison]:
-    """Return comparisons, those that show a difference before the others."""
-    return sorted(comparisons, key=lambda one: one.panel.finding != "different")
 
 
 def _off(panel: Panel) -> Iterator[str]:
@@ -383,12 +307,77 @@ def _reach(one: GateResult) -> float:
 
 def _gate_point(gate: PanelGate, excess: Mean) -> PlotPoint:
     value, low, high = (end / gate.margin for end in (excess.value, excess.low, excess.high))
+    value, low, high = (max(-FARTHEST, min(FARTHEST, end)) for end in (value, low, high))
     return PlotPoint(gate.meaning, value, low, high, _in_margins(excess, gate.margin))
 
 
 def _in_margins(found: Mean, margin: float) -> str:
     value, low, high = (end / margin for end in (found.value, found.low, found.high))
     return f"{value:+.2f} [{low:.2f}, {high:.2f}]"
+
+
+def _difference(subject: str, example: GateExample, vendor: str, baseline: str) -> Disclosure:
+    """Show a request, and an answer of each side that differ at a gate."""
+    where = f"line {example.line} of the test set" if example.line else "a case"
+    ours, theirs = example.baseline_row.read(), example.vendor_row.read()
+    shown = {"The request": sent_request(theirs), f"The answer of {baseline}": ours.get("response")}
+    shown[f"The answer of {vendor}"] = theirs.get("response")
+    said = f"{baseline} {example.baseline} | {vendor} {example.vendor}"
+    return _disclosure(f"{subject}, {where}: {said}", shown)
+
+
+def _ranks(ranking: Ranking) -> Iterator[Part]:
+    yield Table("", notes=list(starmap(rank_sentence, ranking.models.items())))
+    for model, standings in ranking.models.items():
+        points = [_rank_point(row) for row in standings.ranked if row.rank_low is not None]
+        # One alone, or several of which each may be at any rank, have no order to draw.
+        if len({(point.low, point.high) for point in points}) > 1:
+            limits = (0.5, max(point.high or 1 for point in points) + 0.5)
+            yield IntervalPlot(f"{model}: ranks, with their 95 % intervals", points, limits=limits, whole=True)
+    yield from ranking_tables(ranking, reasons=False, verdicts=False)
+
+
+def _rank_point(row: RankedVendor) -> PlotPoint:
+    ends = "" if row.rank_low == row.rank_high else f" [{row.rank_low}, {row.rank_high}]"
+    return PlotPoint(
+        row.vendor, row.rank or 0, row.rank_low, row.rank_high, f"{row.rank}{' tie' * bool(row.tie)}{ends}"
+    )
+
+
+def _sources(shown: Sequence[Shown]) -> Table:
+    abouts = [one.provenance for one, _ in shown]
+    rows = [("results", *(one.source.file_name for one, _ in shown))]
+    if any(abouts):
+        rows.append(("test set", *(str(about.get("test_set", UNKNOWN)) for about in abouts)))
+        rows.append(("its SHA-256", *(str(about.get("test_set_digest", UNKNOWN))[:12] for about in abouts)))
+        rows.append(("trialbed", *(str(about.get("trialbed_version", UNKNOWN)) for about in abouts)))
+    figures = [figures for _, figures in shown]
+    return vendor_table("Where the answers come from", figures, [*rows, *source_rows(figures)], ())
+
+
+def _commands(vendors: Sequence[Answers], again: str) -> Table:
+    """Return the commands that send each vendor its requests again, and the one that makes this page."""
+    rows = [(one.vendor, _verify_command(one.provenance)) for one in vendors if one.provenance]
+    files = [one.source.file_name for one in vendors if isinstance(one.source, FileRows)]
+    run = str(vendors[0].source).partition("/")[0]
+    shown = typed_command("view", *files) if files else typed_command("show", run, "--format", "html")
+    return Table.of("How to run it again", ("", "command"), [*rows, ("this page, from the results", again or shown)])
+
+
+def _verify_command(about: Document) -> str:
+    """Return the command that sends a test set again as it was sent; drivers and prices are up to its configuration."""
+    asked, name = object_in(about, "configuration"), str(about.get("test_set"))
+    suites = name.removesuffix(".jsonl").split("+")
+    words = [word for one in suites for word in ("--suite", one)] if {*suites} <= {*SUITES} else [name]
+    given = {"model": asked.get("model_id"), "base-url": asked.get("base_url"), "trials": about.get("trials")}
+    given |= {option: asked.get(option.replace("-", "_")) for option in ("temperature", "max-tokens")}
+    given |= {"extra-body": json.dumps(body) if (body := asked.get("extra_body")) else None}
+    words += [word for option, value in given.items() if value is not None for word in (f"--{option}", str(value))]
+    if asked.get("tokenizer"):
+        words += ["--use-raw-completions", "--tokenizer-model", str(asked["tokenizer"])]
+    if (streams := True if asked.get("streams_unsaid") else asked.get("stream")) is not None:
+        words.append("--stream" if streams else "--no-stream")
+    return redact(typed_command("verify", *words))
 
 
 class VendorViewer(FileViewer):
@@ -402,13 +391,30 @@ class VendorViewer(FileViewer):
         return "status" in row and "request" in row
 
     def views(self, files: Sequence[Path]) -> Sequence[FileView]:
-        """Return the answers of each vendor; for several files their comparison and ranks too."""
-        names, rows = _names(files), list(map(FileRows, files))
-        found = [FileView("verification", f"Answers of {names}", files, partial(answers, rows))]
-        if len(files) > 1:
-            found.append(FileView("comparison", f"{names} compared", files, partial(comparisons, rows)))
-            found.append(FileView("ranking", f"Ranks of {names}", files, partial(ranks, rows)))
-        return found
+        """Return the page about the vendors in these files."""
+        title = f"{_names(files)} compared" if len(files) > 1 else f"Answers of {_names(files)}"
+        return [FileView("verification", title, files, partial(file_parts, files))]
+
+
+def file_parts(files: Sequence[Path]) -> list[Part]:
+    """Return the parts of the page about files; a model of which no vendor is marked is compared with the first one.
+
+    Raises:
+        DataError: a file cannot be read, or has several vendors.
+    """
+    vendors = [read_one(FileRows(path), compared=False) for path in files]
+    rows, remarks = list[VerifiedRows](), list[str]()
+    if len(vendors) == 1:
+        return vendor_page(vendors)
+    for model, own in group_by_key((one.model, one) for one in vendors).items():
+        marked = [one for one in own if one.is_of_baseline]
+        remarks += [] if marked else [UNMARKED.format(model=model, vendor=own[0].vendor)]
+        baseline = [*marked, *own][0]
+        rows += [VerifiedRows(model or "a model", one.vendor, one.source, one is baseline) for one in own]
+    try:
+        return vendor_page(vendors, compare_and_rank(rows), remarks=remarks)
+    except UsageError as error:
+        return vendor_page(vendors, remarks=[f"They were not compared: {error}."])
 
 
 def _first_row(path: Path) -> dict[str, Any]:

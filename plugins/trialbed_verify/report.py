@@ -71,10 +71,10 @@ class VerifyReport:
             return json_text(whole)
         if form == "html":
             from trialbed.views import html_page
-            from trialbed_verify.pages import verification_parts
+            from trialbed_verify.pages import verification_page
 
             models = " and ".join(dict.fromkeys(summary["model"] for summary in self.summaries))
-            return html_page(f"Verification of {models}", verification_parts(sources, self.comparisons))
+            return html_page(f"Verification of {models}", verification_page(sources, self.comparisons))
         if form == "junit":
             return self._junit()
         from trialbed.cli.formats import records_text

@@ -7,7 +7,7 @@ endpoints.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -69,9 +69,9 @@ class StoredRows(VendorRows):
         """Return whether the endpoint is the baseline of its model."""
         return self.endpoint.is_baseline
 
-    def prices(self, _: str | None, /) -> Mapping[str, float]:
-        """Return the prices of the endpoint's configuration."""
-        return self.endpoint.prices
+    def provenance(self, _: str | None, /) -> Body:
+        """Return the endpoint's."""
+        return self.endpoint.provenance
 
     def is_same(self, other: VendorRows) -> bool:
         """Return whether the others are of the same endpoint of the same run, or in a file that was written of it."""
@@ -142,9 +142,9 @@ def show_run(run: StoredRun, form: str) -> None:
 
 def page_parts(run: StoredRun) -> Sequence[Any]:
     """Return the parts of a verification's page: tables, plots and examples."""
-    from trialbed_verify.pages import verification_parts
+    from trialbed_verify.pages import verification_page
 
-    return verification_parts(run_rows(run, run.config.frameworks), comparisons_of(run))
+    return verification_page(run_rows(run, run.config.frameworks), comparisons_of(run))
 
 
 def lines(run: StoredRun, label: str | None) -> Iterator[bytes]:

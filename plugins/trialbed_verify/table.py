@@ -205,9 +205,15 @@ class Answers:
         return self.source.is_baseline(self.rows[0].config)
 
     @property
+    def provenance(self) -> Body:
+        """Return the test set, the configuration, the prices and the options of the rows; empty if none are known."""
+        return self.source.provenance(self.rows[0].config)
+
+    @property
     def prices(self) -> Mapping[str, float]:
         """Return ``input`` and ``output`` prices per million tokens; empty if none are known."""
-        return self.source.prices(self.rows[0].config)
+        found = object_in(self.provenance, "prices")
+        return {name: price for name, price in found.items() if isinstance(price, int | float)}
 
     def cases(self, *, by_name: bool) -> dict[Case, dict[int, AnswerRow]]:
         """Case -> its trials.

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from trialbed.texts import group_by_key, number_of
 from trialbed.views import UNKNOWN, Table, TableRow, TestCase, TestOutcome, compact, counts, estimate, number
 from trialbed_verify.findings import GATES, KINDS, PROTOCOL_ERRORS
+from trialbed_verify.rows import object_in
 from trialbed_verify.summary import QUANTILES, SERVED, UNNAMED
 from trialbed_verify.table import SIDES
 
@@ -115,8 +116,7 @@ def verification_tables(summaries: Sequence[Document]) -> list[Table]:
         )
         tables.append(vendor_table(title, vendors, figure_rows(vendors), _summary_notes(vendors)))
         tables += suite_tables(vendors)
-        sources = (row for row in _sources(vendors) if {*row[1:]} != {UNKNOWN})
-        tables.append(vendor_table("Where they come from", vendors, sources, _settings_notes(about)))
+        tables.append(vendor_table("Where they come from", vendors, source_rows(vendors), _settings_notes(about)))
     return tables
 
 
@@ -158,18 +158,23 @@ def _examples(title: str, examples: Sequence[Document]) -> Iterator[str]:
         yield title
 
 
+def source_rows(summaries: Sequence[Document]) -> list[Row]:
+    """Return where the answers of vendors come from, as far as it is known."""
+    return [row for row in _sources(summaries) if {*row[1:]} != {UNKNOWN}]
+
+
 def _sources(summaries: Sequence[Document]) -> Iterator[Row]:
     abouts = [summary["provenance"] for summary in summaries]
     for key, label in (("base_url", "endpoint"), ("model_id", "model asked for"), ("provider", "provider")):
-        yield label, *(about["configuration"][key] or UNKNOWN for about in abouts)
+        yield label, *(object_in(about, "configuration").get(key) or UNKNOWN for about in abouts)
     for key, label in (("vendor", "vendor driver"), ("model_adapter", "model adapter")):
-        yield label, *(about["drivers"][key] or UNKNOWN for about in abouts)
+        yield label, *(object_in(about, "drivers").get(key) or UNKNOWN for about in abouts)
     for kind, label in zip(SERVED, ("served model", "fingerprint", "served by"), strict=True):
         yield label, *(_served_names(summary[f"served_{kind}"]) for summary in summaries)
     for key, label in (("first_row_at", "first ended"), ("last_row_at", "last ended")):
         yield label, *(moment(summary[key]) for summary in summaries)
-    yield "proxy", *(about["proxy"] or UNKNOWN for about in abouts)
-    yield "configuration", *(about["configuration_digest"][:12] for about in abouts)
+    yield "proxy", *(about.get("proxy") or UNKNOWN for about in abouts)
+    yield "configuration", *(about.get("configuration_digest", UNKNOWN)[:12] for about in abouts)
 
 
 def moment(at: str | None) -> str:

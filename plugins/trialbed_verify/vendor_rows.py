@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -54,8 +54,8 @@ class VendorRows(ABC):
         """Return whether the vendor whose configuration has this digest is marked as the baseline of its model."""
 
     @abstractmethod
-    def prices(self, config: str | None, /) -> Mapping[str, float]:
-        """Return ``input`` and ``output`` prices per million tokens, as configured; empty if none are known."""
+    def provenance(self, config: str | None, /) -> Body:
+        """Return the test set, the configuration, the prices and the options of the rows; empty if none are known."""
 
     @abstractmethod
     def is_same(self, other: VendorRows) -> bool:
@@ -129,10 +129,9 @@ class FileRows(VendorRows):
         """Return whether the summary beside the file, by its name or by the usual one, marks it as the baseline."""
         return self._summary(config).get("is_baseline") is True
 
-    def prices(self, config: str | None, /) -> Mapping[str, float]:
-        """Return the prices in the summary beside the file."""
-        found = object_in(object_in(self._summary(config), "provenance"), "prices")
-        return {name: price for name, price in found.items() if isinstance(price, int | float)}
+    def provenance(self, config: str | None, /) -> Body:
+        """Return that of the summary beside the file."""
+        return object_in(self._summary(config), "provenance")
 
     def _summary(self, config: str | None) -> Body:
         stem = self.path.name.removesuffix(".jsonl").removesuffix("_results")

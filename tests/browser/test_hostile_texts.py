@@ -25,8 +25,6 @@ PATHS = [
     "/runs/%3Cscript%3Ewindow.ran=1%3C%2Fscript%3E",
     "/files",
     "/files/vendors/verification",
-    "/files/vendors/comparison",
-    "/files/vendors/ranking",
 ]
 ACTIVE = "script, iframe, object, embed, base, meta, link, img, image, math, style"
 HANDLERS = "[id^=hostile], [onerror], [onload], [ontoggle], [onfocus], [onmouseover], [autofocus]"

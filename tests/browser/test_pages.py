@@ -26,8 +26,6 @@ PATHS = {
     "pair": f"/runs/{NEW}/pair?left=reference&right=langgraph%3Anative&query=1",
     "files": "/files",
     "vendors": "/files/vendors/verification",
-    "vendors-compared": "/files/vendors/comparison",
-    "vendors-ranked": "/files/vendors/ranking",
     "fidelity": "/files/fidelity/1-fidelity",
     "missing": "/runs/nosuch",
 }

@@ -98,8 +98,9 @@ def _cost(results: Sequence[GateResult], price: float | None, answers: str) -> I
 def _at_prices(ratio: float | None) -> str:
     if ratio is None:
         return ""
-    share = abs(100 * (ratio - 1))
-    return f", {share:.0f} % {'cheaper' if ratio < 1 else 'dearer'} at your prices"
+    share = round(abs(100 * (ratio - 1)))
+    words = f"{share} % {'cheaper' if ratio < 1 else 'dearer'}" if share else "at the same cost"
+    return f", {words} at your prices"
 
 
 def _excess(results: Sequence[GateResult], gate: str) -> Mean | None:

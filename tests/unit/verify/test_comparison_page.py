@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -10,8 +11,9 @@ import pytest
 from support.vendor_rows import own_row, write_rows
 
 from trialbed.views import Table, html_page
-from trialbed_verify.compare import CompareOptions, compare
-from trialbed_verify.pages import comparison_page
+from trialbed_verify.compare import CompareOptions, VendorComparison, compare
+from trialbed_verify.pages import vendor_page
+from trialbed_verify.ranking import ModelComparison, VerifiedVendors
 from trialbed_verify.table import read_one
 from trialbed_verify.vendor_rows import FileRows
 
@@ -39,9 +41,15 @@ def files(tmp_path: Path) -> list[Path]:
     ]
 
 
-def page(files: list[Path]) -> str:
+def parts(files: list[Path], change: Callable[[VendorComparison], VendorComparison] = lambda one: one) -> list[Any]:
     baseline, *vendors = (read_one(FileRows(path)) for path in files)
-    return html_page("Compared", comparison_page(compare(baseline, vendors, CompareOptions(resamples=100))))
+    found = tuple(map(change, compare(baseline, vendors, CompareOptions(resamples=100))))
+    summarised = [read_one(FileRows(path), compared=False) for path in files]
+    return list(vendor_page(summarised, VerifiedVendors((ModelComparison("m", baseline.vendor, found, ()),))))
+
+
+def page(files: list[Path]) -> str:
+    return html_page("Compared", parts(files))
 
 
 def test_the_page_has_the_conclusion_and_an_example_of_what_differs(files: list[Path]) -> None:
@@ -66,12 +74,13 @@ def test_a_verdict_that_lacks_cases_says_how_many_once(tmp_path: Path) -> None:
 
 
 def test_a_vendor_that_differs_is_said_to_be_off_by_how_much_and_what_is_not_settled(files: list[Path]) -> None:
-    baseline, vendor = (read_one(FileRows(path)) for path in files)
-    comparison = compare(baseline, [vendor], CompareOptions(resamples=100))[0]
-    gates = tuple(
-        replace(one, finding="inconclusive") if one.finding == "equivalent" else one for one in comparison.panel.gates
-    )
-    _, reasons, *_ = comparison_page([replace(comparison, panel=replace(comparison.panel, gates=gates))])
+    def unsettle(found: VendorComparison) -> VendorComparison:
+        gates = tuple(
+            replace(one, finding="inconclusive") if one.finding == "equivalent" else one for one in found.panel.gates
+        )
+        return replace(found, panel=replace(found.panel, gates=gates))
+
+    _, _, reasons, *_ = parts(files, unsettle)
     assert isinstance(reasons, Table)
     beyond, open_ones, *_ = reasons.notes
     assert beyond.startswith("Shown to lie beyond the margin (figures in margins): answers that break a caller +")

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator, Sequence
 from pathlib import Path
+from typing import Any
 
 import pytest
 from support.played_vendors import write_played
@@ -12,50 +14,60 @@ from support.vendor_rows import k2_row, own_row, write_rows
 from trialbed.views import Disclosures, Folded, IntervalPlot, Table
 from trialbed_verify.pages import VendorViewer
 
-Shown = dict[str, list[Table | IntervalPlot | Disclosures | Folded]]
+Part = Table | IntervalPlot | Disclosures | Folded
+
+
+def parts_of(*files: Path) -> list[Part]:
+    """The parts of the page about these files."""
+    (view,) = VendorViewer().views(files)
+    return list(view.parts())  # type: ignore[arg-type]
+
+
+def unfolded(parts: Sequence[Any]) -> Iterator[Part]:
+    for part in parts:
+        yield part
+        yield from part.parts if isinstance(part, Folded) else ()
 
 
 @pytest.fixture(scope="module")
-def shown(tmp_path_factory: pytest.TempPathFactory) -> Shown:
-    """The parts of each page about two vendors."""
+def shown(tmp_path_factory: pytest.TempPathFactory) -> list[Part]:
+    """The parts of the page about two vendors."""
     folder = tmp_path_factory.mktemp("vendors")
-    files = [write_played(folder / f"{name}.jsonl", seed) for seed, name in enumerate(("official", "acme"))]
-    return {view.name: list(view.parts()) for view in VendorViewer().views(files)}  # type: ignore[arg-type]
+    return parts_of(*(write_played(folder / f"{name}.jsonl", seed) for seed, name in enumerate(("official", "acme"))))
 
 
-def test_rates_have_intervals_and_times_their_distribution(shown: Shown) -> None:
-    parts = shown["verification"]
-    plots = [part for part in parts if isinstance(part, IntervalPlot)]
-    assert {point.label for plot in plots for point in plot.points} == {"official", "acme"}
+def test_rates_have_intervals_and_times_their_distribution(shown: list[Part]) -> None:
+    plots = [part for part in unfolded(shown) if isinstance(part, IntervalPlot) and part.limits == (0.0, 1.0)]
+    assert {point.label for plot in plots for point in plot.points} == {"official*", "acme"}
     assert all(point.low is not None and point.high is not None for plot in plots for point in plot.points)
 
 
-def test_failures_stand_by_kind_with_an_example_of_each(shown: Shown) -> None:
-    tables = {part.title: part for part in shown["verification"] if isinstance(part, Table)}
-    (failures,) = (table for title, table in tables.items() if title == "Failures")
+def test_failures_stand_by_kind_with_an_example_of_each(shown: list[Part]) -> None:
+    (failures,) = (part for part in unfolded(shown) if isinstance(part, Table) and part.title == "Failures")
     assert [(row.label, row.cells) for row in failures.rows] == [
         ("a stream ended before its finish reason", ("4", "4"))
     ]
-    examples = {part.title: part for part in shown["verification"] if isinstance(part, Disclosures)}
+    examples = {part.title: part for part in unfolded(shown) if isinstance(part, Disclosures)}
     summaries = [entry.summary for entry in examples["Examples of failures and findings"].entries]
     meaning = "a stream ended before its finish reason"
     assert summaries[0].startswith(f"official: {meaning}, 4 answers, line 3 of the test set: it ended early")
     assert len([summary for summary in summaries if meaning in summary]) == 2, "a finding repeats no failure"
 
 
-def test_vendors_are_compared_and_ranked_with_the_first_file_as_the_baseline(shown: Shown) -> None:
-    notes = [note for part in shown["comparison"] if isinstance(part, Table) for note in part.notes]
+def test_vendors_are_compared_and_ranked_with_the_first_file_as_the_baseline(shown: list[Part]) -> None:
+    notes = [note for part in shown if isinstance(part, Table) for note in part.notes]
     assert any("the one of the first file is taken: official" in note for note in notes)
     assert notes[0].startswith("acme is neither shown to equal official nor to differ: ")
-    titles = [part.title for part in shown["comparison"]]
+    assert any(": official and acme are not ranked: " in note for note in notes)
+    titles = [part.title for part in shown]
     assert any(title.startswith("acme compared with official") for title in titles)
     assert any("beyond the baseline's own spread" in title for title in titles)
-    (ranks,) = (part for part in shown["ranking"] if isinstance(part, Table) and part.rows)
+    (ranks,) = (part for part in shown if isinstance(part, Table) and "ranked" in part.title)
     assert {row.label.split(" ")[0].rstrip("*") for row in ranks.rows} == {"official", "acme"}
 
 
-def test_gates_with_the_same_figures_share_a_row_of_what_is_behind_a_click(shown: Shown) -> None:
-    (folded,) = (part for part in shown["comparison"] if isinstance(part, Folded))
+def test_gates_with_the_same_figures_share_a_row_of_what_is_behind_a_click(shown: list[Part]) -> None:
+    folded, _ = (part for part in shown if isinstance(part, Folded))
     gates, *others = folded.parts
     names = [name for row in gates.rows for name in row.label.split(", ")]
     assert len(gates.rows) < len(names) == len({*names})
@@ -63,18 +75,41 @@ def test_gates_with_the_same_figures_share_a_row_of_what_is_behind_a_click(shown
     assert [table.title for table in others] == ["Decisions", "Rates", "Tokens and times", "Tests"]
 
 
-def test_each_page_begins_with_its_conclusion(shown: Shown) -> None:
-    leads = {name: first for name, (first, *_) in shown.items() if isinstance(first, Table)}
-    assert not any(lead.title or lead.rows for lead in leads.values())
-    assert leads["verification"].notes[0].startswith("official answers ")
-    assert ": official and acme are not ranked: " in leads["ranking"].notes[0]
+def test_the_page_says_where_answers_come_from_and_how_to_run_it_again(tmp_path: Path) -> None:
+    files = []
+    for name in ("official", "acme"):
+        path = write_played(tmp_path / f"{name}_results.jsonl", 0)
+        config = json.loads(path.read_text().partition("\n")[0])["config"]
+        asked = {"model_id": "m-id", "base_url": f"https://{name}.example/v1", "temperature": 0.5, "stream": True}
+        about = {"test_set": "set.jsonl", "test_set_digest": "ab" * 32, "trials": 3, "configuration": asked}
+        summary = {"is_baseline": name == "official", "provenance": {"configuration_digest": config, **about}}
+        (tmp_path / f"{name}_summary.json").write_text(json.dumps(summary))
+        files.append(path)
+    *_, sources, commands = parts_of(*files)
+    assert isinstance(sources, Table)
+    assert ("endpoint", "https://official.example/v1", "https://acme.example/v1") in sources.lines
+    assert ("its SHA-256", "abababababab", "abababababab") in sources.lines
+    assert isinstance(commands, Table)
+    assert commands.lines[1] == (
+        "acme_results",
+        "bench verify set.jsonl --model m-id --base-url https://acme.example/v1 --trials 3 --temperature 0.5 --stream",
+    )
+    assert commands.lines[-1][1] == "bench view official_results.jsonl acme_results.jsonl"
+
+
+def test_two_runs_of_one_vendor_are_shown_and_not_compared(tmp_path: Path) -> None:
+    files = [write_rows(tmp_path / f"{name}.jsonl", [k2_row(1) | {"vendor": "acme"}]) for name in "ab"]
+    lead, why, *_ = parts_of(*files)
+    assert isinstance(lead, Table)
+    assert isinstance(why, Table)
+    assert lead.notes == ["acme answers all of 1 requests."] * 2
+    assert "both have results of" in why.notes[0]
 
 
 def test_a_file_of_another_tool_is_shown_alone(tmp_path: Path) -> None:
     path = write_rows(tmp_path / "k2_results.jsonl", [k2_row(1), k2_row(2, "failed")])
     assert VendorViewer().recognises(path)
-    (view,) = VendorViewer().views([path])
-    tables = [part for part in view.parts() if isinstance(part, Table)]
+    tables = [part for part in parts_of(path) if isinstance(part, Table)]
     assert ("success rate", "0.50 [0.09, 0.91] n=2") in tables[1].lines
     assert tables[0].notes == ["k2 answers 50 % of 2 requests (1 APIError)."]
     assert any(line[0] == "APIError" for table in tables for line in table.lines)
@@ -82,8 +117,8 @@ def test_a_file_of_another_tool_is_shown_alone(tmp_path: Path) -> None:
 
 def test_calls_that_are_announced_and_missing_do_not_fit_as_in_comparisons(tmp_path: Path) -> None:
     announced = own_row(1, "tool_calls", calls=[], tool_calls_valid=None)
-    (view,) = VendorViewer().views([write_rows(tmp_path / "a.jsonl", [announced, own_row(2, "tool_calls")])])
-    lines = [line for part in view.parts() if isinstance(part, Table) for line in part.lines]
+    parts = parts_of(write_rows(tmp_path / "a.jsonl", [announced, own_row(2, "tool_calls")]))
+    lines = [line for part in parts if isinstance(part, Table) for line in part.lines]
     assert ("schema, per response", "0.50 [0.09, 0.91] n=2") in lines
 
 
@@ -106,8 +141,4 @@ def test_titles_name_the_vendors_or_say_how_many_there_are(tmp_path: Path) -> No
         write_rows(tmp_path / f"{place}.jsonl", [k2_row(1) | {"vendor": name}]) for place, name in enumerate("abcd")
     ]
     titles = [[view.title for view in VendorViewer().views(files[:number])] for number in (1, 2, 4)]
-    assert titles == [
-        ["Answers of a"],
-        ["Answers of a and b", "a and b compared", "Ranks of a and b"],
-        ["Answers of 4 vendors", "4 vendors compared", "Ranks of 4 vendors"],
-    ]
+    assert titles == [["Answers of a"], ["a and b compared"], ["4 vendors compared"]]
