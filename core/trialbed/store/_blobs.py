@@ -46,17 +46,23 @@ def read_bodies(connection: Connection, digests: Select[Any] | CompoundSelect[An
     Raises:
         DataError: a body does not have its digest.
     """
-    found: dict[str, str] = {}
     chosen = select(blobs.c.digest, blobs.c.body).where(blobs.c.digest.in_(digests))
-    for digest, compressed in connection.execute(chosen):
-        try:
-            body = zlib.decompress(compressed)
-        except zlib.error as error:
-            raise DataError(f"the store's body {digest} is damaged ({error}); restore a copy of the store") from error
-        if hashlib.sha256(body).hexdigest() != digest:
-            raise DataError(f"the store's body {digest} was changed; restore a copy of the store")
-        found[digest] = body.decode("utf-8", "surrogatepass")
-    return found
+    return {digest: unpack_body(digest, compressed) for digest, compressed in connection.execute(chosen)}
+
+
+def unpack_body(digest: str, compressed: bytes) -> str:
+    """The text of a body.
+
+    Raises:
+        DataError: it does not have this digest.
+    """
+    try:
+        body = zlib.decompress(compressed)
+    except zlib.error as error:
+        raise DataError(f"the store's body {digest} is damaged ({error}); restore a copy of the store") from error
+    if hashlib.sha256(body).hexdigest() != digest:
+        raise DataError(f"the store's body {digest} was changed; restore a copy of the store")
+    return body.decode("utf-8", "surrogatepass")
 
 
 def delete_orphans(connection: Connection) -> None:

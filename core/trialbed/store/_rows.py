@@ -34,7 +34,7 @@ def encode(value: Any) -> str:
 def decode(text: str) -> Any:
     """The value that ``encode`` wrote."""
     try:
-        return from_json(text)
+        return from_json(text, cache_strings="keys")  # most values differ, and looking them up takes time
     except ValueError:
         return json.loads(text)
 

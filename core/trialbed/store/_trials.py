@@ -7,11 +7,11 @@ from collections import defaultdict
 from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple, TypeVar
 
-from sqlalchemy import Connection, Row, delete, select, union, update
+from sqlalchemy import Connection, Row, delete, func, select, union, update
 
 from trialbed.errors import DataError
 from trialbed.records import ApiCall, FailureKind, ModelCall, Score, TrialResult, TrialStatus, WireLog
-from trialbed.store._blobs import Bodies, add_body, insert_bodies, read_bodies
+from trialbed.store._blobs import Bodies, add_body, insert_bodies, read_bodies, unpack_body
 from trialbed.store._rows import (
     Rows,
     TrialNumbers,
@@ -22,7 +22,7 @@ from trialbed.store._rows import (
     encode_id,
     insert,
 )
-from trialbed.store._schema import calls, scores, trials
+from trialbed.store._schema import blobs, calls, scores, trials
 from trialbed.wire_log import failed, finish_reasons, observed_usage, refusals
 
 
@@ -101,7 +101,7 @@ def insert_trials(connection: Connection, run_id: str, results: Sequence[TrialRe
                 "record": encode(result.model_dump(exclude=left_out)),
             }
         )
-    trial_ids = connection.scalars(INSERT_TRIALS, rows).all()
+    trial_ids = _insert_rows(connection, rows)
     bodies: Bodies = {}
     score_rows, call_rows = [], []
     for trial_id, result in zip(trial_ids, results, strict=True):
@@ -110,6 +110,16 @@ def insert_trials(connection: Connection, run_id: str, results: Sequence[TrialRe
     insert_bodies(connection, bodies)
     insert(connection, scores, score_rows)
     insert(connection, calls, call_rows)
+
+
+def _insert_rows(connection: Connection, rows: Rows) -> Sequence[int]:
+    """Insert the rows of trials and return their ids, in the rows' order."""
+    if connection.dialect.name != "sqlite":
+        return connection.scalars(INSERT_TRIALS, rows).all()
+    # SQLite returns the ids of one row at a time. This transaction has the store's only lock, so they can be counted.
+    first = 1 + (connection.scalar(select(func.max(trials.c.id))) or 0)
+    insert(connection, trials, [{"id": first + place, **row} for place, row in enumerate(rows)])
+    return range(first, first + len(rows))
 
 
 def _key_columns(result: TrialResult) -> dict[str, Any]:
@@ -154,14 +164,20 @@ def results_of(connection: Connection, row_ids: Sequence[int]) -> Iterator[Trial
             yield _result(row, found[row.id], logged[row.id])
 
 
+REQUESTS, RESPONSES = blobs.alias(), blobs.alias()
+
+EXCHANGES = (
+    select(trials.c.id, trials.c.record, REQUESTS.c.digest, REQUESTS.c.body, RESPONSES.c.digest, RESPONSES.c.body)
+    .join(calls, calls.c.trial_id == trials.c.id)
+    .join(REQUESTS, REQUESTS.c.digest == calls.c.request)
+    .join(RESPONSES, RESPONSES.c.digest == calls.c.response)
+)
+
+
 def read_exchanges(connection: Connection, row_ids: Sequence[int]) -> list[tuple[dict[str, Any], str, str]]:
     """The JSON of attempts with one request each, its body and its answer's, in this order; no records are made."""
-    columns = (trials.c.id, trials.c.record, calls.c.request, calls.c.response)
-    chosen = select(*columns).join(calls, calls.c.trial_id == trials.c.id).where(trials.c.id.in_(row_ids))
-    bodies = _bodies_of(connection, row_ids)
-    found = {
-        row.id: (decode(row.record), bodies[row.request], bodies[row.response]) for row in connection.execute(chosen)
-    }
+    rows = connection.execute(EXCHANGES.where(trials.c.id.in_(row_ids)))
+    found = {row[0]: (decode(row[1]), unpack_body(*row[2:4]), unpack_body(*row[4:])) for row in rows}
     return [found[row_id] for row_id in row_ids]
 
 
@@ -187,7 +203,7 @@ def _numbers(result: TrialResult) -> TrialNumbers:
         invalid_calls=sum(1 for turn in turns for call in turn.tool_calls if call.problem is not None),
         truncated=sum(1 for turn in turns if turn.finish_reason == "length"),
         text_calls=sum(len(turn.text_calls) for turn in wire.model_calls),
-        refused=refusals(wire).total(),
+        refused=sum(turn.cause == "limit" for turn in turns),
         lost_calls=len(wire.lost),
         filled=len(wire.filled),
         api_calls=len(calls),
@@ -200,10 +216,11 @@ def _numbers(result: TrialResult) -> TrialNumbers:
         unreported_claims=len(detail.get("unreported", ())),
         unasked_claims=len(detail.get("unasked", ())),
     )
-    observed = observed_usage(wire)
     # Frameworks count the tokens of answers, and not those of vectors.
-    if answer is not None and answer.usage is not None and observed is not None and not wire.embedding_calls:
-        found = found._replace(claimed_tokens=answer.usage.total_tokens, observed_tokens=observed.total_tokens)
+    if answer is not None and answer.usage is not None and not wire.embedding_calls:
+        observed = observed_usage(wire)
+        if observed is not None:
+            found = found._replace(claimed_tokens=answer.usage.total_tokens, observed_tokens=observed.total_tokens)
     if answer is not None and answer.model_turns is not None and turns:
         found = found._replace(claimed_turns=answer.model_turns, observed_turns=len(turns) - found.request_errors)
     return found

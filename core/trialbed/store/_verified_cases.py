@@ -5,7 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
+from sqlalchemy import Connection, select
+
 from trialbed.store._rows import encode_id
+from trialbed.store._schema import trials
 from trialbed.store._stored import StoredRun
 from trialbed.store._trials import read_exchanges
 
@@ -30,7 +33,7 @@ def verified_cases(run: StoredRun, label: str) -> Iterator[tuple[Place, Verified
     They are read a part at a time.
     """
     with run._store.reading() as connection:
-        rows = _rows(run, label)
+        rows = _rows(connection, run, label)
         places = sorted(rows)
         for first in range(0, len(places), CASES_IN_ONE):
             part = places[first : first + CASES_IN_ONE]
@@ -43,12 +46,16 @@ def verified_case(run: StoredRun, label: str, place: Place) -> VerifiedCase | No
     """Return a case of an endpoint as its last session left it; None where there is none."""
     query_id, repeat = place
     with run._store.reading() as connection:
-        rows = _rows(run, label, query_id=encode_id(query_id), repeat=repeat)
+        rows = _rows(connection, run, label, query_id=encode_id(query_id), repeat=repeat)
         for record, request, response in read_exchanges(connection, list(rows.values())):
             return VerifiedCase(record["verified"], request, response)
     return None
 
 
-def _rows(run: StoredRun, label: str, **columns: Any) -> dict[Place, int]:
-    found = run._store.each_attempt_summary(run.run_id, framework=label, **columns)
-    return {(int(one.key.query_id), one.key.repeat): one.row for one in found}
+def _rows(connection: Connection, run: StoredRun, label: str, **columns: Any) -> dict[Place, int]:
+    """Return the row of each case; of several attempts, the last one's."""
+    own = select(trials.c.query_id, trials.c.repeat, trials.c.id).filter_by(
+        run_id=run.run_id, framework=label, **columns
+    )
+    rows = connection.execute(own.order_by(trials.c.id))
+    return {(int(query_id), repeat): row_id for query_id, repeat, row_id in rows}
