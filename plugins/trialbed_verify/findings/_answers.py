@@ -11,7 +11,7 @@ from trialbed.wire.dialects.chat_completions import (
     answered_calls,
     first_choice,
     first_message,
-    read_answer,
+    token_counts,
 )
 from trialbed_verify.call_schemas import declared_schemas
 from trialbed_verify.rows import sent_request
@@ -113,7 +113,7 @@ class AnsweredRow:
     @cached_property
     def usage(self) -> Mapping[str, int]:
         """Return the token counts that are whole numbers."""
-        return read_answer(self.response).usage or {}
+        return token_counts(self.response)
 
     @cached_property
     def reported_usage(self) -> dict[str, Json]:

@@ -11,7 +11,7 @@ from trialbed.errors import DriverBroken, TrialbedError
 from trialbed.wire.answer_limits import answer_limits
 from trialbed.wire.redaction import redact
 from trialbed_verify.verification.targets import HEADER_NAME, Proxy, Target, VerifyOptions, is_secret_header
-from trialbed_verify.verification.wire import Exchange, trace
+from trialbed_verify.verification.wire import Exchange
 
 ENCODINGS = "gzip, deflate"
 """Requested whichever codecs are installed, so that a vendor answers alike everywhere."""
@@ -22,7 +22,6 @@ def new_session(concurrency: int) -> aiohttp.ClientSession:
     return aiohttp.ClientSession(
         connector=aiohttp.TCPConnector(limit=concurrency, limit_per_host=0),
         headers={"Accept-Encoding": ENCODINGS},
-        trace_configs=[trace()],
         timeout=aiohttp.ClientTimeout(total=None),
         # Bodies are unpacked where it shows whether they are whole.
         auto_decompress=False,

@@ -104,7 +104,7 @@ def warn(cases: TestSet, targets: Sequence[Target]) -> None:
         click.echo(f"Warning: {doubt}", err=True)
     for line in cases.bad_lines:
         click.echo(f"Warning: {cases.path}, line {line.index}: {line.reason}; the line is skipped", err=True)
-    for index, name, fault in cases.faults():
+    for index, name, fault in cases.faults:
         click.echo(f"Warning: {cases.path}, line {index}: the schema of {name} cannot be used: {fault}", err=True)
     path = read_env_file(Path.cwd())
     if path is not None and would_be_committed(path):

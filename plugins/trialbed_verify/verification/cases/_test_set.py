@@ -50,6 +50,7 @@ class TestSet:
         path: the file.
         digest: SHA-256 of the file's bytes, hex.
         bad_lines: lines that are not chat completion requests; they are not cases.
+        faults: declared schemas that cannot be used, each once: line, tool and reason.
     """
 
     __test__ = False
@@ -58,6 +59,7 @@ class TestSet:
     def __init__(self, path: Path) -> None:
         self.path = path
         self.bad_lines: list[BadLine] = []
+        self.faults: list[tuple[int, str, str]] = []
         self._offsets = array("Q")
         self._lengths = array("Q")
         self._indices = array("Q")
@@ -105,19 +107,6 @@ class TestSet:
         digest = self._identities[number].hex()
         return digest if repeat == 1 else f"{digest}#{repeat}"
 
-    def faults(self) -> Iterator[tuple[int, str, str]]:
-        """Declared schemas that cannot be used, each once: line, tool and reason."""
-        from trialbed_verify.call_schemas import declared_schemas, schema_fault
-
-        seen = set[tuple[str, str]]()
-        with self:
-            for case in self:
-                for name, schema in declared_schemas(case.body.get("tools")).items():
-                    fault = schema_fault(schema)
-                    if fault is not None and (name, fault) not in seen:
-                        seen.add((name, fault))
-                        yield case.index, name, fault
-
     def _scan(self) -> str:
         digest, seen, offset = hashlib.sha256(), dict[bytes, int](), 0
         if self.path.exists() and not self.path.is_file():
@@ -163,6 +152,15 @@ class TestSet:
         self._indices.append(index)
         self._identities.append(identity)
         self._repeats.append(seen[identity])
+        self._note_faults(index, body)
+
+    def _note_faults(self, index: int, body: Body) -> None:
+        from trialbed_verify.call_schemas import declared_schemas, schema_fault
+
+        for name, schema in declared_schemas(body.get("tools")).items():
+            fault = schema_fault(schema)
+            if fault is not None and (name, fault) not in {known[1:] for known in self.faults}:
+                self.faults.append((index, name, fault))
 
 
 def _request_fault(body: object) -> str | None:

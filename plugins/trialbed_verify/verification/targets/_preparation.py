@@ -98,8 +98,7 @@ def request_hash(request: Body) -> str:
     return hashlib.md5(text.encode("utf-8", "surrogatepass"), usedforsecurity=False).hexdigest()
 
 
-def _text(value: Any) -> str:
-    return json.dumps(value, sort_keys=True, ensure_ascii=False)
+_text = json.JSONEncoder(sort_keys=True, ensure_ascii=False).encode
 
 
 def _tools(tools: Any) -> str:

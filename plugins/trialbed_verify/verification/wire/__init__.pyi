@@ -1,5 +1,4 @@
 from ._exchange import Exchange as Exchange
-from ._exchange import trace as trace
 from ._requests import AttemptFields as AttemptFields
 from ._requests import EndpointAttempt as EndpointAttempt
 from ._requests import PreparedRequest as PreparedRequest

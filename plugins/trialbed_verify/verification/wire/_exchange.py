@@ -8,10 +8,11 @@ from collections.abc import AsyncIterator, Callable, Collection, Iterator, Mappi
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
-from types import SimpleNamespace
 from typing import Any
 
 import aiohttp
+from aiohttp.abc import AbstractStreamWriter
+from aiohttp.payload import BytesPayload
 
 from trialbed.wire import Outcome, Problem, Reading, dump_json, failed, is_html, retry_after
 from trialbed.wire.dialects import Dialect, EventStream, dialect
@@ -87,9 +88,8 @@ class Exchange:
     async def _ask(self, prepared: PreparedRequest, run: _Run) -> Reading:
         request = self.session.post(
             self.url,
-            data=dump_json(prepared.sent),
-            headers={**self.headers, "Content-Type": "application/json"},
-            trace_request_ctx=run,
+            data=_Body(dump_json(prepared.sent), run),
+            headers=self.headers,
             allow_redirects=False,
             **self.through,
         )
@@ -116,30 +116,29 @@ class Exchange:
         self, response: aiohttp.ClientResponse, decoder: Decoder, run: _Run, stream: EventStream
     ) -> Reading:
         left = LARGEST
-        parts = _parts(response, decoder)
-        async for chunk in parts:
-            stream.feed(chunk, self._clock())
-            left -= len(chunk)
-            if left < 0:
-                stream.refuse("too_large", _TOO_LARGE)
-                response.close()
-                break
+        async for chunk in response.content.iter_any():
+            for part in decoder.feed(chunk):
+                stream.feed(part, self._clock())
+                left -= len(part)
+                if left < 0:
+                    stream.refuse("too_large", _TOO_LARGE)
+                    response.close()
+                    break
+                if stream.over:
+                    run.finished = run.finished or self._clock()
             if stream.over:
-                run.finished = self._clock()
-                if decoder.packed or not response.content.at_eof():
-                    await self._drain(response, parts, decoder, stream)
+                if left >= 0 and (decoder.packed or not response.content.at_eof()):
+                    await self._drain(response, decoder, stream)
                 break
         run.finished = run.finished or self._clock()
         return stream.end(run.finished, cut=_CUT_PACKED if decoder.is_cut else None)
 
-    async def _drain(
-        self, response: aiohttp.ClientResponse, parts: AsyncIterator[bytes], decoder: Decoder, stream: EventStream
-    ) -> None:
+    async def _drain(self, response: aiohttp.ClientResponse, decoder: Decoder, stream: EventStream) -> None:
         """Read the body to its end, so that the connection can be used again."""
         try:
             async with asyncio.timeout(LINGER):
-                async for chunk in parts:
-                    stream.feed(chunk, self._clock())
+                async for part in _parts(response, decoder):
+                    stream.feed(part, self._clock())
             if decoder.is_cut:
                 stream.note("encoding_unfinished")
         except (TimeoutError, aiohttp.ClientError, UndecodableBody):
@@ -229,16 +228,19 @@ class _Run:
         return failed("cut_body", "the connection was closed before the body was complete")
 
 
-def trace() -> aiohttp.TraceConfig:
-    """Starts an attempt's clock when its request is written, after any wait for a connection."""
-    config = aiohttp.TraceConfig()
+class _Body(BytesPayload):
+    """The body of a request, which starts its attempt's clock when it is written, after any wait for a connection."""
 
-    async def sent(_session: Any, context: SimpleNamespace, _params: Any) -> None:
-        run = context.trace_request_ctx
-        run.sent = run.clock()
+    def __init__(self, value: bytes, run: _Run) -> None:
+        super().__init__(value, content_type="application/json")
+        self._run = run
 
-    config.on_request_headers_sent.append(sent)
-    return config
+    async def write(self, writer: AbstractStreamWriter) -> None:
+        self._run.sent = self._run.clock()
+        await super().write(writer)
+
+    async def write_with_length(self, writer: AbstractStreamWriter, _length: int | None) -> None:
+        await self.write(writer)
 
 
 _TOO_LARGE = f"the answer is larger than {LARGEST >> 20} MiB"

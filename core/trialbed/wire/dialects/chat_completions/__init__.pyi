@@ -4,6 +4,7 @@ from ._answers import first_message as first_message
 from ._answers import read_answer as read_answer
 from ._answers import read_body as read_body
 from ._answers import read_error as read_error
+from ._answers import token_counts as token_counts
 from ._answers import write_error as write_error
 from ._requests import HEADERS as HEADERS
 from ._requests import NAME as NAME

@@ -54,10 +54,7 @@ def read_answer(document: Document | None) -> ModelAnswer:
     """Read the answer in a completion, as far as it is one; without a message its ``source`` is None."""
     head, choice = document or {}, first_choice(document)
     message = found if isinstance(found := choice.get("message"), dict) else {}
-    # The places where vendors put usage, least trusted first.
-    places = (choice.get("usage"), mapping_of(head.get("x_groq")).get("usage"), head.get("usage"))
-    usages = [place for place in places if isinstance(place, dict)]
-    usage, created = _usage(usages), head.get("created")
+    usage, created = token_counts(head), head.get("created")
     shows_thoughts = any(message.get(key) for key in (*REASONING, "reasoning_details"))
     return ModelAnswer.of(
         read_message(message),
@@ -109,10 +106,14 @@ def problem_of(document: Document) -> Problem | None:
     return None
 
 
-def _usage(places: list[Document]) -> dict[str, int]:
-    """The token counts that are whole numbers, with the cached part of a prompt and the thoughts of a completion."""
+def token_counts(document: Document) -> dict[str, int]:
+    """Return a completion's token counts that are whole numbers, with cached tokens and those of thoughts."""
     found: dict[str, int] = {}
-    for place in places:
+    # The places where vendors put usage, least trusted first.
+    groq = mapping_of(document.get("x_groq"))
+    for place in (first_choice(document).get("usage"), groq.get("usage"), document.get("usage")):
+        if not isinstance(place, dict):
+            continue
         found |= counts_of({key: value for key, value in place.items() if key.endswith("_tokens")})
         prompt, completion = (mapping_of(place.get(f"{name}_tokens_details")) for name in ("prompt", "completion"))
         cached = prompt.get("cached_tokens", place.get("prompt_cache_hit_tokens"))

@@ -44,7 +44,7 @@ def test_schemas_that_cannot_be_used_are_found_once(tmp_path: Path) -> None:
     tool = {"type": "function", "function": {"name": "f", "parameters": {"type": "int"}}}
     lines = {"tools": []}, {"tools": [tool]}, {"tools": [tool], "x": 1}
     cases = TestSet(written(tmp_path / "s.jsonl", *({"messages": [], **more} for more in lines)))
-    ((index, name, fault),) = cases.faults()
+    ((index, name, fault),) = cases.faults
     assert (index, name) == (2, "f")
     assert "int" in fault
 
