@@ -93,7 +93,7 @@ class ControlledChat:
             told: id of a call -> the framework's own words on it, used where it did not make the call.
         """
         endpoint = self._endpoint
-        messages = [*self._opening, *(message for turn in self._turns for message in _written(turn, told))]
+        messages = [*self._opening, *(message for turn in self._turns for message in _turn_messages(turn, told))]
         body: dict[str, Any] = {"model": endpoint.model, "messages": messages}
         body |= {"temperature": endpoint.temperature or 0.0, "seed": endpoint.seed}
         if endpoint.max_tokens is not None:
@@ -192,7 +192,7 @@ class ControlledChat:
         }
 
 
-def _written(turn: _Turn, told: Mapping[str, str]) -> list[dict[str, Any]]:
+def _turn_messages(turn: _Turn, told: Mapping[str, str]) -> list[dict[str, Any]]:
     """The messages of a turn: the model's, and a result for each of its calls."""
     results = [
         {

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable, Mapping
 from functools import cached_property
 from typing import Any
@@ -22,6 +23,9 @@ Count = Callable[[str], int | None]
 """Counts the tokens of a text; None if it cannot."""
 
 REASONING = ("reasoning_content", "reasoning")
+
+REPEATED = re.compile(r"(\s|[^\w\s])\1{2,}")
+"""Runs of spaces or punctuation, of which one token can have many."""
 
 
 class AnsweredRow:
@@ -168,6 +172,16 @@ class AnsweredRow:
     def whole_text(self) -> str:
         """Return all texts that were generated as one."""
         return "".join(self.texts)
+
+
+def is_whole(value: Json) -> bool:
+    """Return whether a value is a whole number."""
+    return isinstance(value, int) and not isinstance(value, bool)
+
+
+def least_letters(text: str) -> int:
+    """Count the characters of a text in which runs of one sign count once."""
+    return len(REPEATED.sub(r"\1", text))
 
 
 def function_of(call: Json) -> dict[str, Json]:

@@ -3,14 +3,22 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from itertools import chain
 from typing import Any
 
 from trialbed_verify.findings._answers import AnsweredRow, Count, object_of
 from trialbed_verify.findings._constraints import examine_constraints
 from trialbed_verify.findings._form import examine_calls, examine_form
-from trialbed_verify.findings._kinds import KINDS, PROTOCOL_ERRORS, Finding, finding, stored_finding
+from trialbed_verify.findings._kinds import (
+    KINDS,
+    PROTOCOL_ERRORS,
+    Check,
+    Finding,
+    finding,
+    make_findings,
+    stored_finding,
+)
 from trialbed_verify.findings._schema import examine_schema
 from trialbed_verify.findings._text import examine_text, failed_generation
 from trialbed_verify.findings._usage import examine_usage
@@ -19,11 +27,11 @@ SNAPSHOT = re.compile(r"(?:[-@:](?:\d{3,8}|\d\d-\d{2,4}|v\d[\d.]*(?::\d+)?|lates
 """The snapshot of a model, after its name; a single digit names another model."""
 
 
-def examine_model(answer: AnsweredRow) -> Iterator[Finding]:
-    """Yield a finding if the answer names another model than the request."""
+def examine_model(answer: AnsweredRow) -> Iterator[Check]:
+    """Yield the check that the answer names the model of the request."""
     asked, served = answer.request.get("model"), answer.response.get("model")
-    if isinstance(asked, str) and isinstance(served, str) and asked and served and not same_model(asked, served):
-        yield finding("other_model", f"{asked} was asked for, and the answer names {served}", {"model": served})
+    if isinstance(asked, str) and isinstance(served, str) and asked and served:
+        yield not same_model(asked, served), "other_model", (asked, served), {"model": served}
 
 
 def same_model(asked: str, served: str) -> bool:
@@ -37,17 +45,8 @@ def same_model(asked: str, served: str) -> bool:
 
 Row = Mapping[str, Any]
 
-OF_CHATS = frozenset(("delta_missing",))
-"""Kinds that do not count in a raw completion."""
-
-EXAMINERS: tuple[Callable[[AnsweredRow], Iterator[Finding]], ...] = (
-    examine_form,
-    examine_calls,
-    examine_constraints,
-    examine_schema,
-    examine_text,
-    examine_usage,
-    examine_model,
+EXAMINERS = (
+    *(examine_form, examine_calls, examine_constraints, examine_schema, examine_text, examine_usage, examine_model),
 )
 
 
@@ -73,15 +72,16 @@ def examine(row: Row, excerpts: Mapping[str, str] | None = None, count: Count | 
     Returns:
         The findings, one of each kind: the first, as further ones say the same again.
     """
-    answer, seen = AnsweredRow(row, count), excerpts or {}
-    notes = [kind for kind in row.get("notes") or () if kind in KINDS and KINDS[kind].gate == "protocol"]
-    noted = (finding(kind, KINDS[kind].meaning, seen.get(kind, "")) for kind in notes)
-    found = {one.kind: one for one in noted if not (answer.is_raw and one.kind in OF_CHATS)}
-    problem = object_of(row.get("problem"))
+    answer, problem = AnsweredRow(row, count), object_of(row.get("problem"))
     kind, said = str(problem.get("kind")), str(problem.get("message") or "")
+    notes = [note for note in row.get("notes") or () if note in KINDS and KINDS[note].gate == "protocol"]
+    # A raw completion has no delta.
+    told = {note: (excerpts or {}).get(note, "") for note in notes if not (answer.is_raw and note == "delta_missing")}
     if kind in PROTOCOL_ERRORS:
-        found.setdefault(kind, finding(kind, PROTOCOL_ERRORS[kind], said))
-    examined = chain(failed_generation(answer, said), *(look(answer) for look in EXAMINERS if answer.complete))
-    for one in examined:
+        told.setdefault(kind, said)
+    checks = chain(failed_generation(answer, said), *(look(answer) for look in EXAMINERS if answer.complete))
+    noted = (finding(name, KINDS[name].meaning, evidence) for name, evidence in told.items())
+    found: dict[str, Finding] = {}
+    for one in chain(noted, make_findings(checks)):
         found.setdefault(one.kind, one)
     return tuple(found.values())

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from importlib.resources import files
 from types import MappingProxyType
@@ -17,6 +17,12 @@ GATES: tuple[Subject, ...] = get_args(Subject)
 
 Severity = Literal["violation", "note"]
 """``violation``: the specification or the request rules it out. ``note``: it is allowed, but odd."""
+
+MOST_LETTERS = 20
+"""Characters of ordinary text that one token has at most, on average; usual are three to five."""
+
+SLACK = 40
+"""Tokens that a template adds to an answer or a call, at most."""
 
 SHOWN = 300
 """Characters of evidence, at most."""
@@ -61,6 +67,9 @@ PARAMETERS: Mapping[str, tuple[str, ...]] = MappingProxyType(
 )
 """Parameter of requests -> the kinds of findings that an answer does not obey it."""
 
+MESSAGES: Mapping[str, str] = MappingProxyType(_FILE["messages"])
+"""Kind -> the message of its finding, with places for values."""
+
 UNRELIABLE_COUNT = frozenset(_FILE["unreliable"]["count"])
 """Kinds that make a rate of tokens per second untrustworthy."""
 
@@ -99,6 +108,18 @@ class Finding:
 def finding(kind: str, message: str, evidence: Any = "") -> Finding:
     """Make a finding of a known kind; its evidence is shortened, and written as JSON unless it is text."""
     return Finding(KINDS[kind].gate, kind, message, excerpt(evidence))
+
+
+Check = tuple[object, str, Any, Any]
+"""A condition that is true for a finding, its kind, the values in its message, and its evidence."""
+
+
+def make_findings(checks: Iterable[Check]) -> Iterator[Finding]:
+    """Yield the finding of each check whose condition is true; kinds without a message in ``kinds.toml`` bring one."""
+    for condition, kind, values, evidence in checks:
+        if condition:
+            values = values if isinstance(values, tuple) else (values,)
+            yield finding(kind, MESSAGES.get(kind, "{}").format(*values), evidence)
 
 
 def stored_finding(document: Any) -> Finding | None:

@@ -13,7 +13,7 @@ from typing import Any
 from trialbed.texts import json_leaves
 from trialbed.wire import parse_json_fast, written_calls
 from trialbed_verify.findings._answers import AnsweredRow, function_of
-from trialbed_verify.findings._kinds import Finding, finding
+from trialbed_verify.findings._kinds import Check
 
 _FILE: dict[str, Any] = tomllib.loads(files("trialbed_verify.findings").joinpath("parsers.toml").read_text("utf-8"))
 PARSERS = {name: re.compile(pattern) for name, pattern in _FILE["calls"].items()}
@@ -47,42 +47,39 @@ No answer of a model has as many; an answer of the largest size that is read wou
 """
 
 
-def examine_text(answer: AnsweredRow) -> Iterator[Finding]:
-    """Yield faults in the text, and in that of calls."""
-    content = answer.content[:EXAMINED]
+def examine_text(answer: AnsweredRow) -> Iterator[Check]:
+    """Yield checks of the text, the reasoning and the calls."""
+    content, reasoning, cut = answer.content[:EXAMINED], answer.reasoning[:EXAMINED], answer.reason in CUT
     is_empty = NOTHING.fullmatch(content) is not None
-    if is_empty and not (answer.calls or answer.message.get("function_call") or answer.message.get("refusal")):
-        if answer.reason not in CUT:
-            yield finding("empty_answer", "the answer has no text, no calls and no refusal", answer.message)
-    elif content:
-        # A raw completion is the template's own text.
-        if not answer.is_raw:
-            yield from _leaks(answer, content, "the text")
+    has_other = answer.calls or answer.message.get("function_call") or answer.message.get("refusal")
+    yield is_empty and not has_other and not cut, "empty_answer", "", answer.message
+    # A raw completion is the template's own text.
+    if not is_empty or has_other:
+        yield from _leaks(answer, content, "the text") if not answer.is_raw else ()
         yield from _characters(answer, content)
     if not answer.is_raw:
-        reasoning = answer.reasoning[:EXAMINED]
-        yield from _reasoning(answer, reasoning)
+        # The reasoning may speak of tags, but has no control tokens.
+        for leak in _leaks(answer, reasoning, "the reasoning") if "<" in reasoning else ():
+            yield leak[1] != "leaked_tool_call" or leak[3][1:2] in ("|", "\uff5c"), *leak[1:]
         if not answer.calls:
             yield from _call(answer, content, "text")
             found = _call(answer, reasoning, "reasoning") if answer.reason not in CUT[:2] else ()
             # Next to a text, a call without the marks of a parser is a plan.
-            yield from (one for one in found if is_empty or UNKNOWN not in one.message)
+            yield from (one for one in found if is_empty or one[2][2] != UNKNOWN)
     left = EXAMINED
-    for call in answer.listed_calls:
+    for function in map(function_of, answer.listed_calls):
         for key in ("name", "arguments"):
-            text = function_of(call).get(key)
-            if not isinstance(text, str):
-                continue
-            text = text[: max(left, 0)]
+            text = function.get(key)
+            text = text[: max(left, 0)] if isinstance(text, str) else ""
             left -= len(text) + 1
             if "<" in text or not text.isascii():
                 found = _leaks(answer, text, f"a call's {key}")
-                yield from (one for one in found if one.kind != "leaked_thinking")
+                yield from (one for one in found if one[1] != "leaked_thinking")
                 yield from _characters(answer, text)
             if "</" in text and key == "arguments":
-                yield from _markup(answer, text, function_of(call).get("name"))
-            if "\\u" in text and _has_half(text):
-                yield finding("lone_surrogate", f"a call's {key} contain half of a character", text)
+                yield from _markup(answer, text, function.get("name"))
+            if "\\u" in text:
+                yield _has_half(text), "lone_surrogate", f"a call's {key} contain half of a character", text
 
 
 def has_leaks(text: str) -> bool:
@@ -91,24 +88,23 @@ def has_leaks(text: str) -> bool:
     return found or "\ufffd" in text
 
 
-def failed_generation(answer: AnsweredRow, message: str) -> Iterator[Finding]:
+def failed_generation(answer: AnsweredRow, message: str) -> Iterator[Check]:
     """Yield the call in the text that a vendor gives back with HTTP 400, because its parser did not read it."""
     if generation := message.partition("failed_generation")[2]:
         yield from _call(answer, generation, "failed_generation")
 
 
-def _call(answer: AnsweredRow, text: str, place: str) -> Iterator[Finding]:
+def _call(answer: AnsweredRow, text: str, place: str) -> Iterator[Check]:
     """Yield the first call of an offered tool in a text, unless the request has it too."""
     call = next((call for call in written_calls(text, answer.tool_schemas) if call.is_made), None)
     if call is not None and not answer.is_asked(text[call.place : call.place + 60]):
         near = text[max(0, call.place - 200) : call.place + 400]
         parser = next((name for name, pattern in PARSERS.items() if pattern.search(near)), UNKNOWN)
         kind = "call_in_reasoning" if place == "reasoning" else "call_in_text"
-        said = f"a call of {call.name} is in the {place}; its form: {parser}"
-        yield finding(kind, said, text if len(text) <= 300 else near[-500:])
+        yield True, kind, (call.name, place, parser), text if len(text) <= 300 else near[-500:]
 
 
-def _markup(answer: AnsweredRow, arguments: str, name: Any) -> Iterator[Finding]:
+def _markup(answer: AnsweredRow, arguments: str, name: Any) -> Iterator[Check]:
     """Yield a closing tag of a parser, or of an argument, that an argument has without the tag that opens it."""
     try:
         texts = [text for text in json_leaves(parse_json_fast(arguments.encode())) if isinstance(text, str)]
@@ -119,41 +115,31 @@ def _markup(answer: AnsweredRow, arguments: str, name: Any) -> Iterator[Finding]
         for found in islice(CLOSING.finditer(text), MOST_TAGS):
             tag = found["name"]
             if (tag in own or OF_PARSERS.fullmatch(tag)) and text.find(f"<{tag}", 0, found.start()) < 0:
-                if not answer.is_asked(found[0]):
-                    yield finding("markup_in_arguments", f"an argument has {found[0]} and nothing that opens it", text)
+                yield not answer.is_asked(found[0]), "markup_in_arguments", found[0], text
                 return
 
 
-def _reasoning(answer: AnsweredRow, text: str) -> Iterator[Finding]:
-    """Yield leaks into the reasoning, which may speak of tags but has no control tokens."""
-    if "<" not in text:
-        return
-    for found in _leaks(answer, text, "the reasoning"):
-        if found.kind != "leaked_tool_call" or "|" in found.evidence[:2] or "\uff5c" in found.evidence[:2]:
-            yield found
-
-
-def _leaks(answer: AnsweredRow, text: str, where: str) -> Iterator[Finding]:
+def _leaks(answer: AnsweredRow, text: str, where: str) -> Iterator[Check]:
     for kind, (words, pattern) in LEAKS.items() if MARKS.search(text) else ():
         # A conversation about templates has them in its questions.
         match = next((one for one in pattern.finditer(text) if not answer.is_asked(one[0])), None)
         if match is not None:
-            yield finding(kind, f"{where} has {words}: {match[0][:80]}", text[match.start() :])
+            yield True, kind, f"{where} has {words}: {match[0][:80]}", text[match.start() :]
             if kind == "leaked_tool_call":
                 # Its tokens are those of the call.
                 return
 
 
-def _characters(answer: AnsweredRow, text: str) -> Iterator[Finding]:
-    if "\ufffd" in text and not answer.is_asked("\ufffd"):
-        yield finding("replacement_characters", f"the text has U+FFFD {text.count(chr(0xFFFD))} times", text)
+def _characters(answer: AnsweredRow, text: str) -> Iterator[Check]:
+    is_replaced = "\ufffd" in text and not answer.is_asked("\ufffd")
+    yield is_replaced, "replacement_characters", text.count("\ufffd"), text
     if not text.isascii():
-        if SURROGATE.search(text):
-            yield finding("lone_surrogate", "the text has half of a character", text)
-        elif (meant := _redecode(text)) is not None and not answer.is_asked(text[:40]):
-            yield finding("wrong_encoding", f"the text was decoded wrongly; it begins with {meant[:40]!r}", text)
+        is_half = SURROGATE.search(text) is not None
+        yield is_half, "lone_surrogate", "the text has half of a character", text
+        meant = None if is_half else _redecode(text)
+        yield meant is not None and not answer.is_asked(text[:40]), "wrong_encoding", repr((meant or "")[:40]), text
     if not text.isprintable() and (match := CONTROL.search(text)):
-        yield finding("control_characters", f"the text has the control character U+{ord(match[0]):04X}", repr(text))
+        yield True, "control_characters", f"{ord(match[0]):04X}", repr(text)
 
 
 def _has_half(arguments: str) -> bool:
