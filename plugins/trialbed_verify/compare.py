@@ -5,10 +5,11 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import combinations, product
-from typing import Any
+from operator import truediv
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -29,8 +30,14 @@ from trialbed_verify.panel import BITS, Conclusion, GateResult, Panel, PanelOpti
 from trialbed_verify.summary import QUANTILES, by_frequency
 from trialbed_verify.table import ANSWERS, SIDES, AnswerRow, Answers, Pair, Pairing, Trials, pair
 
+if TYPE_CHECKING:
+    from trialbed_verify.panel import Measures
+
 Column = NDArray[Any]
 """One value per case."""
+
+Figure = Callable[..., Any]
+"""Computes a figure from sums of columns."""
 
 DECISIONS = (*ANSWERS, "none")
 SERVED = ("model", "system_fingerprint", "provider")
@@ -41,21 +48,6 @@ OTHER_MODELS = "the requests ask for other models"
 
 AMOUNTS = ("total_tokens", "ttft_ms", "tps")
 """Figures that are tested, and of which no case is won or lost."""
-
-
-@dataclass(frozen=True)
-class CompareOptions:
-    """Options of a comparison of vendors.
-
-    Attributes:
-        resamples: number of bootstrap resamples.
-        force: compare the common cases of files that differ.
-        gate_margins: gate of the panel -> its margin, where it is not the usual one.
-    """
-
-    resamples: int = RESAMPLES
-    force: bool = False
-    gate_margins: Mapping[str, float] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -81,7 +73,12 @@ class VendorComparison:
 
 
 def compare(
-    baseline: Answers, vendors: Iterable[Answers], options: CompareOptions | None = None
+    baseline: Answers,
+    vendors: Iterable[Answers],
+    *,
+    resamples: int = RESAMPLES,
+    force: bool = False,
+    gate_margins: Mapping[str, float] | None = None,
 ) -> list[VendorComparison]:
     """Compare each vendor with the baseline.
 
@@ -89,14 +86,17 @@ def compare(
 
     Args:
         vendors: each is read when the one before is done with, if they are read as they are iterated over.
+        resamples: number of bootstrap resamples.
+        force: compare the common cases of files that differ.
+        gate_margins: gate of the panel -> its margin, where it is not the usual one.
 
     Raises:
         UsageError: the requests or settings of two files differ and ``force`` is not set.
     """
-    chosen = options or CompareOptions()
+    options = {"resamples": resamples, "force": force, "gate_margins": dict(gate_margins or {})}
     found: list[VendorComparison] = []
     for vendor in vendors:
-        found.append(_compare(pair(baseline, vendor, force=chosen.force), chosen))
+        found.append(_compare(pair(baseline, vendor, force=force), options))
         # Before the next one is read.
         del vendor
     tests = {(number, test["metric"]): test for number, one in enumerate(found) for test in one.document["tests"]}
@@ -105,32 +105,30 @@ def compare(
     return found
 
 
-def _compare(pairing: Pairing, options: CompareOptions) -> VendorComparison:
-    sides = baseline, vendor = tuple(SideRows.of([getattr(one, side) for one in pairing.pairs]) for side in SIDES)
-    bootstrap = CaseBootstrap(baseline.cases, options.resamples)
+def _compare(pairing: Pairing, options: dict[str, Any]) -> VendorComparison:
+    tables = {"baseline": pairing.baseline, "vendor": pairing.vendor}
+    sides = {side: SideRows.of([getattr(one, side) for one in pairing.pairs]) for side in SIDES}
+    baseline, vendor = sides.values()
+    bootstrap = CaseBootstrap(baseline.cases, options["resamples"])
     scopes = {"answered": False, "delivered": True}
     agreements = {scope: agreement(baseline, vendor, delivered=delivered) for scope, delivered in scopes.items()}
-    itself = consistency(baseline, bootstrap)
-    stable = self_agreement(baseline)[1]
-    chosen = PanelOptions(options.gate_margins, prices=pairing.prices)
-    tables = {"baseline": pairing.baseline, "vendor": pairing.vendor}
+    itself, stable = consistency(baseline, bootstrap), self_agreement(baseline)[1]
+    subset = {scope: similarity(found * stable, bootstrap) for scope, found in agreements.items()} if itself else None
+    panel = judge_pairs(pairing.pairs, PanelOptions(options["gate_margins"], prices=pairing.prices))
+    about: dict[str, Any] = {"by": "case" if pairing.by_name else "request", "cases": baseline.cases}
+    about |= {name: len(getattr(pairing, name)) for name in ("only_baseline", "only_vendor", "asked_otherwise")}
     document: dict[str, Any] = k2_figures(pairing)
     for side, own in tables.items():
         document[side] = {"file": str(own.source), "vendor": own.vendor, "model": own.model, "rows": len(own.rows)}
-    document["panel"] = panel = judge_pairs(pairing.pairs, chosen)
-    document["pairing"] = {"by": "case" if pairing.by_name else "request", "cases": baseline.cases}
-    for name in ("only_baseline", "only_vendor", "asked_otherwise"):
-        document["pairing"][name] = len(getattr(pairing, name))
-    document["pairing"] |= {"settings": pairing.settings, "forced": options.force}
+    document |= {"panel": panel, "pairing": about | {"settings": pairing.settings, "forced": options["force"]}}
     document["similarity"] = {scope: similarity(found, bootstrap) for scope, found in agreements.items()}
     document["self_consistency"] = {"baseline": itself, "vendor": consistency(vendor, bootstrap)}
-    subset = {scope: similarity(found * stable, bootstrap) for scope, found in agreements.items()} if itself else None
     document |= {"stable_subset": subset, "decisions": _decisions(pairing.pairs)}
-    for name, figure in OF_EACH_SIDE.items():
-        document[name] = {side: figure(own) for side, own in zip(SIDES, sides, strict=True)}
-    document["figures"] = {figure: _figure(figure, baseline, vendor, bootstrap) for figure in FIGURES}
-    document["tests"] = list(_tests(baseline, vendor))
-    document["served"] = {side: _served(own) for side, own in zip(SIDES, sides, strict=True)}
+    document["outcomes"] = {side: _outcomes(own.rows) for side, own in sides.items()}
+    document["success_rate"] = {side: case_share(*own.answers) for side, own in sides.items()}
+    document["schema_accuracy"] = {side: _schema_accuracy(own) for side, own in sides.items()}
+    document["figures"] = {name: _figure(name, sides, bootstrap) for name in FIGURES}
+    document |= {"tests": list(_tests(baseline, vendor)), "served": {side: _served(sides[side].rows) for side in SIDES}}
     document |= {"options": options, "notes": [note for own in tables.values() for note in own.notes]}
     return VendorComparison(as_document(document), panel)
 
@@ -141,17 +139,16 @@ def judge_pairs(pairs: Sequence[Pair], chosen: PanelOptions) -> Panel:
     If the sides ask for other models, the verdict says so first, and the gate ``model`` does not apply.
     """
     asked = [{row.asked_model for one in pairs for row in one[side].values() if row.asked_model} for side in (0, 1)]
-    sides = _measures(pairs)
     if not all(asked) or _are_alike(*asked):
-        return judge(sides, chosen)
+        return judge(_measures(pairs), chosen)
     words = f"{OTHER_MODELS} ({', '.join(name for names in asked for name in sorted(names))})"
-    judged = [
-        tuple([replace(row, violations=row.violations & ~BITS["model"]) for row in rows] for rows in one)
-        for one in sides
-    ]
-    found = judge([(ours, theirs) for ours, theirs in judged], chosen)
+    found = judge([(_without_model(ours), _without_model(theirs)) for ours, theirs in _measures(pairs)], chosen)
     gates = (GateResult(one.gate, "not applicable", words) if one.gate.name == "model" else one for one in found.gates)
     return replace(found, gates=tuple(gates), reason=f"{words}; {found.reason}")
+
+
+def _without_model(rows: Sequence[Measures]) -> list[Measures]:
+    return [replace(row, violations=row.violations & ~BITS["model"]) for row in rows]
 
 
 def _are_alike(ours: Iterable[str], theirs: Iterable[str]) -> bool:
@@ -198,12 +195,16 @@ class SideRows:
         rows = [row for case in trials for row in case.values()]
         return cls(rows, np.repeat(np.arange(len(trials)), [len(case) for case in trials]), len(trials))
 
-    def sums(self, values: Iterable[float | None]) -> tuple[Column, Column]:
-        """Return the sum and the number of the known values of each case; there is a value for each row."""
+    def sums(self, values: Iterable[float | None], case: NDArray[np.intp] | None = None) -> tuple[Column, Column]:
+        """Return the sum and the number of the known values of each case.
+
+        Args:
+            case: the case of each value; by default there is a value for each row.
+        """
         found = np.array([math.nan if value is None else value for value in values], dtype=np.float64)
-        known = np.isfinite(found)
-        sums = np.bincount(self.case[known], found[known], self.cases)
-        return sums, np.bincount(self.case[known], minlength=self.cases).astype(np.float64)
+        known, case = np.isfinite(found), self.case if case is None else case
+        sums = np.bincount(case[known], found[known], self.cases)
+        return sums, np.bincount(case[known], minlength=self.cases).astype(np.float64)
 
     def fitting(self) -> tuple[Column, Column]:
         """Return per case the answers with calls whose calls all fit their schemas, and those that can be checked."""
@@ -339,58 +340,41 @@ def count_cases(found: Column) -> int:
 
 def similarity(found: Column, bootstrap: CaseBootstrap) -> dict[str, Any]:
     """Return precision, recall, F1, kappa and the F1 of chance of an agreement, each with its interval."""
-    cases = count_cases(found)
-    tp, fp, fn, tn = sums = [float(column.sum()) for column in found]
-    drawn = bootstrap.estimates({"f1": f1, "kappa": kappa, "chance_f1": chance_f1}, *found, n=cases)
-    if called := tp + fp + fn:
-        of_chance = chance(*sums)
-        drawn["f1"] = _with_width(drawn["f1"], tp / called, _calling_cases(found), _f1_of)
-        agreed, chance_f1_value = (tp + tn) / (called + tn), drawn["chance_f1"].value or 0.0
-        drawn["kappa"] = _with_width(drawn["kappa"], agreed, cases, lambda p: (p - of_chance) / (1 - of_chance))
-        drawn["chance_f1"] = _with_width(drawn["chance_f1"], chance_f1_value, cases)
-    counts = {"cases": cases, **dict(zip(("TP", "FP", "FN", "TN"), sums, strict=True))}
-    shares = {
-        "precision": case_share(found[0], found[0] + found[1]),
-        "recall": case_share(found[0], found[0] + found[2]),
-    }
-    return counts | shares | {name: _within_range(one) for name, one in drawn.items()}
+    tp, fp, fn, _ = found
+    counts: dict[str, Any] = {"cases": count_cases(found)}
+    counts |= {name: float(column.sum()) for name, column in zip(("TP", "FP", "FN", "TN"), found, strict=True)}
+    shares = {"precision": _share_of_cases(tp, tp + fp), "recall": _share_of_cases(tp, tp + fn)}
+    return counts | shares | _estimates(found, bootstrap, {"f1": f1, "kappa": kappa, "chance_f1": chance_f1})
 
 
-def _calling_cases(found: Column) -> int:
-    """Return the number of cases in which either side calls tools: F1 rests on them alone."""
-    return int((found[0] + found[1] + found[2] > 0).sum())
-
-
-def _within_range(found: Estimate) -> Estimate:
-    """Cut the interval to the range of F1 and kappa."""
-    if found.interval is None:
-        return found
-    low, high, level = found.interval
-    return replace(found, interval=Interval(max(-1.0, low), min(1.0, high), level))
-
-
-def _with_width(found: Estimate, share: float, cases: int, figure: Callable[[float], float] = float) -> Estimate:
-    """Return the estimate, with an interval that has a width.
+def _estimates(found: Column, bootstrap: CaseBootstrap, figures: Mapping[str, Figure]) -> dict[str, Estimate]:
+    """Return figures of an agreement, each with an interval that has a width.
 
     Where all cases agree, every resample does, and its interval is a point, be there three cases or three thousand.
     Wilson's interval of the share that agrees then says how much so many cases leave open.
-
-    Args:
-        share: of the cases on which the figure rests, those that agree.
-        cases: their number.
-        figure: computes it from a share.
     """
-    interval = found.interval
-    if found.value is None or interval is None or interval.low < interval.high or cases < 1:
-        return found
-    low, high, _ = wilson_interval(min(1.0, share), cases)
-    ends = (figure(low), figure(high), found.value)
-    return replace(found, interval=Interval(min(ends), max(ends)))
+    drawn = bootstrap.estimates(figures, *found, n=count_cases(found))
+    for name, one in drawn.items():
+        if one.value is not None and one.interval is not None:
+            low, high, level = one.interval
+            if low == high:
+                low, high = _wilson_ends(figures[name], one.value, found)
+            drawn[name] = replace(one, interval=Interval(max(-1.0, low), min(1.0, high), level))
+    return drawn
 
 
-def _f1_of(share: float) -> float:
-    """F1 where this share of the cases in which either side calls tools agrees."""
-    return 2 * share / (1 + share)
+def _wilson_ends(figure: Figure, value: float, found: Column) -> tuple[float, float]:
+    tp, fp, fn, tn = sums = [float(column.sum()) for column in found]
+    if figure is f1:
+        # It rests on the cases in which either side calls tools, and on no others.
+        calling = int((found[:3].sum(axis=0) > 0).sum())
+        ends = [2 * end / (1 + end) for end in wilson_interval(min(1.0, tp / (tp + fp + fn)), calling)[:2]]
+    else:
+        share = (tp + tn) / sum(sums) if figure is kappa else value
+        ends = list(wilson_interval(min(1.0, share), count_cases(found))[:2])
+        if figure is kappa:
+            ends = [(end - chance(*sums)) / (1 - chance(*sums)) for end in ends]
+    return min(*ends, value), max(*ends, value)
 
 
 def consistency(side: SideRows, bootstrap: CaseBootstrap) -> dict[str, Any] | None:
@@ -399,18 +383,14 @@ def consistency(side: SideRows, bootstrap: CaseBootstrap) -> dict[str, Any] | No
     It limits how far another side can agree with this one.
     """
     known, stable, found = self_agreement(side)
-    cases = int(known.sum())
-    if not cases:
+    if not known.any():
         return None
-    self_f1, flips = bootstrap.estimate(f1, *found, n=cases), bootstrap.estimate(flip_rate, *found, n=cases)
-    if called := sum(float(column.sum()) for column in found[:3]):
-        self_f1 = _with_width(self_f1, float(found[0].sum()) / called, _calling_cases(found), _f1_of)
-    of_pairs = sorted(_f1_of_pairs(side))
+    drawn, of_pairs = _estimates(found, bootstrap, {"f1": f1, "flip_rate": flip_rate}), sorted(_f1_of_pairs(side))
     spread = (of_pairs[0], sum(of_pairs) / len(of_pairs), of_pairs[-1]) if of_pairs else (None,) * 3
     pairs = {"n": len(of_pairs), **dict(zip(("least", "mean", "greatest"), spread, strict=True))}
-    flips = _with_width(flips, flips.value or 0.0, cases)
-    found_all = {"cases": cases, "trials": int(side.answers[1].max()), "self_f1": self_f1, "pairs_of_trials": pairs}
-    return found_all | {"flip_rate": flips, "stable_cases": int(stable.sum())}
+    about: dict[str, Any] = {"cases": int(known.sum()), "trials": int(side.answers[1].max())}
+    about |= {"self_f1": drawn["f1"], "pairs_of_trials": pairs, "flip_rate": drawn["flip_rate"]}
+    return about | {"stable_cases": int(stable.sum())}
 
 
 def _f1_of_pairs(side: SideRows) -> Iterator[float]:
@@ -432,30 +412,20 @@ def _decisions(pairs: Sequence[Pair]) -> dict[str, dict[str, int]]:
     return {one: {other: counted[one, other] for other in DECISIONS} for one in DECISIONS}
 
 
-def _outcomes(side: SideRows) -> dict[str, Any]:
-    rows = side.rows
+def _outcomes(rows: Sequence[AnswerRow]) -> dict[str, Any]:
     failed = by_frequency(row.problem or "?" for row in rows if row.decision == "none")
     others = by_frequency(row.finish_reason or "?" for row in rows if row.outcome == "other")
     found: dict[str, Any] = {"rows": len(rows), "outcomes": by_frequency(row.outcome for row in rows)}
     return found | {"problems": failed, "other_finish_reasons": others}
 
 
-def _success_rate(side: SideRows) -> Estimate:
-    return case_share(*side.answers, n=len(side.rows))
-
-
 def _schema_accuracy(side: SideRows) -> dict[str, Any]:
     """Return schema accuracy per response and per call, with the reasons why calls are not valid."""
     calling = [row.calls or () if row.decision == "tool_calls" else () for row in side.rows]
-    calls = [call for own in calling for call in own]
-    fitting, known = (
-        np.bincount(side.case, [sum(fits in kinds for fits, _ in own) for own in calling], side.cases)
-        for kinds in ((True,), (True, False))
-    )
-    parts, wholes = side.fitting()
-    listed = any(row.calls is not None for row in side.rows)
-    found: dict[str, Any] = {"per_response": case_share(parts, wholes, n=int(wholes.sum()))}
-    found["per_call"] = case_share(fitting, known, n=int(known.sum())) if listed else None
+    calls, of_rows = [call for own in calling for call in own], [len(own) for own in calling]
+    per_call = case_share(*side.sums((fits for fits, _ in calls), np.repeat(side.case, of_rows)))
+    found: dict[str, Any] = {"per_response": case_share(*side.fitting())}
+    found["per_call"] = per_call if any(row.calls is not None for row in side.rows) else None
     found["reasons"] = by_frequency(reason for fits, reasons in calls if fits is False for reason in reasons)
     found["unjudged_calls"] = sum(fits is None for fits, _ in calls)
     found["responses_without_calls"] = sum(row.decision == "tool_calls" and row.calls == () for row in side.rows)
@@ -463,41 +433,25 @@ def _schema_accuracy(side: SideRows) -> dict[str, Any]:
     return found | {"calls_under_another_finish_reason": others}
 
 
-OF_EACH_SIDE: Mapping[str, Callable[[SideRows], Any]] = {
-    "outcomes": _outcomes,
-    "success_rate": _success_rate,
-    "schema_accuracy": _schema_accuracy,
-}
-
-
-def case_share(part: Column, whole: Column, n: int | None = None) -> Estimate:
-    """Return a share over cases, with an interval that keeps the trials of a case together.
-
-    Args:
-        part, whole: per case.
-        n: observations to state; by default the cases that have any.
-    """
-    cases = int((whole > 0).sum())
-    if not cases:
+def case_share(part: Column, whole: Column) -> Estimate:
+    """Return a share over the observations of cases, with an interval that keeps the trials of a case together."""
+    if not whole.any():
         return Estimate(None, None, 0)
     value = min(1.0, float(part.sum() / whole.sum()))
-    return Estimate(value, clustered_interval(part.tolist(), whole.tolist()), cases if n is None else n)
+    return Estimate(value, clustered_interval(part.tolist(), whole.tolist()), int(whole.sum()))
 
 
-def mean(total: Any, count: Any) -> Any:
-    """Return the mean of the known values."""
-    return total / count
+def _share_of_cases(part: Column, whole: Column) -> Estimate:
+    return replace(case_share(part, whole), n=int((whole > 0).sum()))
 
 
-def _figure(name: str, baseline: SideRows, vendor: SideRows, bootstrap: CaseBootstrap) -> dict[str, Any]:
+def _figure(name: str, sides: Mapping[str, SideRows], bootstrap: CaseBootstrap) -> dict[str, Any]:
     """Return a figure of both sides, with the mean of the differences within cases."""
-    apart = _differences(name, baseline, vendor)
+    found: dict[str, Any] = {side: _distribution(own, own.figure(name), bootstrap) for side, own in sides.items()}
+    apart = _differences(name, *sides.values())
     known = np.isfinite(apart)
     columns = np.where(known, apart, 0.0), known.astype(np.float64)
-    found: dict[str, Any] = {
-        side: _distribution(name, own, bootstrap) for side, own in zip(SIDES, (baseline, vendor), strict=True)
-    }
-    return found | {"difference": bootstrap.estimate(mean, *columns, n=int(known.sum()))}
+    return found | {"difference": bootstrap.estimate(truediv, *columns, n=int(known.sum()))}
 
 
 def _differences(name: str, baseline: SideRows, vendor: SideRows) -> Column:
@@ -506,19 +460,18 @@ def _differences(name: str, baseline: SideRows, vendor: SideRows) -> Column:
     return theirs - ours
 
 
-def _distribution(figure: str, side: SideRows, bootstrap: CaseBootstrap) -> dict[str, Any]:
-    ordered = sorted(value for value in side.figure(figure) if value is not None)
-    sums, counts = side.sums(side.figure(figure))
+def _distribution(side: SideRows, values: Sequence[float | None], bootstrap: CaseBootstrap) -> dict[str, Any]:
+    ordered, (sums, counts) = sorted(value for value in values if value is not None), side.sums(values)
     cases, n = int((counts > 0).sum()), len(ordered)
-    average = bootstrap.estimate(mean, sums, counts, n=n)
-    quantiles = {name: _quantile(ordered, share, cases) for name, share in QUANTILES.items()}
-    return {"n": n, "missing": int(side.answers[0].sum()) - n, "mean": average, **quantiles}
+    found = {"n": n, "missing": int(side.answers[0].sum()) - n, "mean": bootstrap.estimate(truediv, sums, counts, n=n)}
+    return found | {name: _quantile(ordered, share, cases) for name, share in QUANTILES.items()}
 
 
 def _quantile(ordered: Sequence[float], share: float, cases: int) -> dict[str, float | None]:
-    interval = quantile_interval(ordered, share, cases) if ordered else None
-    low, high = (interval.low, interval.high) if interval else (None, None)
-    return {"value": quantile(ordered, share) if ordered else None, "low": low, "high": high}
+    if not ordered:
+        return dict.fromkeys(("value", "low", "high"))
+    low, high, *_ = quantile_interval(ordered, share, cases) or (None, None)
+    return {"value": quantile(ordered, share), "low": low, "high": high}
 
 
 def quantile_interval(ordered: Sequence[float], share: float, n: int) -> Interval | None:
@@ -549,11 +502,10 @@ def _tests(baseline: SideRows, vendor: SideRows) -> Iterator[dict[str, Any]]:
         **{figure: _differences(figure, baseline, vendor) for figure in AMOUNTS},
     }
     for metric, column in values.items():
-        known = column[np.isfinite(column)]
-        if len(known):
+        if len(known := column[np.isfinite(column)]):
             found = paired_test(known, of_amounts=metric in AMOUNTS)
-            ends = {"vendor_only": found.up, "baseline_only": found.down, "p": found.p, "p_holm": 1.0}
-            yield {"metric": metric, "method": found.method, "cases": len(known), **ends}
+            about = {"metric": metric, "method": found.method, "cases": len(known)}
+            yield about | {"vendor_only": found.up, "baseline_only": found.down, "p": found.p, "p_holm": 1.0}
 
 
 def _majority(side: SideRows) -> Column:
@@ -562,6 +514,6 @@ def _majority(side: SideRows) -> Column:
     return np.where(share == 0.5, np.nan, np.round(share))
 
 
-def _served(side: SideRows) -> list[dict[str, Any]]:
-    counted = Counter(row.served for row in side.rows if any(row.served))
+def _served(rows: Sequence[AnswerRow]) -> list[dict[str, Any]]:
+    counted = Counter(row.served for row in rows if any(row.served))
     return [dict(zip(SERVED, served, strict=True)) | {"rows": count} for served, count in counted.most_common()]

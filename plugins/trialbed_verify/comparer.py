@@ -67,7 +67,7 @@ class VendorComparer(Comparer):
 
     def compare(self, values: Sequence[str], options: Mapping[str, Any]) -> Comparison:
         """Compare every vendor with the baseline."""
-        from trialbed_verify.compare import CompareOptions, compare
+        from trialbed_verify.compare import compare
         from trialbed_verify.table import as_trials, read_one
         from trialbed_verify.tables import comparison_records, comparison_tables, comparison_tests
 
@@ -84,9 +84,10 @@ class VendorComparer(Comparer):
         for own in every:
             _check_file(own)
         _check_different(baselines, vendors)
-        how = CompareOptions(force=options["force"], gate_margins=gate_margins(options["gate_margin"]))
+        margins = gate_margins(options["gate_margin"])
         sides = (as_trials(list(map(read_one, rows)), name) for name, rows in vendors)
-        found = compare(as_trials(list(map(read_one, baselines))), sides, how)
+        baseline = as_trials(list(map(read_one, baselines)))
+        found = compare(baseline, sides, force=options["force"], gate_margins=margins)
         verdicts = FAILING.get(options["fail_if"] or "", ())
         return Comparison(
             document=found[0].document if len(found) == 1 else [one.document for one in found],

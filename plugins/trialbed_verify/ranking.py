@@ -26,7 +26,6 @@ from trialbed.texts import group_by_key
 from trialbed.wire import parse_json
 from trialbed_verify.compare import (
     Column,
-    CompareOptions,
     SideRows,
     VendorComparison,
     agreement,
@@ -714,7 +713,7 @@ def _compare_vendors(
 ) -> tuple[list[VendorComparison], list[RankedVendor]]:
     """Compare vendors with their baseline; if settings differ, only those whose files are complete are ranked."""
     vendors = list[Answers]()
-    compared = compare(baseline, _each(baseline, files, vendors, notes), CompareOptions(force=True))
+    compared = compare(baseline, _each(baseline, files, vendors, notes), force=True)
     panels = {one.vendor: one.panel for one in compared}
     try:
         return compared, candidates([baseline, *vendors], [baseline.vendor], panels=panels)

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from trialbed.files import replacing
 from trialbed.statistics import Estimate, clustered_interval, quantile
+from trialbed.texts import group_by_key
 from trialbed_verify.documents import as_document
 from trialbed_verify.rows import Body, object_in, one_line
 from trialbed_verify.table import AnswerRow, Answers, calls_of, findings_of
@@ -56,8 +57,8 @@ def summary(endpoint: EndpointInfo, answers: Answers | None) -> dict[str, Any]:
         answers: read for summaries; None if there are none.
     """
     rows, began, ended = answers.rows if answers else (), endpoint.began, endpoint.ended
-    counts, figures = answer_counts(rows), answer_figures(answers)
-    found: dict[str, Any] = {"model": endpoint.model, **counts}
+    figures = answer_figures(answers)
+    found: dict[str, Any] = {"model": endpoint.model, **answer_counts(rows)}
     found |= {"eval_started_at": began and began.isoformat(), "eval_finished_at": ended and ended.isoformat()}
     found["eval_duration_ms"] = round((ended - began).total_seconds() * 1000) if began and ended else None
     found |= {"vendor": endpoint.vendor, "is_baseline": endpoint.is_baseline, **figures}
@@ -84,7 +85,6 @@ def answer_figures(answers: Answers | None) -> dict[str, Any]:
     rows = answers.rows if answers else ()
     answered = [row for row in rows if row.decision != "none"]
     calls = [call for row in answered for call in row.calls or ()]
-    moments = answers.moments if answers else ()
     found: dict[str, Any] = {"case_count": len(rows)}
     found["outcomes"] = dict(sorted(Counter(row.outcome for row in rows).items()))
     found["problems"] = by_frequency(row.problem for row in rows if row.problem)
@@ -102,10 +102,10 @@ def answer_figures(answers: Answers | None) -> dict[str, Any]:
     found |= {name: spread(_values(answered, name)) for name in FIGURES}
     found["loop_lag_ms"] = spread(_values(rows, "loop_lag_ms"))
     for place, kind in enumerate(SERVED):
-        names = _names(row.served[place] or UNNAMED for row in answered)
-        found[f"served_{kind}"] = dict(names.most_common())
-    found["suites"] = as_document(answers.suites) if answers else {}
-    return found | {"first_row_at": min(moments, default=None), "last_row_at": max(moments, default=None)}
+        found[f"served_{kind}"] = dict(_names(row.served[place] or UNNAMED for row in answered).most_common())
+    first, last = answers.moments if answers and answers.moments else (None, None)
+    suites = as_document(answers.suites) if answers else {}
+    return found | {"suites": suites, "first_row_at": first, "last_row_at": last}
 
 
 def by_frequency(values: Iterable[str]) -> dict[str, int]:
@@ -140,16 +140,15 @@ def spread(values: Sequence[float]) -> dict[str, float] | None:
 
 def _rate(observed: Iterable[tuple[AnswerRow, bool | None]]) -> dict[str, Any] | None:
     """Return the share of successes, with the trials of a case taken together; None if nothing was observed."""
-    parts, wholes = Counter[object](), Counter[object]()
-    for row, success in observed:
-        if success is not None:
-            case = row.key[:-1] if row.data_index is None else row.data_index
-            parts[case] += success
-            wholes[case] += 1
-    if not (total := wholes.total()):
+    cases = group_by_key(
+        (row.key[:-1] if row.data_index is None else row.data_index, success)
+        for row, success in observed
+        if success is not None
+    )
+    if not cases:
         return None
-    interval = clustered_interval([parts[case] for case in wholes], list(wholes.values()))
-    return Estimate(parts.total() / total, interval, total).as_json()
+    parts, wholes = zip(*((sum(own), len(own)) for own in cases.values()), strict=True)
+    return Estimate(sum(parts) / sum(wholes), clustered_interval(parts, wholes), sum(wholes)).as_json()
 
 
 def _examples(answers: Answers | None) -> dict[str, dict[str, list[dict[str, Any]]]]:

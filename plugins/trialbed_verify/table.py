@@ -192,7 +192,7 @@ class Answers:
     rows: tuple[AnswerRow, ...]
     notes: tuple[str, ...] = ()
     suites: Mapping[str, SuiteSummary] = field(default_factory=dict)
-    moments: Sequence[str] = ()
+    moments: tuple[str, ...] = ()
 
     @property
     def names_cases(self) -> bool:
@@ -276,7 +276,7 @@ def _table(source: VendorRows, rows: Sequence[AnswerRow], suites: SuiteTally | N
     model = first.model or (first.asked_model if len(asked) == 1 else None)
     vendor, moments = first.vendor or file_label(source.file_name), sorted(row.at for row in rows if row.at)
     found = suites.summaries() if suites else {}
-    return Answers(source, vendor, model, tuple(counting), tuple(notes), found, moments[:1] + moments[-1:])
+    return Answers(source, vendor, model, tuple(counting), tuple(notes), found, tuple(moments[:1] + moments[-1:]))
 
 
 def _number_trials(rows: Iterable[list[AnswerRow]]) -> Iterator[AnswerRow]:

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
-from trialbed_verify.compare import CompareOptions, compare
+from trialbed_verify.compare import compare
 from trialbed_verify.table import read_one
 from trialbed_verify.vendor_rows import FileRows
 
@@ -79,7 +79,7 @@ def own_file(path: Path, outcomes: Sequence[Sequence[str] | str], **changes: Any
 def compared_files(baseline: Path, vendor: Path, **options: Any) -> dict[str, Any]:
     """The document of the comparison of a vendor's results file with a baseline's."""
     sides = (read_one(FileRows(path)) for path in (baseline, vendor))
-    (found,) = compare(next(sides), sides, CompareOptions(**{"resamples": 100, **options}))
+    (found,) = compare(next(sides), sides, **{"resamples": 100, **options})
     return found.as_json()
 
 

@@ -11,7 +11,7 @@ import pytest
 from support.vendor_rows import own_row, write_rows
 
 from trialbed.views import Table, html_page
-from trialbed_verify.compare import CompareOptions, VendorComparison, compare
+from trialbed_verify.compare import VendorComparison, compare
 from trialbed_verify.pages import vendor_page
 from trialbed_verify.ranking import ModelComparison, VerifiedVendors
 from trialbed_verify.table import read_one
@@ -43,7 +43,7 @@ def files(tmp_path: Path) -> list[Path]:
 
 def parts(files: list[Path], change: Callable[[VendorComparison], VendorComparison] = lambda one: one) -> list[Any]:
     baseline, *vendors = (read_one(FileRows(path)) for path in files)
-    found = tuple(map(change, compare(baseline, vendors, CompareOptions(resamples=100))))
+    found = tuple(map(change, compare(baseline, vendors, resamples=100)))
     summarised = [read_one(FileRows(path), compared=False) for path in files]
     return list(vendor_page(summarised, VerifiedVendors((ModelComparison("m", baseline.vendor, found, ()),))))
 

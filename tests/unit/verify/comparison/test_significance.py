@@ -7,7 +7,7 @@ import pytest
 from support.vendor_rows import own_file
 
 from trialbed.statistics import holm, mcnemar
-from trialbed_verify.compare import CompareOptions, compare
+from trialbed_verify.compare import compare
 from trialbed_verify.documents import as_document
 from trialbed_verify.table import read_one
 from trialbed_verify.vendor_rows import FileRows
@@ -48,9 +48,7 @@ def test_p_values_are_corrected_over_vendors_and_metrics_together(tmp_path: Path
         for count, name in enumerate(("a", "b", "c"), 1)
     ]
     documents = as_document(
-        compare(
-            read_one(FileRows(baseline)), [read_one(FileRows(path)) for path in vendors], CompareOptions(resamples=100)
-        )
+        compare(read_one(FileRows(baseline)), [read_one(FileRows(path)) for path in vendors], resamples=100)
     )
     found = {(number, test["metric"]): test for number, one in enumerate(documents) for test in one["tests"]}
     assert len(found) == 18
