@@ -13,7 +13,7 @@ from trialbed.statistics import Estimate, clustered_interval, quantile
 from trialbed.texts import group_by_key
 from trialbed_verify.documents import as_document
 from trialbed_verify.rows import Body, object_in, one_line
-from trialbed_verify.table import AnswerRow, Answers, calls_of, findings_of
+from trialbed_verify.table import AnswerRow, Answers, calls_of
 
 if TYPE_CHECKING:
     from trialbed.records import EndpointInfo
@@ -168,6 +168,8 @@ def _examples(answers: Answers | None) -> dict[str, dict[str, list[dict[str, Any
 
 def _examples_of(row: Body) -> Iterator[tuple[str, str, dict[str, Any]]]:
     """Yield the problem, the wrong calls and the findings of a row, each with its kind and its message."""
+    from trialbed_verify.findings import findings
+
     response, problem = object_in(row, "response"), object_in(row, "problem")
     kind, said = problem.get("kind") or response.get("error_type"), problem.get("message")
     if isinstance(kind, str):
@@ -175,8 +177,8 @@ def _examples_of(row: Body) -> Iterator[tuple[str, str, dict[str, Any]]]:
     for call in calls_of(row, response) or ():
         for reason in call["reasons"] or ():
             yield "calls", reason, {"tool": call.get("name"), "message": call.get("detail") or ""}
-    for found in findings_of(row):
-        yield "findings", found["kind"], {"evidence": found.get("evidence"), "message": found.get("message") or ""}
+    for found in findings(row):
+        yield "findings", found.kind, {"evidence": found.evidence, "message": found.message}
 
 
 def cost(rows: Sequence[AnswerRow], prices: Mapping[str, float]) -> dict[str, float] | None:

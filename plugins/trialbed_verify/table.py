@@ -386,23 +386,13 @@ def _comparison_fields(row: Body, source: VendorRows, place: Any) -> dict[str, A
 
 
 def _summary_fields(row: Body) -> dict[str, Any]:
-    from trialbed_verify.findings import CALL_REASONS, PROTOCOL_ERRORS
+    from trialbed_verify.findings import CALL_REASONS, PROTOCOL_ERRORS, findings
 
-    kinds = _share(tuple(intern(found["kind"]) for found in findings_of(row)))
+    kinds = _share(tuple(found.kind for found in findings(row)))
     notes = row.get("notes")
     if not isinstance(notes, list):
         notes = [kind for kind in kinds if kind not in PROTOCOL_ERRORS and kind not in CALL_REASONS]
     return {"findings": kinds, "notes": _share(tuple(map(str, notes)))}
-
-
-def findings_of(row: Body) -> Sequence[Mapping[str, str]]:
-    """Return the findings that a row has, or those of its answer if its tool makes none."""
-    stored = row.get("findings")
-    if isinstance(stored, list):
-        return [found for found in stored if isinstance(found, dict) and isinstance(found.get("kind"), str)]
-    from trialbed_verify.findings import examine
-
-    return [] if "outcome" in row else [found.as_json() for found in examine(row)]
 
 
 def _outcome(row: Body, response: Body, finish_reason: str | None) -> tuple[str, str | None]:
@@ -417,18 +407,15 @@ def _outcome(row: Body, response: Body, finish_reason: str | None) -> tuple[str,
 
 def _verdicts(row: Body, response: dict[str, Any]) -> tuple[bool | None, Any]:
     """Return whether all calls fit, and the verdict on each: as the row has them, else checked against its tools."""
-    valid = row.get("tool_calls_valid")
-    valid = valid if isinstance(valid, bool) else None
-    calls = calls_of(row, response)
-    if calls is None:
-        # K2-style tools write null where calls are announced and there are none.
-        announced = "tool_calls_valid" in row and row.get("finish_reason") == "tool_calls"
-        return (False if announced and valid is None else valid), None
-    verdicts = _share(tuple(map(_call, calls)))
-    if "tool_calls_valid" not in row and calls is not row.get("calls"):
+    valid, calls = row.get("tool_calls_valid"), calls_of(row, response)
+    verdicts = None if calls is None else _share(tuple(map(_call, calls)))
+    if verdicts is not None and "tool_calls_valid" not in row and calls is not row.get("calls"):
         kinds = {fits for fits, _ in verdicts}
         valid = False if False in kinds else None if None in kinds else True
-    return valid, verdicts
+    if verdicts is None and "tool_calls_valid" in row and row.get("finish_reason") == "tool_calls":
+        # K2-style tools write null where calls are announced and there are none.
+        valid = valid is True
+    return valid if isinstance(valid, bool) else None, verdicts
 
 
 def calls_of(row: Body, response: dict[str, Any]) -> Sequence[Any] | None:

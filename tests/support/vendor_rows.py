@@ -53,6 +53,7 @@ def own_row(number: int, outcome: str = "stop", *, trial: int = 0, valid: bool |
         "model": "m",
         "outcome": outcome,
         "problem": None if answered else {"kind": "cut_stream", "message": "ended early"},
+        "notes": [],
         "calls": [{"name": "look_up", "valid": valid, "reasons": [] if valid else ["wrong_type"]}] if called else [],
         **(FIGURES if answered else dict.fromkeys(FIGURES)),
         "served": {"model": "m-id", "system_fingerprint": "fp", "provider": None},
