@@ -40,6 +40,8 @@ def test_an_agent_whose_framework_is_not_installed_says_how_it_is_run(
         (other / name).touch()
     done = bench("adopt", "masbench", tmp_path / "other", code=2)
     assert "agno is not installed here; in the checkout of Trialbed, make an environment" in done.err
+    # From a clone, as neither distribution is on an index.
+    assert "uv pip install --python agno -e . -e 'compatibility/masbench[agno]'" in done.err
     assert "--python agno=agno/bin/python" in done.err
     assert (
         "--agent nobody: the checkout has absent, boasting, steady"

@@ -18,7 +18,7 @@ from trialbed.preparation._continuation import find_run, remarks, why_not_extend
 from trialbed.preparation._options import Prepared, RunOptions
 from trialbed.preparation._prepare import prepare
 from trialbed.preparation._trials import due_trials
-from trialbed.records import FailureKind, Run, RunConfig, RunStatus, TrialKey, TrialStatus
+from trialbed.records import ApiRef, FailureKind, GoldCall, Query, Run, RunConfig, RunStatus, TrialKey, TrialStatus
 from trialbed.store import AttemptSummary, Store, new_run
 
 CONFIG = run_config(
@@ -325,3 +325,12 @@ def test_an_edited_adapter_is_another_one_though_its_version_stays(
     (said,) = remarks(store, after)
     assert said.startswith(f"the adapter of edited or its environment changed since run {run.run_id}")
     assert find_run(store, replace(after, options=replace(options, retry_failed=True))) == run
+
+
+def test_queries_that_need_more_requests_than_the_limit_are_counted_with_the_limit_that_is_enough(store: Store) -> None:
+    call = GoldCall(api=ApiRef(category="c", tool_name="t", api_name="a"))
+    queries = {number: Query(query_id=number, text="", apis=(), gold_calls=(call,) * number) for number in (11, 12, 13)}
+    assert list(remarks(store, replace(prepared(changed(max_steps=12)), queries=queries))) == [
+        "2 queries can take more than 12 requests if the calls are made one at a time: --max-steps 14 is enough for all"
+    ]
+    assert list(remarks(store, replace(prepared(changed(max_steps=14)), queries=queries))) == []

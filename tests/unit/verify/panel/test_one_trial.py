@@ -163,7 +163,12 @@ def test_thoughts_that_only_the_total_has_are_billed(usage: dict[str, int], word
 
 @for_each(
     ("output", "words"),
-    [(60 / 18, ", 50 % cheaper at your prices"), (300 / 18, ", 50 % dearer at your prices"), (None, " %;")],
+    [
+        (60 / 18, ", 50 % cheaper at your prices"),
+        (300 / 18, ", 50 % dearer at your prices"),
+        (180.1 / 18, ", at the same cost at your prices"),
+        (None, " %;"),
+    ],
 )
 def test_prices_are_said_beside_the_tokens(output: float | None, words: str) -> None:
     sides = [([billed(number, **USUAL)], [billed(number, **USUAL)]) for number in range(60)]

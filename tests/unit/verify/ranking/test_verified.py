@@ -10,9 +10,12 @@ from typing import Any
 import pytest
 from support.vendor_rows import own_file, own_row, write_rows
 
+from trialbed.views import Table
 from trialbed_verify.documents import as_document
+from trialbed_verify.pages import vendor_page
 from trialbed_verify.panel import GATES
 from trialbed_verify.ranking import Gates, RankOptions, VerifiedRows, compare_and_rank, rank
+from trialbed_verify.table import read_one
 from trialbed_verify.tables import verified_tables
 from trialbed_verify.vendor_rows import FileRows
 
@@ -72,6 +75,13 @@ def test_prices_stand_beside_the_ranks_and_in_the_verdict(tmp_path: Path) -> Non
     assert "60 % cheaper at your prices" in found.comparisons[0].panel.reason
     lines = {name.rstrip("*"): cost for name, *_, cost in verified_tables(found)[1].lines}
     assert lines == {"official": "1.0000", "good": "0.4000", "unpriced": "-"}
+    page = vendor_page([read_one(file.source, compared=False) for file in files], found)
+    verdicts = next(part for part in page if isinstance(part, Table) and part.title == "m compared with official")
+    place = list(verdicts.columns).index("price of an answer")
+    assert [(line[0], line[place]) for line in verdicts.lines] == [("good", "-60 %"), ("unpriced", "-")]
+    lead = page[0]
+    assert isinstance(lead, Table)
+    assert "60 % cheaper at your prices" in lead.notes[0]
 
 
 def test_neither_speed_nor_price_makes_up_for_answers_that_break_callers(tmp_path: Path) -> None:

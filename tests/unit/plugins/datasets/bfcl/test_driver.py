@@ -93,6 +93,25 @@ def test_without_the_wheel_it_says_how_to_get_it(tmp_path: Path, monkeypatch: py
         BfclDriver().open(None, tmp_path)
 
 
+def test_a_wheel_with_the_files_of_an_earlier_release_says_which_one_fits(wheel: Path, tmp_path: Path) -> None:
+    for file in wheel.glob("BFCL_v4_*.json"):
+        file.rename(file.with_name(file.name.replace("v4", "v3")))
+    with pytest.raises(UsageError, match=r"has other files than 2025\.10\.27 and later; `pip install --no-deps bfcl-"):
+        BfclDriver().open(None, tmp_path)
+
+
+def test_a_case_without_the_function_of_its_answer_is_skipped_and_named(
+    wheel: Path, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    cases, answers = (folder / "BFCL_v4_simple_python.json" for folder in (wheel, wheel / "possible_answer"))
+    odd = json.loads(cases.read_text()) | {"id": "simple_python_363"}
+    cases.write_text(f"{cases.read_text()}{json.dumps(odd)}\n")
+    right = {"id": "simple_python_363", "ground_truth": [{"find_closest": {}}]}
+    answers.write_text(f"{answers.read_text()}{json.dumps(right)}\n")
+    assert opened(tmp_path).query_id == "simple_python_0"
+    assert "skipped, as the answers call functions that the cases lack: simple_python_363" in caplog.text
+
+
 def test_a_damaged_file_is_named(wheel: Path, tmp_path: Path) -> None:
     (wheel / "BFCL_v4_simple_python.json").write_text("{")
     with pytest.raises(DataError, match=r"BFCL_v4_simple_python\.json: cannot be read"):
