@@ -6,7 +6,7 @@ from pathlib import Path
 
 from trialbed_adapter_lab.fidelity import FidelityReport
 from trialbed_adapter_lab.fidelity.views import markdown
-from trialbed_adapter_lab.report_files import read_report
+from trialbed_adapter_lab.report_command import read_report
 
 FOLDER = Path(__file__).parents[1] / "reference"
 

@@ -1,4 +1,4 @@
-"""What ``bench fidelity`` and ``bench releases`` share: parts, formats, steps, and where a report goes."""
+"""Options, progress and report files that ``bench fidelity`` and ``bench releases`` share."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ from typing import TextIO, TypeVar
 import click
 
 from trialbed.cli.options import FILE, Decorated, option, print_json
+from trialbed.errors import DataError
+from trialbed.files import read_bytes, write_text
 from trialbed.records import Record
 
 FORMATS = ("table", "markdown", "json")
 
 P = TypeVar("P", bound=str)
-
-
 R = TypeVar("R", bound=Record)
 
 
@@ -60,13 +60,23 @@ def print_report(
         write_table(report, sys.stdout)
 
 
-def write_file(path: Path, text: str) -> None:
-    """Write what ``--output`` asks for, and say so.
+def read_report(kind: type[R], path: Path, command: str) -> R:
+    """Read a report that a command's ``--output`` wrote.
+
+    Raises:
+        DataError: the file cannot be read, or is not a report.
+    """
+    try:
+        return kind.model_validate_json(read_bytes(path))
+    except (ValueError, OSError) as error:
+        raise DataError(f"{path}: not a report of {command} --output: {str(error).splitlines()[0]}") from error
+
+
+def write_report(path: Path, report: Record, *, exclude_defaults: bool = False) -> None:
+    """Write the report to the file that ``--output`` names, and say so.
 
     Raises:
         UsageError: it cannot be written.
     """
-    from trialbed.files import write_text
-
-    write_text(path, text, "--output")
+    write_text(path, report.model_dump_json(indent=1, exclude_defaults=exclude_defaults) + "\n", "--output")
     click.echo(f"written: {path}", err=True)

@@ -6,7 +6,7 @@ import tomllib
 from pathlib import Path
 
 from trialbed_adapter_lab.releases import ReleasesReport
-from trialbed_adapter_lab.report_files import read_report
+from trialbed_adapter_lab.report_command import read_report
 
 REFERENCE = Path(__file__).parents[2] / "docs" / "reference"
 

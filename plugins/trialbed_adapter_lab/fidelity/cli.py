@@ -18,8 +18,9 @@ from trialbed_adapter_lab.report_command import (
     output_option,
     part_option,
     print_report,
+    read_report,
     show_steps,
-    write_file,
+    write_report,
 )
 
 if TYPE_CHECKING:
@@ -78,7 +79,7 @@ def command(source: Path | None, form: str | None, as_json: bool, **given: Any) 
     form, output = chosen_format(form, as_json=as_json), given.pop("output")
     report, interrupted = (_read(source, given["parts"]), False) if source else _run_measurement(given)
     if output is not None:
-        write_file(output, _text(report))
+        write_report(output, report)
     _print(report, form)
     if interrupted:
         raise click.Abort
@@ -128,7 +129,6 @@ def _read(path: Path, parts: Sequence[str]) -> FidelityReport:
     """Return the figures in a file, or those of some parts."""
     from trialbed.errors import DataError
     from trialbed_adapter_lab.fidelity import FidelityReport
-    from trialbed_adapter_lab.report_files import read_report
 
     report = read_report(FidelityReport, path, "bench fidelity")
     for part in parts:
@@ -136,12 +136,6 @@ def _read(path: Path, parts: Sequence[str]) -> FidelityReport:
             there = ", ".join(report.conditions.parts)
             raise DataError(f"{path}: has no figures of the part {part}; it has those of {there}")
     return report.of_parts(parts or PARTS)  # type: ignore[arg-type]
-
-
-def _text(report: FidelityReport) -> str:
-    from trialbed_adapter_lab.report_files import report_text
-
-    return report_text(report.model_dump_json(), unfolded="frameworks")
 
 
 def _print(report: FidelityReport, form: str) -> None:

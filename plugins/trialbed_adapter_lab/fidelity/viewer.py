@@ -56,7 +56,7 @@ def _title(path: Path) -> str:
 def _parts(path: Path) -> list[Table | Folded]:
     from trialbed_adapter_lab.fidelity import FidelityReport
     from trialbed_adapter_lab.fidelity.views import page_parts
-    from trialbed_adapter_lab.report_files import read_report
+    from trialbed_adapter_lab.report_command import read_report
 
     return page_parts(read_report(FidelityReport, path, "bench fidelity"))
 

@@ -20,7 +20,7 @@ from trialbed_adapter_lab.report_command import (
     part_option,
     print_report,
     show_steps,
-    write_file,
+    write_report,
 )
 
 if TYPE_CHECKING:
@@ -112,7 +112,7 @@ def command(framework: str, form: str | None, as_json: bool, **given: Any) -> in
     folder = ReleaseFolder(given["folder"], framework)
     report, new = _report(folder, given)
     if output is not None:
-        _write(output, report)
+        write_report(output, report, exclude_defaults=True)
     _print(report, form)
     if given["newer"] and not given["kept"] and report.measured:
         # Only now: a command that was stopped before leaves to the next one to show them.
@@ -232,12 +232,6 @@ def _ask_consent(how: ReleaseMeasurement, releases: Sequence[str], *, yes: bool,
     question = f"Build an environment each for {how.framework} {names} with uv in {how.store.folder}"
     if not click.confirm(f"{question}, one after the other, and measure it (minutes each)?", err=True):
         raise EnvironmentFailed(f"{how.framework} {names}: not measured")
-
-
-def _write(path: Path, report: ReleasesReport) -> None:
-    from trialbed_adapter_lab.report_files import report_text
-
-    write_file(path, report_text(report.model_dump_json(exclude_defaults=True)))
 
 
 def _print(report: ReleasesReport, form: str) -> None:

@@ -13,8 +13,8 @@ PARTS = {
         "harness": ("differences", "errors"),
         "checks": ("conformance", "differences", "errors", "harness"),
         "fuzz": ("harness",),
-        "fidelity": ("differences", "errors", "harness", "report_command", "report_files"),
-        "releases": ("differences", "errors", "fidelity", "harness", "report_command", "report_files"),
+        "fidelity": ("differences", "errors", "harness", "report_command"),
+        "releases": ("differences", "errors", "fidelity", "harness", "report_command"),
         "scaffolding": ("plugin_check",),  # the template of a plugin's tests
         "cli": ("", "conformance", "fuzz", "plugin_check", "scaffolding"),
     },

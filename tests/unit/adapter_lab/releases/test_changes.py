@@ -32,7 +32,7 @@ from trialbed_adapter_lab.releases import (
     report_on,
 )
 from trialbed_adapter_lab.releases._views import markdown, write_table
-from trialbed_adapter_lab.report_files import read_report, report_text
+from trialbed_adapter_lab.report_command import read_report, write_report
 
 CLOSED = Difference(pointer="/parameters/additionalProperties", kind="added", sent=False)
 NOT_JSON = ErrorFinding(case="arguments that are not JSON", seen="answer", told="Error: not JSON", requests=4, calls=0)
@@ -253,7 +253,7 @@ def test_what_was_not_measured_is_named(tmp_path: Path) -> None:
 def test_a_report_is_read_as_it_was_written(tmp_path: Path) -> None:
     report = kept(tmp_path, measured("1.0", NOT_JSON), measured("1.1", RAISES))
     path = tmp_path / "acme.json"
-    path.write_text(report_text(report.model_dump_json(exclude_defaults=True)))
+    write_report(path, report, exclude_defaults=True)
     assert read_report(ReleasesReport, path, "bench releases") == report
     path.write_text("{}")
     with pytest.raises(DataError, match="not a report of bench releases"):
