@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Any, ClassVar, TypeAlias
 
 import click
 
-from trialbed.cli.options import FILE
 from trialbed.cli.thresholds import parse_thresholds
 from trialbed.contracts import Comparer, Comparison
 from trialbed.errors import UsageError
@@ -50,7 +49,7 @@ class VendorComparer(Comparer):
         """Return the options that name the files' sides, set the margin of equivalence, and say what fails."""
         repeatable = partial(click.Option, multiple=True)
         return [
-            repeatable(["--baseline", "baselines"], type=FILE, metavar="FILE", help=BASELINE),
+            repeatable(["--baseline", "baselines"], type=click.Path(path_type=Path), metavar="FILE", help=BASELINE),
             repeatable(["--vendor", "vendors"], metavar="[NAME=]FILE,…", help=VENDOR),
             repeatable(["--fail-under"], metavar="FIGURE=X", help="Exit with 1 if FIGURE is below X; repeatable."),
             click.Option(["--fail-if"], type=click.Choice(list(FAILING)), help="Exit with 1 at this verdict."),

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from typing import Any
 
 import pytest
 from support.vendor_rows import own_file, own_row, write_rows
 
+from trialbed.cli import main
 from trialbed.contracts import Comparison
 from trialbed.errors import UsageError
 from trialbed_verify.comparer import VendorComparer
@@ -36,6 +38,16 @@ def test_a_file_is_not_compared_with_itself(tmp_path: Path) -> None:
             compared(file, other)
     with pytest.raises(UsageError, match="named twice as the baseline"):
         compared(baselines=(file, file), vendors=(own_file(tmp_path / "b.jsonl", ENDS),))
+
+
+def test_a_folder_has_the_trials_of_a_baseline(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "loops").mkdir()
+    for name in ("one", "two"):
+        own_file(tmp_path / "loops" / f"{name}.jsonl", ["tool_calls", "stop"] * 20)
+    vendor = own_file(tmp_path / "acme.jsonl", ENDS)
+    assert main(["compare", "--baseline", str(tmp_path / "loops"), "--vendor", str(vendor), "--json"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert found["self_consistency"]["baseline"]["trials"] == 2
 
 
 def test_a_vendor_that_sends_token_counts_as_text_is_compared_all_the_same(tmp_path: Path) -> None:
