@@ -68,11 +68,10 @@ class CompareCommand(SectionedCommand):
         the beginning of one, latest, RUN/FRAMEWORK for one of its frameworks, or a result document. For every score,
         the means over the queries that both runs have and the paired difference are shown.
 
-        Vendors' results may come from bench verify, K2-style tools or Agent Vendor Verifier. The report shows whether a
-        vendor calls tools where the baseline does (paired by content), how many requests it answers, whether its calls
-        match their schemas, and its tokens and times. The verdict is that its decisions are equivalent to the
-        baseline's, different, or that the data is inconclusive. For a verdict, the baseline needs several trials per
-        case, in one file or in several.
+        Vendors' results may come from bench verify, K2-style tools or Agent Vendor Verifier. The report compares the
+        answers to the same requests: decisions, calls, texts, tokens and faults, each within a margin. The verdict is
+        equivalent, different or inconclusive. Equivalent requires several trials per case of both sides, in one file
+        or in several.
         """
         kind = _kind(self.kinds, values, click.get_current_context())
         form = chosen_format(given["form"], as_json=given["as_json"])
