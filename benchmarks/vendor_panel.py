@@ -18,10 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from trialbed.statistics import holm
-from trialbed_verify.panel import GATES, PanelGate
-from trialbed_verify.panel._distances import distances
-from trialbed_verify.panel._panel import Compared, settle, with_means
-from trialbed_verify.panel._samples import blocks
+from trialbed_verify.panel import GATES, Compared, PanelGate, compare_values, settle
 
 Shares = NDArray[np.float64]
 Vendor = Callable[[Shares, np.random.Generator], Shares]
@@ -148,8 +145,7 @@ def gate(about: PanelGate, values: NDArray[np.int64], applies: NDArray[np.bool_]
     kept = applies.ravel().astype(bool)
     case = np.repeat(np.arange(cases), 2 * TRIALS)[kept]
     vendor = np.tile(np.arange(2 * TRIALS) >= TRIALS, cases)[kept]
-    own = blocks(values.reshape(-1, 1)[kept], case, vendor, cases)
-    return with_means(about, distances(own, "category", cases, deals, seed))
+    return compare_values(about, (values.reshape(-1, 1)[kept], case, vendor), cases, deals, seed)
 
 
 def coverages(runs: int) -> Iterator[tuple[float, int, str, tuple[float, float]]]:
@@ -179,9 +175,7 @@ def covers(flips: float, cases: int, seed: int, vendor: Vendor, by: float) -> tu
     random = np.random.default_rng([seed, 7, round(1000 * flips)])
     values, _ = drawn(flips, cases, random, vendor)
     case, side = np.repeat(np.arange(cases), 2 * TRIALS), np.tile(np.arange(2 * TRIALS) >= TRIALS, cases)
-    found = with_means(
-        DECISION, distances(blocks(values.reshape(-1, 1), case, side, cases), "category", cases, 1, seed)
-    )
+    found = compare_values(DECISION, (values.reshape(-1, 1), case, side), cases, 1, seed)
     excess = true_excess(flips, by)
     assert found.excess is not None
     assert found.distance is not None

@@ -26,12 +26,12 @@ from trialbed.statistics import (
     wilson_interval,
 )
 from trialbed_verify.documents import as_document
-from trialbed_verify.panel import BITS, Conclusion, GateResult, Panel, PanelOptions, judge, resample_verdict
+from trialbed_verify.panel import Conclusion, Panel, PanelOptions, judge, resample_verdict
 from trialbed_verify.summary import QUANTILES, by_frequency
 from trialbed_verify.table import ANSWERS, SIDES, AnswerRow, Answers, Pair, Pairing, Trials, pair
 
 if TYPE_CHECKING:
-    from trialbed_verify.panel import Measures
+    pass
 
 Column = NDArray[Any]
 """One value per case."""
@@ -43,8 +43,6 @@ DECISIONS = (*ANSWERS, "none")
 SERVED = ("model", "system_fingerprint", "provider")
 
 FIGURES = ("total_tokens", "completion_tokens", "ttft_ms", "tps", "duration_ms")
-
-OTHER_MODELS = "the requests ask for other models"
 
 AMOUNTS = ("total_tokens", "ttft_ms", "tps")
 """Figures that are tested, and of which no case is won or lost."""
@@ -139,16 +137,10 @@ def judge_pairs(pairs: Sequence[Pair], chosen: PanelOptions) -> Panel:
     If the sides ask for other models, the verdict says so first, and the gate ``model`` does not apply.
     """
     asked = [{row.asked_model for one in pairs for row in one[side].values() if row.asked_model} for side in (0, 1)]
-    if not all(asked) or _are_alike(*asked):
-        return judge(_measures(pairs), chosen)
-    words = f"{OTHER_MODELS} ({', '.join(name for names in asked for name in sorted(names))})"
-    found = judge([(_without_model(ours), _without_model(theirs)) for ours, theirs in _measures(pairs)], chosen)
-    gates = (GateResult(one.gate, "not applicable", words) if one.gate.name == "model" else one for one in found.gates)
-    return replace(found, gates=tuple(gates), reason=f"{words}; {found.reason}")
-
-
-def _without_model(rows: Sequence[Measures]) -> list[Measures]:
-    return [replace(row, violations=row.violations & ~BITS["model"]) for row in rows]
+    if all(asked) and not _are_alike(*asked):
+        names = ", ".join(name for own in asked for name in sorted(own))
+        chosen = replace(chosen, other_models=f"the requests ask for other models ({names})")
+    return judge(_measures(pairs), chosen)
 
 
 def _are_alike(ours: Iterable[str], theirs: Iterable[str]) -> bool:

@@ -11,6 +11,7 @@ from collections.abc import Collection, Iterator, Sequence
 from dataclasses import replace
 from functools import partial
 from itertools import starmap
+from operator import attrgetter
 from pathlib import Path
 from typing import Any, ClassVar, TypeAlias
 
@@ -33,7 +34,7 @@ from trialbed.views import (
 from trialbed.wire.redaction import redact
 from trialbed_verify.compare import VendorComparison
 from trialbed_verify.findings import kind_in_words
-from trialbed_verify.panel import GateExample, GateResult, Mean, Panel, PanelGate, breaking_in_thousand, gate_meaning
+from trialbed_verify.panel import GateExample, GateResult, Mean, Panel, PanelGate, breaking_in_thousand
 from trialbed_verify.ranking import (
     ModelComparison,
     RankedVendor,
@@ -247,14 +248,15 @@ def _verdict(one: VendorComparison) -> TableRow:
     panel, breaking = one.panel, one.panel.at("any")
     share = UNKNOWN if breaking is None or breaking.excess is None else breaking_in_thousand(breaking.excess)
     price = UNKNOWN if panel.price is None else f"{round(100 * (panel.price - 1)):+d} %"
-    cells = (panel.verdict, share, price, panel.different_subjects or "nothing shown", str(panel.cases))
+    apart = ", ".join(result.gate.meaning for result in panel.found("different")) or "nothing shown"
+    cells = (panel.verdict, share, price, apart, str(panel.cases))
     return TableRow(one.vendor, cells, alarming=panel.finding == "different")
 
 
 def _comparison(found: VendorComparison) -> Iterator[Part]:
     """Yield why a vendor is judged as it is: in words, as a plot and with answers; and below a line all its figures."""
     vendor, baseline = found.vendor, found.baseline
-    panel, *others = comparison_tables([found], gate_meaning)
+    panel, *others = comparison_tables([found], attrgetter("meaning"))
     gates = [one for one in found.panel.gates if one.excess]
     shown = _telling(gates)
     within = ", ".join(one.gate.meaning for one in gates if one not in shown)

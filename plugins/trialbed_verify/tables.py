@@ -6,6 +6,7 @@ import json
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from itertools import zip_longest
+from operator import attrgetter
 from typing import TYPE_CHECKING, Any
 
 from trialbed.texts import group_by_key, number_of
@@ -445,24 +446,22 @@ def _estimates(found: VendorComparison) -> Iterator[tuple[str, str, Document]]:
 
 def conclusion(found: VendorComparison) -> str:
     """Return the verdict on a vendor in words, its meaning for callers, and the cases that would settle an open one."""
-    from trialbed_verify.compare import OTHER_MODELS
-    from trialbed_verify.panel import reason_in_words
-
     panel = found.panel
     verdict = CONCLUSIONS[panel.verdict].format(vendor=found.vendor, baseline=found.baseline)
-    if panel.reason.startswith(OTHER_MODELS):
-        verdict += f", and {panel.reason.partition('; ')[0]}"
-    damage, apart, rest = reason_in_words(panel).partition("; ")
-    if panel.needed:
-        rest, apart = f"about {panel.needed:,} cases would settle it", "; "
-    return f"{verdict}: {damage}{apart}{rest}."
+    needed = [f"about {panel.needed:,} cases would settle it"] if panel.needed else []
+    return f"{verdict}: {'; '.join([*_reasons(panel)[0], *needed])}."
+
+
+def _reasons(panel: Panel) -> tuple[list[str], list[str]]:
+    """Return the reasons of a verdict that its conclusion gives, and the others, which an open verdict has."""
+    said = panel.reasons(attrgetter("meaning"))
+    leading = 1 + bool(panel.other_models) if panel.needed else len(said)
+    return said[:leading], said[leading:]
 
 
 def brief_reasons(panel: Panel) -> Iterator[str]:
     """Yield in words the reasons of the verdict that its conclusion does not give."""
-    from trialbed_verify.panel import reason_in_words
-
-    rest = reason_in_words(panel).partition("; ")[2] if panel.needed else ""
+    rest = "; ".join(_reasons(panel)[1])
     if rest and not rest.startswith("about "):
         yield _as_sentence(rest)
     yield from map(_as_sentence, panel.remarks)

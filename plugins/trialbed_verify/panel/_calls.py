@@ -4,74 +4,53 @@ from __future__ import annotations
 
 import re
 from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
+from functools import lru_cache
 from hashlib import blake2b
-from struct import Struct
-from typing import Any, NamedTuple
+from typing import Any
 from zlib import crc32
 
 from trialbed.wire import lenient_json
-from trialbed_verify.panel._signatures import code, signature, words
+from trialbed_verify.panel._texts import code, signature, words
 
-LONG = 40
-"""Characters from which a text counts as free text."""
-
-SEVERAL = 4
-"""Words from which a text counts as free text."""
+LONG, SEVERAL = 40, 4
+"""Characters and words from which a text counts as free text."""
 
 DEEPEST = 40
 """Levels of nested arguments that are looked at."""
 
-HEAD = Struct("<IH")
-"""The head of a call among packed values: the hash of its name, and the number of its values."""
-
-VALUE = Struct("<IIB")
-"""A packed value: the hashes of its path and of itself, 0 for free text; and whether it stands in the request."""
-
-Value = tuple[int, int, int]
-
-MOST_VALUES = 0xFFFF
-"""Values of a call that are packed."""
-
 FREE = 0
 
+Value = tuple[int, int, bool]
+"""The hashes of an argument's path and of its value, ``FREE`` for free text; and whether it stands in the request."""
 
-class CallDigest(NamedTuple):
-    """One call.
+Calls = tuple[tuple[int, tuple[Value, ...]], ...]
+"""The hash of each call's name with its values."""
 
-    Attributes:
-        exact: digest of all arguments but free text, with their names and types.
-        free: the words of free text, with the names of their arguments.
-        values: what ``VALUE`` packs of each argument.
+
+def call_measures(message: Mapping[str, Any], request: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the measures of an answer's calls, by the attributes of ``Measures``; empty without calls.
+
+    The older ``function_call`` is one.
     """
-
-    name: str
-    exact: bytes
-    free: tuple[str, ...]
-    values: tuple[Value, ...] = ()
-
-
-def calls_of(message: Mapping[str, Any], request: Mapping[str, Any]) -> list[CallDigest]:
-    """Return the calls of an answer's message to a request; the older ``function_call`` is one."""
     found = message.get("tool_calls")
     listed = [found] if isinstance(found, dict) else found if isinstance(found, list) else []
     legacy = message.get("function_call")
-    if not listed and isinstance(legacy, dict):
-        listed = [{"function": legacy}]
-    asked = _texts(request) if listed else ""
-    return [_call(call, asked) for call in listed if isinstance(call, dict)]
-
-
-def call_measures(calls: Sequence[CallDigest]) -> dict[str, Any]:
-    """Return the measures of calls, by the attributes of ``Measures``."""
-    free = [word for call in calls for word in call.free]
-    keys = [(call.exact, call.name) for call in calls]
+    listed = [call for call in listed or [legacy] if isinstance(call, dict)]
+    if not listed:
+        return {}
+    asked = _texts(request)
+    functions = [call["function"] if isinstance(call.get("function"), dict) else call for call in listed]
+    names = [str(function.get("name") or "") for function in functions]
+    digests, free, values = zip(*(_digests(function.get("arguments"), asked) for function in functions), strict=True)
+    keys = list(zip(digests, names, strict=True))
+    said = [word for own in free for word in own]
     return {
-        "tools": code("\n".join(sorted({call.name for call in calls}))),
+        "tools": code("\n".join(sorted(set(names)))),
         "order": order_of(keys),
         "made": made_code(keys),
-        "arguments": signature(free, b"".join(sorted({call.exact for call in calls}))),
-        "values": _packed(calls),
-        "free": signature(free) if free else None,
+        "arguments": signature(said, b"".join(sorted(set(digests)))),
+        "calls": tuple(zip(map(_hash, names), values, strict=True)),
+        "free": signature(said),
     }
 
 
@@ -86,24 +65,6 @@ def made_code(keys: Iterable[tuple[bytes, Hashable]]) -> int:
     return code("\n".join(sorted(f"{arguments.hex()} {name}" for arguments, name in keys)))
 
 
-def _packed(calls: Sequence[CallDigest]) -> bytes:
-    """Return the name and the values of each call in a few bytes, for the comparison with other trials of the case."""
-    heads = [HEAD.pack(_hash(call.name), len(call.values[:MOST_VALUES])) for call in calls]
-    values = [[VALUE.pack(*value) for value in call.values[:MOST_VALUES]] for call in calls]
-    return b"".join(part for head, own in zip(heads, values, strict=True) for part in (head, *own))
-
-
-def unpacked_values(packed: bytes) -> list[tuple[int, list[Value]]]:
-    """Return the hash of each call's name with its values."""
-    found, rest = [], packed
-    while rest:
-        name, count = HEAD.unpack_from(rest)
-        end = HEAD.size + count * VALUE.size
-        found.append((name, list(VALUE.iter_unpack(rest[HEAD.size : end]))))
-        rest = rest[end:]
-    return found
-
-
 def _texts(request: Mapping[str, Any]) -> str:
     """Return the texts of a request's messages."""
     messages = request.get("messages")
@@ -113,6 +74,22 @@ def _texts(request: Mapping[str, Any]) -> str:
     return "\n".join(text for text in texts if isinstance(text, str))
 
 
+def _digests(arguments: Any, asked: str) -> tuple[bytes, list[str], tuple[Value, ...]]:
+    """Return a digest of all arguments but free text, the words of that, and all values; each with its path."""
+    if isinstance(arguments, str):
+        arguments = lenient_json(arguments, {"not JSON": arguments}) if arguments.strip() else {}
+    exact: list[str] = []
+    free: list[str] = []
+    values: list[Value] = []
+    for path, value in _leaves(arguments, ""):
+        is_free = isinstance(value, str) and (len(value) >= LONG or len(value.split()) >= SEVERAL)
+        exact.append(f"{path}={'text' if is_free else _typed_text(value)}")
+        free += [f"{path}={word}" for word in words(value)] if is_free else []
+        values.append((_hash(path), FREE if is_free else _hash(exact[-1]) or 1, _is_quoted(value, asked)))
+    digest = blake2b("\n".join(sorted(exact)).encode("utf-8", "surrogatepass"), digest_size=8).digest()
+    return digest, free, tuple(sorted(values))
+
+
 def _is_quoted(value: Any, asked: str) -> bool:
     """Return whether a value is a text that stands in the request as whole words."""
     if not isinstance(value, str) or not value or value not in asked:
@@ -120,49 +97,17 @@ def _is_quoted(value: Any, asked: str) -> bool:
     return re.search(rf"(?<!\w){re.escape(value)}(?!\w)", asked) is not None
 
 
-def _call(call: Mapping[str, Any], asked: str) -> CallDigest:
-    function = call.get("function")
-    function = function if isinstance(function, dict) else call
-    exact: list[str] = []
-    free: list[str] = []
-    values: list[Value] = []
-    for path, value in _leaves(_arguments(function.get("arguments")), ""):
-        if isinstance(value, str) and _is_free(value):
-            exact.append(f"{path}=text")
-            free += (f"{path}={word}" for word in words(value))
-            values.append((_hash(path), FREE, _is_quoted(value, asked)))
-        else:
-            exact.append(f"{path}={_typed_text(value)}")
-            values.append((_hash(path), _hash(exact[-1]) or 1, _is_quoted(value, asked)))
-    digest = blake2b("\n".join(sorted(exact)).encode("utf-8", "surrogatepass"), digest_size=8).digest()
-    return CallDigest(str(function.get("name") or ""), digest, tuple(free), tuple(sorted(values)))
-
-
+@lru_cache(maxsize=65536)
 def _hash(text: str) -> int:
     return crc32(text.encode("utf-8", "surrogatepass"))
 
 
-def _arguments(given: Any) -> Any:
-    if not isinstance(given, str):
-        return given
-    if not given.strip():
-        return {}
-    return lenient_json(given, {"not JSON": given})
-
-
 def _leaves(value: Any, path: str, depth: int = 0) -> Iterator[tuple[str, Any]]:
-    if depth < DEEPEST and isinstance(value, dict) and value:
-        for key, inner in value.items():
+    if depth < DEEPEST and isinstance(value, dict | list) and value:
+        for key, inner in value.items() if isinstance(value, dict) else enumerate(value):
             yield from _leaves(inner, f"{path}/{key}", depth + 1)
-    elif depth < DEEPEST and isinstance(value, list) and value:
-        for number, inner in enumerate(value):
-            yield from _leaves(inner, f"{path}/{number}", depth + 1)
     else:
         yield path, value
-
-
-def _is_free(text: str) -> bool:
-    return len(text) >= LONG or len(text.split()) >= SEVERAL
 
 
 def _typed_text(value: Any) -> str:

@@ -1,10 +1,16 @@
-"""Unbiased distances between the distributions of two sides' trials, case by case."""
+"""Unbiased distances between the distributions of two sides' trials, case by case.
+
+One trial per side does not show how far a side is from itself, so the distance of two answers means nothing. But a
+vendor of the same model has a trait that the baseline lacks as often as the other way round: such cases are compared by
+the traits of their answers.
+"""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field, replace
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from itertools import combinations
 from math import comb
@@ -13,18 +19,86 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from trialbed_verify.panel._logprobs import divergence
-from trialbed_verify.panel._samples import Block
+from trialbed.statistics import mcnemar
+from trialbed_verify.panel._gates import PanelGate
+from trialbed_verify.panel._measures import CALL, Measures
+from trialbed_verify.panel._trials import Trials
 
 Array = NDArray[Any]
+
+Values = tuple[Array, Array, Array]
+"""Values of shape (trials, places), and the case and the side of each trial, True for the vendor's; ordered by case,
+and in it the baseline's before the vendor's."""
+
+BLOCK, TOGETHER = 2048, 256
+"""Cases whose values are in memory at a time, and those whose deals are added up in one step."""
 
 MOST_SPLITS = 512
 """Ways to deal a case's trials to the sides: all of them if there are no more than this, else this many at random."""
 
-TOGETHER = 256
-"""Cases whose deals are added up in one step."""
+LEAST_PROBABILITY = 1e-4
+"""Probability below which alternatives count as equally likely: rounding and ties decide there."""
 
-DTYPES = {"category": "i8", "novelty": "i8", "signature": "u2", "number": "f8", "probabilities": "f2", "fault": "f8"}
+ALONE = 2
+"""Marks a case of which both sides have one trial; 1 marks one in which a side's own spread is not known."""
+
+LEAST = 6
+"""Cases that must differ in a trait for it to count: fewer show nothing at 5 %."""
+
+
+@dataclass(frozen=True)
+class Samples:
+    """All trials, ordered by case, and in it the baseline's before the vendor's.
+
+    Attributes:
+        sides: the trials by case.
+        case: the case of each trial.
+        vendor: whether it is the vendor's.
+        counts: per case, the trials of the baseline and of the vendor.
+    """
+
+    sides: Sequence[Trials]
+    trials: list[Measures]
+    case: Array
+    vendor: Array
+    counts: Array
+
+    @classmethod
+    def of(cls, sides: Sequence[Trials]) -> Samples:
+        """Return the trials of each case."""
+        counts = np.array([(len(ours), len(theirs)) for ours, theirs in sides], dtype=np.int64).reshape(-1, 2)
+        case = np.repeat(np.arange(len(sides)), counts.sum(1))
+        vendor = np.repeat(np.tile([False, True], len(sides)), counts.ravel())
+        return cls(sides, [trial for pair in sides for side in pair for trial in side], case, vendor, counts)
+
+    def single(self, scale: str) -> Array:
+        """Return per case 0 if its trials show the spread that a gate of this scale needs, 1 if not, or ``ALONE``."""
+        ours, theirs = self.counts.T
+        if scale == "fault":
+            return np.zeros(len(ours), dtype=np.int8)
+        fewer = ours if scale == "novelty" else np.minimum(ours, theirs)
+        return np.where(ours + theirs == ALONE, ALONE, fewer == 1).astype(np.int8)
+
+    def values(self, gate: PanelGate) -> Values:
+        """Return the values of the trials that a gate applies to."""
+        found = [gate.value(trial) for trial in self.trials]
+        kept = np.array([one is not None for one in found], dtype=bool)
+        known: Any = [one for one in found if one is not None]
+        if known and isinstance(known[0], bytes):
+            known = np.frombuffer(b"".join(known), dtype="f2" if gate.scale == "probabilities" else "u2")
+        return np.asarray(known).reshape(int(kept.sum()), -1 if len(known) else 1), self.case[kept], self.vendor[kept]
+
+
+def _blocks(values: Array, case: Array, vendor: Array, cases: int) -> Iterator[tuple[Array, int, Array]]:
+    """Yield cases with equal numbers of trials, a few at a time, the baseline's trials in each, and all values."""
+    ours, theirs = (np.bincount(case[side], minlength=cases) for side in (~vendor, vendor))
+    starts = np.cumsum(ours + theirs) - ours - theirs
+    usable = (ours > 0) & (theirs > 0)
+    for m, n in sorted(set(zip(ours[usable].tolist(), theirs[usable].tolist(), strict=True))):
+        chosen = np.flatnonzero((ours == m) & (theirs == n))
+        for begin in range(0, len(chosen), BLOCK):
+            own = chosen[begin : begin + BLOCK]
+            yield own, m, values[starts[own][:, None] + np.arange(m + n)]
 
 
 @dataclass
@@ -37,47 +111,36 @@ class Distances:
         distance: per case, the distance between the two distributions; nan where a side has one trial.
         own, cross: the mean distance of two trials of the baseline (of the vendor, where the baseline has one), and of
             one of each side.
-        dealt_excess, dealt_distance: the sums of the first two with trials dealt to the sides at random.
         single: per case, as ``Samples.single`` has it; -1 where the gate does not apply to both sides.
-        traits: per side, case and trait, whether the only trial has it; None for a gate that is not judged by traits.
-        differing: per case, whether the only trials differ in any of these.
+        dealt_excess, dealt_distance: the sums of the first two with trials dealt to the sides at random.
+        traits: per case, those of the only trial of each side; None for a gate that is not judged by traits, and for a
+            case that cannot be.
     """
 
     excess: Array
     distance: Array
     own: Array
     cross: Array
+    single: Array
     dealt_excess: Array
     dealt_distance: Array
-    single: Array = field(default_factory=lambda: np.zeros(0, dtype=np.int8))
-    traits: Array | None = None
-    differing: Array = field(default_factory=lambda: np.zeros(0))
+    traits: list[tuple[set[Any], set[Any]] | None] | None = None
 
     def is_single(self, least: int = 1) -> bool:
         """Return whether half of the cases or more do not show the spread; for ``ALONE``, have one trial per side."""
         known = self.single[self.single >= 0]
         return bool(2 * (known >= least).sum() >= len(known) > 0)
 
-    def with_more_deals(self, other: Distances) -> Distances:
-        """Return the same with the deals of both."""
-        return replace(
-            self,
-            dealt_excess=np.concatenate((self.dealt_excess, other.dealt_excess)),
-            dealt_distance=np.concatenate((self.dealt_distance, other.dealt_distance)),
-        )
-
     def at(self, places: Array) -> Distances:
         """Return the figures of these cases, with the deals that as many cases would have."""
         scale = math.sqrt(len(places) / len(self.excess))
-        names = ("excess", "distance", "own", "cross", "single", *(("differing",) if len(self.differing) else ()))
-        traits = None if self.traits is None else self.traits[:, places]
+        traits = self.traits and [self.traits[place] for place in places]
         dealt = {name: getattr(self, name) * scale for name in ("dealt_excess", "dealt_distance")}
-        return replace(self, **{name: getattr(self, name)[places] for name in names}, **dealt, traits=traits)
+        figures = {name: getattr(self, name)[places] for name in ("excess", "distance", "own", "cross", "single")}
+        return replace(self, **figures, **dealt, traits=traits)
 
 
-def distances(
-    blocks: Iterable[Block], scale: str, cases: int, deals: int, seed: int, single: Array | None = None
-) -> Distances:
+def distances(values: Values, scale: str, cases: int, deals: int, seed: int, single: Array | None = None) -> Distances:
     """Compute the figures of a gate.
 
     For trials x of the baseline and y of the vendor, with a distance d between trials, and means over all pairs of
@@ -94,103 +157,79 @@ def distances(
         deals: number of times that trials are dealt to the sides at random, within each case.
         single: per case, as ``Samples.single`` has it.
     """
-    excess, distance, own, cross = (np.full(cases, np.nan) for _ in range(4))
-    found = Distances(excess, distance, own, cross, np.zeros(deals), np.zeros(deals))
-    found.single = np.full(cases, -1, dtype=np.int8)
+    excess, distance, own, cross = np.full((4, cases), np.nan)
+    found = Distances(
+        excess, distance, own, cross, np.full(cases, -1, dtype=np.int8), np.zeros(deals), np.zeros(deals)
+    )
     random = np.random.default_rng(seed)
-    for block in blocks:
-        found.single[block.cases] = 0 if single is None else single[block.cases]
-        if scale == "fault":
-            _add_faults(found, block, deals, random)
-        elif scale == "novelty" and block.baseline > 1:
-            _add_novelty(found, block, deals, random)
-        elif block.baseline + block.vendor > 2:
-            _add(found, block, scale, deals, random)
+    for places, m, block in _blocks(*values, cases):
+        found.single[places] = 0 if single is None else single[places]
+        if scale == "fault" or block.shape[1] > ALONE:
+            _add(found, places, m, block, scale, random)
     return found
 
 
-def _add(found: Distances, block: Block, scale: str, deals: int, random: np.random.Generator) -> None:
-    m, n = block.baseline, block.vendor
-    pairs = _pairwise(block.values, scale)
-    splits = _splits(m, n)
-    weights = _weights(m, n)
-    cross, ours, theirs = (pairs @ weight[:, 0] for weight in weights)
-    spread = ours if m > 1 else theirs
-    found.cross[block.cases], found.own[block.cases] = cross, spread
-    found.excess[block.cases] = cross - spread
-    active = pairs[pairs.any(axis=1)]
-    dealt = random.integers(0, len(splits), size=(len(active), deals), dtype=np.uint16)
-    crossed = active @ weights[0]
-    found.dealt_excess += _dealt(crossed - active @ (weights[1] if m > 1 else weights[2]), dealt)
-    if m > 1 and n > 1 and scale != "novelty":
-        found.distance[block.cases] = cross - (ours + theirs) / 2
-        found.dealt_distance += _dealt(crossed - active @ ((weights[1] + weights[2]) / 2), dealt)
+def _add(found: Distances, cases: Array, m: int, values: Array, scale: str, random: np.random.Generator) -> None:
+    """Add the figures of some cases. Those whose trials all have one value need no deals."""
+    if scale == "probabilities":
+        values = np.maximum(values.astype(np.float32), LEAST_PROBABILITY)
+        values /= values.sum(-1, keepdims=True)
+    figures = _faults if scale == "fault" else _novelty if scale == "novelty" and m > 1 else _spread
+    moved = np.flatnonzero((values != values[:, :1]).any(axis=(1, 2)))
+    found.own[cases] = found.cross[cases] = values[:, 0, 0] if scale == "fault" else 0.0
+    if scale not in ("fault", "novelty") and 1 < m < values.shape[1] - 1:
+        found.distance[cases] = 0.0
+    splits, deals = _splits(m, values.shape[1] - m), len(found.dealt_excess)
+    dealt = random.integers(0, len(splits), size=(len(moved), deals), dtype=np.uint16)
+    for begin in range(0, len(moved), TOGETHER):
+        some, deal = moved[begin : begin + TOGETHER], dealt[begin : begin + TOGETHER]
+        own, cross, between = figures(values[some], m, scale)
+        found.own[cases[some]], found.cross[cases[some]] = own[:, 0], cross[:, 0]
+        found.dealt_excess += np.take_along_axis(cross - own, deal, axis=1).sum(axis=0)
+        if between is not None:
+            found.distance[cases[some]] = between[:, 0]
+            found.dealt_distance += np.take_along_axis(between, deal, axis=1).sum(axis=0)
+    found.excess[cases] = found.cross[cases] - found.own[cases]
 
 
-def _add_faults(found: Distances, block: Block, deals: int, random: np.random.Generator) -> None:
-    m, n = block.baseline, block.vendor
-    values = block.values[:, :, 0]
-    found.own[block.cases] = values[:, :m].mean(1)
-    found.cross[block.cases] = values[:, m:].mean(1)
-    found.excess[block.cases] = found.cross[block.cases] - found.own[block.cases]
-    moved = values.max(1) > values.min(1)
-    splits = _splits(m, n)
-    weight = np.where(splits, -1.0 / m, 1.0 / n).T
-    dealt = random.integers(0, len(splits), size=(int(moved.sum()), deals), dtype=np.uint16)
-    found.dealt_excess += _dealt(values[moved] @ weight, dealt)
+Figures = tuple[Array, Array, Array | None]
+"""The distances of a side's own trials, of both sides' and of their distributions, of shape (cases, splits)."""
 
 
-def _add_novelty(found: Distances, block: Block, deals: int, random: np.random.Generator) -> None:
-    """Add the shares of answers that the baseline's trials do not have.
+def _faults(values: Array, m: int, _scale: str) -> Figures:
+    held, n = _splits(m, values.shape[1] - m).T, values.shape[1] - m
+    return values[:, :, 0] @ held.astype(float) / m, values[:, :, 0] @ (~held).astype(float) / n, None
+
+
+def _novelty(values: Array, m: int, _scale: str) -> Figures:
+    """Return the shares of answers that the baseline's trials do not have.
 
     A trial of either side is compared with all trials of the baseline but one: itself, or any, on average. So both
     shares are equal in expectation if the sides' trials have one distribution.
     """
-    m, n = block.baseline, block.vendor
-    values = block.values[:, :, 0]
-    found.own[block.cases] = found.cross[block.cases] = 0.0
-    moved = (values != values[:, :1]).any(axis=1)
-    splits = _splits(m, n)
-    crossed = np.zeros((int(moved.sum()), len(splits)))
-    own = np.zeros_like(crossed)
-    for begin in range(0, len(crossed), TOGETHER):
-        some = values[moved][begin : begin + TOGETHER]
-        alike = (some[:, :, None] == some[:, None, :]).astype(np.float32) @ splits.T.astype(np.float32)
-        unseen = np.where(alike == 0, 1.0, np.where(alike == 1, 1.0 / m, 0.0))
-        crossed[begin : begin + TOGETHER] = (unseen * ~splits.T).sum(axis=1) / n
-        own[begin : begin + TOGETHER] = ((alike == 1) & splits.T).sum(axis=1) / m
-    found.own[block.cases[moved]], found.cross[block.cases[moved]] = own[:, 0], crossed[:, 0]
-    found.excess[block.cases] = found.cross[block.cases] - found.own[block.cases]
-    dealt = random.integers(0, len(splits), size=(len(crossed), deals), dtype=np.uint16)
-    found.dealt_excess += _dealt(crossed - own, dealt)
+    held, n = _splits(m, values.shape[1] - m).T, values.shape[1] - m
+    alike = (values == values[:, None, :, 0]).astype(np.float32) @ held.astype(np.float32)
+    unseen = np.where(alike == 0, 1.0, np.where(alike == 1, 1.0 / m, 0.0))
+    return ((alike == 1) & held).sum(axis=1) / m, (unseen * ~held).sum(axis=1) / n, None
 
 
-def _dealt(values: Array, dealt: Array) -> Array:
-    """Return the sum over cases of the values that were dealt."""
-    total = np.zeros(dealt.shape[1])
-    for begin in range(0, len(values), TOGETHER):
-        own, places = values[begin : begin + TOGETHER], dealt[begin : begin + TOGETHER]
-        total += np.take_along_axis(own, places, axis=1).sum(axis=0)
-    return total
+def _spread(values: Array, m: int, scale: str) -> Figures:
+    """Return the mean distances of pairs of trials; the vendor's own stand for those of a baseline of one trial."""
+    n = values.shape[1] - m
+    pairs = combinations(range(m + n), 2)
+    apart = np.stack([_between(values[:, one], values[:, other], scale) for one, other in pairs], axis=1)
+    cross, ours, theirs = (apart.astype(np.float64) @ weight for weight in _weights(m, n))
+    known = m > 1 and n > 1 and scale != "novelty"
+    return (ours if m > 1 else theirs), cross, cross - (ours + theirs) / 2 if known else None
 
 
-def _pairwise(values: Array, scale: str) -> Array:
-    """Return the distances of all pairs of trials, of shape (cases, pairs)."""
-    pairs = combinations(range(values.shape[1]), 2)
-    distance = BETWEEN.get(scale, _unequal_share)
-    return np.stack([distance(values[:, one], values[:, other]) for one, other in pairs], axis=1).astype(np.float64)
-
-
-def _unequal_share(one: Array, other: Array) -> Any:
+def _between(one: Array, other: Array, scale: str) -> Any:
+    """Return the distances of two trials: of probabilities, the mean of both Kullback-Leibler divergences."""
+    if scale == "number":
+        return np.minimum(1.0, np.abs(one - other).max(axis=-1))
+    if scale == "probabilities":
+        return np.minimum(1.0, 0.5 * ((one - other) * (np.log(one) - np.log(other))).sum(-1))
     return (one != other).mean(axis=-1)
-
-
-def _at_most_one(one: Array, other: Array) -> Any:
-    return np.minimum(1.0, np.abs(one - other).max(axis=-1))
-
-
-BETWEEN: Mapping[str, Callable[[Array, Array], Any]] = {"number": _at_most_one, "probabilities": divergence}
-"""Scale -> the distance of two values; for others it is the share of places in which they differ."""
 
 
 @lru_cache(maxsize=256)
@@ -214,3 +253,44 @@ def _weights(m: int, n: int) -> tuple[Array, Array, Array]:
         (first & second) * (2 / (m * (m - 1)) if m > 1 else 0.0),
         (~first & ~second) * (2 / (n * (n - 1)) if n > 1 else 0.0),
     )
+
+
+def with_traits(gate: PanelGate, samples: Samples, found: Distances) -> Distances:
+    """Return the same with the traits of answers that are the only ones of both sides."""
+    pairs = zip(samples.sides, found.single == ALONE, strict=True)
+    return replace(
+        found, traits=[_traits(gate.name, *ours, *theirs) if alone else None for (ours, theirs), alone in pairs]
+    )
+
+
+def most_telling(found: Distances) -> tuple[Distances, float]:
+    """Return the figures of the most telling trait, and McNemar's p-value, corrected for all traits."""
+    traits = found.traits or []
+    known = [pair for pair in traits if pair]
+    counts = Counter(trait for own, other in known for trait in own ^ other)
+    ours = Counter(trait for own, other in known for trait in own - other)
+    ps = {one: mcnemar(ours[one], count - ours[one]) for one, count in counts.items() if count >= LEAST}
+    telling = min(ps, key=ps.__getitem__, default=None)
+    sides = [[telling in pair[side] if pair else np.nan for pair in traits] for side in (0, 1)]
+    own, cross = np.array(sides, dtype=np.float64)
+    figures = replace(found, own=own, cross=cross, excess=cross - own, distance=np.full(len(own), np.nan))
+    return figures, min(1.0, ps.get(telling, 1.0) * max(1, len(ps)))
+
+
+def _traits(gate: str, own: Measures, other: Measures) -> tuple[set[Any], set[Any]] | None:
+    """Return the traits of both answers; None if they cannot be compared."""
+    if gate == "decision":
+        return {own.decision} & {CALL}, {other.decision} & {CALL}
+    names, others = ({name for name, _ in one.calls} for one in (own, other))
+    if gate == "tools":
+        return names, others
+    common = names & others
+    return (_values(own, common), _values(other, common)) if common else None
+
+
+def _values(found: Measures, names: set[int]) -> set[Any]:
+    """Return the arguments that are given, their values, and which of these stand in the request."""
+    values = [(name, *value) for name, own in found.calls if name in names for value in own]
+    given = {(name, path) for name, path, *_ in values}
+    quoted = {(name, path, "quoted") for name, path, _, is_quoted in values if is_quoted}
+    return given | quoted | {(name, path, value) for name, path, value, _ in values}

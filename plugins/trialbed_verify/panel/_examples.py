@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from operator import itemgetter
 from typing import Any
 
@@ -11,8 +12,8 @@ import numpy as np
 
 from trialbed_verify.panel._distances import Distances
 from trialbed_verify.panel._gates import PanelGate
-from trialbed_verify.panel._results import GateExample, RowPlace
-from trialbed_verify.panel._samples import Trials
+from trialbed_verify.panel._measures import Measures
+from trialbed_verify.panel._trials import Trials
 from trialbed_verify.rows import answer_in, object_in, one_line
 
 OF_TOKENS = ("tokens", "usage", "bill", "prompt-tokens")
@@ -20,6 +21,27 @@ OF_TOKENS = ("tokens", "usage", "bill", "prompt-tokens")
 
 SHOWN = 160
 """Characters of an answer's text or arguments."""
+
+
+@dataclass(frozen=True)
+class GateExample:
+    """An answer of each side to one request, in a line and with its row.
+
+    Attributes:
+        line: of the test set; None if the rows do not have it.
+    """
+
+    line: int | None
+    baseline: str
+    vendor: str
+    baseline_row: Measures
+    vendor_row: Measures
+
+    def as_json(self) -> dict[str, Any]:
+        """Return one JSON object, with the places of both rows."""
+        found = {"line": self.line, "baseline": self.baseline, "vendor": self.vendor}
+        rows = {"baseline_row": self.baseline_row, "vendor_row": self.vendor_row}
+        return found | {name: one.source.describe(one.place) for name, one in rows.items()}
 
 
 def example(gate: PanelGate, found: Distances, sides: Sequence[Trials]) -> GateExample | None:
@@ -37,10 +59,9 @@ def example(gate: PanelGate, found: Distances, sides: Sequence[Trials]) -> GateE
         usual = [value for _, value in ours]
         vendor, value = next((one for one in theirs if one[1] not in usual), theirs[0])
         baseline = next((trial for trial, own in ours if own != value), ours[0][0])
-    places = [RowPlace(trial.source, trial.place) for trial in (baseline, vendor)]
-    rows = [place.read() for place in places]
-    line = rows[1].get("data_index") or rows[0].get("data_index")
-    return GateExample(line, describe(rows[0], gate.name), describe(rows[1], gate.name), *places)
+    own, other = baseline.read(), vendor.read()
+    line = other.get("data_index") or own.get("data_index")
+    return GateExample(line, describe(own, gate.name), describe(other, gate.name), baseline, vendor)
 
 
 def describe(row: Mapping[str, Any], gate: str = "") -> str:

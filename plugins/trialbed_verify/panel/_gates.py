@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from operator import attrgetter
 from struct import Struct
 from typing import Any, Literal
@@ -41,6 +42,7 @@ class PanelGate:
         margin: the largest excess that does not matter.
         value: an answer's value; None where the gate does not apply to it.
         meaning: the subject, for readers.
+        trait, having: what one trial per case can show to differ, and what cases do that have it; empty if nothing.
         stands_alone: it is judged over the cases that it applies to, however few of all these are.
     """
 
@@ -49,12 +51,14 @@ class PanelGate:
     margin: float
     value: Callable[[Measures], Any]
     meaning: str
+    trait: str = ""
+    having: str = ""
     stands_alone: bool = False
 
     @property
     def label(self) -> str:
         """Return the name that people read; documents and options have the other."""
-        return gate_label(self.name)
+        return LABELS.get(self.name, self.name)
 
     @property
     def distance_margin(self) -> float | None:
@@ -89,11 +93,15 @@ def _breaking(found: Measures) -> int:
     return hash(seen) or 1
 
 
+DECISIONS = "decisions", "cases call"
+TOOLS = "called tools", "cases call one of the tools"
+ARGUMENTS = "arguments", "cases have one of the values"
+
 GATES: tuple[PanelGate, ...] = (
     PanelGate("any", "novelty", 0.02, _breaking, "answers that break a caller"),
-    PanelGate("decision", "category", 0.02, _category("decision"), "whether tools are called"),
-    PanelGate("tools", "category", 0.03, _category("tools"), "which tools are called"),
-    PanelGate("arguments", "signature", 0.03, attrgetter("arguments"), "the arguments of calls"),
+    PanelGate("decision", "category", 0.02, _category("decision"), "whether tools are called", *DECISIONS),
+    PanelGate("tools", "category", 0.03, _category("tools"), "which tools are called", *TOOLS),
+    PanelGate("arguments", "signature", 0.03, attrgetter("arguments"), "the arguments of calls", *ARGUMENTS),
     PanelGate("calls", "category", 0.03, _category("order"), "the number and order of calls"),
     PanelGate("finish", "category", 0.02, _category("finish"), "finish reasons"),
     PanelGate("schema", "fault", 0.02, attrgetter("schema"), "calls that break their schemas"),
@@ -134,40 +142,29 @@ def everything(found: Measures) -> list[int]:
 WHOLE = PanelGate("whole", "signature", 0.02, everything, "everything together")
 """All subjects at once, for the permutation test of the whole; it has no part in the verdict."""
 
-PARAMETER = "constraints:"
+PARAMETER, SUITE = "constraints:", "suite:"
 
-
-def parameter_gates(names: Iterable[str]) -> list[PanelGate]:
-    """Return a gate per parameter that constrains answers: those that do not obey it, of those that were to."""
-    return [
-        PanelGate(f"{PARAMETER}{name}", "fault", 0.02, _disobedience(name), f"answers that do not obey {name}", True)
-        for name in names
-    ]
-
-
-def _disobedience(name: str) -> Callable[[Measures], Any]:
-    return lambda found: name in found.disobeyed if found.answered and name in found.asked else None
-
-
-SUITE = "suite:"
 SUITE_MARGIN = 0.03
 
 
-def suite_gates(names: Iterable[str]) -> list[PanelGate]:
-    """Return a gate per suite: its cases that went wrong."""
-    return [
-        PanelGate(f"{SUITE}{name}", "fault", SUITE_MARGIN, _suite(name), f"cases of the suite {name} that went wrong")
-        for name in names
-    ]
+def further_gates(trials: Sequence[Measures]) -> list[PanelGate]:
+    """Return a gate per suite, for its cases that went wrong, and one per parameter that constrains answers."""
+    found = []
+    for name in sorted({trial.suite[0] for trial in trials if trial.suite is not None}):
+        meaning = f"cases of the suite {name} that went wrong"
+        found.append(PanelGate(f"{SUITE}{name}", "fault", SUITE_MARGIN, partial(_suite_loss, name), meaning))
+    for name in sorted(set[str]().union(*(trial.asked for trial in trials))):
+        meaning, value = f"answers that do not obey {name}", partial(_is_disobeyed, name)
+        found.append(PanelGate(f"{PARAMETER}{name}", "fault", 0.02, value, meaning, stands_alone=True))
+    return found
 
 
-def _suite(name: str) -> Callable[[Measures], Any]:
-    return lambda found: 1.0 - found.suite[1] if found.suite and found.suite[0] == name else None
+def _suite_loss(name: str, found: Measures) -> float | None:
+    return 1.0 - found.suite[1] if found.suite and found.suite[0] == name else None
 
 
-def gate_label(name: str) -> str:
-    """Return the name of a gate that people read."""
-    return LABELS.get(name, name)
+def _is_disobeyed(name: str, found: Measures) -> bool | None:
+    return name in found.disobeyed if found.answered and name in found.asked else None
 
 
 def with_margins(gates: Sequence[PanelGate], margins: Mapping[str, float]) -> list[PanelGate]:

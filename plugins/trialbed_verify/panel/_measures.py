@@ -4,21 +4,26 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from hashlib import blake2b
-from typing import Any
+from typing import Any, NamedTuple
+from zlib import crc32
 
-from trialbed_verify.panel._calls import CallDigest, call_measures, calls_of
-from trialbed_verify.panel._logprobs import first_token
-from trialbed_verify.panel._signatures import code, signature, words
-from trialbed_verify.panel._texts import form, is_cut
+import numpy as np
+
+from trialbed_verify.findings import PARAMETERS, constrained_parameters, findings, has_leaks
+from trialbed_verify.panel._calls import Calls, call_measures
+from trialbed_verify.panel._texts import NOTHING, code, form, is_cut, signature, words
 from trialbed_verify.rows import Body, answer_in, billed_tokens, object_in, sent_request, text_in, usage_of
+from trialbed_verify.suites import score
 from trialbed_verify.vendor_rows import VendorRows
 
 OUTPUT_PRICE = 4.0
 """The price of a completion token in prompt tokens, about what vendors ask."""
 
 MOST_TOKENS = 1 << 40
+
+BUCKETS = 64
+"""Places among which first tokens are spread by their hash; one more holds the probability that is not listed."""
 
 CALL, NO_CALL = code("call"), code("no call")
 
@@ -28,8 +33,7 @@ SUBJECTS = ("schema", "text", "constraints", "protocol", "usage", "model")
 BITS = {subject: 1 << place for place, subject in enumerate(SUBJECTS)}
 
 
-@dataclass(frozen=True, slots=True)
-class Measures:
+class Measures(NamedTuple):
     """One answer, as far as gates compare it. Absent values are 0, None or nan.
 
     Attributes:
@@ -37,7 +41,7 @@ class Measures:
         answered: whether there is a valid answer; without one, only availability is known.
         decision, tools, order, finish, form: categories.
         arguments, wording: signatures.
-        values: the arguments of calls as hashes, for the comparison with the case's other trials.
+        calls: their names and arguments as hashes, for the comparison with the case's other trials.
         free: the signature of the words of their free text.
         length: logarithm of the text's length.
         opening: category of the text's first word.
@@ -66,8 +70,8 @@ class Measures:
     form: int = 0
     arguments: bytes | None = None
     wording: bytes | None = None
-    values: bytes = b""
-    free: bytes | None = None
+    calls: Calls = ()
+    free: bytes = NOTHING
     length: float = math.nan
     ratio: float = math.nan
     prompt: int = 0
@@ -83,49 +87,57 @@ class Measures:
     suite: tuple[str, float] | None = None
     response_id: str | None = None
     at: str | None = None
-    duration: float = field(default=math.nan)
+    duration: float = math.nan
     digest: bytes = b""
     size: int = 0
     sampled: bool = True
 
+    def read(self) -> Body:
+        """Return the row; empty if it is gone."""
+        return self.source.row_at(self.place)
+
 
 def measure(row: Body, source: VendorRows, place: Any) -> Measures:
     """Measure a row, of this tool or of others."""
-    answered = _is_answered(row)
     suite = _suite(row)
-    if not answered:
+    if not _is_answered(row):
         return Measures(source, place, answered=False, suite=suite)
-    response = object_in(row, "response")
+    request, response = sent_request(row), object_in(row, "response")
     choice, message = answer_in(response)
-    calls = calls_of(message, sent_request(row))
-    text = message.get("content") if isinstance(message.get("content"), str) else ""
-    text = text or ""
-    thought = message.get("reasoning_content")
-    whole = f"{text}\n{thought if isinstance(thought, str) else ''}\n{_raw_calls(message)}"
-    usage = usage_of(response)
+    calls = call_measures(message, request)
+    text, thought = (
+        value if isinstance(value := message.get(key), str) else "" for key in ("content", "reasoning_content")
+    )
+    whole = f"{text}\n{thought}\n{_raw_calls(message)}"
+    usage, finish = usage_of(response), str(row.get("finish_reason"))
+    prompt, received = _number(usage.get("prompt_tokens")), _number(usage.get("completion_tokens"))
+    if calls and finish == "stop" and isinstance(request.get("tool_choice"), dict):
+        # A call that was forced may end with ``stop``, as OpenAI's own endpoint ends it.
+        finish = "tool_calls"
     violations, disobeyed = _violations(row, text)
+    at = text_in(row, "last_run_at")
     return Measures(
         source=source,
         place=place,
         answered=True,
-        decision=CALL if calls or (not choice and row.get("finish_reason") == "tool_calls") else NO_CALL,
-        finish=code(_finish(row, calls)),
-        **(call_measures(calls) if calls else _of_text(text)),
-        ratio=_log_ratio(usage.get("completion_tokens"), len(whole) - 2),
-        prompt=_count(usage.get("prompt_tokens")),
-        cost=_number(usage.get("prompt_tokens")) + OUTPUT_PRICE * _number(billed_tokens(usage)),
-        schema=_schema(row, calls, violations),
+        decision=CALL if calls or (not choice and finish == "tool_calls") else NO_CALL,
+        finish=code(finish),
+        **(calls or _text_measures(text)),
+        ratio=math.log(received / (len(whole) - 2)) if received > 0 and len(whole) > 2 else math.nan,
+        prompt=int(prompt) if 0 < prompt < MOST_TOKENS else 0,
+        cost=prompt + OUTPUT_PRICE * _number(billed_tokens(usage)),
+        schema=_schema(row, calls=bool(calls), violations=violations),
         violations=violations,
-        asked=_asked(row),
+        asked=frozenset(constrained_parameters(request)),
         disobeyed=disobeyed,
         logprobs=first_token(choice),
         suite=suite,
         response_id=text_in(response, "id"),
-        at=_moment(row),
+        at=at if at is not None and "." in at else None,
         duration=_number(row.get("duration_ms")),
         digest=blake2b(whole.encode("utf-8", "surrogatepass"), digest_size=8).digest(),
         size=len(whole) - 2,
-        sampled=_is_sampled(row),
+        sampled=request.get("temperature") != 0,
     )
 
 
@@ -136,99 +148,74 @@ def _is_answered(row: Body) -> bool:
     return row.get("status") == "success" and row.get("finish_reason") is not None
 
 
-def _of_text(text: str) -> dict[str, Any]:
-    return {
-        "form": code(form(text)),
-        "length": math.log1p(len(text)),
-        "wording": signature(said := words(text)),
-        "opening": code(said[0] if said else ""),
-        "cut": is_cut(text),
-    }
+def _text_measures(text: str) -> dict[str, Any]:
+    said = words(text)
+    found = {"form": code(form(text)), "length": math.log1p(len(text)), "wording": signature(said)}
+    return found | {"opening": code(said[0] if said else ""), "cut": is_cut(text)}
 
 
-def _finish(row: Body, calls: list[CallDigest]) -> str:
-    """Return the finish reason; a call that was forced may end with ``stop``, as OpenAI's own endpoint ends it."""
-    reason = str(row.get("finish_reason"))
-    choice = sent_request(row).get("tool_choice")
-    return "tool_calls" if calls and reason == "stop" and isinstance(choice, dict) else reason
-
-
-def _schema(row: Body, calls: list[CallDigest], violations: int) -> bool | None:
+def _schema(row: Body, *, calls: bool, violations: int) -> bool | None:
     """Return whether calls do not fit; None without calls, or where they cannot be checked."""
     if not calls and row.get("finish_reason") != "tool_calls":
         return None
     listed = row.get("calls")
     verdicts = [call.get("valid") for call in listed if isinstance(call, dict)] if isinstance(listed, list) else []
-    valid = row.get("tool_calls_valid")
-    wrong = (
-        valid is False
-        or any(verdict is False for verdict in verdicts)
-        or bool(violations & BITS["schema"])
-        or not calls
-    )
-    if wrong:
+    verdicts.append(row.get("tool_calls_valid"))
+    if not calls or violations & BITS["schema"] or any(verdict is False for verdict in verdicts):
         return True
-    return False if valid is True or True in verdicts else None
+    return False if any(verdict is True for verdict in verdicts) else None
 
 
 def _violations(row: Body, text: str) -> tuple[int, frozenset[str]]:
     """Return the subjects that an answer violates, as bits, and the parameters that it does not obey."""
-    from trialbed_verify.findings import PARAMETERS, findings, has_leaks
-
+    found = [one for one in findings(row) if one.severity == "violation"]
     bits = BITS["text"] if has_leaks(text) else 0
-    kinds = set()
-    for found in findings(row):
-        if found.severity == "violation":
-            bits |= BITS[found.gate]
-            kinds.add(found.kind)
+    for one in found:
+        bits |= BITS[one.gate]
+    kinds = {one.kind for one in found}
     return bits, frozenset(name for name, own in PARAMETERS.items() if not kinds.isdisjoint(own))
 
 
-def _asked(row: Body) -> frozenset[str]:
-    from trialbed_verify.findings import constrained_parameters
-
-    return frozenset(constrained_parameters(sent_request(row)))
-
-
 def _suite(row: Body) -> tuple[str, float] | None:
-    about = row.get("suite")
-    if not isinstance(about, Mapping) or not isinstance(about.get("name"), str):
-        return None
-    from trialbed_verify.suites import score
-
-    found = score(row)
-    return None if found is None else (about["name"], float(found))
-
-
-def _is_sampled(row: Body) -> bool:
-    return sent_request(row).get("temperature") != 0
-
-
-def _moment(row: Body) -> str | None:
-    """Return the time of completion, if it is known to fractions of a second."""
-    at = text_in(row, "last_run_at")
-    return at if at is not None and "." in at else None
+    name = object_in(row, "suite").get("name")
+    found = score(row) if isinstance(name, str) else None
+    return None if found is None else (str(name), float(found))
 
 
 def _raw_calls(message: Body) -> str:
     found = message.get("tool_calls")
-    listed = found if isinstance(found, list) else []
-    functions = [call.get("function") for call in listed if isinstance(call, dict)]
-    return "".join(
-        f"{function.get('name')}{function.get('arguments')}" for function in functions if isinstance(function, dict)
+    listed = (
+        [object_in(call, "function") for call in found if isinstance(call, dict)] if isinstance(found, list) else []
     )
-
-
-def _log_ratio(tokens: Any, characters: int) -> float:
-    count = _number(tokens)
-    return math.log(count / characters) if count > 0 and characters > 0 else math.nan
-
-
-def _count(value: Any) -> int:
-    known = _number(value)
-    return int(known) if 0 < known < MOST_TOKENS else 0
+    return "".join(f"{function.get('name')}{function.get('arguments')}" for function in listed if function)
 
 
 def _number(value: Any) -> float:
     known = isinstance(value, int | float) and not isinstance(value, bool) and abs(value) < 1e300
     return float(value) if known else math.nan
+
+
+def first_token(choice: Mapping[str, Any]) -> bytes | None:
+    """Return the probabilities of the first token as half-precision numbers; None if the answer has none."""
+    found = np.zeros(BUCKETS + 1, dtype=np.float64)
+    for token, logprob in _alternatives(choice.get("logprobs")):
+        found[crc32(token.encode("utf-8", "surrogatepass")) % BUCKETS] += math.exp(min(0.0, logprob))
+    total = found.sum()
+    if total <= 0:
+        return None
+    found[BUCKETS] = max(0.0, 1.0 - total)
+    return bytes((found / found.sum()).astype(np.float16).tobytes())
+
+
+def _alternatives(logprobs: Any) -> list[tuple[str, float]]:
+    """Return tokens with their logarithms: of chat completions, else of completions."""
+    if not isinstance(logprobs, Mapping):
+        return []
+    content, top = logprobs.get("content"), logprobs.get("top_logprobs")
+    first = top[0] if isinstance(top, list) and top else None
+    pairs = list(first.items()) if isinstance(first, Mapping) else []
+    if isinstance(content, list) and content and isinstance(content[0], Mapping):
+        listed = content[0].get("top_logprobs") or [content[0]]
+        own = [one for one in listed if isinstance(one, Mapping)] if isinstance(listed, list) else []
+        pairs = [(one.get("token"), one.get("logprob")) for one in own]
+    return [(str(token), float(value)) for token, value in pairs if isinstance(value, int | float)]

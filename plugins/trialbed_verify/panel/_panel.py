@@ -6,12 +6,10 @@ import math
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any
 
 import numpy as np
 
 from trialbed.statistics import holm
-from trialbed_verify.panel._arguments import with_settled_arguments
 from trialbed_verify.panel._bounds import (
     ALPHA,
     FEWEST,
@@ -22,23 +20,21 @@ from trialbed_verify.panel._bounds import (
     fewest_cases,
     mean_over_cases,
 )
-from trialbed_verify.panel._copies import without_copies
-from trialbed_verify.panel._counts import price_ratio, with_settled_counts
-from trialbed_verify.panel._distances import DTYPES, Distances, distances
-from trialbed_verify.panel._examples import example
-from trialbed_verify.panel._gates import (
-    GATES,
-    UNLIKE,
-    WHOLE,
-    PanelGate,
-    parameter_gates,
-    suite_gates,
-    with_margins,
+from trialbed_verify.panel._distances import (
+    ALONE,
+    Array,
+    Distances,
+    Samples,
+    Values,
+    distances,
+    most_telling,
+    with_traits,
 )
-from trialbed_verify.panel._results import Conclusion, GateFinding, GateResult, Panel
-from trialbed_verify.panel._samples import ALONE, Samples, Trials
-from trialbed_verify.panel._single import SHOWN_BY, most_telling, with_traits
-from trialbed_verify.panel._verdict import conclude, gates_without_verdict
+from trialbed_verify.panel._examples import example
+from trialbed_verify.panel._gates import GATES, UNLIKE, WHOLE, PanelGate, further_gates, with_margins
+from trialbed_verify.panel._measures import BITS
+from trialbed_verify.panel._results import Conclusion, GateFinding, GateResult, Panel, conclude
+from trialbed_verify.panel._trials import Trials, prepare_trials, price_ratio
 
 PERMUTATIONS = 999
 
@@ -68,12 +64,15 @@ class PanelOptions:
         permutations: of the trials' labels; ten times as many where few of them are as unusual as the answers.
         seed: of all random draws.
         prices: of the baseline and of the vendor: ``input`` and ``output``, per million tokens; empty if unknown.
+        other_models: a sentence if the sides ask for different models: the gate ``model`` does not apply then, and
+            the reason of the verdict begins with it.
     """
 
     margins: Mapping[str, float] = field(default_factory=dict)
     permutations: int = PERMUTATIONS
     seed: int = 0
     prices: tuple[Mapping[str, float], ...] = ({}, {})
+    other_models: str = ""
 
 
 @dataclass(frozen=True)
@@ -86,11 +85,6 @@ class Compared:
     distance: Mean | None
     p: float
 
-    @property
-    def deals(self) -> int:
-        """Return the number of deals."""
-        return len(self.distances.dealt_excess)
-
 
 def judge(sides: Sequence[Trials], options: PanelOptions | None = None) -> Panel:
     """Compare a vendor with a baseline on every gate.
@@ -99,28 +93,30 @@ def judge(sides: Sequence[Trials], options: PanelOptions | None = None) -> Panel
         sides: per case, the measures of the baseline's trials and of the vendor's.
     """
     chosen = options or PanelOptions()
-    kept, remarks, copies = _kept_trials(sides)
+    kept, remarks, copies = prepare_trials(sides, BITS["model"] if chosen.other_models else 0)
     samples = Samples.of(kept)
-    compared, whole = _compare_at_all(samples, chosen)
-    results, p_whole = _settle_all(compared, whole, samples.cases)
-    results = [
-        replace(result, example=example(one.gate, one.distances, kept)) if result.finding == "different" else result
-        for result, one in zip(results, compared, strict=True)
-    ]
-    trials = samples.trials_per_case
-    price = price_ratio(sides, chosen.prices)
-    verdict = conclude(results, samples.cases, trials, p_whole, price)
+    compared, whole = _compare(samples, chosen)
+    results, p_whole = _settle(compared, whole, len(kept))
+    for place, (one, result) in enumerate(zip(compared, results, strict=True)):
+        if result.finding == "different":
+            results[place] = replace(result, example=example(one.gate, one.distances, kept))
+        if chosen.other_models and one.gate.name == "model":
+            results[place] = GateResult(one.gate, "not applicable", chosen.other_models)
+    finding, needed = conclude(results, len(kept), p_whole)
+    ours, theirs = (samples.counts.sum(0) / max(1, len(kept))).tolist()
     return Panel(
-        **verdict._asdict(),
-        gates=tuple(results),
-        whole=p_whole,
-        cases=samples.cases,
-        trials=trials,
+        finding,
+        tuple(results),
+        p_whole,
+        len(kept),
+        (ours, theirs),
+        needed,
+        chosen.other_models,
         remarks=(*remarks, *gates_without_verdict(results)),
-        deals=max((one.deals for one in (*compared, *([whole] if whole.excess else []))), default=0),
+        deals=max(len(one.distances.dealt_excess) for one in (*compared, whole)),
         seed=chosen.seed,
         copies=copies,
-        price=price,
+        price=price_ratio(sides, chosen.prices),
     )
 
 
@@ -134,39 +130,29 @@ def resample_verdict(
     Args:
         sides: as ``judge`` takes them.
     """
-    options = PanelOptions()
-    samples = Samples.of(_kept_trials(sides)[0])
-    compared, whole = _compare_at_all(samples, options)
+    kept, _, _ = prepare_trials(sides)
+    compared, whole = _compare(Samples.of(kept), PanelOptions())
     random = np.random.default_rng(0)
     found: dict[int, dict[Conclusion, float]] = {}
     for cases in sizes:
         counts: Counter[Conclusion] = Counter()
         for _ in range(draws):
-            places = random.integers(0, samples.cases, cases)
-            *drawn, drawn_whole = (with_means(one.gate, one.distances.at(places)) for one in (*compared, whole))
-            results, p_whole = _settle_all(drawn, drawn_whole, cases)
-            counts[conclude(results, cases, samples.trials_per_case, p_whole).finding] += 1
+            places = random.integers(0, len(kept), cases)
+            *drawn, drawn_whole = (_with_means(one.gate, one.distances.at(places)) for one in (*compared, whole))
+            results, p_whole = _settle(drawn, drawn_whole, cases)
+            counts[conclude(results, cases, p_whole)[0]] += 1
         found[cases] = {finding: count / draws for finding, count in counts.items()}
     return found
 
 
-def _kept_trials(sides: Sequence[Trials]) -> tuple[Sequence[Trials], tuple[str, ...], Mapping[str, Any]]:
-    """Return the trials that count, remarks on the others, and the counts of copies."""
-    kept, remarks, copies = without_copies(sides)
-    kept, prompts = with_settled_counts(with_settled_arguments(kept))
-    return kept, (*remarks, *prompts.remarks), copies
-
-
-def _compare_at_all(samples: Samples, options: PanelOptions) -> tuple[list[Compared], Compared]:
+def _compare(samples: Samples, options: PanelOptions) -> tuple[list[Compared], Compared]:
     """Compare at every gate, and at all of them together."""
-    suites = sorted({trial.suite[0] for trial in samples.trials if trial.suite is not None})
-    asked = sorted(set[str]().union(*(trial.asked for trial in samples.trials)))
-    gates = with_margins([*GATES, *suite_gates(suites), *parameter_gates(asked)], options.margins)
+    gates = with_margins([*GATES, *further_gates(samples.trials)], options.margins)
     compared = [_compare_at(gate, samples, options, number) for number, gate in enumerate(gates)]
     return compared, _compare_at(WHOLE, samples, options, len(GATES))
 
 
-def _settle_all(compared: Sequence[Compared], whole: Compared, cases: int) -> tuple[list[GateResult], float | None]:
+def _settle(compared: Sequence[Compared], whole: Compared, cases: int) -> tuple[list[GateResult], float | None]:
     """Return the findings at all gates, and the p-value of all together; None without cases.
 
     The latter is the smaller, doubled, of that of the share of subjects in which two answers differ, which sees small
@@ -182,33 +168,42 @@ def _settle_all(compared: Sequence[Compared], whole: Compared, cases: int) -> tu
 
 
 def _compare_at(gate: PanelGate, samples: Samples, options: PanelOptions, number: int) -> Compared:
-    dtype = "i8" if gate is WHOLE else DTYPES[gate.scale]
+    values, single, cases = samples.values(gate), samples.single(gate.scale), len(samples.sides)
     seed = options.seed * 1000 + number
-
-    def dealt(deals: int, seed: int) -> Distances:
-        blocks = samples.blocks(gate.value, dtype)
-        return distances(blocks, gate.scale, samples.cases, deals, seed, samples.single(gate.scale))
-
-    first = with_means(gate, dealt(options.permutations, seed))
-    if gate.name in SHOWN_BY and first.distances.is_single(ALONE):
-        return with_means(gate, with_traits(gate.name, samples, first.distances))
+    first = compare_values(gate, values, cases, options.permutations, seed, single)
+    if gate.trait and first.distances.is_single(ALONE):
+        return _with_means(gate, with_traits(gate, samples, first.distances))
     more = MOST_DEALS - options.permutations
     if more <= 0 or first.p * (options.permutations + 1) > ENOUGH:
         return first
     # Source: J. Besag and P. Clifford, "Sequential Monte Carlo p-values", Biometrika 78 (1991), 301-304.
-    return with_means(gate, first.distances.with_more_deals(dealt(more, seed + MORE)))
+    other = distances(values, gate.scale, cases, more, seed + MORE, single)
+    excess = np.concatenate((first.distances.dealt_excess, other.dealt_excess))
+    distance = np.concatenate((first.distances.dealt_distance, other.dealt_distance))
+    return _with_means(gate, replace(first.distances, dealt_excess=excess, dealt_distance=distance))
 
 
-def with_means(gate: PanelGate, found: Distances) -> Compared:
+def compare_values(
+    gate: PanelGate, values: Values, cases: int, deals: int, seed: int, single: Array | None = None
+) -> Compared:
+    """Compare the sides at a gate by values of its scale.
+
+    Args:
+        cases, deals, seed, single: as ``distances`` takes them.
+    """
+    return _with_means(gate, distances(values, gate.scale, cases, deals, seed, single))
+
+
+def _with_means(gate: PanelGate, found: Distances) -> Compared:
     """Return a gate's distances with their means and the p-value."""
-    found, p = (found, p_value(gate, found)) if found.traits is None else most_telling(found, found.traits)
+    found, p = (found, _p_value(gate, found)) if found.traits is None else most_telling(found)
     excess, distance = (
         mean_over_cases(values, over_all=not gate.stands_alone) for values in (found.excess, found.distance)
     )
     return Compared(gate, found, excess, distance, p)
 
 
-def p_value(gate: PanelGate, found: Distances) -> float:
+def _p_value(gate: PanelGate, found: Distances) -> float:
     """Return the share of deals in which the sides differ as much as they do, in the more telling of both figures.
 
     Labels of trials are exchanged within cases only, so the test is exact whatever the cases have in common.
@@ -240,16 +235,17 @@ def settle(one: Compared, p_holm: float, cases: int) -> GateResult:
         return GateResult(gate, "not applicable", "no case has what it compares on both sides")
     if excess is None:
         return GateResult(gate, "not judged", ONE_TRIAL)
-    baseline, vendor = (_mean(values, found.excess) for values in (found.own, found.cross))
+    known = np.isfinite(found.excess)
+    baseline, vendor = float(found.own[known].mean()), float(found.cross[known].mean())
     if found.traits is None:
         finding, reason, needed = _finding(one, excess, p_holm, cases)
         return GateResult(gate, finding, reason, excess, one.distance, baseline, vendor, one.p, p_holm, needed)
-    differing = (int(np.nansum(found.differing)), int(np.isfinite(found.differing).sum()))
+    pairs = [pair for pair in found.traits if pair]
+    differing = sum(own != other for own, other in pairs), len(pairs)
     if p_holm > ALPHA or abs(excess.value) <= gate.margin:
         return GateResult(gate, "not judged", ONE_TRIAL, p=one.p, p_holm=p_holm, differing=differing)
     ours, theirs = (int((found.excess == sign).sum()) for sign in (-1, 1))
-    cases_have = SHOWN_BY[gate.name][1]
-    reason = f"McNemar {one.p:.2g}: {ours} {cases_have} at the baseline only, {theirs} at the vendor only"
+    reason = f"McNemar {one.p:.2g}: {ours} {gate.having} at the baseline only, {theirs} at the vendor only"
     return GateResult(gate, "different", reason, excess, None, baseline, vendor, one.p, p_holm, differing=differing)
 
 
@@ -261,7 +257,7 @@ def _finding(one: Compared, excess: Mean, p_holm: float, cases: int) -> tuple[Ga
     beyond = [name for name, mean, margin, directed in figures if mean.is_beyond(margin, directed=directed)]
     if beyond and p_holm <= ALPHA:
         return "different", f"its {beyond[0]} is shown to exceed the margin", None
-    seems = any(mean.seems_beyond(margin, directed=directed) for _, mean, margin, directed in figures)
+    seems = any((mean.value if directed else abs(mean.value)) > margin for _, mean, margin, directed in figures)
     if one.distances.is_single():
         return "not judged", ONE_TRIAL, None
     if excess.n < (max(FEWEST, math.ceil(Z * Z / gate.margin) + 1) if gate.stands_alone else FEWEST):
@@ -271,7 +267,7 @@ def _finding(one: Compared, excess: Mean, p_holm: float, cases: int) -> tuple[Ga
         return "inconclusive", reason, _cases_needed(one, cases)
     # Without the distance, a side's own spread is not known.
     known = gate.is_directed or len(figures) > 1
-    within = known and all(mean.is_within(margin, directed=directed) for _, mean, margin, directed in figures)
+    within = known and all(mean.at_most(directed=directed) < margin for _, mean, margin, directed in figures)
     is_shown = any(mean.low > 0 or (not directed and mean.high < 0) for _, mean, _, directed in figures)
     if within and not (seems and excess.n < excess.counted and is_shown):
         return "equivalent", "shown to be within the margin", None
@@ -301,6 +297,7 @@ def _cases_needed(one: Compared, cases: int) -> int | None:
     return needed if needed <= MOST_CASES else None
 
 
-def _mean(values: Any, excess: Any) -> float | None:
-    known = values[np.isfinite(excess)]
-    return float(known.mean()) if len(known) else None
+def gates_without_verdict(results: Sequence[GateResult]) -> list[str]:
+    """Return a sentence that names the gates that one trial does not judge, if there are any."""
+    names = ", ".join(result.gate.label for result in results if result.finding == "not judged")
+    return [f"not judged, as {ONE_TRIAL}: {names}"] if names else []

@@ -1,50 +1,28 @@
-"""The findings of the panel as records."""
+"""The findings at the gates, the verdict that follows from them, and the sentences that give it."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from operator import attrgetter
 from typing import Any, Literal
 
-from trialbed_verify.documents import as_document
-from trialbed_verify.panel._bounds import ALPHA, FEWEST, Mean
+from trialbed.statistics import wilson_interval
+from trialbed_verify.panel._bounds import ALPHA, FEWEST, Mean, fewest_cases
+from trialbed_verify.panel._examples import GateExample
 from trialbed_verify.panel._gates import PanelGate
-from trialbed_verify.rows import Body
-from trialbed_verify.vendor_rows import VendorRows
 
 Conclusion = Literal["equivalent", "different", "inconclusive"]
 GateFinding = Literal["equivalent", "different", "inconclusive", "not judged", "too few cases", "not applicable"]
 
+OF_REQUESTS = {"any", "availability"}
+"""Gates that apply to requests without an answer too."""
 
-@dataclass(frozen=True)
-class RowPlace:
-    """The place of a row."""
+SEVERAL = 1.5
+"""Mean trials per case from which on most cases have several."""
 
-    source: VendorRows
-    place: Any
-
-    def read(self) -> Body:
-        """Return the row; empty if it is gone."""
-        return self.source.row_at(self.place)
-
-    def as_json(self) -> dict[str, Any]:
-        """Return it as JSON."""
-        return self.source.describe(self.place)
-
-
-@dataclass(frozen=True)
-class GateExample:
-    """An answer of each side to one request, in a line and by its place.
-
-    Attributes:
-        line: of the test set; None if the rows do not have it.
-    """
-
-    line: int | None
-    baseline: str
-    vendor: str
-    baseline_row: RowPlace
-    vendor_row: RowPlace
+NARROW = 0.002
+"""Width of an interval of costs below which they are given with two decimals of a percent."""
 
 
 @dataclass(frozen=True)
@@ -77,6 +55,11 @@ class GateResult:
     example: GateExample | None = None
     differing: tuple[int, int] | None = None
 
+    @property
+    def is_rare(self) -> bool:
+        """Return whether it applies to too few cases to be judged."""
+        return self.excess is not None and self.excess.n < FEWEST
+
     def as_json(self) -> dict[str, Any]:
         """Return one JSON object."""
         return {
@@ -93,7 +76,7 @@ class GateResult:
             "p": self.p,
             "p_holm": self.p_holm,
             "needed_cases": self.needed,
-            "example": as_document(self.example),
+            "example": self.example and self.example.as_json(),
         }
 
 
@@ -102,36 +85,52 @@ class Panel:
     """The verdict on a vendor.
 
     Attributes:
-        reason: one sentence.
         gates: all of them, in the order of reports.
         whole: the p-value of the permutation test of all gates together.
         trials: the mean number of trials per case that count, of the baseline and of the vendor.
-        remarks: sentences about the trials themselves, such as that some are copies.
         needed: cases that would settle an inconclusive verdict; None if none is needed, or if no number would.
+        other_models: a sentence if the sides ask for different models; it comes first among the reasons.
+        remarks: sentences about the trials themselves, such as that some are copies.
         deals: of the trials' labels, where a p-value is smallest.
         copies: side -> counts of copied trials.
         price: of an answer of the vendor, as a share of the baseline's; None if prices or tokens are not known.
     """
 
     finding: Conclusion
-    reason: str
     gates: tuple[GateResult, ...]
     whole: float | None
     cases: int
     trials: tuple[float, float]
-    remarks: tuple[str, ...] = ()
     needed: int | None = None
+    other_models: str = ""
+    remarks: tuple[str, ...] = ()
     deals: int = 0
     seed: int = 0
     copies: Mapping[str, Any] = field(default_factory=dict)
     price: float | None = None
 
     @property
+    def reason(self) -> str:
+        """Return the reasons in one sentence, with the gates by their labels."""
+        return "; ".join(self.reasons(attrgetter("label")))
+
+    def reasons(self, named: Callable[[PanelGate], str]) -> list[str]:
+        """Return the clauses of the sentence that gives the verdict.
+
+        Args:
+            named: names a gate.
+        """
+        return [*filter(None, [self.other_models]), *_reasons(self, named)]
+
+    @property
     def verdict(self) -> str:
         """Return the finding as people read it."""
         is_open = self.finding == "inconclusive" and self.cases >= FEWEST
-        single = any(result.finding == "not judged" for result in self.gates)
-        return "not decided by one trial" if is_open and single else self.finding
+        return "not decided by one trial" if is_open and self.found("not judged") else self.finding
+
+    def found(self, finding: GateFinding) -> list[GateResult]:
+        """Return the gates with this finding."""
+        return [result for result in self.gates if result.finding == finding]
 
     def at(self, gate: str) -> GateResult | None:
         """Return the result at a gate; None if it does not apply to any case."""
@@ -145,17 +144,7 @@ class Panel:
     @property
     def different(self) -> list[str]:
         """Return the names of the gates at which the vendor differs."""
-        return [result.gate.name for result in self.gates if result.finding == "different"]
-
-    @property
-    def different_labels(self) -> str:
-        """Return the same as people read them, in a line; empty where there is none."""
-        return ", ".join(result.gate.label for result in self.gates if result.finding == "different")
-
-    @property
-    def different_subjects(self) -> str:
-        """Return the subjects of these gates in words, in a line; empty where there is none."""
-        return ", ".join(result.gate.meaning for result in self.gates if result.finding == "different")
+        return [result.gate.name for result in self.found("different")]
 
     def as_json(self) -> dict[str, Any]:
         """Return one JSON object."""
@@ -175,3 +164,135 @@ class Panel:
             "trial_copies": dict(self.copies),
             "gates": [result.as_json() for result in self.gates],
         }
+
+
+def conclude(results: Sequence[GateResult], cases: int, whole: float | None) -> tuple[Conclusion, int | None]:
+    """Return the verdict, and the cases that would settle an open one; None if no number would.
+
+    Args:
+        whole: the p-value of all gates together.
+    """
+    findings = {result.gate.name: result.finding for result in results if result.finding != "not applicable"}
+    counts = [result.needed for result in results if result.finding == "inconclusive"]
+    needed = max((count or 0 for count in counts), default=0) if all(counts) else None
+    if cases < FEWEST:
+        least = fewest_cases(min(result.gate.distance_margin or result.gate.margin for result in results))
+        return "inconclusive", max(needed or 0, least)
+    if "different" in findings.values():
+        return "different", None
+    if findings.keys() <= OF_REQUESTS or "not judged" in findings.values():
+        return "inconclusive", None
+    if counts:
+        return "inconclusive", needed
+    return "inconclusive" if whole is not None and whole <= ALPHA else "equivalent", None
+
+
+def _reasons(panel: Panel, named: Callable[[PanelGate], str]) -> Iterator[str]:
+    """Yield the damage and the cost, and why the verdict is what it is."""
+
+    def names(results: Sequence[GateResult]) -> str:
+        return ", ".join(named(result.gate) for result in results)
+
+    if panel.cases < FEWEST:
+        yield f"{panel.cases} cases are too few for a verdict"
+        yield f"about {panel.needed:,} would do"
+        return
+    damage = [*_damage(panel)]
+    if leading := [*damage, *_cost(panel, "they" if damage else "its answers")]:
+        yield ", and ".join(leading)
+    unsettled = panel.found("inconclusive")
+    if panel.finding == "different":
+        yield f"it differs from the baseline in {names(panel.found('different'))}"
+    elif panel.finding == "equivalent":
+        few = ", ".join(
+            f"{named(one.gate)} ({one.excess.n} cases)" for one in panel.found("too few cases") if one.excess
+        )
+        yield f"every gate{' with enough cases' * bool(few)} is shown to be within its margin"
+        yield from [f"not judged: {few}"] if few else []
+    elif {result.gate.name for result in panel.applicable} <= OF_REQUESTS:
+        yield "no case has an answer of both sides, so there is nothing to compare"
+    elif panel.found("not judged"):
+        yield from _one_trial(panel)
+    elif unsettled:
+        bounds = [
+            (one.excess.at_most(directed=one.gate.is_directed), named(one.gate))
+            for one in panel.gates
+            if one.excess and not one.is_rare
+        ]
+        yield from (f"no gate is off by more than {most:.2g} ({name})" for most, name in sorted(bounds)[-1:])
+        yield f"not settled: {', '.join(_open_name(one, panel.cases, named) for one in unsettled)}"
+        if close := [one for one in unsettled if one.needed is None]:
+            yield f"{names(close)} is about as far off as its margin, which no number of cases would settle"
+        else:
+            rare = any(one.is_rare for one in unsettled)
+            fewer = f", or fewer in which each of these gates has {FEWEST} cases or more" if rare else ""
+            yield f"about {panel.needed:,} cases with as many trials would do{fewer}"
+    else:
+        shown = names([one for one in panel.gates if one.excess and one.p_holm <= ALPHA])
+        where = f", in {shown}" if shown else ""
+        same = f"together they show that it is not the same{where} (p = {panel.whole:.2g})"
+        yield f"every gate is within its margin, but {same}"
+
+
+def _open_name(result: GateResult, cases: int, named: Callable[[PanelGate], str]) -> str:
+    """Return the name of a gate that is not settled, and a note if it has too few cases."""
+    few = f" (too few cases: {result.excess.n} of {cases:,} have what it compares)" if result.excess else ""
+    return named(result.gate) + few * result.is_rare
+
+
+def _damage(panel: Panel) -> Iterator[str]:
+    if (found := panel.at("any")) and found.excess:
+        share = breaking_in_thousand(found.excess)
+        yield f"of 1,000 of its answers {share} would break a caller, beyond the baseline's own spread"
+
+
+def breaking_in_thousand(excess: Mean) -> str:
+    """Return how many of 1,000 answers break a caller, with the interval; the most that may, where none is shown to."""
+    if excess.low <= 0:
+        return f"at most {max(1, round(1000 * excess.at_most(directed=True)))}"
+    value, low, high = (round(1000 * share) for share in (excess.value, excess.low, excess.high))
+    return f"{value} [{low}, {high}]"
+
+
+def _cost(panel: Panel, answers: str) -> Iterator[str]:
+    found = panel.at("bill")
+    if not found or not found.excess:
+        return
+    low, value, high = (100 * figure for figure in (found.excess.low, found.excess.value, found.excess.high))
+    digits = 2 if found.excess.high - found.excess.low < NARROW else 1
+    tokens = f"the same tokens within {max(high, -low):.{digits}f} %"
+    if not low <= 0 <= high:
+        least, most = sorted(map(abs, (low, high)))
+        more = "more" if value > 0 else "fewer"
+        tokens = f"{abs(value):.{digits}f} % [{least:.{digits}f}, {most:.{digits}f}] {more} tokens"
+    if (price := panel.price) is not None:
+        share = round(abs(100 * (price - 1)))
+        cost = f"{share} % {'cheaper' if price < 1 else 'dearer'}" if share else "at the same cost"
+        tokens += f", {cost} at your prices"
+    yield f"{answers} use {tokens}"
+
+
+def _one_trial(panel: Panel) -> Iterator[str]:
+    """Yield what one trial per case shows, and what it does not."""
+    shown = [(one, *one.differing) for one in panel.gates if one.differing and one.differing[1]]
+    apart = [(one, count, cases) for one, count, cases in shown if count]
+    if apart:
+        least = min((one for one, *_ in apart), key=lambda one: one.p)
+        yield ", ".join(
+            f"{one.gate.trait} differ in {count:,} of {cases:,} cases ({_percent(count, cases)})"
+            for one, count, cases in apart
+        )
+        yield f"McNemar {least.p:.2g}, {least.p_holm:.2g} after correction"
+    elif shown:
+        yield f"{', '.join(one.gate.trait for one, *_ in shown)} agree in every case"
+    if panel.trials[0] < SEVERAL:
+        yield "how much the baseline differs from itself is not known: run it twice to decide"
+    elif panel.trials[1] < SEVERAL:
+        yield "not shown to differ; one trial of the vendor does not show its own spread: --trials 3"
+    else:
+        yield "not shown to differ; too many cases have one trial of a side, which does not show its own spread"
+
+
+def _percent(count: int, cases: int) -> str:
+    low, high, _ = wilson_interval(count / cases, cases)
+    return f"{100 * count / cases:.0f} % [{100 * low:.0f}, {100 * high:.0f}]"

@@ -1,14 +1,37 @@
-"""Properties of a text that need no model: its script, its language, and its end."""
+"""Texts as values that can be compared without a model: categories, and signatures of their words.
+
+A signature is a short vector of hashes. The share of unequal places of two is a distance between sets of words.
+"""
 
 from __future__ import annotations
 
 import re
 import unicodedata
 from collections import Counter
+from collections.abc import Iterable
 from functools import lru_cache
+from hashlib import blake2b
+from zlib import crc32
 
+import numpy as np
+
+PLACES = 16
+"""Hashes of a signature."""
+
+NOTHING = bytes(2 * PLACES)
+"""The signature of no words."""
+
+RANDOM = np.random.default_rng(20)
+FACTORS = RANDOM.integers(1, 1 << 31, PLACES, dtype=np.uint64) * np.uint64(2) + np.uint64(1)
+OFFSETS = RANDOM.integers(0, 1 << 32, PLACES, dtype=np.uint64)
+
+MOST_WORDS = 400
+"""Words of a text that count; a difference shows in the first ones."""
+
+WORD = re.compile(r"[^\W_]+|[^\w\s]", re.UNICODE)
+WIDE = re.compile(r"[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]")
 LETTER = re.compile(r"[a-zA-Z]")
-WORD = re.compile(r"[^\W\d_]+")
+LETTERS = re.compile(r"[^\W\d_]+")
 
 SAMPLE = 600
 """Characters by which script and language are recognised."""
@@ -27,16 +50,56 @@ COMMON = {
 }
 """Language -> words that most of its texts have; for those written in Latin letters."""
 
+WORDS = {language: frozenset(words.split()) for language, words in COMMON.items()}
+
+
+@lru_cache(maxsize=65536)
+def code(text: str) -> int:
+    """Return a number for a category, the same in every process; never 0."""
+    return int.from_bytes(blake2b(text.encode("utf-8", "surrogatepass"), digest_size=7).digest(), "big") + 1
+
+
+def words(text: str) -> list[str]:
+    """Return the words of a text in lower case; writing without spaces is split into characters."""
+    found = WORD.findall(WIDE.sub(lambda match: f" {match[0]} ", text[: 12 * MOST_WORDS].lower()))
+    return found[:MOST_WORDS]
+
+
+def signature(tokens: Iterable[str], exact: bytes = b"") -> bytes:
+    """Return the signature of a set of tokens together with a part that must be equal as a whole.
+
+    Two signatures with equal exact parts differ in about as many places as the Jaccard distance of their sets says
+    (MinHash; A. Broder, "On the Resemblance and Containment of Documents", 1997). If the exact parts differ, all places
+    do.
+
+    Args:
+        exact: a digest, or nothing.
+    """
+    hashed = np.fromiter({crc32(token.encode("utf-8", "surrogatepass")) for token in tokens}, dtype=np.uint64, count=-1)
+    least = np.zeros(PLACES, dtype=np.uint16)
+    if len(hashed):
+        mixed = (hashed[:, None] * FACTORS + OFFSETS) & np.uint64(0xFFFFFFFF)
+        least = (mixed.min(axis=0) >> np.uint64(8)).astype(np.uint16)
+    if exact:
+        least = least ^ np.frombuffer(blake2b(exact, digest_size=2 * PLACES).digest(), dtype=np.uint16)
+    return bytes(least.tobytes())
+
 
 def form(text: str) -> str:
     """Return ``empty``, or the script of most letters; for Latin ones with the language, where common words show it."""
+    sample = text[:SAMPLE]
     if not text.strip():
         return "empty"
-    sample = text[:SAMPLE]
-    script = "LATIN" if sample.isascii() and LETTER.search(sample) else _usual_script(sample)
-    if not script:
-        return "no letters"
-    return f"latin {_language(sample)}" if script == "LATIN" else script.lower()
+    if not (sample.isascii() and LETTER.search(sample)):
+        scripts = Counter(map(_script, filter(str.isalpha, sample)))
+        if not scripts:
+            return "no letters"
+        script = scripts.most_common(1)[0][0]
+        if script != "LATIN":
+            return script.lower()
+    found = set(LETTERS.findall(sample.lower()))
+    (second, _), (best, language) = sorted((len(found & common), name) for name, common in WORDS.items())[-2:]
+    return f"latin {language if best >= FEW and best > second else 'unclear'}"
 
 
 def is_cut(text: str) -> bool:
@@ -45,28 +108,9 @@ def is_cut(text: str) -> bool:
     return last in (",", ";", "(", "[", "{", "-") or last.isalpha()
 
 
-def _usual_script(sample: str) -> str:
-    """Return the script of most letters; empty without letters."""
-    letters = Counter(letter for letter in sample if letter.isalpha())
-    scripts: Counter[str] = Counter()
-    for letter, count in letters.items():
-        scripts[_script(letter)] += count
-    return scripts.most_common(1)[0][0] if scripts else ""
-
-
+@lru_cache(maxsize=4096)
 def _script(letter: str) -> str:
     if letter.isascii():
         return "LATIN"
     name = unicodedata.name(letter, "OTHER").split(" ", 1)[0]
     return "CJK" if name in ("CJK", "HIRAGANA", "KATAKANA") else name
-
-
-def _language(sample: str) -> str:
-    found = set(WORD.findall(sample.lower()))
-    second, best = sorted((len(found & common), language) for language, common in _common().items())[-2:]
-    return best[1] if best[0] >= FEW and best[0] > second[0] else "unclear"
-
-
-@lru_cache(maxsize=1)
-def _common() -> dict[str, frozenset[str]]:
-    return {language: frozenset(words.split()) for language, words in COMMON.items()}

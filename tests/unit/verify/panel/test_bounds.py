@@ -6,11 +6,20 @@ import numpy as np
 import pytest
 from support.cases import for_each
 
-from trialbed_verify.panel._bounds import Mean, mean_over_cases
+from trialbed_verify.panel import GATES, Mean, compare_values
+
+SCHEMA = next(gate for gate in GATES if gate.name == "schema")
+
+
+def excess(values: list[float], absent: int = 0) -> Mean | None:
+    """The mean over cases of which each has one trial per side, and so an excess of this value."""
+    sides = np.array([[max(0.0, -value), max(0.0, value)] for value in values]).reshape(-1, 1)
+    cases = np.repeat(np.arange(len(values)), 2), np.tile([False, True], len(values))
+    return compare_values(SCHEMA, (sides, *cases), len(values) + absent, 1, 0).excess
 
 
 def mean(values: list[float], absent: int = 0) -> Mean:
-    found = mean_over_cases(np.array([*values, *[np.nan] * absent]))
+    found = excess(values, absent)
     assert found is not None
     return found
 
@@ -39,4 +48,4 @@ def test_where_no_case_differs_the_interval_allows_for_those_that_were_not_seen(
 
 
 def test_without_a_value_there_is_no_mean() -> None:
-    assert mean_over_cases(np.array([np.nan, np.nan])) is None
+    assert excess([], absent=2) is None

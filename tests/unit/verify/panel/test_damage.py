@@ -6,12 +6,11 @@ import json
 
 import numpy as np
 import pytest
+from numpy.typing import NDArray
 from support.cases import for_each
 from support.played_vendors import Change, Row, Sides, judged, measured, message_of, rows
 
-from trialbed_verify.panel import GateResult, Panel
-from trialbed_verify.panel._distances import distances
-from trialbed_verify.panel._samples import Block
+from trialbed_verify.panel import GATES, Compared, GateResult, Panel, compare_values
 
 pytestmark = pytest.mark.slow(15)
 
@@ -169,19 +168,24 @@ def test_the_figures_of_a_gate_add_up_and_agree_with_its_finding(
                 assert one.excess.high < one.gate.margin
 
 
+def novelty(values: NDArray[np.int64], ours: int, deals: int) -> Compared:
+    """The gate of new answers on values of shape (cases, trials), the baseline's first."""
+    cases, trials = values.shape
+    sides = np.repeat(np.arange(cases), trials), np.tile(np.arange(trials) >= ours, cases)
+    return compare_values(GATES[0], (values.reshape(-1, 1), *sides), cases, deals, 0)
+
+
 @for_each(("ours", "theirs"), [(5, 5), (2, 3), (5, 1)])
 def test_answers_of_one_distribution_are_as_new_on_both_sides(ours: int, theirs: int) -> None:
     random = np.random.default_rng(3)
-    values = random.choice(4, size=(4000, ours + theirs, 1), p=[0.7, 0.2, 0.05, 0.05])
-    found = distances([Block(np.arange(4000), ours, theirs, values)], "novelty", 4000, 99, 0)
+    found = novelty(random.choice(4, size=(4000, ours + theirs), p=[0.7, 0.2, 0.05, 0.05]), ours, 99).distances
     spread = found.excess.std() / 4000**0.5
     assert abs(found.excess.mean()) < 4 * spread
     assert found.excess.sum() == pytest.approx(found.dealt_excess.mean(), abs=6 * found.dealt_excess.std())
 
 
 def test_an_answer_that_the_baseline_never_gives_is_new() -> None:
-    values = np.array([[1, 1, 2, 1, 3], [1, 1, 1, 1, 1]])[:, :, None]
-    found = distances([Block(np.arange(2), 3, 2, values)], "novelty", 2, 9, 0)
+    found = novelty(np.array([[1, 1, 2, 1, 3], [1, 1, 1, 1, 1]]), 3, 9).distances
     assert found.own.tolist() == [pytest.approx(1 / 3), 0.0]
     assert found.cross.tolist() == [0.5, 0.0]
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterator
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -246,7 +245,7 @@ def test_a_copied_baseline_condemns_no_faithful_vendor() -> None:
 def cached(sides: Sides) -> Sides:
     """Each case's first answer for all its trials, with an id and a time of its own."""
     return {
-        case: [replace(own[0], response_id=f"{case}-{place}", at=None) for place in range(len(own))]
+        case: [own[0]._replace(response_id=f"{case}-{place}", at=None) for place in range(len(own))]
         for case, own in sides.items()
     }
 

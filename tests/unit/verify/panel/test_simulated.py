@@ -12,7 +12,7 @@ import pytest
 pytestmark = pytest.mark.slow(30)
 
 ROOT = Path(__file__).parents[4]
-CASES, TRIALS, COMPARISONS = 800, 4, 12
+CASES, TRIALS, COMPARISONS = 600, 4, 12
 
 DAMAGING = (
     "a stack of smaller faults (6 %)",
@@ -38,7 +38,7 @@ def simulation() -> Any:
 @pytest.fixture(scope="module")
 def pool(simulation: Any) -> Any:
     """Answers of one model, more of each case than a comparison takes."""
-    return simulation.played(CASES, 5 * TRIALS, 1, simulation.faithful)
+    return simulation.played(CASES, 3 * TRIALS, 1, simulation.faithful)
 
 
 def test_the_same_model_is_hardly_ever_different_and_mostly_equivalent(simulation: Any, pool: Any) -> None:

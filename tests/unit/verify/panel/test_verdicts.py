@@ -9,13 +9,10 @@ import pytest
 from numpy.typing import NDArray
 from support.cases import for_each
 
-from trialbed_verify.panel import GATES
-from trialbed_verify.panel._distances import Distances, distances
-from trialbed_verify.panel._panel import Compared, settle, with_means
-from trialbed_verify.panel._samples import blocks
+from trialbed_verify.panel import GATES, Compared, compare_values, settle
 
 Shares = NDArray[np.float64]
-DECISION = next(gate for gate in GATES if gate.name == "decision")
+DECISION, SCHEMA = (next(gate for gate in GATES if gate.name == name) for name in ("decision", "schema"))
 RUNS = 40
 CASES = {0.0: 362, 0.05: 788, 0.1: 1_210, 0.2: 2_238}
 """Flip rate -> cases with which a vendor like the baseline is called equivalent nine times in ten."""
@@ -49,7 +46,7 @@ def compared(
     called = [random.random((cases, 5)) < shares[:, None] for shares in (ours, theirs)]
     values = np.concatenate(called, axis=1).astype(np.int64).reshape(-1, 1)
     case, side = np.repeat(np.arange(cases), 10), np.tile(np.arange(10) >= 5, cases)
-    return with_means(DECISION, distances(blocks(values, case, side, cases), "category", cases, deals, seed))
+    return compare_values(DECISION, (values, case, side), cases, deals, seed)
 
 
 def findings(flips: float, vendor: Callable[..., Shares] | None = None) -> list[str]:
@@ -81,9 +78,8 @@ def test_intervals_cover_the_truth() -> None:
 
 @pytest.mark.parametrize(("away", "settled"), [(0.002, True), (0.00001, False)])
 def test_no_number_is_named_for_a_vendor_on_the_margin(away: float, settled: bool) -> None:
-    gate = next(gate for gate in GATES if gate.name == "decision")
-    excess = np.tile([0.0, 2 * (gate.margin + away)], 100)
-    distance, unknown = np.zeros(200), np.zeros(1)
-    found = settle(with_means(gate, Distances(excess, distance, distance, distance, unknown, unknown)), 1.0, 200)
+    shares = np.tile([[0.0, 0.0], [0.0, 2 * (SCHEMA.margin + away)]], (100, 1)).reshape(-1, 1)
+    sides = np.repeat(np.arange(200), 2), np.tile([False, True], 200)
+    found = settle(compare_values(SCHEMA, (shares, *sides), 200, 1, 0), 1.0, 200)
     assert found.finding == "inconclusive"
     assert (found.needed is not None) == settled
