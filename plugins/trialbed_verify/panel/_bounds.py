@@ -66,6 +66,19 @@ class Mean:
             return bound
         return max(bound, self.high if directed else max(self.high, -self.low))
 
+    def cases_needed(self, margin: float, *, directed: bool) -> int:
+        """Return the cases that would show it to lie within a margin or beyond it, with a chance of 95 %."""
+        value, spread = self.weighed if directed else abs(self.weighed), self.spread
+        if value < max(margin / 2, 2 * spread / math.sqrt(self.counted)):
+            value = 0.0
+        elif value > margin:
+            return math.ceil((2 * Z * spread / (value - margin)) ** 2)
+
+        def is_enough(n: int) -> bool:
+            return min(value, margin * 0.9) + Z * spread / math.sqrt(n) + allowance(spread, n) < margin
+
+        return bisect_left(range(MOST), True, lo=1, key=is_enough)
+
     def as_json(self, *, directed: bool = False) -> dict[str, Any]:
         """Return its part of a document."""
         at_most = self.at_most(directed=directed)
@@ -135,22 +148,3 @@ def allowance(spread: float, n: int) -> float:
 def fewest_cases(margin: float) -> int:
     """Return the number of cases below which no gate can be shown to be within its margin, even if none differs."""
     return math.ceil(Z * Z / margin / LEAST_SHARE) + 1
-
-
-def cases_for_equivalence(spread: float, margin: float, truth: float) -> int:
-    """Return the number of cases with which the upper bound lies below the margin with a chance of 95 %.
-
-    Args:
-        spread: standard deviation of a figure over cases.
-        truth: its mean.
-    """
-
-    def is_enough(n: int) -> bool:
-        return truth + Z * spread / math.sqrt(n) + allowance(spread, n) < margin
-
-    return bisect_left(range(MOST), True, lo=1, key=is_enough)
-
-
-def cases_for_difference(spread: float, margin: float, truth: float) -> int:
-    """Return the number of cases with which the lower bound lies above the margin with a chance of 95 %."""
-    return math.ceil((2 * Z * spread / (truth - margin)) ** 2)

@@ -158,9 +158,7 @@ def distances(values: Values, scale: str, cases: int, deals: int, seed: int, sin
         single: per case, as ``Samples.single`` has it.
     """
     excess, distance, own, cross = np.full((4, cases), np.nan)
-    found = Distances(
-        excess, distance, own, cross, np.full(cases, -1, dtype=np.int8), np.zeros(deals), np.zeros(deals)
-    )
+    found = Distances(excess, distance, own, cross, np.full(cases, -1, dtype=np.int8), np.zeros(deals), np.zeros(deals))
     random = np.random.default_rng(seed)
     for places, m, block in _blocks(*values, cases):
         found.single[places] = 0 if single is None else single[places]
@@ -216,9 +214,14 @@ def _novelty(values: Array, m: int, _scale: str) -> Figures:
 def _spread(values: Array, m: int, scale: str) -> Figures:
     """Return the mean distances of pairs of trials; the vendor's own stand for those of a baseline of one trial."""
     n = values.shape[1] - m
-    pairs = combinations(range(m + n), 2)
-    apart = np.stack([_between(values[:, one], values[:, other], scale) for one, other in pairs], axis=1)
-    cross, ours, theirs = (apart.astype(np.float64) @ weight for weight in _weights(m, n))
+    held = _splits(m, n).T.astype(np.float64)
+    rest = 1 - held
+    apart = _between(values[:, :, None], values[:, None, :], scale).astype(np.float64)
+    to_held, to_rest = apart @ held, apart @ rest
+    ours, theirs, cross = (
+        np.einsum("cts,ts->cs", sums, side) / max(1, pairs)
+        for sums, side, pairs in ((to_held, held, m * (m - 1)), (to_rest, rest, n * (n - 1)), (to_rest, held, m * n))
+    )
     known = m > 1 and n > 1 and scale != "novelty"
     return (ours if m > 1 else theirs), cross, cross - (ours + theirs) / 2 if known else None
 
@@ -240,19 +243,6 @@ def _splits(m: int, n: int) -> Array:
     random = np.random.default_rng(m * 1000 + n)
     order = random.random((MOST_SPLITS, m + n)).argsort(axis=1)
     return np.concatenate((np.arange(m + n)[None] < m, order < m))
-
-
-@lru_cache(maxsize=256)
-def _weights(m: int, n: int) -> tuple[Array, Array, Array]:
-    """Return the weights of each pair in the means across the sides, within the baseline and within the vendor."""
-    splits = _splits(m, n)
-    one, other = np.triu_indices(m + n, 1)
-    first, second = splits[:, one].T, splits[:, other].T
-    return (
-        (first != second) / (m * n),
-        (first & second) * (2 / (m * (m - 1)) if m > 1 else 0.0),
-        (~first & ~second) * (2 / (n * (n - 1)) if n > 1 else 0.0),
-    )
 
 
 def with_traits(gate: PanelGate, samples: Samples, found: Distances) -> Distances:

@@ -15,8 +15,6 @@ from trialbed_verify.panel._bounds import (
     FEWEST,
     Mean,
     Z,
-    cases_for_difference,
-    cases_for_equivalence,
     fewest_cases,
     mean_over_cases,
 )
@@ -35,8 +33,6 @@ from trialbed_verify.panel._gates import GATES, UNLIKE, WHOLE, PanelGate, furthe
 from trialbed_verify.panel._measures import BITS
 from trialbed_verify.panel._results import Conclusion, GateFinding, GateResult, Panel, conclude
 from trialbed_verify.panel._trials import Trials, prepare_trials, price_ratio
-
-PERMUTATIONS = 999
 
 MOST_DEALS = 10_000
 """Deals where few of the first were as unusual as the answers."""
@@ -69,7 +65,7 @@ class PanelOptions:
     """
 
     margins: Mapping[str, float] = field(default_factory=dict)
-    permutations: int = PERMUTATIONS
+    permutations: int = 999
     seed: int = 0
     prices: tuple[Mapping[str, float], ...] = ({}, {})
     other_models: str = ""
@@ -102,7 +98,9 @@ def judge(sides: Sequence[Trials], options: PanelOptions | None = None) -> Panel
             results[place] = replace(result, example=example(one.gate, one.distances, kept))
         if chosen.other_models and one.gate.name == "model":
             results[place] = GateResult(one.gate, "not applicable", chosen.other_models)
-    finding, needed = conclude(results, len(kept), p_whole)
+    finding, needed = conclude(results, p_whole, len(kept))
+    unjudged = ", ".join(result.gate.label for result in results if result.finding == "not judged")
+    remarks += [f"not judged, as {ONE_TRIAL}: {unjudged}"] if unjudged else []
     ours, theirs = (samples.counts.sum(0) / max(1, len(kept))).tolist()
     return Panel(
         finding,
@@ -112,7 +110,7 @@ def judge(sides: Sequence[Trials], options: PanelOptions | None = None) -> Panel
         (ours, theirs),
         needed,
         chosen.other_models,
-        remarks=(*remarks, *gates_without_verdict(results)),
+        remarks=tuple(remarks),
         deals=max(len(one.distances.dealt_excess) for one in (*compared, whole)),
         seed=chosen.seed,
         copies=copies,
@@ -133,16 +131,14 @@ def resample_verdict(
     kept, _, _ = prepare_trials(sides)
     compared, whole = _compare(Samples.of(kept), PanelOptions())
     random = np.random.default_rng(0)
-    found: dict[int, dict[Conclusion, float]] = {}
-    for cases in sizes:
-        counts: Counter[Conclusion] = Counter()
-        for _ in range(draws):
-            places = random.integers(0, len(kept), cases)
-            *drawn, drawn_whole = (_with_means(one.gate, one.distances.at(places)) for one in (*compared, whole))
-            results, p_whole = _settle(drawn, drawn_whole, cases)
-            counts[conclude(results, cases, p_whole)[0]] += 1
-        found[cases] = {finding: count / draws for finding, count in counts.items()}
-    return found
+
+    def draw(cases: int) -> Conclusion:
+        places = random.integers(0, len(kept), cases)
+        *drawn, drawn_whole = (_with_means(one.gate, one.distances.at(places)) for one in (*compared, whole))
+        return conclude(*_settle(drawn, drawn_whole, cases), cases)[0]
+
+    counts = {cases: Counter(draw(cases) for _ in range(draws)) for cases in sizes}
+    return {cases: {finding: count / draws for finding, count in own.items()} for cases, own in counts.items()}
 
 
 def _compare(samples: Samples, options: PanelOptions) -> tuple[list[Compared], Compared]:
@@ -213,15 +209,13 @@ def _p_value(gate: PanelGate, found: Distances) -> float:
         (found.excess, found.dealt_excess, gate.is_directed),
         (found.distance, found.dealt_distance, True),
     ):
-        spread = float(dealt.std())
-        if spread > 0:
-            observed, drawn = np.nansum(values) / spread, dealt / spread
-            statistics.append((observed, drawn) if directed else (abs(observed), np.abs(drawn)))
+        if (spread := float(dealt.std())) > 0:
+            each = np.append(dealt, np.nansum(values)) / spread
+            statistics.append(each if directed else np.abs(each))
     if not statistics:
         return 1.0
-    seen = max(float(one) for one, _ in statistics)
-    dealt_out = np.max([drawn for _, drawn in statistics], axis=0)
-    return float((int((dealt_out >= seen - ROUNDING).sum()) + 1) / (len(dealt_out) + 1))
+    most = np.max(statistics, axis=0)
+    return float((most >= most[-1] - ROUNDING).mean())
 
 
 def settle(one: Compared, p_holm: float, cases: int) -> GateResult:
@@ -283,21 +277,7 @@ def _cases_needed(one: Compared, cases: int) -> int | None:
         # The spread of so few cases says nothing about that of more.
         return max(*counts, math.ceil(cases * FEWEST / one.excess.n), cases + 1)
     for mean, margin in ((one.excess, one.gate.margin), (one.distance, one.gate.distance_margin)):
-        if mean is None or margin is None:
-            continue
-        value = mean.weighed if one.gate.is_directed else abs(mean.weighed)
-        if value < max(margin / 2, 2 * mean.spread / math.sqrt(mean.counted)):
-            enough = cases_for_equivalence(mean.spread, margin, 0.0)
-        elif value > margin:
-            enough = cases_for_difference(mean.spread, margin, value)
-        else:
-            enough = cases_for_equivalence(mean.spread, margin, min(value, margin * 0.9))
-        counts.append(math.ceil(cases / mean.counted * enough))
+        if mean is not None and margin is not None:
+            counts.append(math.ceil(cases / mean.counted * mean.cases_needed(margin, directed=one.gate.is_directed)))
     needed = max(max(counts), cases + 1)
     return needed if needed <= MOST_CASES else None
-
-
-def gates_without_verdict(results: Sequence[GateResult]) -> list[str]:
-    """Return a sentence that names the gates that one trial does not judge, if there are any."""
-    names = ", ".join(result.gate.label for result in results if result.finding == "not judged")
-    return [f"not judged, as {ONE_TRIAL}: {names}"] if names else []

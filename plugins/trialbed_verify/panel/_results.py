@@ -166,7 +166,7 @@ class Panel:
         }
 
 
-def conclude(results: Sequence[GateResult], cases: int, whole: float | None) -> tuple[Conclusion, int | None]:
+def conclude(results: Sequence[GateResult], whole: float | None, cases: int) -> tuple[Conclusion, int | None]:
     """Return the verdict, and the cases that would settle an open one; None if no number would.
 
     Args:
