@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import configparser
 import inspect
+import json
 import re
 from collections.abc import Iterator
 from importlib import import_module
@@ -17,7 +18,7 @@ from trialbed.drivers import GROUPS
 from trialbed.records import FailureKind
 from trialbed.report import document_schema
 from trialbed_adapter_lab.checks import THEMES
-from trialbed_adapter_lab.conformance import TriedDefect, checks_of, tried_defects
+from trialbed_adapter_lab.conformance import checks_of
 from trialbed_scripted import POLICIES
 
 ROOT = Path(__file__).parents[2]
@@ -74,32 +75,21 @@ def checks() -> str:
 
 def mutation_score() -> str:
     """Every deliberate defect, by the check that heads its report, and the shares that fail a check and are named."""
-    defects = tried_defects()
-    failed = [one for one in defects if one.failed]
-    found = sum(not one.failed and bool(one.found) for one in defects)
-    named = sum(one.named for one in failed)
+    defects = json.loads((ROOT / "tests/support/mutants/record.json").read_bytes())
+    failed = [one for one in defects if one["failed"]]
+    found = sum(not one["failed"] and bool(one["found"]) for one in defects)
+    named = sum(one["named"] for one in failed)
     shares = (
         f"For {len(failed)} of {len(defects)} a check fails ({len(failed) / len(defects):.1%}), and the first failure "
         f"names the cause of {named} ({named / len(defects):.1%}). {found} more are reported by findings alone, which "
         f"are no failures, and {len(defects) - len(failed) - found} are not reported."
     )
-    rows = [
-        (
-            escaped(defect.cause),
-            _first(defect),
-            "yes" if defect.named else "**no**",
-            str(max(0, len(defect.failed) + len(defect.found) - 1)),
-        )
-        for defect in defects
-    ]
+    rows = []
+    for defect in defects:
+        reporting = [f"`{check}`" for check in defect["failed"]] + [f"`{check}` (finding)" for check in defect["found"]]
+        first, *others = reporting or ["**nothing**"]
+        rows.append((escaped(defect["cause"]), first, "yes" if defect["named"] else "**no**", str(len(others))))
     return f"{shares}\n\n" + table(("defect", "reported first", "names the cause", "further checks"), rows)
-
-
-def _first(defect: TriedDefect) -> str:
-    """Return the check that heads the report on a defect."""
-    if not defect.first:
-        return "**nothing**"
-    return f"`{defect.first}`" if defect.failed else f"`{defect.first}` (finding)"
 
 
 def _theme(theme: ModuleType) -> str:

@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-import json
 import time
 import traceback
-from collections import Counter
 from collections.abc import Callable, Coroutine, Iterable
 from dataclasses import dataclass
-from functools import cache, partial
-from importlib.resources import files
+from functools import partial
 from types import ModuleType
 from typing import Any, Literal, NamedTuple, get_args
 
@@ -17,49 +14,6 @@ from trialbed.records import CONTROLLED, Record
 from trialbed.texts import group_by_key
 from trialbed_adapter_lab.differences import shorten, show
 from trialbed_adapter_lab.errors import CheckFailed, NotTried
-
-UNKNOWN = 1000
-"""The breadth of a check that no defect was tried on."""
-
-
-class TriedDefect(Record):
-    """A deliberate defect, and the report of the kit on it.
-
-    Attributes:
-        cause: the fault of the adapter, in words.
-        failed: the checks that fail, in the order in which a report shows them.
-        found: those that report a finding.
-        named: whether the first of them names the cause.
-    """
-
-    name: str
-    cause: str
-    failed: tuple[str, ...] = ()
-    found: tuple[str, ...] = ()
-    named: bool = False
-
-    @property
-    def first(self) -> str:
-        """The check that heads the report; empty where nothing is reported."""
-        return next(iter((*self.failed, *self.found)), "")
-
-
-def breadth(check: str) -> int:
-    """Return the number of deliberate defects for which a check failed when they were last tried."""
-    return _counts().get(check, UNKNOWN)
-
-
-@cache
-def tried_defects() -> tuple[TriedDefect, ...]:
-    """Return the defects in the order of their themes."""
-    rows = json.loads(files("trialbed_adapter_lab").joinpath("defects.json").read_bytes())
-    return tuple(TriedDefect.model_validate(row) for row in rows)
-
-
-@cache
-def _counts() -> Counter[str]:
-    return Counter(check for defect in tried_defects() for check in (*defect.failed, *defect.found))
-
 
 Level = Literal["must", "should", "may"]
 """The weight of a check for an adapter that it binds.
@@ -247,13 +201,11 @@ class ConformanceReport(Record):
         return tuple(finding for finding in self.findings if not finding.ok)
 
     def by_cause(self, *outcomes: Outcome) -> list[tuple[CheckFinding, ...]]:
-        """Return the findings with these outcomes, those of the same cause together, the most specific first.
+        """Return the findings with these outcomes, those of the same cause together, in the order of the checks.
 
-        A check is the more specific, the fewer deliberate defects it fails for. What ends a trial before it begins
-        comes before everything else.
+        What ends a trial before it begins comes before everything else.
         """
-        found = sorted(self.findings, key=lambda finding: breadth(finding.check))
-        groups = group_by_key((one.cause or one.check, one) for one in found if one.outcome in outcomes)
+        groups = group_by_key((one.cause or one.check, one) for one in self.findings if one.outcome in outcomes)
         ordered = sorted(groups.values(), key=lambda group: not group[0].cause.startswith(FAILS_EARLY))
         return [tuple(group) for group in ordered]
 

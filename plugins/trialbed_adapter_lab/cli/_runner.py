@@ -95,7 +95,7 @@ def start_kit(
 def show_report(report: ConformanceReport) -> None:
     """Print the findings, the declared deviations, the failures, and the badge.
 
-    Results of one cause are shown once, and of many failures the most specific, which most others follow from.
+    Results of one cause are shown once, and only the first causes of many failures.
     """
     problems = report.by_cause(*PROBLEMS)
     others = [group for outcome in QUIET for group in report.by_cause(outcome)]

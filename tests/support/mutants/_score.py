@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 import gc
+import json
 import os
-import time
 import warnings
 from collections.abc import Collection, Iterable, Iterator
 from concurrent.futures import ProcessPoolExecutor, as_completed
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from multiprocessing import get_context
+from pathlib import Path
 from unittest.mock import patch
 
 from support.mutants import MUTANTS, Mutant
+from support.mutants._causes import names_cause
 
 from trialbed_adapter_lab import CHECKS, Check, check_adapter
 from trialbed_adapter_lab.harness import Harness
@@ -21,26 +23,36 @@ from trialbed_adapter_lab.harness import Harness
 SHORT = 0.3
 """Seconds in which what a defect keeps from happening is waited for."""
 
+RECORD = Path(__file__).with_name("record.json")
+"""The verdict on each mutant when it was last tried; the docs show it."""
+
 
 @dataclass(frozen=True)
 class Verdict:
-    """What the kit says of one mutant.
+    """The report of the kit on one mutant.
 
     Attributes:
+        cause: the fault of the adapter, in words.
         failed: the checks that fail, in the order of the report.
         found: those that report a finding.
-        seconds: of the processor.
+        named: whether the first of them names the cause.
     """
 
     name: str
-    failed: tuple[str, ...]
-    found: tuple[str, ...] = ()
-    seconds: float = 0.0
+    cause: str
+    failed: list[str]
+    found: list[str]
+    named: bool
 
     @property
     def first(self) -> str:
         """The check that heads the report; empty where it reports nothing."""
         return next(iter((*self.failed, *self.found)), "")
+
+
+def recorded_verdicts() -> dict[str, Verdict]:
+    """Read the verdict on each mutant, by its name, in the order of the themes."""
+    return {row["name"]: Verdict(**row) for row in json.loads(RECORD.read_bytes())}
 
 
 @contextmanager
@@ -75,7 +87,6 @@ def judge(mutant: type[Mutant], to_fail: Collection[str] = ()) -> Verdict:
             do they would fail as well.
     """
     checks = [in_a_hurry(check) if check.name in to_fail else check for check in CHECKS]
-    begun = time.process_time()
     before = dict(os.environ)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
@@ -86,7 +97,8 @@ def judge(mutant: type[Mutant], to_fail: Collection[str] = ()) -> Verdict:
         gc.collect()
     failed = [finding.check for group in report.by_cause("failed", "error") for finding in group]
     found = [finding.check for group in report.by_cause("finding") for finding in group]
-    return Verdict(mutant.__name__, tuple(failed), tuple(found), round(time.process_time() - begun, 2))
+    named = names_cause(mutant.__name__, next(iter((*failed, *found)), ""))
+    return Verdict(mutant.__name__, mutant.cause, failed, found, named)
 
 
 def judge_named(name: str, to_fail: Collection[str] = ()) -> Verdict:

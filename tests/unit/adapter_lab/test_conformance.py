@@ -58,17 +58,16 @@ def test_what_is_wrong_and_what_is_not(level, outcome, right):
     assert len(found.problems) == (not right)
 
 
-def test_the_most_specific_failure_is_shown_first(monkeypatch):
-    monkeypatch.setattr("trialbed_adapter_lab.conformance.breadth", {"broad": 40, "narrow": 1, "early": 90}.__getitem__)
+def test_what_ends_a_trial_before_it_begins_is_shown_first():
     found = ConformanceReport(
         framework="acme",
         version="1.2",
         findings=tuple(
             CheckFinding(check=name, level="must", outcome="failed", cause=why)
-            for name, why in (("broad", ""), ("narrow", ""), ("early", f"{FAILS_EARLY}, with KeyError"))
+            for name, why in (("one", ""), ("other", ""), ("early", f"{FAILS_EARLY}, with KeyError"))
         ),
     )
-    assert [group[0].check for group in found.by_cause("failed")] == ["early", "narrow", "broad"]
+    assert [group[0].check for group in found.by_cause("failed")] == ["early", "one", "other"]
 
 
 def test_findings_of_one_cause_are_grouped_in_the_order_of_the_checks():
