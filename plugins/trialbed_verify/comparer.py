@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from functools import partial, reduce
 from operator import getitem
 from pathlib import Path
@@ -14,7 +15,7 @@ import click
 from trialbed.cli.thresholds import parse_thresholds
 from trialbed.contracts import Comparer, Comparison
 from trialbed.errors import UsageError
-from trialbed.files import read_bytes, read_lines
+from trialbed.files import read_bytes
 
 if TYPE_CHECKING:
     from trialbed_verify.compare import VendorComparison
@@ -58,9 +59,11 @@ class VendorComparer(Comparer):
 
     def recognises(self, value: str) -> bool:
         """Return whether it is a file of JSON lines, by its name or its first line, or a verification in the store."""
+        from trialbed_verify.vendor_rows import first_row
+
         path = Path(value)
         if path.is_file():
-            return path.suffix == ".jsonl" or isinstance(_read_json(partial(_first_line, path)), dict)
+            return path.suffix == ".jsonl" or bool(first_row(path))
         context = click.get_current_context(silent=True)
         return _is_run(value, context.params if context else {})
 
@@ -71,29 +74,18 @@ class VendorComparer(Comparer):
         from trialbed_verify.tables import comparison_records, comparison_tables, comparison_tests
 
         thresholds = figure_thresholds(options["fail_under"])
-        ours, theirs = _sides(values, options)
-        named = [vendor_files(text) for text in theirs]
-        baselines = _rows_of([one for text in ours for one in vendor_files(text)[1]], options)
-        vendors = [one for name, texts in named for one in _vendors(name, texts, options)]
-        if not (options["baselines"] or options["vendors"]):
-            baselines, vendors = baselines[:1], [*((None, [own]) for own in baselines[1:]), *vendors]
-        if not vendors:
-            raise UsageError(f"{values[0]} has one vendor; name another verification or file to compare it with")
-        every = [*baselines, *(own for _, rows in vendors for own in rows)]
-        for own in every:
-            _check_file(own)
-        _check_different(baselines, vendors)
+        sides = _sides(values, options)
+        _check_sides(sides)
+        tables = (as_trials(list(map(read_one, rows)), name) for name, rows in sides)
         margins = gate_margins(options["gate_margin"])
-        sides = (as_trials(list(map(read_one, rows)), name) for name, rows in vendors)
-        baseline = as_trials(list(map(read_one, baselines)))
-        found = compare(baseline, sides, force=options["force"], gate_margins=margins)
+        found = compare(next(tables), tables, force=options["force"], gate_margins=margins)
         verdicts = FAILING.get(options["fail_if"] or "", ())
         return Comparison(
             document=found[0].document if len(found) == 1 else [one.document for one in found],
             tables=comparison_tables(found),
             records=comparison_records(found),
             failed=[line for one in found for line in _failures(one, thresholds, verdicts)],
-            page=partial(_page, found, [(None, baselines), *vendors], options),
+            page=partial(_page, found, sides, options),
             tests=[test for one in found for test in comparison_tests(one)],
         )
 
@@ -145,22 +137,27 @@ def vendor_files(text: str) -> tuple[str | None, list[str]]:
     return name or None, found
 
 
-def _vendors(name: str | None, texts: Sequence[str], options: Mapping[str, Any]) -> list[NamedVendor]:
-    """Return one vendor, with all files as its trials; or all of a stored verification that is named alone."""
-    rows = _rows_of(texts, options)
-    return [(name, rows)] if len(texts) > 1 or name else [(None, [own]) for own in rows]
-
-
-def _sides(values: Sequence[str], options: Mapping[str, Any]) -> tuple[Sequence[str], Sequence[str]]:
-    """Return the names of the baseline's results and those of the vendors'."""
-    baselines, vendors = ([str(path) for path in options[name]] for name in ("baselines", "vendors"))
+def _sides(values: Sequence[str], options: Mapping[str, Any]) -> list[NamedVendor]:
+    """Return the baseline's rows, and those of each vendor."""
+    baselines, vendors = options["baselines"], options["vendors"]
     if values and (baselines or vendors):
         raise UsageError("name the files by --baseline and --vendor, or in this order without them; not both")
     if len(values) >= 2 or (values and not Path(values[0]).exists()):
-        return values[:1], values[1:]
-    if not baselines or not vendors:
+        vendors = values[1:]
+        # The first vendor of a stored verification is its baseline.
+        sides: list[NamedVendor] = [(None, [own]) for own in _rows_of(vendor_files(values[0])[1], options)]
+    elif not baselines or not vendors:
         raise UsageError("name the results of a baseline and of a vendor: --baseline FILE --vendor FILE")
-    return baselines, vendors
+    else:
+        files = [file for path in baselines for file in vendor_files(str(path))[1]]
+        sides = [(None, _rows_of(files, options))]
+    for name, texts in map(vendor_files, map(str, vendors)):
+        rows = _rows_of(texts, options)
+        # All files are trials of one vendor; a stored verification that is named alone may have several vendors.
+        sides += [(name, rows)] if len(texts) > 1 or name else [(None, [own]) for own in rows]
+    if len(sides) < 2:
+        raise UsageError(f"{values[0]} has one vendor; name another verification or file to compare it with")
+    return sides
 
 
 def _is_run(name: str, options: Mapping[str, Any]) -> bool:
@@ -204,42 +201,35 @@ def _page(found: Sequence[VendorComparison], sides: Sequence[NamedVendor], optio
     return html_page(title, vendor_page(vendors, VerifiedVendors((model,)), again=again))
 
 
+def _check_sides(sides: Sequence[NamedVendor]) -> None:
+    """Check that all files can be results, and that none is compared with itself or counts twice."""
+    baseline = sides[0][1]
+    for number, (_, rows) in enumerate(sides):
+        side = "one vendor" if number else "the baseline"
+        for place, own in enumerate(rows):
+            _check_file(own)
+            if same := [other for other in baseline if number and other.is_same(own)]:
+                raise UsageError(
+                    f"{same[0]}: named as the baseline and as a vendor; a file is not compared with itself"
+                )
+            if any(own.is_same(other) for other in rows[:place]):
+                raise UsageError(f"{own}: named twice as {side}, whose rows would count as trials never made")
+
+
 def _check_file(rows: VendorRows) -> None:
     from trialbed_verify.vendor_rows import FileRows
 
     if not isinstance(rows, FileRows):
         return
-    path = rows.path
+    path, document = rows.path, None
     if not path.is_file():
         raise UsageError(f"{path}: no such file; name a result file of bench verify")
-    document = _read_json(partial(read_bytes, path)) if path.suffix == ".json" else None
+    if path.suffix == ".json":
+        with suppress(OSError, ValueError):
+            document = json.loads(read_bytes(path))
     if isinstance(document, dict) and {"metadata", "summary", "results"} <= document.keys():
         what = "the document of a run of bench run, not a vendor's results"
         raise UsageError(f"{path}: this is {what}; bench compare A.json B.json compares runs")
-
-
-def _check_different(baselines: Sequence[VendorRows], vendors: Sequence[NamedVendor]) -> None:
-    """A file that is compared with itself, or counts twice, gives figures that mean nothing."""
-    for own in baselines:
-        if any(own.is_same(other) for _, others in vendors for other in others):
-            raise UsageError(f"{own}: named as the baseline and as a vendor; a file is not compared with itself")
-    for side, rows in (("the baseline", baselines), *(("one vendor", rows) for _, rows in vendors)):
-        for number, own in enumerate(rows):
-            if any(own.is_same(other) for other in rows[:number]):
-                raise UsageError(f"{own}: named twice as {side}, whose rows would count as trials never made")
-
-
-def _read_json(read: Callable[[], bytes]) -> Any:
-    """Return the JSON value that is read; None if it cannot be."""
-    try:
-        return json.loads(read())
-    except (OSError, ValueError):
-        return None
-
-
-def _first_line(path: Path) -> bytes:
-    with path.open("rb") as file:
-        return next(read_lines(file), b"")
 
 
 def _failures(found: VendorComparison, thresholds: Mapping[str, float], verdicts: Sequence[str]) -> Iterator[str]:

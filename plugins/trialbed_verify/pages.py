@@ -60,7 +60,7 @@ from trialbed_verify.tables import (
     suite_tables,
     vendor_table,
 )
-from trialbed_verify.vendor_rows import FileRows, VendorRows
+from trialbed_verify.vendor_rows import FileRows, VendorRows, first_row
 
 Part: TypeAlias = Table | IntervalPlot | Disclosures | Folded
 
@@ -81,9 +81,6 @@ LONGEST = 20_000
 
 NAMED, LONGEST_NAME = 3, 40
 """Vendors up to which a title names each, and the characters of a name."""
-
-FIRST_LINE = 4_000_000
-"""Bytes of a first line that are read to recognise a file."""
 
 LEAST = 3
 """Gates that are drawn at least."""
@@ -347,14 +344,16 @@ def _rank_point(row: RankedVendor) -> PlotPoint:
 
 
 def _sources(shown: Sequence[Shown]) -> Table:
-    abouts = [one.provenance for one, _ in shown]
-    rows = [("results", *(one.source.file_name for one, _ in shown))]
-    if any(abouts):
-        rows.append(("test set", *(str(about.get("test_set", UNKNOWN)) for about in abouts)))
-        rows.append(("its SHA-256", *(str(about.get("test_set_digest", UNKNOWN))[:12] for about in abouts)))
-        rows.append(("trialbed", *(str(about.get("trialbed_version", UNKNOWN)) for about in abouts)))
-    figures = [figures for _, figures in shown]
-    return vendor_table("Where the answers come from", figures, [*rows, *source_rows(figures)], ())
+    """Return a row for each vendor, as the columns of many endpoints and files fit on no paper."""
+    rows = []
+    for one, figures in shown:
+        about = one.provenance
+        said: list[Sequence[Any]] = [("results", one.source.file_name), ("test set", about.get("test_set"))]
+        said += [("of SHA-256", str(about.get("test_set_digest") or "")[:12])]
+        said += [("trialbed", about.get("trialbed_version")), *source_rows([figures])]
+        text = "; ".join(f"{label} {value}" for label, value in said if value)
+        rows.append((one.vendor + "*" * figures["is_baseline"], text))
+    return Table.of("Where the answers come from", ("vendor", "source"), rows)
 
 
 def _commands(vendors: Sequence[Answers], again: str) -> Table:
@@ -389,7 +388,7 @@ class VendorViewer(FileViewer):
 
     def recognises(self, path: Path) -> bool:
         """Return whether its first line is a result row."""
-        row = _first_row(path)
+        row = first_row(path)
         return "status" in row and "request" in row
 
     def views(self, files: Sequence[Path]) -> Sequence[FileView]:
@@ -419,19 +418,9 @@ def file_parts(files: Sequence[Path]) -> list[Part]:
         return vendor_page(vendors, remarks=[f"They were not compared: {error}."])
 
 
-def _first_row(path: Path) -> dict[str, Any]:
-    """Return the first row of a file; an empty one where there is none."""
-    try:
-        with path.open("rb") as file:
-            row = json.loads(file.readline(FIRST_LINE))
-    except (OSError, ValueError, RecursionError):
-        return {}
-    return row if isinstance(row, dict) else {}
-
-
 def _names(files: Sequence[Path]) -> str:
     """Return the names of the files' vendors in words, or how many there are."""
-    named = (str(_first_row(path).get("vendor") or path.stem) for path in files)
+    named = (str(first_row(path).get("vendor") or path.stem) for path in files)
     names = list(dict.fromkeys(one_line(name, LONGEST_NAME) for name in named))
     if len(names) > NAMED:
         return f"{len(names)} vendors"

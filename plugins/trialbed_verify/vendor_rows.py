@@ -16,6 +16,9 @@ from trialbed.errors import DataError
 from trialbed.files import read_bytes, read_lines
 from trialbed_verify.rows import Body, object_in
 
+FIRST_LINE = 4_000_000
+"""Bytes of a first line that are read to recognise a file."""
+
 
 class PlacedRow(NamedTuple):
     """A row, its number from 1, and the place at which it is read again; a line that is cut off has no row."""
@@ -148,6 +151,16 @@ class FileRows(VendorRows):
     def is_same(self, other: VendorRows) -> bool:
         """Return whether the others are in the same file, or are those of which it was written."""
         return self.path.samefile(other.path) if isinstance(other, FileRows) else other.is_same(self)
+
+
+def first_row(path: Path) -> Body:
+    """Return the first row of a file; empty if there is none."""
+    try:
+        with path.open("rb") as file:
+            row = json.loads(file.readline(FIRST_LINE))
+    except (OSError, ValueError, RecursionError):
+        return {}
+    return row if isinstance(row, dict) else {}
 
 
 def parse_row(line: bytes) -> Any:
