@@ -3,13 +3,14 @@
 The modules here do the work. ``_run`` sends every case to every target, ``_queue`` holds a target's cases, ``_sender``
 sends them over the connections of ``_sessions``, ``_retries`` decides about further attempts, and ``_event_loop`` keeps
 this process from distorting the times that it measures. ``row`` has the one record of a case, from its answer to the
-store. They build on three parts, each of which imports only those above it:
+store. They build on these modules:
 
-    wire      one request and its answer
-    cases     the test set, and the schemas of the tools that it declares
-    targets   models, vendors, addresses, keys and settings
+    cases       the test set, a request per line
+    config      configuration files with models and vendors
+    targets     models at vendors: addresses, keys, settings, and requests made from lines
+    exchange    one request and its answer, with times; ``encodings`` unpacks bodies
 
-Other packages use a part's public names. They are loaded on first use, so that reading results needs no HTTP client.
+Other packages use the public names. They are loaded on first use, so that reading results needs no HTTP client.
 """
 
 import lazy_loader

@@ -9,7 +9,7 @@ from time import monotonic
 
 from trialbed.wire import RetryWaits, may_recover
 from trialbed.wire.circuit import CircuitBreaker
-from trialbed_verify.verification.wire import EndpointAttempt
+from trialbed_verify.verification.exchange import EndpointAttempt
 
 REFUSED_REQUEST = frozenset((400, 413, 422))
 """HTTP statuses that concern this one request, at a vendor that answers others."""

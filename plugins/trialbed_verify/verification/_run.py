@@ -157,8 +157,8 @@ class Verification:
         lag: LagMeter,
         stack: AsyncExitStack,
     ) -> Part:
-        options, lines = self.options, list(map(self.cases.index, range(len(self.cases))))
-        keys = ((line, trial) for trial in range(options.trials_of(target)) for line in lines)
+        options = self.options
+        keys = ((line, trial) for trial in range(options.trials_of(target)) for line in self.cases.indices)
         todo = deque(key for key in keys if not (key in kept and kept[key].is_answered))
         session = await stack.enter_async_context(new_session(options.concurrency_at(target)))
         exchange = exchange_with(target, session, options)
@@ -183,7 +183,7 @@ class Verification:
         busy = [queue for queue in queues if queue.left]
         slots = min(self.options.vendor_concurrency, len(busy))
         turns = slots < len(busy)
-        numbers = {self.cases.index(number): number for number in range(len(self.cases))}
+        numbers = {line: number for number, line in enumerate(self.cases.indices)}
 
         def case_of(line: int) -> Case:
             return self.cases.case(numbers[line])

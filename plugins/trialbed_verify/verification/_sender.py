@@ -13,9 +13,9 @@ from trialbed_verify.call_schemas import declared_schemas
 from trialbed_verify.verification._event_loop import LagMeter, Pacer
 from trialbed_verify.verification._retries import VendorCircuit, VendorDown, is_transient
 from trialbed_verify.verification.cases import Case
+from trialbed_verify.verification.exchange import EndpointAttempt, Exchange
 from trialbed_verify.verification.row import Row, result_row
-from trialbed_verify.verification.targets import Target
-from trialbed_verify.verification.wire import EndpointAttempt, Exchange, PreparedRequest
+from trialbed_verify.verification.targets import PreparedRequest, Target
 
 OnRow = Callable[[Row], None]
 """Called with the row of a completed case."""
@@ -52,7 +52,7 @@ class Sender:
     _suspended: dict[tuple[int, int], _PendingCase] = field(default_factory=dict, init=False)
 
     def __post_init__(self) -> None:
-        self._preparation, self._config = self.target.preparation, self.target.digest()
+        self._config = self.target.digest()
         self._clock = asyncio.get_running_loop().time
 
     @property
@@ -94,7 +94,7 @@ class Sender:
             DriverBroken, UsageError: the request cannot be prepared.
         """
         try:
-            return self._preparation(case.body)
+            return self.target.prepare(case.body)
         except TrialbedError:
             raise
         except Exception as error:

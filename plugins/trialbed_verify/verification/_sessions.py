@@ -10,8 +10,8 @@ import aiohttp
 from trialbed.errors import DriverBroken, TrialbedError
 from trialbed.wire.answer_limits import answer_limits
 from trialbed.wire.redaction import redact
+from trialbed_verify.verification.exchange import Exchange
 from trialbed_verify.verification.targets import HEADER_NAME, Proxy, Target, VerifyOptions, is_secret_header
-from trialbed_verify.verification.wire import Exchange
 
 ENCODINGS = "gzip, deflate"
 """Requested whichever codecs are installed, so that a vendor answers alike everywhere."""

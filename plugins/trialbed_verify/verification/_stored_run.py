@@ -169,7 +169,7 @@ def _config(cases: TestSet, endpoints: Sequence[EndpointInfo]) -> RunConfig:
         adapter_versions={},
         test_set=cases.path.name,
         dataset_digest=cases.digest,
-        query_ids=tuple(cases.index(number) for number in range(len(cases))),
+        query_ids=tuple(cases.indices),
         trialbed_version=version("trialbed"),
     )
 

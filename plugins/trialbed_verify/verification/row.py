@@ -25,8 +25,8 @@ from trialbed_verify.findings import CALL_REASONS, PROTOCOL_ERRORS, UNRELIABLE_C
 from trialbed_verify.table import Answers, read_rows
 from trialbed_verify.vendor_rows import FileRows, PlacedRow
 from trialbed_verify.verification.cases import Case
-from trialbed_verify.verification.targets import Target
-from trialbed_verify.verification.wire import AttemptFields, EndpointAttempt, PreparedRequest, milliseconds
+from trialbed_verify.verification.exchange import AttemptFields, EndpointAttempt, milliseconds
+from trialbed_verify.verification.targets import PreparedRequest, Target
 
 R = TypeVar("R", bound=Record)
 

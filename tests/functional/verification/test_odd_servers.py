@@ -40,7 +40,7 @@ async def test_a_redirection_is_followed_nowhere_and_names_where_it_leads(tmp_pa
 
 @pytest.mark.parametrize("stream", [False, True])
 async def test_an_answer_without_end_is_cut_off(stream: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("trialbed_verify.verification.wire._exchange.LARGEST", 2**20)
+    monkeypatch.setattr("trialbed_verify.verification.exchange.LARGEST", 2**20)
     kind = "text/event-stream" if stream else "application/json"
     body = b"data: " + b"x" * 2**22 if stream else BODY + b" " * 2**22
     row = await answered(tmp_path, reply(f"Content-Length: {2**33}", body=body, kind=kind), stream=stream)
@@ -51,7 +51,7 @@ async def test_an_answer_without_end_is_cut_off(stream: bool, tmp_path: Path, mo
 async def test_a_small_body_that_unpacks_without_end_is_cut_off(
     stream: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("trialbed_verify.verification.wire._exchange.LARGEST", 2**20)
+    monkeypatch.setattr("trialbed_verify.verification.exchange.LARGEST", 2**20)
     packed = gzip.compress(b"x" * 2**26)
     kind = "text/event-stream" if stream else "application/json"
     headers = (f"Content-Length: {len(packed)}", "Content-Encoding: gzip")

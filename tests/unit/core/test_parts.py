@@ -23,11 +23,6 @@ PARTS = {
         "measurements": ("reading",),
         "views": ("",),
     },
-    "trialbed_verify.verification": {
-        "wire": (),
-        "cases": ("wire",),
-        "targets": ("wire", "cases"),
-    },
 }
 """Package -> its parts, and what each of them may import of it; ``""`` is the package itself."""
 

@@ -10,7 +10,7 @@ from trialbed.wire import Outcome, Problem, Reading
 from trialbed.wire.circuit import CircuitOpen
 from trialbed_verify.verification import _retries
 from trialbed_verify.verification._retries import VendorCircuit, VendorDown, is_transient, retry_waits
-from trialbed_verify.verification.wire import EndpointAttempt
+from trialbed_verify.verification.exchange import EndpointAttempt
 
 
 def attempt(

@@ -17,8 +17,9 @@ from trialbed.store import Store, VerifiedCase, new_run, open_store
 from trialbed.wire import Problem, Reading, dump_json, parse_json
 from trialbed.wire.dialects.chat_completions import ChatStreamReader, read_body
 from trialbed_verify.verification import Case
+from trialbed_verify.verification.exchange import EndpointAttempt
 from trialbed_verify.verification.row import result_row, row_lines, row_of, trial_result
-from trialbed_verify.verification.wire import EndpointAttempt, PreparedRequest
+from trialbed_verify.verification.targets import PreparedRequest
 
 CALL = {"id": "1", "type": "function", "function": {"name": "look", "arguments": "{}"}}
 

@@ -17,7 +17,7 @@ from trialbed_verify.verification import Case
 from trialbed_verify.verification._event_loop import LagMeter, Pacer
 from trialbed_verify.verification._retries import VendorCircuit
 from trialbed_verify.verification._sender import Sender
-from trialbed_verify.verification.wire import EndpointAttempt
+from trialbed_verify.verification.exchange import EndpointAttempt
 
 CASE = Case(7, "c0ffee", {"messages": [], "tools": []})
 CALL = {"id": "functions.look:0", "type": "function", "function": {"name": "look", "arguments": "{}"}}

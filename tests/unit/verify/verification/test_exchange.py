@@ -11,7 +11,8 @@ import pytest
 from support.verification import rows, target, verify, written_set
 from support.wire import CHUNKS, EVENTS, reply, saying
 
-from trialbed_verify.verification.wire import Exchange, _exchange
+from trialbed_verify.verification import exchange as _exchange
+from trialbed_verify.verification.exchange import Exchange
 
 
 async def test_a_stream_that_is_whole_is_kept_if_it_is_given_up_before_its_body_is_closed(

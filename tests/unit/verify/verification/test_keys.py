@@ -1,30 +1,45 @@
 from __future__ import annotations
 
 import subprocess
+from collections.abc import Mapping
 from pathlib import Path
 
 import pytest
 from support.cases import for_each
+from support.verification import configured
 
 from trialbed.errors import UsageError
-from trialbed_verify.verification.targets import would_be_committed
-from trialbed_verify.verification.targets._keys import checked_key, key_from_file, key_variables, vendor_key
+from trialbed_verify.verification.targets import (
+    checked_key,
+    key_from_file,
+    key_variables,
+    would_be_committed,
+)
+
+CONFIG = "m:\n  vendors:\n  - {name: silicon-flow, url: 'http://h/v1'}\n"
 
 
-@for_each("variable", ["silicon-flow", "SILICON_FLOW", "SILICON_FLOW_API_KEY", "SF_KEY"])
-def test_a_key_is_found_by_the_vendors_name_or_where_its_driver_expects_it(variable: str) -> None:
-    assert vendor_key("silicon-flow", "SF_KEY", {variable: "k", "OTHER": "x"}) == "k"
+def key_in(folder: Path, environment: Mapping[str, str], patch: pytest.MonkeyPatch) -> str:
+    """The key of the one vendor of a configuration file."""
+    for name, value in environment.items():
+        patch.setenv(name, value)
+    (target,) = configured(folder, CONFIG)
+    return target.api_key
 
 
-def test_the_name_as_the_file_has_it_comes_first() -> None:
-    assert list(key_variables("429.icu")) == ["429.icu", "429_ICU", "429_ICU_API_KEY"]
-    environment = {"acme": "as named", "ACME_API_KEY": "other"}
-    assert vendor_key("acme", "ACME_API_KEY", environment) == "as named"
+@for_each("variable", ["silicon-flow", "SILICON_FLOW", "SILICON_FLOW_API_KEY"])
+def test_a_key_is_found_by_the_vendors_name(variable: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert key_in(tmp_path, {variable: "k", "OTHER": "x"}, monkeypatch) == "k"
 
 
-def test_an_empty_variable_is_none() -> None:
-    assert vendor_key("acme", "", {"acme": "", "ACME": "k"}) == "k"
-    assert vendor_key("acme", "", {"acme": ""}) is None
+def test_the_name_as_the_file_has_it_comes_first(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert key_variables("429.icu", "ICU_KEY") == ["429.icu", "429_ICU", "429_ICU_API_KEY", "ICU_KEY"]
+    found = key_in(tmp_path, {"silicon-flow": "as-named", "SILICON_FLOW_API_KEY": "other"}, monkeypatch)
+    assert found == "as-named"
+
+
+def test_an_empty_variable_has_no_key(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert key_in(tmp_path, {"silicon-flow": "", "SILICON_FLOW": "k"}, monkeypatch) == "k"
 
 
 @pytest.mark.parametrize("text", ["xxxxxx", "XXX", "...", "***", "<your key>", "your-api-key", "YOUR_KEY"])

@@ -8,7 +8,7 @@ from collections.abc import AsyncIterator, Callable, Collection, Iterator, Mappi
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
-from typing import Any
+from typing import Any, TypedDict
 
 import aiohttp
 from aiohttp.abc import AbstractStreamWriter
@@ -17,8 +17,8 @@ from aiohttp.payload import BytesPayload
 from trialbed.wire import Outcome, Problem, Reading, dump_json, failed, is_html, retry_after
 from trialbed.wire.dialects import Dialect, EventStream, dialect
 from trialbed.wire.redaction import redact
-from trialbed_verify.verification.wire._encodings import Decoder, UndecodableBody
-from trialbed_verify.verification.wire._requests import EndpointAttempt, PreparedRequest
+from trialbed_verify.verification.encodings import Decoder, UndecodableBody
+from trialbed_verify.verification.targets import PreparedRequest
 
 EVENTS_TYPE = "text/event-stream"
 SHOWN = 500
@@ -35,6 +35,57 @@ HTTP_2 = re.compile(r"b.\\+x00\\+x00.{1,5}\\+x04\\+x00")
 
 LINGER = 0.5
 """Seconds that a stream has to close its body after ``[DONE]``; then its connection is closed."""
+
+
+class AttemptFields(TypedDict):
+    """An attempt in a row of results."""
+
+    started_at: str
+    waited_ms: float
+    status: int | None
+    ttft_ms: float | None
+    duration_ms: float
+    problem: dict[str, str] | None
+    retry_after_s: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class EndpointAttempt:
+    """One request to the endpoint. Times are seconds from the moment the request was written.
+
+    Attributes:
+        waited: seconds of waiting before it, for a retry.
+        status: HTTP status; None if none came.
+        first_token: to the first token with content, argument or reasoning; None if none came.
+        duration: to the last byte that mattered, or to the failure.
+        retry_after: seconds that the endpoint asked to wait.
+    """
+
+    started_at: datetime
+    waited: float
+    status: int | None
+    first_token: float | None
+    duration: float
+    reading: Reading
+    retry_after: float | None = None
+
+    def as_json(self) -> AttemptFields:
+        """For the results file."""
+        problem = self.reading.problem
+        return {
+            "started_at": self.started_at.isoformat(),
+            "waited_ms": round(self.waited * 1000),
+            "status": self.status,
+            "ttft_ms": milliseconds(self.first_token),
+            "duration_ms": round(self.duration * 1000, 3),
+            "problem": problem.as_json() if problem else None,
+            "retry_after_s": self.retry_after,
+        }
+
+
+def milliseconds(seconds: float | None) -> float | None:
+    """Seconds as milliseconds, to the microsecond."""
+    return None if seconds is None else round(seconds * 1000, 3)
 
 
 @dataclass

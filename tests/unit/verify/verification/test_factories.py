@@ -43,6 +43,11 @@ def test_an_endpoint_is_named_by_its_host(tmp_path: Path) -> None:
     assert endpoint(tmp_path, model="kimi-k2").adapter_name == "kimi"
 
 
+def test_endpoints_of_one_host_have_their_paths_in_their_names(tmp_path: Path) -> None:
+    urls = "https://h/v1", "https://h/fast/v1/", "https://h/slow/v1", "https://h:8000/v1", "https://h/v2"
+    assert [endpoint(tmp_path, url).name for url in urls] == ["h", "h/fast", "h/slow", "h:8000", "h/v2"]
+
+
 @pytest.mark.parametrize(("said", "sent"), [({}, True), ({"stream": None}, True), ({"stream": False}, False)])
 def test_vendors_that_will_be_ranked_are_asked_for_streams_unless_a_line_says_no(
     said: dict[str, bool], sent: bool, tmp_path: Path
@@ -50,9 +55,9 @@ def test_vendors_that_will_be_ranked_are_asked_for_streams_unless_a_line_says_no
     line = {"messages": [], **said}
     (vendor,) = kimi(tmp_path, "    - {name: acme, url: 'http://127.0.0.1/v1', api_key: k}\n")
     (told,) = kimi(tmp_path, "    - {name: acme, url: 'http://127.0.0.1/v1', api_key: k, stream: false}\n")
-    assert vendor.preparation(line).request["stream"] is sent
-    assert told.preparation(line).request["stream"] is False
-    assert endpoint(tmp_path).preparation(line).request.get("stream") == said.get("stream")
+    assert vendor.prepare(line).request["stream"] is sent
+    assert told.prepare(line).request["stream"] is False
+    assert endpoint(tmp_path).prepare(line).request.get("stream") == said.get("stream")
 
 
 @pytest.mark.parametrize(("url", "key"), [("127.0.0.1/v1", "k"), ("http://u:p@h/v1", "k"), ("http://h/v1", "a b")])
@@ -71,11 +76,11 @@ def test_a_driver_of_another_distribution_is_taken_by_name(fake_distribution: Fa
     )
     assert (target.url, target.driver_name) == ("https://acme.example/v1/chat/completions", "acme")
     assert target.configuration()["model_id"] == "acme/kimi"
-    prepared = target.preparation({"messages": []})
+    prepared = target.prepare({"messages": []})
     assert (prepared.request["model"], prepared.request["tier"]) == ("acme/kimi", "fast")
     assert target.vendor.headers(target.api_key) == {"x-api-key": "k-acme"}
     assert (renamed.url, renamed.configuration()["model_id"]) == ("http://127.0.0.1:1/v1/chat/completions", "own")
-    assert renamed.preparation({"messages": []}).request["model"] == "own"
+    assert renamed.prepare({"messages": []}).request["model"] == "own"
 
 
 def test_a_driver_of_another_contract_is_refused(fake_distribution: FakeDistribution, tmp_path: Path) -> None:

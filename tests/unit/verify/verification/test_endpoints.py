@@ -4,8 +4,7 @@ import pytest
 from support.cases import for_each
 
 from trialbed.errors import UsageError
-from trialbed_verify.verification.targets import Proxy
-from trialbed_verify.verification.targets._endpoints import checked_url, proxy_for
+from trialbed_verify.verification.targets import Proxy, checked_url, proxy_for
 
 PROXIES = ("HTTP_PROXY", "HTTPS_PROXY", "NO_PROXY", "ALL_PROXY")
 

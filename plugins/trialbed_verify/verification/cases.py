@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 from array import array
+from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -16,6 +17,7 @@ import orjson
 from trialbed.errors import DataError
 from trialbed.files import read_lines
 from trialbed.wire import parse_json
+from trialbed_verify.call_schemas import declared_schemas, schema_fault
 
 Body = dict[str, Any]
 
@@ -49,6 +51,7 @@ class TestSet:
     Attributes:
         path: the file.
         digest: SHA-256 of the file's bytes, hex.
+        size: the bytes of all cases.
         bad_lines: lines that are not chat completion requests; they are not cases.
         faults: declared schemas that cannot be used, each once: line, tool and reason.
     """
@@ -58,13 +61,12 @@ class TestSet:
 
     def __init__(self, path: Path) -> None:
         self.path = path
+        self.size = 0
         self.bad_lines: list[BadLine] = []
         self.faults: list[tuple[int, str, str]] = []
-        self._offsets = array("Q")
-        self._lengths = array("Q")
-        self._indices = array("Q")
+        self._indices, self._offsets, self._repeats = array("Q"), array("Q"), array("I")
         self._identities: list[bytes] = []
-        self._repeats = array("I")
+        self._counts = Counter[bytes]()
         self._file: BinaryIO | None = None
         self._floats = _Floats()
         self.digest = self._scan()
@@ -83,32 +85,23 @@ class TestSet:
         return len(self._offsets)
 
     def __iter__(self) -> Iterator[Case]:
-        return (self.case(number) for number in range(len(self)))
+        return map(self.case, range(len(self)))
 
     def case(self, number: int) -> Case:
         """Read the case with this number, counted from 0; the test set is open."""
         assert self._file is not None  # noqa: S101 - it is open, as the docstring says
         self._file.seek(self._offsets[number])
-        line = self._file.read(self._lengths[number])
-        return Case(self._indices[number], self.identity(number), parse_json(line))
+        digest, repeat = self._identities[number].hex(), self._repeats[number]
+        identity = digest if repeat == 1 else f"{digest}#{repeat}"
+        return Case(self._indices[number], identity, parse_json(self._file.readline()))
 
     @property
-    def size(self) -> int:
-        """The bytes of all cases."""
-        return sum(self._lengths)
-
-    def index(self, number: int) -> int:
-        """The line of the case with this number."""
-        return self._indices[number]
-
-    def identity(self, number: int) -> str:
-        """The identity of the case with this number."""
-        repeat = self._repeats[number]
-        digest = self._identities[number].hex()
-        return digest if repeat == 1 else f"{digest}#{repeat}"
+    def indices(self) -> list[int]:
+        """The line of each case."""
+        return self._indices.tolist()
 
     def _scan(self) -> str:
-        digest, seen, offset = hashlib.sha256(), dict[bytes, int](), 0
+        digest, offset = hashlib.sha256(), 0
         if self.path.exists() and not self.path.is_file():
             # Lines are read again when they are sent, which a pipe does not allow.
             raise DataError(f"{self.path}: not a regular file; save the test set to a file first")
@@ -117,7 +110,7 @@ class TestSet:
                 for index, line in enumerate(read_lines(file), 1):
                     digest.update(line)
                     if line.strip():
-                        self._add(index, line, offset, seen)
+                        self._add(index, line, offset)
                     offset += len(line)
         except OSError as error:
             raise DataError(f"{self.path}: cannot be read: {error.strerror}") from error
@@ -128,49 +121,40 @@ class TestSet:
             )
         return digest.hexdigest()
 
-    def _add(self, index: int, line: bytes, offset: int, seen: dict[bytes, int]) -> None:
+    def _add(self, index: int, line: bytes, offset: int) -> None:
         self._floats.plain = True
         try:
             body = parse_json(line, self._floats)
         except ValueError as error:
             self.bad_lines.append(BadLine(index, f"not JSON: {error}"))
             return
-        # A case of a suite may be no request on purpose.
-        if (fault := _request_fault(body)) and not (isinstance(body, dict) and "suite" in body):
+        if fault := _fault(body):
             self.bad_lines.append(BadLine(index, fault))
             return
-        if "suite" in body:
-            from trialbed_verify.suites import suite_fault
-
-            if fault := suite_fault(body["suite"]):
-                self.bad_lines.append(BadLine(index, fault))
-                return
-        identity = content_digest(body, plain=self._floats.plain)
-        seen[identity] = seen.get(identity, 0) + 1
-        self._offsets.append(offset)
-        self._lengths.append(len(line))
+        identity = hashlib.sha256(_canonical(body, plain=self._floats.plain)).digest()
+        self._counts[identity] += 1
         self._indices.append(index)
+        self._offsets.append(offset)
+        self._repeats.append(self._counts[identity])
         self._identities.append(identity)
-        self._repeats.append(seen[identity])
-        self._note_faults(index, body)
-
-    def _note_faults(self, index: int, body: Body) -> None:
-        from trialbed_verify.call_schemas import declared_schemas, schema_fault
-
+        self.size += len(line)
         for name, schema in declared_schemas(body.get("tools")).items():
-            fault = schema_fault(schema)
-            if fault is not None and (name, fault) not in {known[1:] for known in self.faults}:
-                self.faults.append((index, name, fault))
+            unusable = schema_fault(schema)
+            if unusable is not None and (name, unusable) not in {known[1:] for known in self.faults}:
+                self.faults.append((index, name, unusable))
 
 
-def _request_fault(body: object) -> str | None:
-    """Return why a line is no chat completion request; None if it is one. An endpoint may answer it all the same."""
+def _fault(body: Any) -> str | None:
+    """Return why a line is not a case; None if it is one. A case of a suite may be no valid request on purpose."""
     if not isinstance(body, dict):
         return "not a JSON object"
+    if "suite" in body:
+        from trialbed_verify.suites import suite_fault
+
+        return suite_fault(body["suite"])
     if not isinstance(body.get("messages"), list):
         return "messages is not a list" if "messages" in body else "not a request: it has no messages"
-    tools = body.get("tools")
-    return None if tools is None or isinstance(tools, list) else "tools is not a list"
+    return None if isinstance(body.get("tools"), list | None) else "tools is not a list"
 
 
 class _Floats:
@@ -180,8 +164,7 @@ class _Floats:
         plain: whether all of them are written alike by every writer of JSON, as they need no exponent.
     """
 
-    def __init__(self) -> None:
-        self.plain = True
+    plain = True
 
     def __call__(self, text: str) -> float:
         value = float(text)
@@ -189,23 +172,12 @@ class _Floats:
         return value
 
 
-def content_digest(body: Body, *, plain: bool = False) -> bytes:
-    """SHA-256 of a request as canonical JSON: sorted keys, no spaces.
-
-    Args:
-        plain: whether its floats need no exponent; the text, which is the same, is then made faster.
-    """
-    return hashlib.sha256((_fast(body) if plain else None) or _canonical(body)).digest()
-
-
-def _fast(body: Body) -> bytes | None:
+def _canonical(body: Body, *, plain: bool) -> bytes:
+    """A request as canonical JSON: sorted keys, no spaces; orjson writes other exponents, and not all that JSON has."""
     try:
-        return orjson.dumps(body, option=orjson.OPT_SORT_KEYS)
+        if plain:
+            return orjson.dumps(body, option=orjson.OPT_SORT_KEYS)
     except TypeError:
-        # Integers beyond 64 bits, or halves of characters.
-        return None
-
-
-def _canonical(body: Body) -> bytes:
+        pass
     text = json.dumps(body, sort_keys=True, ensure_ascii=False, separators=(",", ":"))
     return text.encode("utf-8", "surrogatepass")

@@ -2,24 +2,22 @@ from __future__ import annotations
 
 import hashlib
 import json
+from pathlib import Path
 from typing import Any
 
 import pytest
 from support.cases import for_each
 
-from trialbed.contracts import Vendor
 from trialbed.errors import UsageError
-from trialbed_verify.verification import RequestSettings, load_adapter
-from trialbed_verify.verification.targets._preparation import Preparation
-from trialbed_verify.verification.wire import PreparedRequest
+from trialbed_verify.verification import RequestSettings, endpoint_target, load_adapter
+from trialbed_verify.verification.targets import PreparedRequest
 
 LINE = {"messages": [{"role": "user", "content": "hé"}], "tools": [{"type": "function"}], "temperature": 0.3}
 
 
 def prepared(line: dict[str, Any] = LINE, model_type: str | None = None, **settings: Any) -> PreparedRequest:
     chosen = RequestSettings(model=settings.pop("model", "m"), **settings)
-    _, adapter = load_adapter(model_type, chosen.model)
-    return Preparation(chosen, Vendor(base_url="http://x"), adapter)(line)
+    return endpoint_target("http://x", "k", chosen, model_type, Path("r.jsonl"), Path("s.json")).prepare(line)
 
 
 def test_a_line_is_sent_as_it_is_but_for_the_model() -> None:

@@ -1,0 +1,615 @@
+"""Targets: models at vendors, with their addresses and keys, and how their requests are made.
+
+Everything is checked before anything is sent, and nothing here sends.
+"""
+
+from __future__ import annotations
+
+import difflib
+import hashlib
+import json
+import os
+import re
+import subprocess
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+from urllib.parse import unquote, urlsplit
+from urllib.request import getproxies_environment, proxy_bypass
+
+import orjson
+
+from trialbed.contracts import VENDOR_CONTRACT, ModelAdapter, Vendor
+from trialbed.drivers import list_drivers, load_driver
+from trialbed.errors import DriverBroken, DriverError, TrialbedError, UsageError
+from trialbed.settings import REDACTED, is_secret, secret_values, store_file
+from trialbed.wire.addresses import is_loopback
+from trialbed.wire.redaction import redact
+from trialbed_verify.verification.config import VendorEntry, read_config
+
+PORTS = {"http": 80, "https": 443}
+
+
+def checked_url(url: str, where: str) -> str:
+    """The base URL, without a trailing slash.
+
+    Args:
+        where: the option or file that names it, for messages.
+
+    Raises:
+        UsageError: it is not a base URL, or holds credentials. The message shows at most the host.
+    """
+    try:
+        parts = urlsplit(url.strip())
+        host, _ = parts.hostname, parts.port
+    except ValueError:
+        raise UsageError(f"{where}: not a valid URL; check the host and the port") from None
+    if parts.scheme not in PORTS or not host:
+        raise UsageError(f"{where}: a base URL must begin with http:// or https:// and name a host")
+    if "@" in parts.netloc:
+        raise UsageError(f"{where}: contains a user name or password for {host}; put the key into .env instead")
+    if parts.query or parts.fragment:
+        raise UsageError(f"{where}: a base URL must end before /chat/completions, without query or fragment ({host})")
+    return parts.geturl().rstrip("/")
+
+
+@dataclass(frozen=True)
+class Proxy:
+    """A proxy from the environment.
+
+    Attributes:
+        url: without credentials.
+        login: user name and password, if given; never recorded.
+    """
+
+    url: str
+    login: tuple[str, str] | None = None
+
+
+def proxy_for(url: str) -> Proxy | None:
+    """The proxy that ``HTTPS_PROXY``, ``HTTP_PROXY`` and ``NO_PROXY`` select for a URL; never one for a loopback host.
+
+    Raises:
+        UsageError: the proxy is not an HTTP proxy.
+    """
+    target = urlsplit(url)
+    found = getproxies_environment().get(target.scheme)
+    host = f"{target.hostname}:{target.port or PORTS[target.scheme]}"
+    if not found or is_loopback(target.hostname or "") or proxy_bypass(host):
+        return None
+    parts = urlsplit(found if "://" in found else f"http://{found}")
+    if parts.scheme not in PORTS or not parts.hostname:
+        raise UsageError(
+            f"the environment variable {target.scheme.upper()}_PROXY does not name an HTTP proxy; change it, "
+            f"or set NO_PROXY={target.hostname}"
+        )
+    login = (unquote(parts.username), unquote(parts.password or "")) if parts.username else None
+    return Proxy(parts._replace(netloc=parts.netloc.rpartition("@")[2]).geturl(), login)
+
+
+PLACEHOLDER = re.compile(r"x+|\.+|\*+|<.*>|your.*", re.IGNORECASE)
+"""A placeholder for a key, as in examples."""
+
+HEADER_NAME = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+")
+"""A header name that HTTP allows."""
+
+KEY = re.compile(r"[\x21-\x7e]+")
+"""A key that can be sent in a header."""
+
+
+def checked_key(key: str, where: str) -> str:
+    """The key, stripped.
+
+    Args:
+        where: the option or file that names it, for messages.
+
+    Raises:
+        UsageError: it cannot be sent in a header. The message does not show it.
+    """
+    stripped = key.strip()
+    if KEY.fullmatch(stripped) is None:
+        raise UsageError(f"{where}: the key is empty or contains characters that a key cannot have (it is not shown)")
+    return stripped
+
+
+def is_secret_header(name: str) -> bool:
+    """Return whether a header of this name carries a key or a login."""
+    return "authorization" in name.lower() or is_secret(name.replace("-", "_"))
+
+
+def key_variables(name: str, variable: str = "") -> list[str]:
+    """The variables of the environment in which the key of a vendor is looked up, in order.
+
+    Args:
+        name: the vendor's; ``siliconflow``, ``SILICONFLOW`` and ``SILICONFLOW_API_KEY`` are looked up.
+        variable: the one that its driver names, if any.
+    """
+    upper = re.sub(r"[^A-Za-z0-9]", "_", name).upper()
+    return list(dict.fromkeys(filter(None, (name, upper, f"{upper}_API_KEY", variable))))
+
+
+def key_from_file(path: Path, line: int, key: str, name: str) -> str | None:
+    """The key in a configuration file; None for a placeholder.
+
+    Raises:
+        UsageError: git would commit the file.
+    """
+    if PLACEHOLDER.fullmatch(key.strip()):
+        return None
+    if would_be_committed(path):
+        raise UsageError(
+            f"{path}, line {line}: contains a key, and git does not ignore this file; "
+            f"move the key to .env as {name}=…, or add the file to .gitignore"
+        )
+    return key
+
+
+def would_be_committed(path: Path) -> bool:
+    """Return whether the file is in a git work tree and not ignored there; symbolic links are followed.
+
+    If git is not installed, or does not trust the owner of the work tree, every file in a work tree counts.
+    """
+    real = path.resolve()
+    if _git(real, "rev-parse", "--is-inside-work-tree") == 0:
+        return _git(real, "check-ignore", "-q", real.name) != 0
+    return any((folder / ".git").exists() for folder in real.parents)
+
+
+def _git(path: Path, *arguments: str) -> int | None:
+    """Git's exit code in the file's folder; None if it could not run or timed out."""
+    command = ["git", "-C", str(path.parent), *arguments]
+    try:
+        return subprocess.run(command, capture_output=True, check=False, timeout=10).returncode
+    except (OSError, subprocess.TimeoutExpired):
+        return None
+
+
+Body = dict[str, Any]
+
+SUITE = "suite"
+"""The key of a test set's line that holds a suite's expectations."""
+
+
+@dataclass(frozen=True)
+class RequestSettings:
+    """Settings that apply to every request.
+
+    Attributes:
+        model: the unified name of the model.
+        model_id: the vendor's name of the model; None for the vendor's own mapping.
+        temperature, max_tokens, stream: replace the line's own; None leaves it.
+        streams_unsaid: whether a stream is asked for where neither the line nor ``stream`` says it.
+        extra_body: merged in last, top level only.
+        tokenizer: name or folder, for raw completions; None for chat completions.
+        trust_tokenizer_code: whether code that comes with the tokenizer may be run.
+    """
+
+    model: str
+    model_id: str | None = None
+    temperature: float | None = None
+    max_tokens: int | None = None
+    extra_body: Body = field(default_factory=dict)
+    tokenizer: str | None = None
+    stream: bool | None = None
+    streams_unsaid: bool = False
+    trust_tokenizer_code: bool = False
+
+    @property
+    def raw(self) -> bool:
+        """Return whether raw completions are requested."""
+        return self.tokenizer is not None
+
+
+@dataclass(frozen=True, slots=True)
+class PreparedRequest:
+    """A request ready to be sent.
+
+    Attributes:
+        request: the body without ``extra_body``, as the results file has it.
+        sent: the body on the wire.
+        digest: MD5 of ``request`` as the K2-style tools compute it.
+        tools: those that the request declares, for checking calls.
+    """
+
+    request: Body
+    sent: Body
+    digest: str
+    tools: Any
+
+    @property
+    def stream(self) -> bool:
+        """Return whether the answer will be streamed."""
+        return bool(self.sent.get("stream"))
+
+
+def request_hash(request: Body) -> str:
+    """MD5 of the prepared request with sorted keys, hex: the ``hash`` of K2-style result rows."""
+    parts = (
+        f"{_text(key)}: {_tools(value) if key == 'tools' else _text(value)}" for key, value in sorted(request.items())
+    )
+    text = f"{{{', '.join(parts)}}}"
+    return hashlib.md5(text.encode("utf-8", "surrogatepass"), usedforsecurity=False).hexdigest()
+
+
+_text = json.JSONEncoder(sort_keys=True, ensure_ascii=False).encode
+
+
+def _tools(tools: Any) -> str:
+    """The text of tools; many requests have the same, and their text is long."""
+    try:
+        compact = orjson.dumps(tools)
+    except TypeError:
+        return _text(tools)
+    # An infinite number is written as null there.
+    return _text(tools) if b"null" in compact else _text_of(compact)
+
+
+@lru_cache(maxsize=64)
+def _text_of(tools: bytes) -> str:
+    return _text(json.loads(tools))
+
+
+def _with_usage(options: Any) -> Body:
+    return {"include_usage": True, **(options if isinstance(options, dict) else {})}
+
+
+CHAT = "/chat/completions"
+RAW = "/completions"
+
+
+@dataclass(frozen=True, eq=False)
+class Target:
+    """A model at a vendor, and the files for its results.
+
+    Attributes:
+        name: the vendor's, as shown in results and tables.
+        driver_name, adapter_name: names of the drivers, for the configuration's digest.
+        api_key: never recorded; empty where ``headers`` hold the vendor's own key.
+        is_baseline: whether the model's other vendors are compared with this one.
+        is_repeated: whether it is such a baseline and has others, so that it is asked twice unless an option says more.
+        proxy: between this machine and the vendor, if any.
+        trials, concurrency: of this target; None for those of the options.
+        headers: further ones for every request; they replace the driver's.
+        prices: ``input`` and ``output``, per million tokens.
+    """
+
+    name: str
+    vendor: Vendor
+    driver_name: str
+    adapter: ModelAdapter
+    adapter_name: str
+    settings: RequestSettings
+    api_key: str
+    output: Path
+    summary: Path
+    is_baseline: bool = False
+    is_repeated: bool = False
+    proxy: Proxy | None = None
+    trials: int | None = None
+    concurrency: int | None = None
+    headers: Mapping[str, str] = field(default_factory=dict)
+    prices: Mapping[str, float] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        self.adapter.trust_tokenizer_code = self.settings.trust_tokenizer_code
+
+    @property
+    def secrets(self) -> tuple[str, ...]:
+        """Texts that must not be recorded: the key, the environment's secrets, secret headers and fields."""
+        # The key alone, too, of a header such as "Token KEY".
+        secret = (value for name, value in self.headers.items() if is_secret_header(name))
+        headers = (part for value in secret for part in (value, *value.split()[-1:]))
+        return self.api_key, *secret_values(), *headers, *_secret_fields(self.settings.extra_body)
+
+    @property
+    def url(self) -> str:
+        """The URL to which requests are posted."""
+        return f"{self.vendor.url}{RAW if self.settings.raw else CHAT}"
+
+    def prepare(self, body: Body) -> PreparedRequest:
+        """Prepare the request for a line of the test set, without changing the line."""
+        settings = self.settings
+        # A suite's expectations are for the results, not for the vendor.
+        request = {key: value for key, value in body.items() if key != SUITE}
+        if isinstance(request.get("messages"), list):
+            request["messages"] = self.adapter.transform(request["messages"])
+        request["model"] = settings.model_id or self.vendor.model_id(settings.model)
+        overrides = {"temperature": settings.temperature, "max_tokens": settings.max_tokens, "stream": settings.stream}
+        request |= {key: value for key, value in overrides.items() if value is not None}
+        if settings.streams_unsaid and request.get("stream") is None:
+            request["stream"] = True
+        tools = request.get("tools")
+        if settings.tokenizer is not None:
+            prompt = self.adapter.prompt(request.get("messages") or [], tools, settings.tokenizer)
+            request = {key: value for key, value in request.items() if key not in ("messages", "tools")}
+            request["prompt"] = prompt
+        elif request.get("stream"):
+            request["stream_options"] = _with_usage(request.get("stream_options"))
+        request = self.vendor.prepare(request, settings.model)
+        sent = {**request, **settings.extra_body}
+        if sent.get("stream") and not request.get("stream"):
+            sent["stream_options"] = _with_usage(sent.get("stream_options"))
+        return PreparedRequest(request, sent, request_hash(request), tools)
+
+    def configuration(self) -> dict[str, Any]:
+        """Everything that answers of this target depend on, without secrets."""
+        settings = self.settings
+        return {
+            "model": settings.model,
+            "model_id": settings.model_id or self.vendor.model_id(settings.model),
+            "base_url": self.vendor.url,
+            "vendor": self.driver_name,
+            "provider": self.vendor.provider,
+            "model_adapter": self.adapter_name,
+            "temperature": settings.temperature,
+            "max_tokens": settings.max_tokens,
+            "stream": settings.stream,
+            "extra_body": settings.extra_body,
+            "tokenizer": settings.tokenizer,
+            **({"streams_unsaid": True} if settings.streams_unsaid else {}),
+            # Only where there are some, so that earlier results keep their configuration.
+            **({"headers": self._shown_headers()} if self.headers else {}),
+        }
+
+    def _shown_headers(self) -> dict[str, str]:
+        return {name: REDACTED if is_secret_header(name) else value for name, value in sorted(self.headers.items())}
+
+    def digest(self) -> str:
+        """SHA-256 of the configuration, hex; answers are reused only under the same one."""
+        text = json.dumps(self.configuration(), sort_keys=True, ensure_ascii=False)
+        return hashlib.sha256(text.encode()).hexdigest()
+
+
+def _secret_fields(value: Any, name: str = "") -> Iterator[str]:
+    """Texts whose names look like those of keys, tokens and passwords."""
+    if isinstance(value, dict):
+        for key, inner in value.items():
+            yield from _secret_fields(inner, str(key))
+    elif isinstance(value, list):
+        for inner in value:
+            yield from _secret_fields(inner, name)
+    elif isinstance(value, str) and is_secret(name.replace("-", "_")):
+        yield value
+
+
+@dataclass(frozen=True)
+class VerifyOptions:
+    """Options for sending the cases.
+
+    Attributes:
+        trials: number of times that every case is sent to every target; None for two to a baseline and one to others.
+        vendor_concurrency: targets served at a time; further ones take turns.
+        request_concurrency: requests in flight at one target.
+        timeout: seconds for one attempt, from first to last byte.
+        retries: attempts after the first.
+        incremental: go on with the last verification into the same files, finished or not, if its answers are of the
+            same test set and configuration.
+        fresh: discard the unfinished verification that the command would continue.
+        store: where the verification is kept, a file or a database URL.
+        tags, note: the user's names of the run.
+    """
+
+    trials: int | None = None
+    vendor_concurrency: int = 1
+    request_concurrency: int = 5
+    timeout: float = 600.0
+    retries: int = 3
+    incremental: bool = False
+    fresh: bool = False
+    store: str = field(default_factory=store_file)
+    tags: tuple[str, ...] = ()
+    note: str | None = None
+
+    def trials_of(self, target: Target) -> int:
+        """Return the number of times that every case is sent to a target."""
+        return target.trials or self.trials or 1 + target.is_repeated
+
+    def concurrency_at(self, target: Target) -> int:
+        """Return the number of requests that may be in flight at a target."""
+        return target.concurrency or self.request_concurrency
+
+
+UNSAFE = re.compile(r"[^A-Za-z0-9._-]+")
+
+
+GENERIC = "generic"
+
+
+def endpoint_target(
+    base_url: str, api_key: str, settings: RequestSettings, model_type: str | None, output: Path, summary: Path
+) -> Target:
+    """Make the target of one endpoint, given by its URL.
+
+    Raises:
+        DriverError: the model adapter is not installed.
+        UsageError: the URL or the key is not valid.
+    """
+    adapter_name, adapter = load_adapter(model_type, settings.model)
+    vendor = Vendor(base_url=checked_url(base_url, "--base-url"))
+    target = Target(
+        name="",
+        vendor=vendor,
+        driver_name="",
+        adapter=adapter,
+        adapter_name=adapter_name,
+        settings=settings,
+        api_key=checked_key(api_key, "--api-key"),
+        output=output,
+        summary=summary,
+        proxy=proxy_for(vendor.url),
+    )
+    parts = urlsplit(vendor.url)
+    # Two endpoints of one host differ in their paths, which may hold a key.
+    return replace(target, name=redact(f"{parts.netloc}{parts.path.removesuffix('/v1')}", target.secrets))
+
+
+def config_targets(path: Path, settings: RequestSettings, model_type: str | None, folder: Path) -> list[Target]:
+    """Make the targets of a configuration file, with their results in ``folder``.
+
+    Vendors are ranked by their times too, which only streams have: requests that do not say it ask for one.
+
+    Args:
+        settings: for all targets; the model's name comes from each entry.
+
+    Raises:
+        DataError: the file has the wrong form.
+        DriverError, UsageError: a vendor, a model adapter or a key is missing.
+    """
+    entries = read_config(path)
+    vendors = Counter(entry.model for entry in entries)
+    return [
+        replace(
+            _target(path, entry, settings, model_type, folder),
+            is_repeated=entry.is_baseline and vendors[entry.model] > 1,
+        )
+        for entry in entries
+    ]
+
+
+def _target(path: Path, entry: VendorEntry, settings: RequestSettings, model_type: str | None, folder: Path) -> Target:
+    adapter_name, adapter = load_adapter(model_type, entry.model)
+    driver_name, vendor = _vendor(entry)
+    provider = (entry.provider or "").strip("/")
+    stem = UNSAFE.sub("_", "_".join(filter(None, (entry.model, entry.name, provider))))
+    # The settings for all targets, and in their place those that the entry has itself.
+    given = {name: getattr(entry, name) for name in ("temperature", "max_tokens", "stream")}
+    own: dict[str, Any] = {name: value for name, value in given.items() if value is not None}
+    own |= {"model": entry.model, "model_id": entry.model_id, "extra_body": {**settings.extra_body, **entry.extra_body}}
+    return Target(
+        name=f"{provider} ({entry.name})" if provider else entry.name,
+        vendor=vendor,
+        driver_name=driver_name,
+        adapter=adapter,
+        adapter_name=adapter_name,
+        settings=replace(settings, streams_unsaid=True, **own),
+        api_key=_key(path, entry, vendor),
+        output=folder / f"{stem}_results.jsonl",
+        summary=folder / f"{stem}_summary.json",
+        proxy=proxy_for(vendor.url),
+        headers=_headers(path, entry),
+        prices={str(name): price for name, price in entry.prices.items()},
+        **{name: getattr(entry, name) for name in ("is_baseline", "trials", "concurrency")},
+    )
+
+
+def _headers(path: Path, entry: VendorEntry) -> Mapping[str, str]:
+    """The entry's headers.
+
+    Raises:
+        UsageError: one of them looks like a key, and git would commit the file; or a name is not valid.
+    """
+    where = f"{path}, line {entry.lines.get('headers')}: headers"
+    for name, value in entry.headers.items():
+        if HEADER_NAME.fullmatch(name) is None:
+            raise UsageError(f"{where}: a name is not valid in HTTP")
+        if is_secret_header(name) and value and would_be_committed(path):
+            raise UsageError(f"{where}: {name} contains a key, and git does not ignore this file; add it to .gitignore")
+    return entry.headers
+
+
+def _vendor(entry: VendorEntry) -> tuple[str, Vendor]:
+    """The vendor's driver, if one of this name is installed; otherwise a plain endpoint at the entry's URL."""
+    known = entry.name in {driver.name for driver in list_drivers("vendors")}
+    kind, driver = load_vendor(entry.name) if known else Vendor, f"{entry.where}: the driver of {entry.name}"
+    try:
+        vendor = kind(base_url=entry.url, provider=entry.provider)
+        name = entry.model_id or vendor.model_id(entry.model)
+    except TrialbedError:
+        raise
+    except Exception as error:
+        raise DriverBroken(f"{driver} failed for {entry.model}: {type(error).__name__}: {error}") from error
+    if not isinstance(name, str):
+        raise DriverBroken(f"{driver} does not map {entry.model} to a string")
+    if not vendor.url:
+        hint = " (it publishes none)" if known else ", or install the vendor drivers, trialbed-vendors"
+        raise UsageError(f"{entry.where}: the address of {entry.name} is not known; add its `url`{hint}")
+    vendor.url = checked_url(vendor.url, f"{entry.where}: the url of {entry.name}")
+    return (entry.name if known else ""), vendor
+
+
+def _key(path: Path, entry: VendorEntry, vendor: Vendor) -> str:
+    names = key_variables(entry.name, vendor.key_variable)
+    key = next((value for name in names if (value := os.environ.get(name))), None)
+    if key is None and entry.api_key:
+        key = key_from_file(path, entry.lines["api_key"], entry.api_key, entry.name)
+    if key is None and any(map(is_secret_header, entry.headers)):
+        return ""
+    if key is None:
+        raise UsageError(
+            f"{entry.where}: no key found for {entry.name}; put it into .env under one of these names: "
+            f"{', '.join(names)}"
+        )
+    return checked_key(key, f"{entry.where}: {entry.name}")
+
+
+def load_vendor(name: str) -> type[Vendor]:
+    """Load a vendor driver by name.
+
+    Raises:
+        DriverError: it is not installed or cannot be used.
+    """
+    loaded: type[Vendor] = load_driver("vendors", name, VENDOR_CONTRACT)
+    return loaded
+
+
+def load_adapter(name: str | None, model: str) -> tuple[str, ModelAdapter]:
+    """Load a model adapter by name, or the one that recognises the model if the name is None.
+
+    Raises:
+        DriverError: it is not installed or cannot be used.
+    """
+    if name is None:
+        others = (driver.name for driver in list_drivers("model_adapters") if driver.name != GENERIC)
+        name = next((other for other in others if _adapter(other).recognises(model)), GENERIC)
+    return name, _adapter(name)()
+
+
+def _adapter(name: str) -> type[ModelAdapter]:
+    loaded: type[ModelAdapter] = load_driver("model_adapters", name, VENDOR_CONTRACT)
+    return loaded
+
+
+CLOSE = 0.75
+"""Similarity from which a name is likely to be a slip for another."""
+
+
+def unified_models() -> dict[str, dict[str, str]]:
+    """Unified name -> vendor -> the vendor's own name, of every vendor driver that can be loaded."""
+    found: dict[str, dict[str, str]] = {}
+    for name in dict.fromkeys(info.name for info in list_drivers("vendors")):
+        try:
+            models = load_vendor(name).models
+        except DriverError:
+            # `bench plugins` says why; a vendor that is used is loaded again, and its failure is an error there.
+            continue
+        for model, own in models.items():
+            found.setdefault(model, {})[name] = own
+    return {model: dict(sorted(vendors.items())) for model, vendors in sorted(found.items())}
+
+
+def doubtful_models(targets: Sequence[Target]) -> Iterator[str]:
+    """Return the doubts about the targets' names of models, one sentence each."""
+    named = [target for target in targets if target.driver_name and target.settings.model_id is None]
+    known = unified_models() if named else {}
+    for target in named:
+        model = target.settings.model
+        if not target.vendor.models or model in target.vendor.models:
+            continue
+        hint = _hint(model, known)
+        if hint or any(own != name for name, own in target.vendor.models.items()):
+            # A driver that renames nothing is a maker's, whose names may be newer than the driver.
+            yield (
+                f"{target.name}: its driver has no name for {model!r}, which is sent as it is; {hint}"
+                "give the vendor's own name as `model_id`"
+            )
+
+
+def _hint(model: str, known: dict[str, dict[str, str]]) -> str:
+    folded = {name.lower(): name for name in known}
+    close = difflib.get_close_matches(model.lower(), folded, n=1, cutoff=CLOSE)
+    if not close or folded[close[0]] == model:
+        return ""
+    return f"did you mean {folded[close[0]]!r} (--list-models)? Otherwise "
