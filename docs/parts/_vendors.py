@@ -49,7 +49,8 @@ def suites() -> str:
 
 def expectations() -> str:
     """What a case of a suite can expect."""
-    return table(("key", "meaning"), [(f"`{name}`", escaped(about)) for name, (_, about) in EXPECTATIONS.items()])
+    meanings = ((name, (check.__doc__ or "").rstrip(".")) for name, check in EXPECTATIONS.items())
+    return table(("key", "meaning"), [(f"`{name}`", escaped(text[:1].lower() + text[1:])) for name, text in meanings])
 
 
 def vendor_drivers() -> str:

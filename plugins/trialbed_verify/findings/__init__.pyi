@@ -1,3 +1,6 @@
+from ._answers import AnsweredRow as AnsweredRow
+from ._answers import function_of as function_of
+from ._answers import list_of as list_of
 from ._constraints import constrained_parameters as constrained_parameters
 from ._examination import examine as examine
 from ._examination import findings as findings

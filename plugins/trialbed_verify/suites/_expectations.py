@@ -4,17 +4,13 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
-from functools import cached_property
 from typing import Any
 
 from trialbed.suggestions import closest, did_you_mean
 from trialbed.tool_calls import same_value
 from trialbed.wire import lenient_json
-from trialbed.wire.dialects.chat_completions import first_choice, first_message
 from trialbed_verify.call_schemas import usable_schema
-from trialbed_verify.findings import findings
-from trialbed_verify.rows import sent_request
+from trialbed_verify.findings import AnsweredRow, findings, function_of, list_of
 
 Row = Mapping[str, Any]
 MISSING = object()
@@ -32,71 +28,43 @@ FELL = "http_500"
 """The problem of an endpoint that a wrong request fells, after all attempts."""
 
 
-@dataclass(frozen=True)
-class SuiteAnswer:
-    """An answer as expectations see it."""
-
-    row: Row
-
-    @cached_property
-    def response(self) -> dict[str, Any]:
-        """Return the completion; empty if there is none."""
-        found = self.row.get("response")
-        return found if isinstance(found, dict) and self.row.get("status") == "success" else {}
-
-    @cached_property
-    def calls(self) -> list[tuple[str, Any]]:
-        """Return names and parsed arguments of the calls; arguments that are not JSON are ``MISSING``."""
-        listed = first_message(self.response).get("tool_calls")
-        return [_call(call) for call in listed] if isinstance(listed, list) else []
-
-    @cached_property
-    def text(self) -> str:
-        """Return the text of the answer."""
-        content = first_message(self.response).get("content")
-        return content if isinstance(content, str) else ""
-
-    def sent_value(self, name: str, expected: Any) -> Any:
-        """Return a parameter as it was sent, which options and drivers may have changed; as expected if unknown."""
-        request = self.row.get("request")
-        return sent_request(self.row).get(name) if isinstance(request, dict) else expected
-
-    @property
-    def was_cut(self) -> bool:
-        """Return whether it ended because of a limit."""
-        return self.row.get("finish_reason") == "length"
-
-
-Check = Callable[[Any, SuiteAnswer], bool | None]
+Check = Callable[[Any, AnsweredRow], bool | None]
 """The expected value, and the answer -> True if the answer has it; None if it does not apply."""
 
 
-def _has_answer(_: Any, answer: SuiteAnswer) -> bool:
-    return bool(answer.calls or answer.text.strip() or answer.was_cut)
+def _answered(_: Any, answer: AnsweredRow) -> bool:
+    """The answer has a call or a text."""
+    return bool(_calls_of(answer) or answer.content.strip() or _was_cut(answer))
 
 
-def _calls(expected: bool, answer: SuiteAnswer) -> bool | None:
-    return None if expected and not answer.calls and answer.was_cut else bool(answer.calls) is expected
+def _calls(expected: bool, answer: AnsweredRow) -> bool | None:
+    """There is a call, or there is none."""
+    has_calls = bool(_calls_of(answer))
+    return None if expected and not has_calls and _was_cut(answer) else has_calls is expected
 
 
-def _tool(expected: list[str], answer: SuiteAnswer) -> bool | None:
-    return all(name in expected for name, _ in answer.calls) if answer.calls else None
+def _tool(expected: list[str], answer: AnsweredRow) -> bool | None:
+    """The tools that may be called."""
+    calls = _calls_of(answer)
+    return all(name in expected for name, _ in calls) if calls else None
 
 
-def _most_calls(expected: int, answer: SuiteAnswer) -> bool:
-    return len(answer.calls) <= expected
+def _most_calls(expected: int, answer: AnsweredRow) -> bool:
+    """The greatest number of calls."""
+    return len(_calls_of(answer)) <= expected
 
 
-def _arguments(expected: Mapping[str, Any], answer: SuiteAnswer) -> bool | None:
-    if not answer.calls or answer.was_cut:
+def _arguments(expected: Mapping[str, Any], answer: AnsweredRow) -> bool | None:
+    """The arguments of a call, types included."""
+    calls = _calls_of(answer)
+    return any(same_value(given, expected) for _, given in calls) if calls and not _was_cut(answer) else None
+
+
+def _json(expected: Any, answer: AnsweredRow) -> bool | None:
+    """The text is a JSON object; a schema that it matches, or true."""
+    if _calls_of(answer) or _was_cut(answer):
         return None
-    return any(same_value(arguments, expected) for _, arguments in answer.calls)
-
-
-def _json(expected: Any, answer: SuiteAnswer) -> bool | None:
-    if answer.calls or answer.was_cut:
-        return None
-    value = lenient_json(answer.text)
+    value = lenient_json(answer.content)
     if expected is True or not isinstance(value, dict):
         return isinstance(value, dict)
     schema = usable_schema(expected)
@@ -104,60 +72,65 @@ def _json(expected: Any, answer: SuiteAnswer) -> bool | None:
     return None if isinstance(schema, str) else schema.is_valid(value)
 
 
-def _most_tokens(expected: int, answer: SuiteAnswer) -> bool | None:
-    tokens, limit = answer.row.get("completion_tokens"), answer.sent_value("max_tokens", expected)
+def _most_tokens(expected: int, answer: AnsweredRow) -> bool | None:
+    """The greatest number of completion tokens, as reported."""
+    tokens, limit = answer.row.get("completion_tokens"), _sent_value(answer, "max_tokens", expected)
     return None if tokens is None or not isinstance(limit, int) else tokens <= limit
 
 
-def _clean(_: Any, answer: SuiteAnswer) -> bool:
+def _clean(_: Any, answer: AnsweredRow) -> bool:
+    """There are no marks of templates, tools or thoughts in what was generated."""
     return not any(one.kind in LEAKS for one in findings(answer.row))
 
 
-def _without(expected: list[str], answer: SuiteAnswer) -> bool:
-    return not any(text in answer.text for text in expected)
+def _without(expected: list[str], answer: AnsweredRow) -> bool:
+    """The texts, such as those of `stop`, that are not in the text."""
+    return not any(text in answer.content for text in expected)
 
 
-def _refusal(expected: bool | Mapping[str, Any], answer: SuiteAnswer) -> bool | None:
-    if isinstance(expected, Mapping) and any(
-        not same_value(answer.sent_value(*one), one[1]) for one in expected.items()
-    ):
-        return None
-    return not expected
+def _refusal(expected: bool | Mapping[str, Any], answer: AnsweredRow) -> bool | None:
+    """True, or the wrong parameters as they must have been sent: the request is refused (HTTP 400 and the like)."""
+    wrong = expected.items() if isinstance(expected, Mapping) else ()
+    return None if any(not same_value(_sent_value(answer, *one), one[1]) for one in wrong) else not expected
 
 
-def _choices(expected: int, answer: SuiteAnswer) -> bool:
-    listed = answer.response.get("choices")
-    indices = [choice.get("index") for choice in listed if isinstance(choice, dict)] if isinstance(listed, list) else []
+def _choices(expected: int, answer: AnsweredRow) -> bool:
+    """The number of choices."""
+    indices = [choice.get("index") for choice in answer.choices]
     return len(indices) == expected and all(indices.count(index) == 1 for index in indices)
 
 
-def _logprobs(expected: int, answer: SuiteAnswer) -> bool:
-    found = first_choice(answer.response).get("logprobs")
+def _logprobs(expected: int, answer: AnsweredRow) -> bool:
+    """The first choice has log probabilities with at most this many alternatives."""
+    found = answer.choice.get("logprobs")
     content = found.get("content") if isinstance(found, dict) else None
-    if not isinstance(content, list) or not content:
-        return False
-    return all(isinstance(token, dict) and 0 < len(token.get("top_logprobs") or ()) <= expected for token in content)
+    tokens = content if isinstance(content, list) else []
+    counts = [len(token.get("top_logprobs") or ()) if isinstance(token, dict) else 0 for token in tokens]
+    return bool(counts) and all(0 < count <= expected for count in counts)
 
 
-EXPECTATIONS: Mapping[str, tuple[Check, str]] = {
-    "answered": (_has_answer, "the answer has a call or a text"),
-    "calls": (_calls, "whether there is a call"),
-    "tool": (_tool, "the tools that may be called"),
-    "most_calls": (_most_calls, "the greatest number of calls"),
-    "arguments": (_arguments, "the arguments of a call, types included"),
-    "json": (_json, "the text is a JSON object; a schema that it matches, or true"),
-    "most_tokens": (_most_tokens, "the greatest number of completion tokens, as reported"),
-    "clean": (_clean, "no marks of templates, tools or thoughts in what was generated"),
-    "without": (_without, "texts, such as those of `stop`, that are not in the text"),
-    "refusal": (
-        _refusal,
-        "true, or the parameters that are wrong, as they must have been sent: the request is refused (HTTP 400 and "
-        "the like)",
-    ),
-    "choices": (_choices, "the number of choices"),
-    "logprobs": (_logprobs, "the first choice has log probabilities with at most this many alternatives"),
+def _calls_of(answer: AnsweredRow) -> list[tuple[str, Any]]:
+    """Return names and parsed arguments of the calls; arguments that are not JSON are ``MISSING``."""
+    functions = [function_of(call) for call in list_of(answer.calls)]
+    texts = [(str(function.get("name")), function.get("arguments")) for function in functions]
+    return [(name, lenient_json(text, MISSING) if isinstance(text, str) else MISSING) for name, text in texts]
+
+
+def _was_cut(answer: AnsweredRow) -> bool:
+    """Return whether an answer ended because of a limit."""
+    return answer.reason == "length"
+
+
+def _sent_value(answer: AnsweredRow, name: str, expected: Any) -> Any:
+    """Return a parameter as it was sent, which options and drivers may have changed; as expected if unknown."""
+    return answer.request.get(name) if isinstance(answer.row.get("request"), dict) else expected
+
+
+_CHECKS = (_answered, _calls, _tool, _most_calls, _arguments, _json, _most_tokens, _clean, _without)
+EXPECTATIONS: Mapping[str, Check] = {
+    check.__name__.strip("_"): check for check in (*_CHECKS, _refusal, _choices, _logprobs)
 }
-"""Keys of ``expect`` -> their checks, and what their values mean."""
+"""Keys of ``expect`` -> their checks, whose docstrings say what the values mean."""
 
 
 def suite_fault(about: Any) -> str | None:
@@ -194,8 +167,8 @@ def misses(row: Row) -> list[str] | None:
         return None
     if row.get("status") != "success":
         return _miss_refusal(row) if expected.get("refusal") else _failure(row)
-    answer = SuiteAnswer(row)
-    found = {name: EXPECTATIONS[name][0](value, answer) for name, value in expected.items() if name in EXPECTATIONS}
+    answer = AnsweredRow(row)
+    found = {name: EXPECTATIONS[name](value, answer) for name, value in expected.items() if name in EXPECTATIONS}
     if all(held is None for held in found.values()):
         return None
     return [name for name, held in found.items() if held is False]
@@ -216,11 +189,3 @@ def _failure(row: Row) -> list[str] | None:
     if _problem(row) in REFUSED:
         return ["refused"]
     return ["protocol"] if row.get("outcome") == "protocol_error" else None
-
-
-def _call(call: Any) -> tuple[str, Any]:
-    function = call.get("function") if isinstance(call, dict) else None
-    function = function if isinstance(function, dict) else {}
-    arguments = function.get("arguments")
-    value = lenient_json(arguments, MISSING) if isinstance(arguments, str) else MISSING
-    return str(function.get("name")), value

@@ -33,9 +33,7 @@ class ProbeTally:
 
     def __init__(self) -> None:
         self._texts: dict[tuple[str, str], dict[Any, list[bytes]]] = {}
-        self._refused: Counter[str] = Counter()
-        self._changed: Counter[str] = Counter()
-        self._direct: dict[str, Counter[str]] = {}
+        self._counts: dict[str, Counter[str]] = {}
 
     def add(self, row: Row, about: Mapping[str, Any]) -> None:
         """Count a row, if its case probes a parameter."""
@@ -45,44 +43,39 @@ class ProbeTally:
             found = misses(row)
             if found is not None:
                 word = "refused" if "refused" in found else "ignored" if found else "obeyed"
-                self._direct.setdefault(parameter, Counter())[word] += 1
+                self._counts.setdefault(parameter, Counter())[word] += 1
         elif isinstance(probe, Mapping):
-            if _was_sent(probe, row):
-                self._add_text(row, probe)
-            else:
-                self._changed[str(probe.get("parameter"))] += 1
+            counts, problem = self._counts.setdefault(str(probe.get("parameter")), Counter()), row.get("problem")
+            if not _was_sent(probe, row):
+                counts["changed"] += 1
+            elif isinstance(problem, Mapping) and problem.get("kind") in REFUSED:
+                counts["refused"] += 1
+            elif row.get("status") == "success" and isinstance(row.get("response"), dict):
+                counts["answered"] += 1
+                text = dialect().read_answer(row["response"]).text
+                digest = hashlib.blake2b(text.encode("utf-8", "surrogatepass"), digest_size=8).digest()
+                arm = (str(probe.get("parameter")), str(probe.get("arm")))
+                self._texts.setdefault(arm, {}).setdefault(probe.get("prompt"), []).append(digest)
 
     def findings(self) -> dict[str, ShownParameter | ComparedParameter]:
         """Return parameter -> the finding, and the answers that it is based on."""
-        found: dict[str, ShownParameter | ComparedParameter] = {
-            parameter: self._comparison(parameter) for parameter in STILL if self._has(parameter)
+        compared = {name: self._comparison(name, counts) for name in STILL if (counts := self._counts.get(name))}
+        shown = {
+            name: ShownParameter("mixed" if len(counts) > 1 else next(iter(counts)), dict(counts))
+            for name, counts in self._counts.items()
+            if name in DIRECT
         }
-        for parameter, counted in self._direct.items():
-            word, count = counted.most_common(1)[0]
-            mixed = count < sum(counted.values())
-            found[parameter] = ShownParameter("mixed" if mixed else word, dict(counted))
-        return found
+        return {**compared, **shown}
 
-    def _add_text(self, row: Row, probe: Mapping[str, Any]) -> None:
-        parameter, arm = str(probe.get("parameter")), str(probe.get("arm"))
-        problem = row.get("problem")
-        if isinstance(problem, Mapping) and problem.get("kind") in REFUSED:
-            self._refused[parameter] += 1
-        elif row.get("status") == "success" and isinstance(row.get("response"), dict):
-            text = dialect().read_answer(row["response"]).text
-            digest = hashlib.blake2b(text.encode("utf-8", "surrogatepass"), digest_size=8).digest()
-            self._texts.setdefault((parameter, arm), {}).setdefault(probe.get("prompt"), []).append(digest)
-
-    def _has(self, parameter: str) -> bool:
-        counted = self._refused[parameter] or self._changed[parameter]
-        return bool(counted) or any(known == parameter for known, _ in self._texts)
-
-    def _comparison(self, parameter: str) -> ComparedParameter:
-        still = _equal(list(self._texts.get((parameter, STILL[parameter]), {}).values()))
-        moving = _equal(list(self._texts.get((parameter, MOVING[parameter]), {}).values()))
-        shares = {STILL[parameter]: still, MOVING[parameter]: moving}
-        refused = self._refused[parameter]
-        return ComparedParameter(_finding(still, moving, refused), shares, refused, self._changed[parameter])
+    def _comparison(self, parameter: str, counts: Mapping[str, int]) -> ComparedParameter:
+        arms = (STILL[parameter], MOVING[parameter])
+        still, moving = (_equal([*self._texts.get((parameter, arm), {}).values()]) for arm in arms)
+        refused, changed = counts["refused"], counts["changed"]
+        if still is None or moving is None:
+            word = "refused" if refused else "unknown"
+        else:
+            word = "obeyed" if still >= EQUAL > moving else "ignored"
+        return ComparedParameter(word, {arms[0]: still, arms[1]: moving}, refused, changed)
 
 
 def _was_sent(probe: Mapping[str, Any], row: Row) -> bool:
@@ -95,11 +88,3 @@ def _equal(prompts: Sequence[Sequence[bytes]]) -> float | None:
     """Return the share of equal pairs among answers to the same prompt; None if there is no pair."""
     pairs = [one == other for answers in prompts for one, other in combinations(answers, 2)]
     return sum(pairs) / len(pairs) if pairs else None
-
-
-def _finding(still: float | None, moving: float | None, refused: int) -> str:
-    if still is None or moving is None:
-        return "refused" if refused else "unknown"
-    if still >= EQUAL > moving:
-        return "obeyed"
-    return "ignored"

@@ -55,21 +55,17 @@ class _One:
         found = misses(row)
         if found is None:
             return
-        case = str(about.get("case"))
+        case, by = str(about.get("case")), about.get("by")
         self._cases.setdefault(case, array("d")).append(float(not found))
-        by = about.get("by")
         for name, value in by.items() if isinstance(by, Mapping) else ():
             values = self._by.setdefault(str(name), {})
             if str(value) in values or len(values) < MOST_VALUES:
                 values.setdefault(str(value), set()).add(case)
         self._misses.update(found)
+        # The first ones in the order of the test set, in whichever order answers arrive.
+        example = (_whole(row.get("data_index")), _whole(row.get("trial")), case)
         for name in found:
-            # The first ones in the order of the test set, in whichever order answers arrive.
-            place = (_whole(row.get("data_index")), _whole(row.get("trial")), case)
-            examples = self._examples.setdefault(name, [])
-            examples.append(place)
-            examples.sort()
-            del examples[EXAMPLES:]
+            self._examples[name] = sorted([*self._examples.get(name, ()), example])[:EXAMPLES]
 
     def summary(self) -> SuiteSummary:
         """Return the summary."""
