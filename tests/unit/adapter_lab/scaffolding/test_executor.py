@@ -1,4 +1,4 @@
-"""The package for an executor: what its workers fail of is said in words."""
+"""The package for an executor: it describes a framework, and says why a trial has no outcome."""
 
 from __future__ import annotations
 
@@ -9,16 +9,11 @@ from types import ModuleType
 
 import pytest
 
-from trialbed.errors import DriverError
+from trialbed.contracts import LostTrial
+from trialbed.errors import DriverBroken
 from trialbed.records import Limits, ModelEndpoint, TrialKey, TrialSpec
 from trialbed_adapter_lab.scaffolding import write_plugin
 
-SILENT = "import time; time.sleep(600)"
-REFUSING = """
-import json
-nonce = json.loads(input())["nonce"]
-print(json.dumps({"type": "failed", "error": "UsageError", "message": "no such part", "nonce": nonce}))
-"""
 SPEC = TrialSpec(
     trial="trial-token",
     key=TrialKey(framework="slow", query_id=1),
@@ -43,24 +38,20 @@ def module(tmp_path: Path) -> ModuleType:
     return made
 
 
-async def test_a_worker_that_does_not_start_in_time_is_named(
+async def test_it_describes_a_framework_and_refuses_one_that_is_missing(module: ModuleType) -> None:
+    executor = module.MyThingExecutor()
+    assert (await executor.describe("reference")).name == "reference"
+    with pytest.raises(DriverBroken, match="no-such-framework"):
+        await executor.describe("no-such-framework")
+
+
+async def test_a_trial_without_an_outcome_is_lost_unless_the_order_is_refused(
     module: ModuleType, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    use_program(module, monkeypatch, SILENT)
-    monkeypatch.setattr(module, "START", 0.01)
     executor = module.MyThingExecutor()
-    with pytest.raises(DriverError, match=r"no worker of slow within 0\.01 s"):
-        await executor.describe("slow")
-    failure = (await executor.execute(SPEC)).failure
-    assert (failure.kind, failure.message) == ("crash", "the worker did not start: no worker of slow within 0.01 s")
-
-
-async def test_what_a_worker_refuses_is_the_trials_outcome(module: ModuleType, monkeypatch: pytest.MonkeyPatch) -> None:
-    use_program(module, monkeypatch, REFUSING)
-    failure = (await module.MyThingExecutor().execute(SPEC)).failure
-    assert (failure.kind, failure.message) == ("crash", "the worker did not start: no such part")
-
-
-def use_program(module: ModuleType, monkeypatch: pytest.MonkeyPatch, program: str) -> None:
-    """Start a program in place of the worker."""
-    monkeypatch.setattr(module, "worker_command", lambda *_: [sys.executable, "-c", program])
+    program = "import sys; sys.stderr.write('no room'); sys.exit({})"
+    monkeypatch.setattr(module, "JOB", (sys.executable, "-c", program.format(137)))
+    assert await executor.execute(SPEC) == LostTrial("a process", "no room")
+    monkeypatch.setattr(module, "JOB", (sys.executable, "-c", program.format(3)))
+    with pytest.raises(DriverBroken, match="cannot be run: no room"):
+        await executor.execute(SPEC)
