@@ -577,9 +577,9 @@ def _parse_figure(where: str, metric: str, text: str) -> float | None:
         value = float(text or 0)
     except ValueError:
         value = math.nan
-    greatest = 1.0 if METRICS[metric].is_share else math.inf
-    if not 0 <= value <= greatest or math.isinf(value):
-        wanted = "a number from 0 to 1" if METRICS[metric].is_share else "a number of at least 0"
+    is_share = METRICS[metric].is_share
+    if not (0 <= value < math.inf) or (is_share and value > 1):
+        wanted = "a number from 0 to 1" if is_share else "a number of at least 0"
         raise DataError(f"{where}: {metric} is {text!r}, but must be {wanted}")
     return _known(metric, value) if text else None
 

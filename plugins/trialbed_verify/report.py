@@ -15,7 +15,6 @@ from trialbed.errors import DriverBroken, NothingMeasured
 from trialbed_verify.documents import as_document
 
 if TYPE_CHECKING:
-    from trialbed.views import Table
     from trialbed_verify.ranking import VerifiedVendors
     from trialbed_verify.vendor_rows import VendorRows
     from trialbed_verify.verification import Target
@@ -40,8 +39,8 @@ class VerifyReport:
         """
         from trialbed_verify.ranking import write_rank_files
 
-        if ranking := self._found().ranking:
-            write_rank_files(ranking, folder)
+        if self.comparisons and self.comparisons.ranking:
+            write_rank_files(self.comparisons.ranking, folder)
 
     def print(self, form: str, sources: Sequence[VendorRows]) -> None:
         """Print the report on stdout.
@@ -50,52 +49,43 @@ class VerifyReport:
             form: a choice of ``--format``.
             sources: the rows of all targets.
         """
-        if form != "table":
-            # Vendors send lone surrogates, which no file can hold.
-            text = self._text(form, sources)
-            click.echo(text.encode("utf-8", "backslashreplace"), nl=not text.endswith("\n"))
-            return
         from trialbed.views import print_tables
-        from trialbed_verify.tables import verification_tables
+        from trialbed_verify.tables import verification_tables, verified_tables
 
-        print_tables(verification_tables(self.summaries), sys.stdout)
-        if tables := self._comparison_tables():
+        if form in ("json", "html", "junit"):
+            _echo(self._document(form, sources))
+            return
+        tables = verification_tables(self.summaries)
+        compared = verified_tables(self.comparisons) if self.comparisons else []
+        if form != "table":
+            from trialbed.cli.formats import records_text
+            from trialbed_verify.tables import verification_records
+
+            records = list(verification_records(self.summaries))
+            _echo(records_text(form, [*tables, *compared], records, "Verification"))
+            return
+        print_tables(tables, sys.stdout)
+        if compared:
             click.echo()
-            print_tables(tables, sys.stdout)
+            print_tables(compared, sys.stdout)
 
-    def _text(self, form: str, sources: Sequence[VendorRows]) -> str:
+    def _document(self, form: str, sources: Sequence[VendorRows]) -> str:
         if form == "json":
-            whole = self.summaries[0]
-            if self.comparisons is not None:
-                whole = {"summaries": self.summaries, **as_document(self.comparisons)}
-            return json_text(whole)
+            whole = {"summaries": self.summaries, **as_document(self.comparisons)} if self.comparisons else None
+            return json_text(whole or self.summaries[0])
         if form == "html":
             from trialbed.views import html_page
             from trialbed_verify.pages import verification_page
 
             models = " and ".join(dict.fromkeys(summary["model"] for summary in self.summaries))
             return html_page(f"Verification of {models}", verification_page(sources, self.comparisons))
-        if form == "junit":
-            return self._junit()
-        from trialbed.cli.formats import records_text
-        from trialbed_verify.tables import verification_records, verification_tables
-
-        tables = [*verification_tables(self.summaries), *self._comparison_tables()]
-        return records_text(form, tables, list(verification_records(self.summaries)), "Verification")
-
-    def _junit(self) -> str:
         from trialbed.views import TestSuite, junit
         from trialbed_verify.tables import comparison_tests, verification_tests
 
         tests = [test for summary in self.summaries for test in verification_tests(summary)]
-        tests += [test for one in self._found().comparisons for test in comparison_tests(one)]
+        compared = self.comparisons.comparisons if self.comparisons else []
+        tests += [test for one in compared for test in comparison_tests(one)]
         return junit([TestSuite("bench verify", tests)], "bench verify")
-
-    def _found(self) -> VerifiedVendors:
-        """Return the comparisons; empty if a single endpoint was verified."""
-        from trialbed_verify.ranking import VerifiedVendors
-
-        return self.comparisons or VerifiedVendors()
 
     def check(self) -> None:
         """Check that the report is based on answers.
@@ -115,13 +105,10 @@ class VerifyReport:
             "and the model's name, then run the same command again."
         )
 
-    def _comparison_tables(self) -> Sequence[Table]:
-        if self.comparisons is None:
-            return ()
-        # Resampling imports numpy, which a single endpoint does not need.
-        from trialbed_verify.tables import verified_tables
 
-        return verified_tables(self.comparisons)
+def _echo(text: str) -> None:
+    # Vendors send lone surrogates, which no file can hold.
+    click.echo(text.encode("utf-8", "backslashreplace"), nl=not text.endswith("\n"))
 
 
 def compared_targets(targets: Sequence[Target]) -> VerifiedVendors:
@@ -129,12 +116,8 @@ def compared_targets(targets: Sequence[Target]) -> VerifiedVendors:
     from trialbed_verify.ranking import VerifiedRows, compare_and_rank
     from trialbed_verify.vendor_rows import FileRows
 
-    return compare_and_rank(
-        [
-            VerifiedRows(target.settings.model, target.name, FileRows(target.output), target.is_baseline)
-            for target in targets
-        ]
-    )
+    rows = ((one.settings.model, one.name, FileRows(one.output), one.is_baseline) for one in targets)
+    return compare_and_rank([VerifiedRows(*own) for own in rows])
 
 
 def _problems(summary: dict[str, Any]) -> str:
