@@ -8,7 +8,7 @@ from functools import lru_cache
 from typing import Any, TypedDict
 
 from trialbed.wire import dump_json, parse_json_fast
-from trialbed.wire.json_schemas import JsonSchema, SchemaProblem, Undecided, UnusableSchema
+from trialbed.wire.json_schemas import JsonSchema, Undecided, UnusableSchema
 
 MAX_COMPILED = 4096
 """Schemas that are kept compiled."""
@@ -66,10 +66,8 @@ class CallVerdict:
 
 def call_verdicts(calls: Iterable[Any], tools: Any) -> tuple[CallVerdict, ...]:
     """Return the verdict on each call of a response, given the tools of its request."""
-    declared = declared_schemas(tools)
-    return tuple(
-        _custom_verdict(call["custom"], tools) if _is_custom(call) else _verdict(call, declared) for call in calls
-    )
+    declared, custom = declared_schemas(tools), declared_schemas(tools, "custom")
+    return tuple(_verdict(call, declared, custom) for call in calls)
 
 
 def usable_schema(schema: Any) -> JsonSchema | str:
@@ -98,51 +96,44 @@ def _arguments_schema(declared: Any) -> JsonSchema | str:
     return usable_schema({"type": "object"} if declared is None or declared == {} else declared)
 
 
-def _verdict(call: Any, declared: Mapping[str, Any]) -> CallVerdict:
-    function = call.get("function") if isinstance(call, dict) else None
-    function = function if isinstance(function, dict) else {}
+def _verdict(call: Any, declared: Mapping[str, Any], custom: Mapping[str, Any]) -> CallVerdict:
+    is_custom = isinstance(call, dict) and call.get("type") == "custom" and isinstance(call.get("custom"), dict)
+    function, offered = _part(call, "custom" if is_custom else "function"), custom if is_custom else declared
     name = function.get("name")
-    if not isinstance(name, str) or name not in declared:
-        return CallVerdict(str(name), False, ("unknown_tool",), f"offered: {_cut(', '.join(declared)) or 'nothing'}")
+    if not isinstance(name, str) or name not in offered:
+        return CallVerdict(str(name), False, ("unknown_tool",), f"offered: {_cut(', '.join(offered)) or 'nothing'}")
+    if is_custom:
+        # It takes any text.
+        is_text = isinstance(function.get("input"), str)
+        return CallVerdict(name, is_text, () if is_text else ("wrong_type",))
     try:
         arguments = _arguments(function.get("arguments"))
     except (ValueError, RecursionError):
         return CallVerdict(name, False, ("invalid_json",), _cut(str(function.get("arguments"))))
     schema = _arguments_schema(declared[name])
+    try:
+        problems = [] if isinstance(schema, str) else schema.problems(arguments, MAX_REASONS)
+    except Undecided as error:
+        schema, problems = str(error), []
     if isinstance(schema, str):
         return CallVerdict(name, None, (UNUSABLE,), _cut(schema))
-    try:
-        problems = schema.problems(arguments, MAX_REASONS)
-    except Undecided as error:
-        return CallVerdict(name, None, (UNUSABLE,), _cut(str(error)))
-    if not problems:
-        return CallVerdict(name, True)
-    return CallVerdict(name, False, tuple(dict.fromkeys(map(_reason, problems))), _cut(problems[0].message))
+    reasons = dict.fromkeys(REASONS.get(problem.keyword, "constraint") for problem in problems)
+    return CallVerdict(name, not problems, tuple(reasons), _cut(problems[0].message) if problems else "")
 
 
-def _is_custom(call: Any) -> bool:
-    return isinstance(call, dict) and call.get("type") == "custom" and isinstance(call.get("custom"), dict)
+def _part(value: Any, key: str) -> dict[str, Any]:
+    """Return the object under a key of an object; empty if there is none."""
+    found = value.get(key) if isinstance(value, dict) else None
+    return found if isinstance(found, dict) else {}
 
 
-def _custom_verdict(custom: Mapping[str, Any], tools: Any) -> CallVerdict:
-    """The verdict on a call of a tool that takes any text."""
-    offered = [tool.get("custom") for tool in tools or () if isinstance(tool, dict)]
-    names = [tool["name"] for tool in offered if isinstance(tool, dict) and isinstance(tool.get("name"), str)]
-    name = custom.get("name")
-    if name not in names:
-        return CallVerdict(str(name), False, ("unknown_tool",), f"offered: {_cut(', '.join(names)) or 'nothing'}")
-    valid = isinstance(custom.get("input"), str)
-    return CallVerdict(str(name), valid, () if valid else ("wrong_type",))
-
-
-def declared_schemas(tools: Any) -> dict[str, Any]:
+def declared_schemas(tools: Any, kind: str = "function") -> dict[str, Any]:
     """Tool name -> schema of its arguments, as a request declares them; if a name is repeated, the first counts."""
-    declared: dict[str, Any] = {}
-    for tool in tools if isinstance(tools, list) else ():
-        function = tool.get("function") if isinstance(tool, dict) else None
-        if isinstance(function, dict) and isinstance(function.get("name"), str):
-            declared.setdefault(function["name"], function.get("parameters"))
-    return declared
+    found: dict[str, Any] = {}
+    for function in (_part(tool, kind) for tool in tools) if isinstance(tools, list) else ():
+        if isinstance(function.get("name"), str):
+            found.setdefault(function["name"], function.get("parameters"))
+    return found
 
 
 def all_valid(verdicts: Iterable[CallVerdict]) -> bool | None:
@@ -160,7 +151,3 @@ def _arguments(value: Any) -> Any:
 
 def _cut(text: str) -> str:
     return text if len(text) <= SHOWN else f"{text[:SHOWN]}…"
-
-
-def _reason(problem: SchemaProblem) -> str:
-    return REASONS.get(problem.keyword, "constraint")

@@ -56,11 +56,11 @@ def _cell(value: Any) -> Any:
 
 def _part(part: Table | Disclosures | Folded, mark: str) -> Iterator[str]:
     if isinstance(part, Folded):
-        return _folded(part, mark)
+        return _folded_lines(part, mark)
     return _disclosure(part, mark) if isinstance(part, Disclosures) else _lines(part, mark)
 
 
-def _folded(part: Folded, mark: str) -> Iterator[str]:
+def _folded_lines(part: Folded, mark: str) -> Iterator[str]:
     yield from (f"{mark} {escape_markdown(part.title)}", "")
     for inner in part.parts:
         yield from _part(inner, f"{mark}#")

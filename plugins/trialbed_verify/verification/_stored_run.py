@@ -9,12 +9,12 @@ from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
-from importlib.metadata import version
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from trialbed.drivers import driver_info
 from trialbed.errors import UsageError
+from trialbed.installed import own_version
 from trialbed.records import EndpointInfo, Run, RunCell, RunConfig, RunStatus
 from trialbed.store import RunChanges, Store, hold_run, record_run
 from trialbed_verify.vendor_rows import FileRows
@@ -103,7 +103,7 @@ def endpoint_info(target: Target, label: str, cases: TestSet, options: VerifyOpt
     """Describe a target, its test set, configuration, drivers and options, without secrets, before anything is sent."""
     drivers = {"vendor": ("vendors", target.driver_name), "model_adapter": ("model_adapters", target.adapter_name)}
     provenance: dict[str, Any] = {
-        "trialbed_version": version("trialbed"),
+        "trialbed_version": own_version(),
         "python": platform.python_version(),
         "platform": platform.platform(),
         "test_set": cases.path.name,
@@ -170,7 +170,7 @@ def _config(cases: TestSet, endpoints: Sequence[EndpointInfo]) -> RunConfig:
         test_set=cases.path.name,
         dataset_digest=cases.digest,
         query_ids=tuple(cases.indices),
-        trialbed_version=version("trialbed"),
+        trialbed_version=own_version(),
     )
 
 

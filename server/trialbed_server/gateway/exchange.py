@@ -288,8 +288,8 @@ class RecordedExchange:
             first_token=self._first_byte,
             status=self.status,
             stream=self.stream,
-            request=self._kept(self.body),
-            response=self._kept(bytes(self._response)),
+            request=self._text_for_log(self.body),
+            response=self._text_for_log(bytes(self._response)),
             request_bytes=len(self.body),
             response_bytes=self._length,
             usage=seen.usage,
@@ -343,7 +343,7 @@ class RecordedExchange:
             return self.cause
         return "endpoint" if self._waits or self._silent() else "gone"
 
-    def _kept(self, body: bytes) -> str:
+    def _text_for_log(self, body: bytes) -> str:
         return "" if self.beside else self.budget.keep(body.decode("utf-8", "replace"))
 
     def _observation(self) -> Observation:

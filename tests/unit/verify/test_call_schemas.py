@@ -124,3 +124,11 @@ def test_a_response_is_valid_if_all_calls_are_that_can_be_told(verdicts: list[bo
 
 def test_every_reason_of_a_wrong_call_is_explained() -> None:
     assert set(CALL_REASONS) == {*REASONS.values(), "constraint", "unknown_tool", "invalid_json", UNUSABLE}
+
+
+def test_an_unknown_tool_is_told_with_the_offered_ones_in_their_order() -> None:
+    tools: list[Any] = [{"type": "function", "function": {"name": name}} for name in ("b", "a", "b", "c")]
+    assert verdict("{}", name="other", tools=tools) == CallVerdict(
+        "other", False, ("unknown_tool",), "offered: b, a, c"
+    )
+    assert verdict("{}", name="other", tools=[]).detail == "offered: nothing"
