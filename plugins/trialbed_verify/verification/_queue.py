@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import asyncio
 from collections import deque
-from collections.abc import Awaitable, Callable, Iterable
+from collections.abc import Awaitable, Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import partial
+from typing import NamedTuple
 
 from trialbed.errors import DriverError, TrialbedError, UsageError
 from trialbed.wire.circuit import CircuitOpen
@@ -18,6 +19,14 @@ from trialbed_verify.verification.targets import Target
 
 Key = tuple[int, int]
 """Line of the test set and number of the trial."""
+
+
+class KeptCase(NamedTuple):
+    """A case that the store has: the number of its last attempt, and whether it was answered and is not sent again."""
+
+    attempt: int
+    is_answered: bool
+
 
 CaseOf = Callable[[int], Case]
 """Line of the test set -> its case."""
@@ -34,7 +43,9 @@ class TargetQueue:
     """The cases of one target that are still to be sent.
 
     Attributes:
+        label: the endpoint's, in the run.
         todo: those that were not sent or not completed.
+        stored: those that the store had before, each with its last attempt.
         keep: is given the row of each completed case.
         room: waits while many rows are yet to be stored.
         completed: the cases that were completed.
@@ -42,9 +53,11 @@ class TargetQueue:
         failure: the driver's error, if that is what stopped it.
     """
 
+    label: str
     target: Target
     sender: Sender
     todo: deque[Key]
+    stored: Mapping[Key, KeptCase]
     keep: Keep
     room: Callable[[], Awaitable[None]]
     completed: set[Key] = field(default_factory=set)
@@ -53,6 +66,11 @@ class TargetQueue:
 
     def __post_init__(self) -> None:
         self._total = len(self.todo)
+
+    @property
+    def is_incomplete(self) -> bool:
+        """Return whether a case is left that the store has no attempt of."""
+        return not self.stored.keys() >= set(self.todo)
 
     @property
     def left(self) -> int:
@@ -78,8 +96,7 @@ class TargetQueue:
 
     async def wait_for_probe(self) -> None:
         """Wait until the circuit breaker allows the next request."""
-        if pause := self.sender.pause:
-            await asyncio.sleep(pause)
+        await asyncio.sleep(self.sender.breaker.pause)
 
     async def _work(self, block: deque[Key], case_of: CaseOf, delay: float) -> None:
         await asyncio.sleep(delay)
@@ -105,17 +122,16 @@ class TargetQueue:
         self.keep(key, row)
         self.completed.add(key)
 
-    def check_counts(self, kept: int, stored: int) -> None:
+    def check_counts(self, stored: int) -> None:
         """Check that no case was lost.
 
         Args:
-            kept: cases that were stored before this session, and were not completed again in it.
             stored: cases that are stored now.
 
         Raises:
             TrialbedError: a case was lost.
         """
-        completed = len(self.completed)
+        completed, kept = len(self.completed), len(self.stored.keys() - self.completed)
         if completed + self.left != self._total or kept + completed != stored:
             raise TrialbedError(
                 f"{self.target.name}: cases were lost. This is a bug in Trialbed; please report it. Of {self._total} "

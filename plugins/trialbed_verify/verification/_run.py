@@ -22,11 +22,11 @@ from trialbed.store import Commits, Store, open_store
 from trialbed_verify.summary import summary, write_summary
 from trialbed_verify.table import Answers
 from trialbed_verify.verification._event_loop import LagMeter, Pacer
-from trialbed_verify.verification._queue import Key, TargetQueue, round_robin
+from trialbed_verify.verification._queue import KeptCase, Key, TargetQueue, round_robin
 from trialbed_verify.verification._retries import VendorCircuit, retry_waits
 from trialbed_verify.verification._sender import Sender
 from trialbed_verify.verification._sessions import exchange_with, new_session
-from trialbed_verify.verification._stored_run import Kept, VerificationRun, open_run
+from trialbed_verify.verification._stored_run import VerificationRun, open_run
 from trialbed_verify.verification.cases import Case, TestSet
 from trialbed_verify.verification.row import Row, RowRedaction, trial_result, write_rows
 from trialbed_verify.verification.targets import Target, VerifyOptions
@@ -55,21 +55,6 @@ class VerifyProgress(Protocol):
 
     def down(self, target: Target, left: int, failure: str | None) -> None:
         """Sending to a target was stopped for good, because the vendor only fails or its driver failed."""
-
-
-@dataclass
-class Part:
-    """The work of a verification at one target, and the cases that the store had before."""
-
-    label: str
-    target: Target
-    queue: TargetQueue
-    kept: dict[Key, Kept]
-
-    @property
-    def missing(self) -> bool:
-        """Return whether a case is left that the store has no attempt of."""
-        return any(key not in self.kept for key in self.queue.todo)
 
 
 @dataclass
@@ -125,41 +110,41 @@ class Verification:
         commits = Commits(
             record.store, record.run.run_id, note_committed, gathering=GATHERING, most=WAITING, masked=True
         )
-        parts: list[Part] = []
+        queues: list[TargetQueue] = []
         status: RunStatus = "interrupted"
         try:
             async with AsyncExitStack() as stack:
                 lag = LagMeter()
                 stack.callback(asyncio.create_task(lag.watch()).cancel)
-                kept = await asyncio.to_thread(record.stored_cases)
+                stored = await asyncio.to_thread(record.stored_cases)
                 trials = {target: self.options.trials_of(target) for target in self.targets}
                 self.progress.start(record.run, trials, self.cases)
-                parts = [
-                    await self._part(record, commits, label, target, kept[label], lag, stack)
+                queues = [
+                    await self._queue(record, commits, label, target, stored[label], lag, stack)
                     for label, target in named.items()
                 ]
-                if any(part.queue.left for part in parts):
+                if any(queue.left for queue in queues):
                     self._listeners.notify("run_started", run=record.run)
                 async with commits.open():
-                    await self._serve([part.queue for part in parts])
-                status = "incomplete" if any(part.missing for part in parts) else "finished"
+                    await self._serve(queues)
+                status = "incomplete" if any(queue.is_incomplete for queue in queues) else "finished"
         finally:
-            problems = await self._finish(record, parts, status)
+            problems = await self._finish(record, queues, status)
         return problems
 
-    async def _part(
+    async def _queue(
         self,
         record: VerificationRun,
         commits: Commits,
         label: str,
         target: Target,
-        kept: dict[Key, Kept],
+        stored: Mapping[Key, KeptCase],
         lag: LagMeter,
         stack: AsyncExitStack,
-    ) -> Part:
+    ) -> TargetQueue:
         options = self.options
         keys = ((line, trial) for trial in range(options.trials_of(target)) for line in self.cases.indices)
-        todo = deque(key for key in keys if not (key in kept and kept[key].is_answered))
+        todo = deque(key for key in keys if not (key in stored and stored[key].is_answered))
         session = await stack.enter_async_context(new_session(options.concurrency_at(target)))
         exchange = exchange_with(target, session, options)
         # Where targets wait for a slot, none holds one while its circuit breaker is open.
@@ -171,12 +156,12 @@ class Verification:
         redaction, name = RowRedaction(target.secrets), record.began.isoformat()
 
         def keep(key: Key, row: Row) -> None:
-            attempt = kept[key].attempt if key in kept else 0
+            attempt = stored[key].attempt + 1 if key in stored else 0
             commits.put(trial_result(label, redaction.row(row), attempt=attempt, session=name))
 
-        staying = len(kept.keys() - set(todo))
+        staying = len(stored.keys() - set(todo))
         self.progress.begin(target, staying + len(todo), staying)
-        return Part(label, target, TargetQueue(target, sender, todo, keep, commits.room), kept)
+        return TargetQueue(label, target, sender, todo, stored, keep, commits.room)
 
     async def _serve(self, queues: Sequence[TargetQueue]) -> None:
         """Serve targets in turn, a block at a time, so that what changes over time affects all of them alike."""
@@ -196,12 +181,14 @@ class Verification:
 
         await round_robin(busy, slots, serve)
 
-    async def _finish(self, record: VerificationRun, parts: Sequence[Part], status: RunStatus) -> list[TrialbedError]:
+    async def _finish(
+        self, record: VerificationRun, queues: Sequence[TargetQueue], status: RunStatus
+    ) -> list[TrialbedError]:
         """Write results and summaries, and note how the run ended; return the errors."""
         problems = []
-        for part in parts:
+        for queue in queues:
             try:
-                await asyncio.to_thread(self._write, record, part)
+                await asyncio.to_thread(self._write, record, queue)
             except TrialbedError as error:
                 problems.append(error)
         if status == "finished" and not any(found["success_count"] for found in self._summaries):
@@ -222,15 +209,15 @@ class Verification:
             report = Report(stored.record, (), stored.table(), {}, {}, stored.results_at, lambda: None)
             self._listeners.notify("run_finished", run=report.run, report=report)
 
-    def _write(self, record: VerificationRun, part: Part) -> None:
+    def _write(self, record: VerificationRun, queue: TargetQueue) -> None:
         """Write the results and the summary of a target.
 
         Raises:
             TrialbedError: a file cannot be written, or a case was lost.
         """
-        target, queue = part.target, part.queue
+        target, label = queue.target, queue.label
         ended: dict[str, Any] = {"ended": datetime.now(UTC), "not_sent": queue.left, "failure": queue.failure}
-        info = record.endpoints[part.label].model_copy(update={"began": record.began, **ended})
+        info = record.endpoints[label].model_copy(update={"began": record.began, **ended})
         info = RowRedaction(target.secrets).record(info)
 
         def note(digest: str) -> None:
@@ -238,12 +225,11 @@ class Verification:
             record.note(info.model_copy(update={"exports": (*dict.fromkeys((*info.exports, digest)),)}))
 
         try:
-            answers = self._write_rows(record, part, note)
-            kept = len(part.kept.keys() - queue.completed)
-            queue.check_counts(kept, len(answers.rows) if answers else 0)
+            answers = self._write_rows(record, queue, note)
+            queue.check_counts(len(answers.rows) if answers else 0)
             found = summary(info, answers)
             self._summaries.append(found)
-            exports = record.endpoints[part.label].exports
+            exports = record.endpoints[label].exports
             success = found["success_rate"]
             record.note(info.model_copy(update={"success_rate": success and success["value"], "exports": exports}))
             write_summary(target.summary, found)
@@ -253,14 +239,14 @@ class Verification:
                 f"{self.options.store}; free some disk space, then run the same command again"
             ) from error
 
-    def _write_rows(self, record: VerificationRun, part: Part, note: Callable[[str], None]) -> Answers | None:
-        output, run_id = part.target.output, record.run.run_id
-        if not part.kept and not part.queue.completed and output.exists() and output.stat().st_size:
+    def _write_rows(self, record: VerificationRun, queue: TargetQueue, note: Callable[[str], None]) -> Answers | None:
+        output, run_id = queue.target.output, record.run.run_id
+        if not queue.stored and not queue.completed and output.exists() and output.stat().st_size:
             return None  # a file with answers of an earlier run is worth more than an empty one
         if record.owners.get(output, run_id) not in ("", run_id):
             self.replaced[output] = record.owners[output]
         with open_store(self.options.store) as reader:
-            return write_rows(reader.run(run_id), part.label, output, note)
+            return write_rows(reader.run(run_id), queue.label, output, note)
 
 
 def target_files(targets: Sequence[Target]) -> Iterator[tuple[str, Any]]:

@@ -55,11 +55,6 @@ class Sender:
         self._config = self.target.digest()
         self._clock = asyncio.get_running_loop().time
 
-    @property
-    def pause(self) -> float:
-        """Seconds until the circuit breaker allows the next case; 0 if it is closed."""
-        return self.breaker.pause
-
     async def send(self, case: Case, trial: int, on_row: OnRow) -> None:
         """Send a case until it is complete, and deliver its row, even if cancelled once the answer is there.
 

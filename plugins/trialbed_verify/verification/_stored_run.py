@@ -10,7 +10,7 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 from trialbed.drivers import driver_info
 from trialbed.errors import UsageError
@@ -18,17 +18,10 @@ from trialbed.installed import own_version
 from trialbed.records import EndpointInfo, Run, RunCell, RunConfig, RunStatus
 from trialbed.store import RunChanges, Store, hold_run, record_run
 from trialbed_verify.vendor_rows import FileRows
-from trialbed_verify.verification._queue import Key
+from trialbed_verify.verification._queue import KeptCase, Key
 from trialbed_verify.verification.cases import TestSet
 from trialbed_verify.verification.row import RowRedaction
 from trialbed_verify.verification.targets import Target, VerifyOptions
-
-
-class Kept(NamedTuple):
-    """A case that the store has: the number of its next attempt, and whether it was answered and is not sent again."""
-
-    attempt: int
-    is_answered: bool
 
 
 @dataclass
@@ -49,12 +42,12 @@ class VerificationRun:
     is_new: bool
     began: datetime = field(default_factory=lambda: datetime.now(UTC))
 
-    def stored_cases(self) -> dict[str, dict[Key, Kept]]:
-        """Return the cases of each endpoint that the store has, by its label."""
-        found: dict[str, dict[Key, Kept]] = {label: {} for label in self.endpoints}
+    def stored_cases(self) -> dict[str, dict[Key, KeptCase]]:
+        """Return the last attempt of each case that the store has, by the endpoint's label."""
+        found: dict[str, dict[Key, KeptCase]] = {label: {} for label in self.endpoints}
         for one in [] if self.is_new else self.store.each_attempt_summary(self.run.run_id):
             key = int(one.key.query_id), one.key.repeat
-            found[one.key.framework][key] = Kept(one.attempt + 1, one.status == "answered")
+            found[one.key.framework][key] = KeptCase(one.attempt, one.status == "answered")
         return found
 
     def note(self, endpoint: EndpointInfo) -> None:

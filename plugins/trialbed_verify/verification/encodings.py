@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import zlib
 from collections.abc import Iterator
+from itertools import chain
 
 PIECE = 2**18
 """Bytes that are unpacked at a time, so that a small body that unpacks to a huge one takes no memory."""
@@ -60,14 +61,10 @@ class Decoder:
         Raises:
             UndecodableBody: it is not in the encoding that it names.
         """
-        return self._fed(chunk, 0)
-
-    def _fed(self, chunk: bytes, place: int) -> Iterator[bytes]:
-        if place == len(self._layers):
-            yield chunk
-            return
-        for part in self._layers[place].feed(chunk):
-            yield from self._fed(part, place + 1)
+        parts = iter((chunk,))
+        for layer in self._layers:
+            parts = chain.from_iterable(map(layer.feed, parts))
+        return parts
 
 
 class _Layer:

@@ -154,11 +154,11 @@ class Exchange:
             run.retry_after = retry_after(response.headers)
             return await _read_refusal(response)
         kind = response.headers.get("Content-Type", "").lower()
-        decoder = Decoder(",".join(response.headers.getall("Content-Encoding", [])))
+        decoder = _decoder(response)
         if run.stream is not None and kind.startswith(EVENTS_TYPE):
             reading = await self._events(response, decoder, run, run.stream)
         else:
-            body = await _whole(response, decoder)
+            body = await _read_body(response, decoder, LARGEST)
             reading = _read_whole(self._dialect, body, kind, stream=prepared.stream, cut=decoder.is_cut)
         run.finished = run.finished or self._clock()
         return _with_surplus(reading, decoder)
@@ -298,14 +298,15 @@ _TOO_LARGE = f"the answer is larger than {LARGEST >> 20} MiB"
 _CUT_PACKED = "the compressed body ends too early"
 
 
+def _decoder(response: aiohttp.ClientResponse) -> Decoder:
+    return Decoder(",".join(response.headers.getall("Content-Encoding", [])))
+
+
 async def _parts(response: aiohttp.ClientResponse, decoder: Decoder) -> AsyncIterator[bytes]:
     """The body, unpacked, as it comes."""
     async for chunk in response.content.iter_any():
-        if decoder.packed:
-            for part in decoder.feed(chunk):
-                yield part
-        else:
-            yield chunk
+        for part in decoder.feed(chunk):
+            yield part
 
 
 def _with_surplus(reading: Reading, decoder: Decoder) -> Reading:
@@ -317,20 +318,18 @@ def _with_surplus(reading: Reading, decoder: Decoder) -> Reading:
     )
 
 
-async def _whole(response: aiohttp.ClientResponse, decoder: Decoder) -> bytes | None:
-    """The body; None if it is too large to be an answer."""
-    parts, size = [], 0
-    async for chunk in _parts(response, decoder):
-        parts.append(chunk)
-        size += len(chunk)
-        if size > LARGEST:
-            response.close()
-            return None
-    return b"".join(parts)
+async def _read_body(response: aiohttp.ClientResponse, decoder: Decoder, most: int) -> bytes:
+    """The body, unpacked; of one with more bytes than ``most``, the beginning, with more bytes than that."""
+    found = bytearray()
+    async for part in _parts(response, decoder):
+        found += part
+        if len(found) > most:
+            break
+    return bytes(found)
 
 
-def _read_whole(spoken: Dialect, body: bytes | None, kind: str, *, stream: bool, cut: bool) -> Reading:
-    if body is None:
+def _read_whole(spoken: Dialect, body: bytes, kind: str, *, stream: bool, cut: bool) -> Reading:
+    if len(body) > LARGEST:
         return failed("too_large", _TOO_LARGE)
     if cut:
         return failed("cut_body", f"{_CUT_PACKED}: {_excerpt(body)}")
@@ -346,21 +345,11 @@ async def _read_refusal(response: aiohttp.ClientResponse) -> Reading:
     if target and response.status // 100 == 3:
         text += f", a redirection to {redact(target[:SHOWN])}: the key is sent only to the base URL"
     try:
-        body = _excerpt(await _beginning(response))
+        body = _excerpt(await _read_body(response, _decoder(response), SHOWN * 4))
     except (aiohttp.ClientError, UndecodableBody) as error:
         # A fault of its body changes nothing about the status.
         body = f"(its body cannot be read: {_text(error)})"
     return failed(f"http_{response.status}", f"{text}: {body}" if body else text, "transport_error")
-
-
-async def _beginning(response: aiohttp.ClientResponse) -> bytes:
-    decoder = Decoder(",".join(response.headers.getall("Content-Encoding", [])))
-    found = b""
-    async for part in _parts(response, decoder):
-        found += part
-        if len(found) > SHOWN * 4:
-            break
-    return found[: SHOWN * 4]
 
 
 def _excerpt(body: bytes) -> str:

@@ -94,8 +94,8 @@ async def pause_vendor(one: Sender, clock: list[float]) -> None:
     kept: list[dict[str, Any]] = []
     with pytest.raises(CircuitOpen):
         await one.send(CASE, 0, kept.append)
-    assert (kept, one.pause) == ([], 1.0)
-    clock[0] += one.pause
+    assert (kept, one.breaker.pause) == ([], 1.0)
+    clock[0] += one.breaker.pause
 
 
 async def test_a_case_goes_on_where_its_vendor_was_left_alone(tmp_path: Path) -> None:
@@ -104,7 +104,7 @@ async def test_a_case_goes_on_where_its_vendor_was_left_alone(tmp_path: Path) ->
     one = sender(tmp_path, [reset, answer(message={"content": "hi"})], breaker=breaker)
     await pause_vendor(one, clock)
     row = await send_case(one)
-    assert (row["outcome"], one.pause) == ("stop", 0.0)
+    assert (row["outcome"], one.breaker.pause) == ("stop", 0.0)
     assert [attempt["problem"] and attempt["problem"]["kind"] for attempt in row["attempts"]] == ["reset", None]
 
 
