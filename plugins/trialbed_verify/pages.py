@@ -20,7 +20,6 @@ from trialbed.contracts import FileView, FileViewer
 from trialbed.errors import UsageError
 from trialbed.texts import group_by_key, one_line, percent
 from trialbed.views import (
-    UNKNOWN,
     Disclosure,
     Disclosures,
     Excerpt,
@@ -28,15 +27,13 @@ from trialbed.views import (
     IntervalPlot,
     PlotPoint,
     Table,
-    TableRow,
     estimate,
 )
 from trialbed.wire.redaction import redact
 from trialbed_verify.compare import VendorComparison
 from trialbed_verify.findings import kind_in_words
-from trialbed_verify.panel import GateExample, GateResult, Mean, Panel, PanelGate, breaking_in_thousand
+from trialbed_verify.panel import GateExample, GateResult, Mean, Panel, PanelGate
 from trialbed_verify.ranking import (
-    ModelComparison,
     RankedVendor,
     Ranking,
     VerifiedRows,
@@ -59,6 +56,7 @@ from trialbed_verify.tables import (
     source_rows,
     suite_tables,
     vendor_table,
+    verdict_table,
 )
 from trialbed_verify.vendor_rows import FileRows, VendorRows, first_row
 
@@ -66,8 +64,6 @@ Part: TypeAlias = Table | IntervalPlot | Disclosures | Folded
 
 Shown: TypeAlias = tuple[Answers, Document]
 """The answers of a vendor, and their figures as in a summary."""
-
-COLUMNS = ("vendor", "verdict", "answers in 1,000 that break a caller", "price of an answer", "differs in", "cases")
 
 ANSWERS = "All figures of the answers: rates, times, tokens, failures and findings"
 
@@ -112,7 +108,7 @@ def vendor_page(
         # Vendors that differ come first.
         compared = sorted(found.comparisons, key=lambda one: one.panel.finding != "different")
         parts = [Table("", notes=list(map(conclusion, compared)))] if compared else []
-        parts += [_verdicts(one) for one in found.models]
+        parts += map(verdict_table, found.models)
         parts += [part for one in compared for part in _comparison(one)]
         parts += _ranks(found.ranking) if found.ranking else []
         parts += [lead, Folded(ANSWERS, answers)]
@@ -232,22 +228,6 @@ def _excerpt(value: Any) -> str:
     # Lone surrogates, which some vendors send, cannot be written in any file.
     text = redact(text).encode("utf-8", "backslashreplace").decode()
     return text if len(text) <= LONGEST else f"{text[:LONGEST]}\n… {len(text) - LONGEST} more characters"
-
-
-def _verdicts(found: ModelComparison) -> Table:
-    compared = sorted(found.comparisons, key=lambda one: one.panel.finding != "different")
-    table = Table(found.title, COLUMNS, list(map(_verdict, compared)), [f"{note}." for note in found.notes])
-    priced = any(one.panel.price is not None for one in compared)
-    return table if priced else table.without("price of an answer")
-
-
-def _verdict(one: VendorComparison) -> TableRow:
-    panel, breaking = one.panel, one.panel.at("any")
-    share = UNKNOWN if breaking is None or breaking.excess is None else breaking_in_thousand(breaking.excess)
-    price = UNKNOWN if panel.price is None else f"{round(100 * (panel.price - 1)):+d} %"
-    apart = ", ".join(result.gate.meaning for result in panel.found("different")) or "nothing shown"
-    cells = (panel.verdict, share, price, apart, str(panel.cases))
-    return TableRow(one.vendor, cells, alarming=panel.finding == "different")
 
 
 def _comparison(found: VendorComparison) -> Iterator[Part]:

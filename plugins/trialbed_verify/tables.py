@@ -542,30 +542,47 @@ def comparison_tests(found: VendorComparison) -> Iterator[TestCase]:
         yield TestCase(f"{found.vendor} against {found.baseline}", name, outcome=outcome, kind=kind, message=message)
 
 
+BREAKING, PRICE = "answers in 1,000 that break a caller", "price of an answer"
+
 MOST_NAMES, NAMED = 5, 3
 """Vendors up to which notes name all, and those that they name of more."""
 
 
 def verified_tables(found: VerifiedVendors) -> list[Table]:
     """Return a table of comparisons for each model, and those of the ranking."""
-    columns = ("vendor", "verdict", "F1, as delivered", "F1, where both answered", "cases")
-    tables = [
-        Table.of(one.title, columns, map(_verdict, one.comparisons), _verified_notes(one)) for one in found.models
-    ]
+    tables = [verdict_table(one, _verdict_notes(one), in_words=False) for one in found.models]
     return tables + (ranking_tables(found.ranking, verdicts=False) if found.ranking else [])
 
 
-def _verdict(found: VendorComparison) -> Row:
-    scopes = [estimate(found.document["similarity"][scope]["f1"]) for scope in reversed(SCOPES)]
-    return found.vendor, found.panel.verdict, *scopes, str(found.document["pairing"]["cases"])
+def verdict_table(found: ModelComparison, notes: Iterable[str] = (), *, in_words: bool = True) -> Table:
+    """Return the verdict on each vendor of a model, those that differ first.
+
+    Args:
+        in_words: name the gates at which vendors differ in words, not by their labels.
+    """
+    compared = sorted(found.comparisons, key=lambda one: one.panel.finding != "different")
+    rows = [_verdict(one.vendor, one.panel, in_words=in_words) for one in compared]
+    notes = [*notes, *(f"{note}." for note in found.notes)]
+    table = Table(found.title, ["vendor", "verdict", BREAKING, PRICE, "differs in", "cases"], rows, notes)
+    return table if any(one.panel.price is not None for one in compared) else table.without(PRICE)
 
 
-def _verified_notes(found: ModelComparison) -> Iterator[str]:
+def _verdict(vendor: str, panel: Panel, *, in_words: bool) -> TableRow:
+    from trialbed_verify.panel import breaking_in_thousand
+
+    breaking, apart = panel.at("any"), [one.gate for one in panel.found("different")]
+    share = UNKNOWN if breaking is None or breaking.excess is None else breaking_in_thousand(breaking.excess)
+    price = UNKNOWN if panel.price is None else f"{round(100 * (panel.price - 1)):+d} %"
+    subjects = ", ".join(gate.meaning if in_words else gate.label for gate in apart)
+    cells = (panel.verdict, share, price, subjects or "nothing shown", str(panel.cases))
+    return TableRow(vendor, cells, alarming=panel.finding == "different")
+
+
+def _verdict_notes(found: ModelComparison) -> Iterator[str]:
     for reason, vendors in group_by_key((one.panel.reason, one.vendor) for one in found.comparisons).items():
         yield f"{_some(vendors)}: {reason}."
     for one in found.comparisons:
         yield from (f"{one.vendor}: {text}." for text in _differing_files(one.document))
-    yield from (f"{note}." for note in found.notes)
 
 
 def _some(names: Sequence[str]) -> str:

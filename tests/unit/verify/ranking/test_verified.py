@@ -53,9 +53,13 @@ def test_vendors_stand_beside_their_baseline_and_are_ranked(tmp_path: Path) -> N
     first = verified_tables(found)[0]
     assert first.title == "m compared with official"
     assert [line[:2] for line in first.lines] == [
-        ("good", "not decided by one trial"),
         ("turned", "different"),
+        ("good", "not decided by one trial"),
     ]
+    (damage, cause), (_, nothing) = (line[2:4] for line in first.lines)
+    assert damage.endswith("]")
+    assert "decision" in cause
+    assert nothing == "nothing shown"
     json.dumps(as_document(found), allow_nan=False)
 
 
