@@ -1,7 +1,6 @@
 """Fidelity: the effect of each framework on the traffic between model and tools, measured at the wire.
 
-``measure`` makes a report (``_report``) from options (``_options``) and records the conditions (``_conditions``). It
-stands on three parts:
+``measure`` makes a report (``_report``) from options (``_options``). It stands on three parts:
 
     reading       how the requests of a framework are read and compared; it runs no trial
     harness       scenarios, and the server and workers that they run on

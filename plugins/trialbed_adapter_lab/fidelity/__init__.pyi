@@ -1,8 +1,8 @@
-from ._conditions import Conditions as Conditions
 from ._measure import OnStep as OnStep
 from ._measure import measure as measure
 from ._options import PARTS as PARTS
 from ._options import FidelityOptions as FidelityOptions
+from ._report import Conditions as Conditions
 from ._report import FidelityReport as FidelityReport
 from ._report import FrameworkFidelity as FrameworkFidelity
 from ._report import Missing as Missing

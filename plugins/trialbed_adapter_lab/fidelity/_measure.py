@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import asyncio
+import os
+import platform
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
+from importlib.metadata import version
 from typing import Any
 
 from trialbed.contracts import Executor
@@ -13,9 +16,8 @@ from trialbed.errors import TrialbedError
 from trialbed.records import FrameworkInfo
 from trialbed.wire.dialects import CHAT
 from trialbed_adapter_lab.errors import NotMeasured
-from trialbed_adapter_lab.fidelity._conditions import Conditions, load_average, surroundings
 from trialbed_adapter_lab.fidelity._options import REFERENCE, FidelityOptions
-from trialbed_adapter_lab.fidelity._report import FidelityReport, FrameworkFidelity, Missing, Part
+from trialbed_adapter_lab.fidelity._report import Conditions, FidelityReport, FrameworkFidelity, Missing, Part
 from trialbed_adapter_lab.fidelity.measurements import (
     invariant_findings,
     measure_behaviour,
@@ -50,20 +52,21 @@ async def measure(
     Raises:
         NothingMeasured: the server does not start.
     """
-    began, load = datetime.now(UTC), load_average()
+    began = datetime.now(UTC)
     measurement = _Measurement(options, on_step)
 
     def report() -> FidelityReport:
         conditions = Conditions(
             measured_at=began,
-            load_before=load,
-            load_after=load_average(),
+            trialbed=version("trialbed"),
+            python=platform.python_version(),
+            system=platform.platform(),
+            cores=os.cpu_count() or 1,
             seconds=(datetime.now(UTC) - began).total_seconds(),
             parts=options.parts,
             tools=options.tools,
             many=options.many,
             model_name=options.model_name,
-            **surroundings(),
         )
         return FidelityReport(conditions=conditions, frameworks=tuple(measurement.found.values()))
 

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from datetime import datetime
 from typing import Literal, get_args
+
+from pydantic import ConfigDict
 
 from trialbed.records import Record, framework_profile
 from trialbed.wire.dialects import CHAT
-from trialbed_adapter_lab.fidelity._conditions import Conditions
 from trialbed_adapter_lab.fidelity.measurements import (
     Behaviour,
     ErrorFinding,
@@ -18,6 +20,30 @@ from trialbed_adapter_lab.fidelity.measurements import (
 )
 
 Part = Literal["schemas", "prompt", "behaviour", "errors", "many"]
+
+
+class Conditions(Record):
+    """The machine, the time and the settings of a measurement.
+
+    Attributes:
+        tools: tools on offer per trial, where the part does not say otherwise.
+        many: the tool counts of the part ``many``.
+        model_name: the name under which frameworks knew the model.
+    """
+
+    # Files of earlier versions have the processor, the memory and the load too.
+    model_config = ConfigDict(extra="ignore")
+
+    measured_at: datetime
+    trialbed: str
+    python: str
+    system: str
+    cores: int
+    seconds: float
+    parts: tuple[str, ...]
+    tools: int
+    many: tuple[int, ...]
+    model_name: str
 
 
 class Missing(Record):

@@ -11,6 +11,7 @@ from support.fidelity import CONDITIONS
 
 from trialbed.cli import main
 from trialbed_adapter_lab.fidelity import FidelityReport
+from trialbed_adapter_lab.report_command import read_report
 
 NAMES = ("plain", "a “quoted”\nname", "{[", "x" * 500)
 
@@ -29,3 +30,10 @@ def test_a_file_is_shown_and_written_again_unchanged(
     assert main(["fidelity", "--from", str(old), "--output", str(new), "--json"]) == (0 if frameworks else 3)
     assert json.loads(capsys.readouterr().out) == json.loads(old.read_text()) == json.loads(new.read_text())
     assert FidelityReport.model_validate_json(new.read_text()) == report
+
+
+def test_a_file_with_the_conditions_of_earlier_versions_is_read(tmp_path: Path) -> None:
+    conditions = CONDITIONS.model_dump(mode="json")
+    file = tmp_path / "fidelity.json"
+    file.write_text(json.dumps({"conditions": conditions | {"processor": "AMD", "load_before": 0.5}, "frameworks": []}))
+    assert read_report(FidelityReport, file, "bench fidelity").conditions == CONDITIONS

@@ -12,7 +12,6 @@ from trialbed.views import UNKNOWN, TableRow, printable
 
 Part = TypeVar("Part")
 
-MEBIBYTE = 2**20
 HALF_PERCENT = 0.005
 """Below it, a share would be rounded to none."""
 LONGEST = 60

@@ -16,7 +16,7 @@ from trialbed_adapter_lab.fidelity import (
     Prompt,
 )
 from trialbed_adapter_lab.fidelity.views import _invariants
-from trialbed_adapter_lab.fidelity.views._cells import MEBIBYTE, value
+from trialbed_adapter_lab.fidelity.views._cells import value
 from trialbed_adapter_lab.fidelity.views._errors import HOW_TO_READ
 
 LONGEST = 300
@@ -25,13 +25,9 @@ LONGEST = 300
 
 def heading(conditions: Conditions) -> str:
     """Return the time, the machine and the versions of a measurement."""
-    loads = " to ".join(
-        "?" if load is None else f"{load:.1f}" for load in (conditions.load_before, conditions.load_after)
-    )
     return (
         f"Measured {conditions.measured_at:%Y-%m-%d %H:%M} UTC in {conditions.seconds:.0f} s, with Trialbed "
-        f"{conditions.trialbed} on Python {conditions.python}; {conditions.system}, {conditions.processor}, "
-        f"{conditions.cores} cores, {conditions.memory / MEBIBYTE / 1024:.0f} GiB, load average {loads}."
+        f"{conditions.trialbed} on Python {conditions.python}; {conditions.system}, {conditions.cores} cores."
     )
 
 

@@ -266,7 +266,7 @@ def test_a_page_begins_with_its_conclusions_and_has_the_machine_among_its_notes(
         "controlled: all 2 frameworks offer the tools as they are, and make the calls as the model sent them.",
     ]
     notes = next(part for part in page_parts(found) if isinstance(part, Folded) and part.title == "Notes")
-    assert any("a processor" in note for part in notes.parts for note in getattr(part, "notes", ()))
+    assert any("4 cores" in note for part in notes.parts for note in getattr(part, "notes", ()))
 
 
 def test_a_page_has_a_table_for_each_part_in_which_most_frameworks_of_a_profile_share_a_row() -> None:
