@@ -123,7 +123,7 @@ def written_calls(text: str, schemas: Mapping[str, Any]) -> tuple[WrittenCall, .
     found += [call for call in _by_names(text, tools) if not any(a <= call.place < b for a, b, _ in values)]
     calls: list[WrittenCall] = []
     limit = len(text)
-    for call in sorted(found, key=lambda call: call.place, reverse=True):
+    for call in sorted(found, key=lambda call: call.place)[::-1]:
         is_last = call.end >= limit or END.fullmatch(text, call.end, limit) is not None
         is_quoted = text.count("`", 0, call.place) % 2 == 1
         is_made = call.is_made and (is_last or (call.form == "marked" and not is_quoted))

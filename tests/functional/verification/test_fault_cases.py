@@ -102,7 +102,7 @@ async def test_every_case_ends_once_and_under_its_right_name(faults, stream, tmp
 async def test_a_vendor_that_never_answers_is_given_up_in_time(stream, tmp_path):
     file = written_set(tmp_path / "set.jsonl", CASES, stream=stream)
     async with serve(faults="silent") as server:
-        await verify(file, target(server.url, tmp_path), timeout=1.0, retries=0, request_concurrency=CASES)
+        await verify(file, target(server.url, tmp_path), timeout=0.5, retries=0, request_concurrency=CASES)
     found = rows(tmp_path / "results.jsonl")
     assert [row["data_index"] for row in found] == list(range(1, CASES + 1))
     assert outcomes(found) == {("timeout", "timeout")}

@@ -120,6 +120,8 @@ def test_several_calls_are_found_in_their_order() -> None:
     written = '<function=add>{"a": 1}</function> {"name": "look_up", "arguments": %s} [{"tool": "add", "args": {}}]'
     text = written % OSLO
     assert [call.name for call in written_calls(text, NAMES)] == ["add", "look_up", "add"]
+    listed = '[{"name": "add", "arguments": {"a": 1}}, {"name": "look_up", "arguments": {}}]'
+    assert [(call.name, call.is_made) for call in written_calls(listed, NAMES)] == [("add", True), ("look_up", True)]
 
 
 @for_each(
