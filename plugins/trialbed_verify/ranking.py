@@ -581,10 +581,10 @@ def _parse_figure(where: str, metric: str, text: str) -> float | None:
     if not (0 <= value < math.inf) or (is_share and value > 1):
         wanted = "a number from 0 to 1" if is_share else "a number of at least 0"
         raise DataError(f"{where}: {metric} is {text!r}, but must be {wanted}")
-    return _known(metric, value) if text else None
+    return _figure_of(metric, value) if text else None
 
 
-def _known(metric: str, value: float | None) -> float | None:
+def _figure_of(metric: str, value: float | None) -> float | None:
     """Return a figure; None for a 0 that other tools write for unknown."""
     return None if value == 0 and not METRICS[metric].is_share else value
 
@@ -625,7 +625,7 @@ def read_rank_files(folder: Path) -> list[RankedVendor]:
     names = dict.fromkeys((model, vendor) for values in files.values() for model in values for vendor in values[model])
     found = list[RankedVendor]()
     for model, vendor in names:
-        figures = {metric: _known(metric, values.get(model, {}).get(vendor)) for metric, values in files.items()}
+        figures = {metric: _figure_of(metric, values.get(model, {}).get(vendor)) for metric, values in files.items()}
         found.append(RankedVendor(model, vendor, {metric: Estimate(value) for metric, value in figures.items()}))
     return found
 

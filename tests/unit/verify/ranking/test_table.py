@@ -10,7 +10,7 @@ from trialbed_verify.ranking import RankedVendor, read_table
 HEADER = "model,vendor,success_rate,f1,tps,schema_accuracy,ttft_ms,avg_token"
 
 
-def known(vendor: RankedVendor) -> dict[str, float]:
+def values_of(vendor: RankedVendor) -> dict[str, float]:
     return {metric: found.value for metric, found in vendor.metrics.items() if found.value is not None}
 
 
@@ -24,7 +24,7 @@ def test_columns_are_found_by_name_and_others_passed_over(tmp_path: Path) -> Non
     header = "vendor, irf, model,avg_token,ttft_ms,schema_accuracy,tps,f1,success_rate"
     (found,) = read_table(table(tmp_path, "acme, 0.9, m, 1500, 300, 0.9, 50, 0.8, 1", header=header))
     assert found.name == ("m", "acme")
-    assert known(found) == {
+    assert values_of(found) == {
         "success_rate": 1.0,
         "f1": 0.8,
         "tps": 50.0,
@@ -36,7 +36,7 @@ def test_columns_are_found_by_name_and_others_passed_over(tmp_path: Path) -> Non
 
 def test_an_empty_cell_and_an_impossible_zero_are_missing(tmp_path: Path) -> None:
     (found,) = read_table(table(tmp_path, "m,acme,0,0,0,,0,0"))
-    assert known(found) == {"success_rate": 0.0, "f1": 0.0}
+    assert values_of(found) == {"success_rate": 0.0, "f1": 0.0}
 
 
 @pytest.mark.parametrize(
