@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from trialbed_verify.findings import findings, kind_in_words
 from trialbed_verify.panel._distances import Distances
 from trialbed_verify.panel._gates import PanelGate
 from trialbed_verify.panel._measures import Measures
@@ -61,13 +62,11 @@ def example(gate: PanelGate, found: Distances, sides: Sequence[Trials]) -> GateE
         baseline = next((trial for trial, own in ours if own != value), ours[0][0])
     own, other = baseline.read(), vendor.read()
     line = other.get("data_index") or own.get("data_index")
-    return GateExample(line, describe(own, gate.name), describe(other, gate.name), baseline, vendor)
+    return GateExample(line, _describe(own, gate.name), _describe(other, gate.name), baseline, vendor)
 
 
-def describe(row: Mapping[str, Any], gate: str = "") -> str:
+def _describe(row: Mapping[str, Any], gate: str) -> str:
     """Describe an answer in a line."""
-    from trialbed_verify.findings import findings, kind_in_words
-
     response = object_in(row, "response")
     _, message = answer_in(response)
     parts = []
@@ -85,10 +84,9 @@ def describe(row: Mapping[str, Any], gate: str = "") -> str:
     if gate in OF_TOKENS:
         counted = {key: value for key, value in object_in(response, "usage").items() if isinstance(value, int)}
         parts.append(f"usage {json.dumps(counted)}")
-    if gate == "model":
-        parts.append(f"model {response.get('model')}")
-    subject = "text" if gate == "text-leaks" else gate
-    return "; ".join([*parts, *[one.message for one in findings(row) if one.gate == subject][:2]])
+    parts += [f"model {response.get('model')}"] if gate == "model" else []
+    said = [one.message for one in findings(row) if one.gate == gate.removesuffix("-leaks")]
+    return "; ".join([*parts, *said[:2]])
 
 
 def _short(value: Any) -> str:

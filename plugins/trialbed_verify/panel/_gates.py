@@ -11,6 +11,7 @@ from typing import Any, Literal
 
 from trialbed.errors import UsageError
 from trialbed_verify.panel._measures import BITS, Measures
+from trialbed_verify.panel._texts import NOTHING
 
 Scale = Literal["category", "novelty", "signature", "number", "probabilities", "fault"]
 """The distance of two values: 1 if they differ; the share of unequal places; the difference, at most 1; the divergence.
@@ -128,14 +129,12 @@ UNLIKE = frozenset({"bill"})
 FIRST_PLACES = Struct("<4H")
 """Places of a signature that count in the comparison of everything."""
 
-NO_PLACES = (0, 0, 0, 0)
-
 
 def everything(found: Measures) -> list[int]:
     """Return all categories of an answer, and places of its signatures; absent ones are 0."""
     places = [found.decision, found.tools, found.order, found.finish, found.form, int(found.answered)]
     for signature in (found.arguments, found.wording):
-        places += FIRST_PLACES.unpack_from(signature) if signature else NO_PLACES
+        places += FIRST_PLACES.unpack_from(signature or NOTHING)
     return [*places, int(found.schema or 0), found.violations, found.prompt, int(found.cut), found.opening]
 
 

@@ -62,22 +62,13 @@ class GateResult:
 
     def as_json(self) -> dict[str, Any]:
         """Return one JSON object."""
-        return {
-            "gate": self.gate.name,
-            "meaning": self.gate.meaning,
-            "finding": self.finding,
-            "reason": self.reason,
-            "baseline": self.baseline,
-            "vendor": self.vendor,
-            "excess": self.excess.as_json(directed=self.gate.is_directed) if self.excess else None,
-            "excess_margin": self.gate.margin,
-            "distance": self.distance.as_json() if self.distance else None,
-            "distance_margin": self.gate.distance_margin,
-            "p": self.p,
-            "p_holm": self.p_holm,
-            "needed_cases": self.needed,
-            "example": self.example and self.example.as_json(),
-        }
+        gate, excess, distance = self.gate, self.excess, self.distance
+        found: dict[str, Any] = {"gate": gate.name, "meaning": gate.meaning}
+        found |= {name: getattr(self, name) for name in ("finding", "reason", "baseline", "vendor")}
+        found["excess"] = excess and excess.as_json(directed=gate.is_directed)
+        found |= {"excess_margin": gate.margin, "distance": distance and distance.as_json()}
+        found |= {"distance_margin": gate.distance_margin, "p": self.p, "p_holm": self.p_holm}
+        return found | {"needed_cases": self.needed, "example": self.example and self.example.as_json()}
 
 
 @dataclass(frozen=True)
@@ -148,22 +139,12 @@ class Panel:
 
     def as_json(self) -> dict[str, Any]:
         """Return one JSON object."""
-        return {
-            "finding": self.finding,
-            "reason": self.reason,
-            "different": self.different,
-            "cases": self.cases,
-            "trials": {"baseline": self.trials[0], "vendor": self.trials[1]},
-            "p_whole": self.whole,
-            "alpha": ALPHA,
-            "permutations": self.deals,
-            "seed": self.seed,
-            "needed_cases": self.needed,
-            "price_ratio": self.price,
-            "remarks": list(self.remarks),
-            "trial_copies": dict(self.copies),
-            "gates": [result.as_json() for result in self.gates],
-        }
+        trials = dict(zip(("baseline", "vendor"), self.trials, strict=True))
+        found: dict[str, Any] = {"finding": self.finding, "reason": self.reason, "different": self.different}
+        found |= {"cases": self.cases, "trials": trials, "p_whole": self.whole, "alpha": ALPHA}
+        found |= {"permutations": self.deals, "seed": self.seed, "needed_cases": self.needed}
+        found |= {"price_ratio": self.price, "remarks": list(self.remarks), "trial_copies": dict(self.copies)}
+        return found | {"gates": [result.as_json() for result in self.gates]}
 
 
 def conclude(results: Sequence[GateResult], whole: float | None, cases: int) -> tuple[Conclusion, int | None]:

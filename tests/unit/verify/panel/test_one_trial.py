@@ -20,8 +20,8 @@ from support.played_vendors import measured as measured_rows
 from trialbed_verify.panel import Measures, Panel, PanelOptions, judge, measure
 from trialbed_verify.vendor_rows import FileRows
 
-CASES = 600
-COMPARISONS = 240
+CASES = 400
+COMPARISONS = 160
 TESTED = ("decision", "tools", "arguments")
 USUAL = {"prompt_tokens": 60, "completion_tokens": 18, "total_tokens": 78}
 Trials = tuple[list[Measures], list[Measures]]
