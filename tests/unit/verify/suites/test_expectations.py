@@ -100,6 +100,14 @@ def test_a_row_of_no_suite_has_no_score(suite: Any) -> None:
     assert score({}) is None
 
 
+def test_a_text_in_typed_parts_is_a_text() -> None:
+    parts = [{"type": "text", "text": '{"a"'}, {"type": "text", "text": ": 1}"}]
+    message = {"role": "assistant", "content": parts}
+    expect = {"answered": True, "json": True, "without": ["never"]}
+    assert misses(row(expect, choice={"message": message})) == []
+    assert misses(row({"without": ['"a": 1']}, choice={"message": message})) == ["without"]
+
+
 @for_each("response", [None, "x", [], {}, {"choices": None}, {"choices": [None]}, {"choices": [{"message": 1}]}])
 def test_odd_answers_are_wrong_and_break_nothing(response: Any) -> None:
     expect = {"calls": True, "choices": 1, "logprobs": 1, "clean": True, "json": True, "answered": True}
