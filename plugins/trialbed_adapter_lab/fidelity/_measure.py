@@ -16,7 +16,7 @@ from trialbed.errors import TrialbedError
 from trialbed.records import FrameworkInfo
 from trialbed.wire.dialects import CHAT
 from trialbed_adapter_lab.errors import NotMeasured
-from trialbed_adapter_lab.fidelity._options import REFERENCE, FidelityOptions
+from trialbed_adapter_lab.fidelity._options import MANY, REFERENCE, TOOLS, FidelityOptions
 from trialbed_adapter_lab.fidelity._report import Conditions, FidelityReport, FrameworkFidelity, Missing, Part
 from trialbed_adapter_lab.fidelity.measurements import (
     invariant_findings,
@@ -64,8 +64,8 @@ async def measure(
             cores=os.cpu_count() or 1,
             seconds=(datetime.now(UTC) - began).total_seconds(),
             parts=options.parts,
-            tools=options.tools,
-            many=options.many,
+            tools=TOOLS,
+            many=MANY,
             model_name=options.model_name,
         )
         return FidelityReport(conditions=conditions, frameworks=tuple(measurement.found.values()))
@@ -129,12 +129,11 @@ class _Measurement:
                     self._missing(label, part, INTERRUPTED)
 
     def _parts(self, harness: WorkerHarness) -> dict[Part, Callable[[], Awaitable[Any]]]:
-        options = self._options
         return {
             "schemas": lambda: measure_schemas(harness),
             "prompt": lambda: self._prompt(harness),
-            "many": lambda: measure_many(harness, options.many),
-            "behaviour": lambda: measure_behaviour(harness, options.tools),
+            "many": lambda: measure_many(harness, MANY),
+            "behaviour": lambda: measure_behaviour(harness, TOOLS),
             "errors": lambda: measure_errors(harness),
         }
 
@@ -143,10 +142,10 @@ class _Measurement:
             if spoken not in self._reference:
                 label = REFERENCE if spoken == CHAT else f"{REFERENCE}-{spoken}"
                 plain = replace(harness, framework=label, oracle=Oracle())
-                self._reference[spoken] = await run_prompt_trial(plain, self._options.tools)
+                self._reference[spoken] = await run_prompt_trial(plain, TOOLS)
             return self._reference[spoken]
 
-        return await measure_prompt(harness, reference, self._options.tools)
+        return await measure_prompt(harness, reference, TOOLS)
 
     def _note(self, label: str, **found: Any) -> None:
         self.found[label] = self.found[label].model_copy(update=found)

@@ -11,6 +11,10 @@ from trialbed_adapter_lab.fidelity._report import Part
 
 REFERENCE = "reference"
 PARTS: tuple[Part, ...] = get_args(Part)
+TOOLS = 20
+"""Tools on offer per trial, except in the parts ``schemas`` and ``many``."""
+MANY = (120, 1000)
+"""The tool counts of the part ``many``."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -20,16 +24,12 @@ class FidelityOptions:
     Attributes:
         frameworks: labels; the reference is measured too, first, unless ``baseline`` is false.
         parts: which of ``PARTS``.
-        tools: tools on offer per trial, where the part does not say otherwise.
-        many: tool counts of the part ``many``.
         model_name: the name under which frameworks know the model.
         environments: label -> its own environment, for those that do not run in this interpreter.
     """
 
     frameworks: tuple[str, ...] = ()
     parts: tuple[Part, ...] = PARTS
-    tools: int = 20
-    many: tuple[int, ...] = (120, 1000)
     model_name: str = COMMON_NAME
     environments: Mapping[str, Environment] = field(default_factory=dict)
     baseline: bool = True

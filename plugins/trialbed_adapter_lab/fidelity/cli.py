@@ -32,7 +32,6 @@ EPILOG = """\b
 Examples:
   bench fidelity -f langgraph
   bench fidelity -f langgraph --part schemas --part prompt
-  bench fidelity -f langgraph --part many --many 129
   bench fidelity -f langgraph --part prompt --part behaviour --model-name my-model
   bench fidelity -f langgraph --output fidelity.json
   bench fidelity --from fidelity.json --format markdown > fidelity.md
@@ -51,10 +50,6 @@ Examples:
 )
 @setting_option("profiles")
 @part_option(PARTS, "Measure only this part; repeatable. [default: all parts]")
-@option("--tools", type=click.IntRange(min=4), default=20, help="Tools offered per trial, except in schemas and many.")
-@option(
-    "--many", type=click.IntRange(min=2), multiple=True, default=(120, 1000), help="Tool count of many; repeatable."
-)
 @option("--model-name", default="gpt-4o", metavar="NAME", help="Name of the model that frameworks are told.")
 @format_option(*FORMATS)
 @output_option("Write the figures to this file, as JSON.")

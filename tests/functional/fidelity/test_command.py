@@ -10,7 +10,7 @@ from support.measured import Fidelity, Measured
 
 pytestmark = pytest.mark.slow(20)
 
-QUICK = ("--part", "prompt", "--tools", 8)
+QUICK = ("--part", "prompt")
 
 
 @pytest.fixture(scope="module")
@@ -26,7 +26,7 @@ def measured(fidelity: Fidelity, folder: Path) -> Measured:
 
 
 def test_the_table_shows_every_framework_beside_the_reference(measured: Measured) -> None:
-    head = next(line for line in measured.out.splitlines() if line.startswith("Prompt, with 8 tools"))
+    head = next(line for line in measured.out.splitlines() if line.startswith("Prompt, with 20 tools"))
     assert head.split()[-3:] == ["reference", "adds-a-line", "broken-import"]
     row = next(line for line in measured.out.splitlines() if line.startswith("bytes, first request"))
     assert "(+0)" in row
@@ -74,7 +74,7 @@ def test_without_a_framework_the_reference_is_measured_alone(fidelity: Fidelity)
 
 def test_the_conditions_are_part_of_the_result(fidelity: Fidelity) -> None:
     conditions = fidelity("reference", options=QUICK).report.conditions
-    assert (conditions.parts, conditions.tools) == (("prompt",), 8)
+    assert (conditions.parts, conditions.tools) == (("prompt",), 20)
     assert conditions.cores > 0
     assert conditions.seconds > 0
     assert conditions.measured_at.tzinfo is not None

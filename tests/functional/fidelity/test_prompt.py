@@ -16,7 +16,7 @@ AGENTS = (
     "calls-it-developer",
     "rewrites-history",
     "strict",
-    "keeps-thirty-tools",
+    "keeps-ten-tools",
     "drops-tools-at-the-end",
     "fails-always",
 )
@@ -25,7 +25,7 @@ LINE = " Think step by step."
 
 @pytest.fixture(scope="module")
 def measured(fidelity: Fidelity) -> Measured:
-    return fidelity(*AGENTS, options=("--part", "prompt", "--tools", 40), code=1)
+    return fidelity(*AGENTS, options=("--part", "prompt"), code=1)
 
 
 def prompt(measured: Measured, framework: str) -> Prompt:
@@ -39,7 +39,7 @@ def test_a_faithful_framework_adds_nothing(measured: Measured, framework: str) -
     found = prompt(measured, framework)
     assert (found.request_bytes()[1], found.prompt_tokens()[1], found.first, found.last) == (0, 0, (), ())
     assert found.requests == len(found.turns) == 4
-    assert found.tools == 40
+    assert found.tools == 20
     assert found.other_tools == ()
 
 
@@ -82,7 +82,7 @@ def test_what_schemas_grow_by_is_a_part_of_the_prompt(measured: Measured) -> Non
 
 
 def test_tools_that_are_not_sent_make_the_prompt_smaller(measured: Measured) -> None:
-    assert prompt(measured, "keeps-thirty-tools").prompt_tokens()[1] < 0
+    assert prompt(measured, "keeps-ten-tools").prompt_tokens()[1] < 0
 
 
 def test_tools_that_change_on_the_way_show(measured: Measured) -> None:

@@ -16,7 +16,7 @@ AGENTS = (
     "sorts-keys",
     "describes",
     "sorts-tools",
-    "keeps-thirty-tools",
+    "keeps-ten-tools",
     "refuses-underscores",
     "aborts-at-lists",
     "coerces",
@@ -97,8 +97,8 @@ def test_tools_in_another_order_are_told(measured: Measured) -> None:
 
 
 def test_tools_that_were_not_sent_are_missing(measured: Measured) -> None:
-    found = schemas(measured, "keeps-thirty-tools")
-    assert len(of(found, "missing")) == len(found.findings) - 30
+    found = schemas(measured, "keeps-ten-tools")
+    assert len(of(found, "missing")) == len(found.findings) - 10
     assert found.trials == 1
 
 

@@ -63,9 +63,9 @@ class SortsTools(Faithful):
         super().bind_tools(sorted(tools, key=lambda tool: tool.name), server_url=server_url)
 
 
-class KeepsThirtyTools(Faithful):
+class KeepsTenTools(Faithful):
     def bind_tools(self, tools, *, server_url):
-        super().bind_tools(tools[:30], server_url=server_url)
+        super().bind_tools(tools[:10], server_url=server_url)
 
 
 class RefusesUnderscores(Faithful):
