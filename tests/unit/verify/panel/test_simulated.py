@@ -12,7 +12,7 @@ import pytest
 pytestmark = pytest.mark.slow(30)
 
 ROOT = Path(__file__).parents[4]
-CASES, TRIALS, COMPARISONS = 500, 4, 12
+CASES, TRIALS, COMPARISONS = 600, 4, 12
 
 DAMAGING = (
     "a stack of smaller faults (6 %)",
