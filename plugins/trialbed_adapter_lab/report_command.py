@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import json
 import sys
 from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
-from typing import TextIO, TypeVar
+from typing import Any, TextIO, TypeVar
 
 import click
 
@@ -73,10 +75,19 @@ def read_report(kind: type[R], path: Path, command: str) -> R:
 
 
 def write_report(path: Path, report: Record, *, exclude_defaults: bool = False) -> None:
-    """Write the report to the file that ``--output`` names, and say so.
+    """Write the report to the file that ``--output`` names, with each entry of its lists on a line, and say so.
 
     Raises:
         UsageError: it cannot be written.
     """
-    write_text(path, report.model_dump_json(indent=1, exclude_defaults=exclude_defaults) + "\n", "--output")
+    document = json.loads(report.model_dump_json(exclude_defaults=exclude_defaults))
+    fields = ",\n".join(f'"{name}": {_write_lines(value)}' for name, value in document.items())
+    write_text(path, f"{{\n{fields}\n}}\n", "--output")
     click.echo(f"written: {path}", err=True)
+
+
+def _write_lines(value: Any) -> str:
+    dumps = partial(json.dumps, ensure_ascii=False, allow_nan=False)
+    if not isinstance(value, list):
+        return dumps(value)
+    return "[\n" + ",\n".join(map(dumps, value)) + "\n]"
