@@ -24,11 +24,13 @@ LATEST = 10**11
 def examine_form(answer: AnsweredRow) -> Iterator[Check]:
     """Yield checks of the completion, its choices and its message."""
     response, message, reason = answer.response, answer.message, answer.reason
-    missing = {name: response.get(name) for name, kind in FIELDS.items() if not _is_given(response.get(name), kind)}
     created, kind = response.get("created"), response.get("object")
+    missing = {name: response.get(name) for name in FIELDS if response.get(name) in (None, "")}
+    wrong = {name: response[name] for name in FIELDS.keys() - missing if type(response[name]) is not FIELDS[name]}
     yield missing, "field_missing", ", ".join(missing), missing
+    yield wrong, "field_wrong_type", ", ".join(wrong), wrong
     yield isinstance(created, int) and not 0 < created < LATEST, "created_wrong", created, {"created": created}
-    if "object" not in missing and not (answer.is_raw and answer.is_streamed):
+    if kind and isinstance(kind, str) and not (answer.is_raw and answer.is_streamed):
         wanted = "text_completion" if answer.is_raw else "chat.completion"
         yield kind != wanted, "object_wrong", (kind, wanted), {"object": kind}
     yield from _choices(answer)
@@ -42,11 +44,6 @@ def examine_form(answer: AnsweredRow) -> Iterator[Check]:
     yield reason not in REASONS, "finish_reason_unknown", reason or "absent", reason
     logprobs = answer.choice.get("logprobs")
     yield logprobs is not None and not _are_logprobs(logprobs, answer.is_raw), "logprobs_wrong", "", logprobs
-
-
-def _is_given(value: Any, kind: type) -> bool:
-    """Return whether a field has a value of its type; a time of 0 is another fault."""
-    return isinstance(value, kind) and not isinstance(value, bool) and (value == 0 or bool(value))
 
 
 def _choices(answer: AnsweredRow) -> Iterator[Check]:

@@ -16,7 +16,7 @@ Subject = Literal["protocol", "constraints", "schema", "text", "usage", "model"]
 GATES: tuple[Subject, ...] = get_args(Subject)
 
 Severity = Literal["violation", "note"]
-"""``violation``: the specification or the request rules it out. ``note``: it is allowed, but odd."""
+"""``violation``: the specification or the request rules it out, and callers rely on it. ``note``: odd, but harmless."""
 
 MOST_LETTERS = 20
 """Characters of ordinary text that one token has at most, on average; usual are three to five."""

@@ -144,7 +144,7 @@ MESSAGES = [
     Odd("an object that is another", body(object="text_completion"), found="object_wrong"),
     Odd("a time of creation that is 0", body(created=0), found="created_wrong"),
     Odd("a time of creation in milliseconds", body(created=1767225600000), found="created_wrong"),
-    Odd("a time of creation that is a text", body(created="2026-01-01"), found="field_missing"),
+    Odd("a time of creation that is a text", body(created="2026-01-01"), found="field_wrong_type"),
     Odd("a model that is missing", body(model=...), found="field_missing", absent="other_model"),
     Odd(
         "a model that is another",

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from support.cases import for_each
+
 from trialbed_verify.findings import GATES, KINDS, examine, findings
 
 USAGE = {"prompt_tokens": 3, "completion_tokens": 4, "total_tokens": 7}
@@ -55,6 +57,21 @@ def test_what_the_reader_saw_has_its_bytes() -> None:
 def test_evidence_is_bounded() -> None:
     (found,) = findings(row({"role": "assistant", "content": "", "x": "y" * 10_000}))
     assert len(found.evidence) < 400
+
+
+@for_each("fields", [{"created": 0}, {"created": None}, {"id": ""}, {"model": None}, {"object": "chat.completions"}])
+def test_metadata_that_no_caller_relies_on_is_a_note(fields: dict[str, Any]) -> None:
+    (found,) = findings(row({"role": "assistant", "content": "hi"}, **fields))
+    assert (found.gate, found.severity) == ("protocol", "note")
+
+
+def test_a_first_chunk_with_the_results_of_a_content_filter_breaks_no_caller() -> None:
+    said = {**row({"role": "assistant", "content": "hi"}, created=0), "notes": ["chunk_field_missing", "object_wrong"]}
+    assert {(found.kind, found.severity) for found in findings(said)} == {
+        ("chunk_field_missing", "note"),
+        ("object_wrong", "note"),
+        ("created_wrong", "note"),
+    }
 
 
 def test_every_kind_belongs_to_a_gate() -> None:
