@@ -333,8 +333,9 @@ def _read_whole(spoken: Dialect, body: bytes, kind: str, *, stream: bool, cut: b
         return failed("too_large", _TOO_LARGE)
     if cut:
         return failed("cut_body", f"{_CUT_PACKED}: {_excerpt(body)}")
-    if not stream or is_html(body, kind):
-        return spoken.read_body(body, kind)
+    reading = spoken.read_body(body, kind)
+    if not stream or is_html(body, kind) or (reading.problem and reading.problem.kind == "error_body"):
+        return reading
     return failed("wrong_content_type", f"a stream was requested, not {kind or 'an untyped body'}: {_excerpt(body)}")
 
 

@@ -36,7 +36,7 @@ STREAMED = [
     ("no_finish_reason", {("protocol_error", "no_finish_reason")}, 1),
     ("malformed_event", {("protocol_error", "malformed_event")}, 1),
     ("error_event", {("protocol_error", "error_event")}, 1),
-    ("error_body", {("protocol_error", "wrong_content_type")}, 1),
+    ("error_body", {("protocol_error", "error_body")}, 1),
     ("html", {("protocol_error", "html")}, 1),
     ("empty", {("protocol_error", "empty_stream")}, 1),
     ("wrong_content_type", {("protocol_error", "wrong_content_type")}, 1),

@@ -21,6 +21,7 @@ from support.odd_vendor.streams import WHOLE, whole
 ERRORS = [
     broken("as object error", reply(body=b'{"object": "error", "message": "overloaded", "code": 503}'), "error_body"),
     broken("detail", reply(body=b'{"detail": "Not found"}'), "error_body"),
+    broken_stream("envelope instead of stream", reply(body=b'{"code": 20012, "message": "busy"}'), "error_body"),
     broken("number", reply(body=b'{"error": 1}'), "error_body"),
     broken("true beside choices", body(error=True), "error_body"),
     Odd("empty object", body(error={})),
@@ -43,6 +44,9 @@ ERRORS = [
     ),
     broken_stream("HTML as event stream", reply(body=b"<html><body>502</body></html>", kind=EVENTS), "empty_stream"),
     broken_stream(
-        "JSON error instead of stream", reply(body=b'{"error": {"message": "overloaded"}}'), "wrong_content_type"
+        "JSON error instead of stream",
+        reply(body=b'{"error": {"message": "overloaded"}}'),
+        "error_body",
+        also=lambda row: "overloaded" in row["problem"]["message"],
     ),
 ]

@@ -12,7 +12,7 @@ from trialbed.wire._readings import read_error as read_error
 from trialbed.wire.dialects._fields import counts_of, mapping_of, objects_of, text_of
 from trialbed.wire.dialects.chat_completions._requests import REASONING, read_message
 
-REFUSALS = frozenset({"base_resp", "code", "detail", "message", "msg", "success"})
+REFUSALS = frozenset({"base_resp", "code", "detail", "errmsg", "errno", "message", "msg", "reason", "success"})
 """Keys in which vendors say with status 200 that they refuse, in place of ``error``; such a body has no choices."""
 
 FAILED = "error"

@@ -34,6 +34,8 @@ MESSAGE = {"role": "assistant", "content": "hi"}
         ({}, "protocol_error", "no_choices"),
         ({"base_resp": {"status_code": 1002, "status_msg": "rate limit"}}, "protocol_error", "error_body"),
         ({"data": {"choices": []}, "success": True}, "protocol_error", "error_body"),
+        ({"status": "fail", "reason": "quota used up"}, "protocol_error", "error_body"),
+        ({"errno": 110, "errmsg": "quota used up"}, "protocol_error", "error_body"),
         ({"choices": None, "code": 20012, "message": "busy"}, "protocol_error", "error_body"),
         (
             {"choices": [{"message": MESSAGE, "finish_reason": "stop"}], "base_resp": {"status_code": 0}, "code": 0},
