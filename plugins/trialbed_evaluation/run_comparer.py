@@ -65,6 +65,7 @@ class RunComparer(Comparer):
             compare_groups,
             comparison_records,
             comparison_tables,
+            finding_tests,
             lost_task_lines,
             powerless_notes,
             read_groups,
@@ -93,6 +94,7 @@ class RunComparer(Comparer):
             tables=[said, *comparison_tables(found, described)],
             records=comparison_records(found),
             page=lambda: html_page(title, [said, *comparison_tables(found, described, score_words)]),
+            tests=list(finding_tests(found)),
             title=title,
             failed=failed if options["fail_on_regression"] or options.get("fail_on_lost_task") else (),
         )

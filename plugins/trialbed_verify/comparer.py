@@ -18,6 +18,7 @@ from trialbed.errors import UsageError
 from trialbed.files import read_bytes
 
 if TYPE_CHECKING:
+    from trialbed.views import TestCase
     from trialbed_verify.compare import VendorComparison
     from trialbed_verify.vendor_rows import VendorRows
 
@@ -80,13 +81,16 @@ class VendorComparer(Comparer):
         margins = gate_margins(options["gate_margin"])
         found = compare(next(tables), tables, force=options["force"], gate_margins=margins)
         verdicts = FAILING.get(options["fail_if"] or "", ())
+        tests = [test for one in found for test in comparison_tests(one, verdicts)]
+        asked = [test for one in found for test in _threshold_tests(one, thresholds)]
+        tests, asked = [*tests, *asked], [*asked, *(test for test in tests if verdicts and test.name == "verdict")]
         return Comparison(
             document=found[0].document if len(found) == 1 else [one.document for one in found],
             tables=comparison_tables(found),
             records=comparison_records(found),
-            failed=[line for one in found for line in _failures(one, thresholds, verdicts)],
+            failed=[test.message for test in asked if test.outcome == "failure"],
             page=partial(_page, found, sides, options),
-            tests=[test for one in found for test in comparison_tests(one)],
+            tests=tests,
         )
 
 
@@ -232,12 +236,17 @@ def _check_file(rows: VendorRows) -> None:
         raise UsageError(f"{path}: this is {what}; bench compare A.json B.json compares runs")
 
 
-def _failures(found: VendorComparison, thresholds: Mapping[str, float], verdicts: Sequence[str]) -> Iterator[str]:
-    """Yield a line for each threshold that a vendor misses, and for a verdict that fails it."""
-    vendor, panel = found.vendor, found.panel
+def _threshold_tests(found: VendorComparison, thresholds: Mapping[str, float]) -> Iterator[TestCase]:
+    """Yield a test for each threshold, which fails if the vendor's figure is below it or not known."""
+    from trialbed.views import TestCase
+
     for name, least in thresholds.items():
         value = reduce(getitem, FIGURES[name], found.document)["value"]
-        if value is None or value < least:
-            yield f"{vendor}: {name} is {'not known' if value is None else format(value, '.4f')}, below {least:g}"
-    if panel.finding in verdicts:
-        yield f"{vendor}: the verdict is {panel.verdict}: {panel.reason}"
+        shown = "not known" if value is None else format(value, ".4f")
+        yield TestCase(
+            f"{found.vendor} against {found.baseline}",
+            f"{name} >= {least:g}",
+            outcome="passed" if value is not None and value >= least else "failure",
+            kind="below",
+            message=f"{found.vendor}: {name} is {shown}, below {least:g}",
+        )

@@ -79,12 +79,13 @@ class VerifyReport:
 
             models = " and ".join(dict.fromkeys(summary["model"] for summary in self.summaries))
             return html_page(f"Verification of {models}", verification_page(sources, self.comparisons))
-        from trialbed.views import TestSuite, junit
+        from trialbed.views import TestCase, TestSuite, junit
         from trialbed_verify.tables import comparison_tests, verification_tests
 
         tests = [test for summary in self.summaries for test in verification_tests(summary)]
-        compared = self.comparisons.comparisons if self.comparisons else []
-        tests += [test for one in compared for test in comparison_tests(one)]
+        for model in self.comparisons.models if self.comparisons else ():
+            tests += [test for one in model.comparisons for test in comparison_tests(one)]
+            tests += [TestCase(model.model, note, outcome="skipped", message=note) for note in model.notes]
         return junit([TestSuite("bench verify", tests)], "bench verify")
 
     def check(self) -> None:

@@ -39,6 +39,7 @@ SPREADS = {
     "loop_lag_ms": "own lag, ms",
 }
 OUTCOMES = ("tool_calls", "stop", "other")
+VIOLATIONS = {kind: about.gate for kind, about in KINDS.items() if about.severity == "violation"}
 ENDS = ("value", "low", "high", "n")
 
 USUAL = 3
@@ -266,23 +267,27 @@ def _record(summary: Document) -> dict[str, Any]:
 
 
 def verification_tests(summary: Document) -> Iterator[TestCase]:
-    """Yield a test of the answers that came, one of the calls against their schemas, and one per gate of findings."""
+    """Yield a test of the answers that came, one of the calls against their schemas, and one per gate of findings.
+
+    A test for which there is no answer is skipped.
+    """
     name, problems = f"{summary['model']} at {summary['vendor']}", summary["problems"]
     failed, wrong = summary["failure_count"], summary["schema_validation_error_count"]
-    unanswered = f"{failed} were not: {counts(problems)}" if failed else ""
-    yield _failing_test(name, "requests are answered", "unanswered", unanswered)
-    yield _failing_test(name, "calls fit their schemas", "schema", f"{wrong} responses do not" if wrong else "")
-    violations = {kind: about.gate for kind, about in KINDS.items() if about.severity == "violation"}
+    missing = [f"{failed} were not: {counts(problems)}"] if failed else []
+    missing += [f"{unsent} were not sent"] if (unsent := summary.get("not_sent")) else []
+    unknown = "" if summary["case_count"] else "nothing was sent"
+    tests = [("requests are answered", "unanswered", "; ".join(missing), unknown)]
+    unknown = "" if wrong or summary["successful_tool_call_count"] else "no answer has calls that can be checked"
+    tests.append(("calls fit their schemas", "schema", f"{wrong} responses do not" if wrong else "", unknown))
+    unknown = "" if summary["success_count"] else "no request was answered"
     for gate in (gate for gate in GATES if gate != "schema"):
-        found = {kind: count for kind, count in summary["notes"].items() if violations.get(kind) == gate}
+        found = {kind: count for kind, count in summary["notes"].items() if VIOLATIONS.get(kind) == gate}
         if gate == "protocol":
             found |= {kind: count for kind, count in problems.items() if kind in PROTOCOL_ERRORS}
-        yield _failing_test(name, f"no violations: {gate}", "violation", counts(found))
-
-
-def _failing_test(classname: str, name: str, kind: str, message: str) -> TestCase:
-    """Return a test that fails with a message, or passes if it is empty."""
-    return TestCase(classname, name, outcome="failure" if message else "passed", kind=kind, message=message)
+        tests.append((f"no violations: {gate}", "violation", counts(found), unknown))
+    for title, kind, fault, unknown in tests:
+        outcome: TestOutcome = "failure" if fault else "skipped" if unknown else "passed"
+        yield TestCase(name, title, outcome=outcome, kind=kind, message=fault or unknown)
 
 
 WORDS = SPREADS | {
@@ -529,16 +534,19 @@ def _panel_notes(panel: Panel, vendor: str, baseline: str) -> Iterator[str]:
     )
 
 
-def comparison_tests(found: VendorComparison) -> Iterator[TestCase]:
-    """Yield a test per gate of the panel that applies, and one of the verdict.
+def comparison_tests(found: VendorComparison, rejected: Sequence[str] = ()) -> Iterator[TestCase]:
+    """Yield a test per gate of the panel that applies, and one of the verdict; those that are equivalent pass.
 
-    They fail if the vendor differs, and are skipped if one trial per case does not decide.
+    The verdict fails if it is different or rejected, and a gate fails if it makes the verdict different. All others
+    are skipped.
     """
-    panel, outcomes = found.panel, dict[str, TestOutcome]({"different": "failure", "not judged": "skipped"})
-    tests = [(one.gate.label, one.finding, f"{one.gate.meaning}: {one.reason}") for one in panel.applicable]
-    tests.append(("verdict", "not judged" if panel.verdict == UNDECIDED else panel.finding, panel.reason))
-    for name, finding, message in tests:
-        outcome, kind = outcomes.get(finding, "passed"), finding.replace(" ", "-")
+    panel, failing = found.panel, {"different"} if found.panel.finding == "different" else set[str]()
+    tests = [(one.gate.label, one.finding, f"{one.gate.meaning}: {one.reason}", failing) for one in panel.applicable]
+    reason = f"{found.vendor}: the verdict is {panel.verdict}: {panel.reason}"
+    tests.append(("verdict", panel.finding, reason, {"different", *rejected}))
+    for name, finding, message, fails in tests:
+        passes: TestOutcome = "passed" if finding == "equivalent" else "skipped"
+        outcome, kind = "failure" if finding in fails else passes, finding.replace(" ", "-")
         yield TestCase(f"{found.vendor} against {found.baseline}", name, outcome=outcome, kind=kind, message=message)
 
 

@@ -150,19 +150,13 @@ def _write(found: Comparison, given: Mapping[str, Any], form: str) -> None:
 
 
 def _junit(found: Comparison) -> str:
-    """A test for each figure with a verdict, which fails where that is worse."""
-    from trialbed.records import shown_name
+    """Return the tests as XML, with a failed one for each failed check that no test tells."""
     from trialbed.views import TestCase, TestSuite, junit
 
-    cases = list(found.tests)
-    for record in () if cases else found.records:
-        if record.get("verdict") and {"candidate", "baseline", "score"} <= record.keys():
-            worse = ""
-            if record["verdict"] == "worse":
-                worse = f"worse by {record['difference']:.4f} [{record['low']:.4f}, {record['high']:.4f}]"
-            names = f"{record['candidate']} against {record['baseline']}", shown_name(record["score"])
-            cases.append(TestCase(*names, outcome="failure" if worse else "passed", kind="worse", message=worse))
-    return junit([TestSuite("bench compare", cases)], "bench compare")
+    told = {test.message for test in found.tests if test.outcome == "failure"}
+    checks = [TestCase("bench compare", line, outcome="failure", kind="check", message=line) for line in found.failed]
+    tests = [*found.tests, *(test for test in checks if test.message not in told)]
+    return junit([TestSuite("bench compare", tests)], "bench compare")
 
 
 command = CompareCommand([*_comparers()])

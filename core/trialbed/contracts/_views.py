@@ -24,7 +24,7 @@ class Comparison:
         records: its figures, one per line of CSV, all with the same keys.
         failed: which of the checks that were asked for failed, one line each; any of them is exit code 1.
         page: makes the HTML for ``--format html``; None for a page of the tables.
-        tests: for ``--format junit``; without any they are made of the records.
+        tests: for ``--format junit``; a failed check that is not the message of a failed test becomes one.
         title: of a page, which says what was compared.
     """
 

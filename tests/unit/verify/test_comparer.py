@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from pathlib import Path
 from typing import Any
+from xml.etree import ElementTree
 
 import pytest
 from support.vendor_rows import own_file, own_row, write_rows
@@ -70,7 +71,7 @@ def test_it_makes_a_page_and_tests(tmp_path: Path) -> None:
     assert "<title>acme compared with base" in found.page()
     outcomes = {test.name: test.outcome for test in found.tests}
     assert outcomes["decision"] == outcomes["verdict"] == "failure"
-    assert outcomes["availability"] == "passed"
+    assert outcomes["availability"] == "skipped"
     assert "breaking" in outcomes
     assert "any" not in outcomes
     assert {test.classname for test in found.tests} == {"acme against base"}
@@ -138,4 +139,53 @@ def test_tests_of_one_trial_are_skipped(tmp_path: Path) -> None:
     one = [["tool_calls"], ["stop"]] * 40
     found = compared(own_file(tmp_path / "base.jsonl", one), own_file(tmp_path / "acme.jsonl", one))
     outcomes = {test.name: test.outcome for test in found.tests}
-    assert (outcomes["decision"], outcomes["availability"], outcomes["verdict"]) == ("skipped", "passed", "skipped")
+    assert set(outcomes.values()) == {"skipped"}
+    assert {"decision", "availability", "verdict"} <= outcomes.keys()
+
+
+@pytest.fixture(scope="module")
+def vendors(tmp_path_factory: pytest.TempPathFactory) -> dict[str, tuple[Path, Path]]:
+    """Verdict -> the files of a baseline and of a vendor that get it; ``few`` has gates that differ, and no verdict."""
+    calls, stops = ["tool_calls"] * 2, ["stop"] * 2
+    ends = {
+        "equivalent": ([calls, stops] * 150, [calls, stops] * 150),
+        "different": ([calls, stops] * 20, [stops] * 40),
+        "inconclusive": ([calls, stops] * 20, [calls, stops] * 20),
+        "few": ([calls, stops] * 14, [stops] * 28),
+        "not decided by one trial": ([["tool_calls"], ["stop"]] * 20,) * 2,
+    }
+    folder = tmp_path_factory.mktemp("vendors")
+    return {
+        verdict: (own_file(folder / f"{verdict}-base.jsonl", ours), own_file(folder / f"{verdict}.jsonl", theirs))
+        for verdict, (ours, theirs) in ends.items()
+    }
+
+
+@pytest.mark.parametrize("verdict", ["equivalent", "different", "inconclusive", "few", "not decided by one trial"])
+@pytest.mark.parametrize("fail_if", [None, "different", "not-equivalent"])
+@pytest.mark.parametrize("least", [None, 0.0, 1.1])
+def test_the_exit_code_is_1_exactly_if_a_test_of_junit_fails(
+    vendors: dict[str, tuple[Path, Path]],
+    capsys: pytest.CaptureFixture[str],
+    verdict: str,
+    fail_if: str | None,
+    least: float | None,
+) -> None:
+    baseline, vendor = vendors[verdict]
+    options = ["--fail-if", fail_if] * bool(fail_if)
+    options += [] if least is None else ["--fail-under", f"f1={least}"]
+    code = main(["compare", str(baseline), str(vendor), "--format", "junit", *options])
+    printed = capsys.readouterr()
+    tests = ElementTree.fromstring(printed.out).findall("testsuite/testcase")
+    outcomes = {test.get("name"): test[0].tag if len(test) else "passed" for test in tests}
+    is_different, rejected = verdict == "different", fail_if == "not-equivalent" and verdict != "equivalent"
+    undecided = "failure" if rejected else "skipped"
+    assert outcomes.pop("verdict") == {"equivalent": "passed", "different": "failure"}.get(verdict, undecided)
+    if least is not None:
+        assert outcomes.pop(f"f1 >= {least:g}") == ("failure" if least > 1 else "passed")
+    assert ("failure" in outcomes.values()) is is_different
+    assert ("passed" in outcomes.values()) is (verdict == "equivalent")
+    failures = {test[0].get("message") for test in tests if len(test) and test[0].tag == "failure"}
+    assert code == int(bool(failures)) or (is_different and fail_if is None and (least or 0) <= 1)
+    assert {line for line in printed.err.splitlines() if line.startswith(f"{verdict}: ")} <= failures
+    assert len(printed.err.splitlines()) >= code

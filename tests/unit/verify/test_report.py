@@ -11,6 +11,7 @@ import pytest
 from support.vendor_rows import own_row, write_rows
 from support.verification import summarised
 
+from trialbed_verify.ranking import ModelComparison, VerifiedVendors
 from trialbed_verify.report import VerifyReport
 from trialbed_verify.vendor_rows import FileRows
 
@@ -42,3 +43,15 @@ def test_a_verification_is_printed_in_each_format(
     assert failure is not None
     assert failure.get("message") == "1 were not: 1 html"
     assert cases["calls fit their schemas"].find("failure") is None
+
+
+def test_tests_without_answers_are_skipped(summary: dict[str, Any], capsys: pytest.CaptureFixture[str]) -> None:
+    counts = dict.fromkeys(("success_count", "failure_count", "case_count", "schema_validation_error_count"), 0)
+    silent = {**summary, **counts, "successful_tool_call_count": 0, "problems": {}, "notes": {}, "not_sent": 0}
+    left_out = ModelComparison("m", "base", (), ("acme is left out: it has no rows",))
+    for given, outcomes in ((silent, {"skipped"}), ({**silent, "not_sent": 3}, {"failure", "skipped"})):
+        VerifyReport([given], VerifiedVendors((left_out,))).print("junit", [])
+        root = ElementTree.fromstring(capsys.readouterr().out)
+        assert {found.tag for case in root.iter("testcase") for found in (*case, case)} == {"testcase", *outcomes}
+        assert "acme is left out: it has no rows" in {found.get("message") for found in root.iter("skipped")}
+        assert all(len(case) == 1 for case in root.iter("testcase"))

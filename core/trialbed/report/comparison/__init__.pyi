@@ -4,6 +4,7 @@ from ._differences import compare_groups as compare_groups
 from ._differences import comparison_records as comparison_records
 from ._differences import comparison_tables as comparison_tables
 from ._differences import complete_sides as complete_sides
+from ._differences import finding_tests as finding_tests
 from ._differences import lost_task_lines as lost_task_lines
 from ._differences import powerless_notes as powerless_notes
 from ._differences import regression_lines as regression_lines

@@ -49,7 +49,7 @@ from trialbed.statistics import (
     paired_verdict,
 )
 from trialbed.texts import number_of
-from trialbed.views import UNKNOWN, Table, compact, number
+from trialbed.views import UNKNOWN, Table, TestCase, TestOutcome, compact, number
 
 FEW = 10
 """Number of queries below which the bootstrap intervals of tokens, turns and times are too narrow to rely on."""
@@ -327,8 +327,14 @@ def _can_be_worse(tasks: int, comparisons: int) -> bool:
     return paired_verdict(paired_interval(count_values(lost), largest=1.0), p, MARGIN) == "worse"
 
 
-def regression_lines(comparisons: Iterable[RunComparison]) -> Iterator[str]:
-    """Yield a line for each framework and score that is shown to be worse than its baseline, with other settings."""
+def regression_lines(comparisons: Iterable[RunComparison]) -> list[str]:
+    """Return a line for each framework and score that is shown to be worse than its baseline, with other settings."""
+    return [test.message for test in finding_tests(comparisons) if test.outcome == "failure"]
+
+
+def finding_tests(comparisons: Iterable[RunComparison]) -> Iterator[TestCase]:
+    """Yield a test per framework and score: it fails if that is worse, and is skipped if there are too few queries."""
+    outcomes: dict[str, TestOutcome] = {"worse": "failure", "too few": "skipped"}
     for comparison in comparisons:
         # The settings that are not those of the baseline may be the cause.
         changed = (
@@ -336,13 +342,14 @@ def regression_lines(comparisons: Iterable[RunComparison]) -> Iterator[str]:
             for key, (theirs, ours) in comparison.settings.items()
         )
         cause = "".join(changed)
+        candidate, baseline = comparison.candidate.name, comparison.baseline.name
         for score, finding in comparison.findings.items():
-            if finding.verdict == "worse":
-                names = f"{comparison.candidate.name} is worse than {comparison.baseline.name}"
-                interval = f"{finding.difference:.4f} [{finding.interval.low:.4f}, {finding.interval.high:.4f}]"
-                queries = number_of(finding.n, "query", "queries")
-                differs = f"{shown_name(score)} differs by {interval} over {queries}"
-                yield f"{names}: {differs}{cause}"
+            words = "is worse than" if finding.verdict == "worse" else "is neither shown to be better nor worse than"
+            interval = f"{finding.difference:.4f} [{finding.interval.low:.4f}, {finding.interval.high:.4f}]"
+            queries, name = number_of(finding.n, "query", "queries"), shown_name(score)
+            message = f"{candidate} {words} {baseline}: {name} differs by {interval} over {queries}{cause}"
+            outcome, kind = outcomes.get(finding.verdict, "passed"), finding.verdict.replace(" ", "-")
+            yield TestCase(f"{candidate} against {baseline}", name, outcome=outcome, kind=kind, message=message)
 
 
 def _pairs(groups: Sequence[Sequence[Side]]) -> Iterator[tuple[Side, Side]]:

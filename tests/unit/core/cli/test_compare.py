@@ -95,8 +95,11 @@ def test_json_controls_no_terminal_and_has_null_for_a_number_that_json_lacks(
     assert json.loads(shown) == {"name": "é\x9b31m", "value": None}
 
 
-def test_a_check_that_fails_is_exit_code_1(run) -> None:
+def test_a_check_that_fails_is_exit_code_1_and_a_failed_test(run) -> None:
     assert run("a1", "--apples", "0").return_value == 1
+    assert 'failures="1"' in (found := run("a1", "--apples", "0", "--format", "junit").output)
+    assert 'name="apples: too few"' in found
+    assert 'failures="0"' in run("a1", "--apples", "2", "--format", "junit").output
 
 
 def test_the_help_says_which_option_is_for_what(run) -> None:

@@ -7,10 +7,12 @@ import re
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
+from xml.etree import ElementTree
 
 import pytest
 from support.cases import for_each
 
+from trialbed.cli import main
 from trialbed.contracts import Comparison
 from trialbed.errors import DataError, UsageError
 from trialbed.report.comparison import (
@@ -285,6 +287,39 @@ def test_a_regression_fails_only_where_that_is_asked_for(write) -> None:
     assert line.startswith("b is worse than a: solved differs by -0.4500 [-")
     assert line.endswith("over 20 queries")
     assert compared(b, a, fail_on_regression=True).failed == []
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "outcome", "lost"),
+    [
+        (20, 11, "failure", True),
+        (20, 19, "skipped", True),
+        (19, 20, "skipped", False),
+        (11, 20, "passed", False),
+        (20, 20, "passed", False),
+    ],
+)
+@pytest.mark.parametrize("option", [None, "--fail-on-regression", "--fail-on-lost-task"])
+def test_junit_fails_wherever_the_exit_code_is_1_and_skips_what_is_open(
+    write, capsys: pytest.CaptureFixture[str], old: int, new: int, outcome: str, lost: bool, option: str | None
+) -> None:
+    paths = [
+        write(name, {number: scores(float(number < solved)) for number in range(20)})
+        for name, solved in {"a": old, "b": new}.items()
+    ]
+    code = main(["compare", *map(str, paths), "--format", "junit", *([option] if option else [])])
+    printed = capsys.readouterr()
+    tests = ElementTree.fromstring(printed.out).findall("testsuite/testcase")
+    found = {test.get("name"): (test[0].tag, test[0].get("message")) if len(test) else ("passed", "") for test in tests}
+    said, lines = found.pop("solved"), [line for line in printed.err.splitlines() if line.startswith("b ")]
+    assert said[0] == outcome
+    assert outcome != "skipped" or said[1].startswith(
+        "b is neither shown to be better nor worse than a: solved differs"
+    )
+    assert code == int((outcome == "failure" and option == "--fail-on-regression") or (lost and "lost" in str(option)))
+    assert code == len(lines)
+    assert {("failure", line) for line in lines} <= {said, *found.values()}
+    assert [name for name in found if name.startswith("b ")] == (lines if "lost" in str(option) else [])
 
 
 def test_the_margin_decides_what_is_equivalent(write) -> None:
