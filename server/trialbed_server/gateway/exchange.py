@@ -24,7 +24,7 @@ from starlette.types import Receive, Send
 from trialbed.contracts import ServedAnswer
 from trialbed.records import Attempt, Cause, LimitName, ModelCall, SentCall, ToolSpec, Usage
 from trialbed.texts import whole_text
-from trialbed.wire import Call, Reading, lenient_json, parse_object, read_response, written_calls
+from trialbed.wire import Call, OfferedTool, Reading, lenient_json, parse_object, read_response, written_calls
 from trialbed.wire.dialects import CHAT, Dialect, dialect
 from trialbed.wire.estimates import BYTES_PER_TOKEN
 from trialbed.wire.offers import Offers
@@ -65,13 +65,13 @@ def observe(
     """
     reading = read_response(dialect.NAME, body, offered, stream=stream)
     answer = reading.answer
-    written = written_calls("\n".join(answer.texts), {**dict.fromkeys(offered), **(described or {})})
-    found = [Call(call.name, call.arguments) for call in written]
+    known = {**dict.fromkeys(offered), **(described or {})}
+    written = [Call(call.name, call.arguments) for call in written_calls("\n".join(answer.texts), known)]
     return Observation(
         usage=Usage.of(answer.usage or {}),
         finish_reason=whole_text(reading.finish_reason or "") or None,
         tool_calls=tuple(_sent_call(call, offered) for call in answer.calls),
-        text_calls=tuple(_sent_call(call, {call.name}) for call in found if not _among(call, answer.calls)),
+        text_calls=tuple(_sent_call(call, {call.name}) for call in written if not _among(call, answer.calls)),
         problem=whole_text(reading.problem.message) if reading.problem else None,
         cause=_cause(reading, body),
         document=reading.response,
@@ -349,10 +349,9 @@ class RecordedExchange:
     def _observation(self) -> Observation:
         if self.beside:
             return Observation()
-        described = {tool.name: tool.parameters for tool in self.request.tools}
-        described |= {tool.name: tool.parameters for tool in self.tools}
-        body, offered = bytes(self._response), self.request.names
-        return observe(self.dialect, body, offered, stream=self._events, described=described)
+        tools: tuple[OfferedTool | ToolSpec, ...] = (*self.request.tools, *self.tools)
+        schemas = {tool.name: tool.parameters for tool in tools}
+        return observe(self.dialect, bytes(self._response), self.request.names, stream=self._events, described=schemas)
 
     def _with_tool(self, call: SentCall) -> SentCall:
         """The call with the trial's tool that it means, if the framework offered that under another name."""
