@@ -61,12 +61,12 @@ def observe(
 
     Args:
         offered: the names of the tools that the request offers.
-        described: name -> schema, of tools that a prompt may describe instead; the model may call them in its text.
+        described: name -> schema, of these tools and of those that a prompt may describe instead: the model may write
+            a call of any of them in its text.
     """
     reading = read_response(dialect.NAME, body, offered, stream=stream)
     answer = reading.answer
-    known = {**dict.fromkeys(offered), **(described or {})}
-    written = [Call(call.name, call.arguments) for call in written_calls("\n".join(answer.texts), known)]
+    written = [Call(call.name, call.arguments) for call in written_calls("\n".join(answer.texts), described or {})]
     return Observation(
         usage=Usage.of(answer.usage or {}),
         finish_reason=whole_text(reading.finish_reason or "") or None,
