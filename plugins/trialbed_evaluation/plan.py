@@ -20,6 +20,9 @@ if TYPE_CHECKING:
 
 SIZES = (10, 20, 50, 100, 200, 500, 1_000)
 
+CASES = (50, 100, 200, 500, 1_000, 2_000, 5_000)
+"""Numbers of cases of vendors, of which a verdict takes more than of tasks."""
+
 POWER = 0.8
 """The share of verdicts from which on a number of cases is called enough."""
 
@@ -60,7 +63,7 @@ class Plan:
         """The number that is enough, with the likeliest verdict there."""
         if self.enough is None:
             return "none"
-        size = next((size for size in SIZES if size >= (self.enough or 0)), SIZES[-1])
+        size = next((size for size in self.shares if size >= (self.enough or 0)), max(self.shares))
         shares = {verdict: share for verdict, share in self.shares[size].items() if verdict not in UNDECIDED}
         return f"{self.enough:,} ({max(shares, key=lambda verdict: shares[verdict])})"
 
@@ -134,9 +137,9 @@ def _vendor_plans(values: Sequence[str], store: str | None) -> Iterator[Plan]:
     if not vendors:
         raise UsageError(f"{values[0]} has one vendor, and a plan compares two: name another verification or file too")
     for vendor in vendors:
-        cases, shares = verdict_shares(baseline, vendor, SIZES)
+        cases, shares = verdict_shares(baseline, vendor, CASES)
         found = Plan(str(baseline.vendor), str(vendor.vendor), None, cases, None, shares)
-        enough = next((size for size in SIZES if found.power(size) >= POWER), None)
+        enough = next((size for size in shares if found.power(size) >= POWER), None)
         yield Plan(found.baseline, found.candidate, None, cases, enough, shares)
 
 
@@ -147,7 +150,7 @@ def _as_json(plan: Plan) -> dict[str, Any]:
         "score": plan.score,
         "pilot": plan.pilot,
         "enough": plan.enough,
-        "power": [{"n": size, "power": plan.power(size), "verdicts": dict(plan.shares[size])} for size in SIZES],
+        "power": [{"n": size, "power": plan.power(size), "verdicts": dict(own)} for size, own in plan.shares.items()],
     }
 
 
@@ -160,7 +163,7 @@ def _print(plans: Sequence[Plan], unit: str) -> None:
         own = [plan for plan in plans if plan.baseline == baseline]
         names = [f"{plan.candidate}, {shown_name(plan.score)}" if plan.score else plan.candidate for plan in own]
         rows = [
-            (name, *(f"{100 * plan.power(size):.0f}" for size in SIZES), plan.advice)
+            (name, *(f"{100 * plan.power(size):.0f}" for size in plan.shares), plan.advice)
             for name, plan in zip(names, own, strict=True)
         ]
         title = (
@@ -169,5 +172,5 @@ def _print(plans: Sequence[Plan], unit: str) -> None:
         notes = [f"enough: about this many {unit}s have a verdict with a chance of {POWER:.0%}."]
         if any(plan.enough is None for plan in own):
             notes.append("none: none of the numbers tried has; make a larger pilot, or choose a larger margin.")
-        tables.append(Table.of(title, ["", *(f"{size:,}" for size in SIZES), "enough"], rows, notes))
+        tables.append(Table.of(title, ["", *(f"{size:,}" for size in own[0].shares), "enough"], rows, notes))
     print_tables(tables, sys.stdout)

@@ -66,10 +66,15 @@ class Mean:
             return bound
         return max(bound, self.high if directed else max(self.high, -self.low))
 
+    def may_be_chance(self, margin: float, *, directed: bool) -> bool:
+        """Return whether a larger comparison may show no difference at all: it is small, or within two errors of 0."""
+        value = self.weighed if directed else abs(self.weighed)
+        return value < max(margin / 2, 2 * self.spread / math.sqrt(self.counted))
+
     def cases_needed(self, margin: float, *, directed: bool) -> int:
         """Return the cases that would show it to lie within a margin or beyond it, with a chance of 95 %."""
         value, spread = self.weighed if directed else abs(self.weighed), self.spread
-        if value < max(margin / 2, 2 * spread / math.sqrt(self.counted)):
+        if self.may_be_chance(margin, directed=directed):
             value = 0.0
         elif value > margin:
             return math.ceil((2 * Z * spread / (value - margin)) ** 2)

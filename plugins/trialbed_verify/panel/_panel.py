@@ -124,21 +124,34 @@ def resample_verdict(
     """Return, for numbers of cases, the share of resamples with each verdict.
 
     Cases are drawn with replacement. The sums over dealt trials, whose mean is 0, are scaled to the number of cases.
+    A difference that may be chance counts as none, as in the number of cases that a comparison asks for: repeated in
+    ever more cases, chance would be taken for a difference.
 
     Args:
         sides: as ``judge`` takes them.
     """
     kept, _, _ = prepare_trials(sides)
     compared, whole = _compare(Samples.of(kept), PanelOptions())
+    figures = [(one.gate, _without_chance(one)) for one in (*compared, whole)]
     random = np.random.default_rng(0)
 
     def draw(cases: int) -> Conclusion:
         places = random.integers(0, len(kept), cases)
-        *drawn, drawn_whole = (_with_means(one.gate, one.distances.at(places)) for one in (*compared, whole))
+        *drawn, drawn_whole = (_with_means(gate, found.at(places)) for gate, found in figures)
         return conclude(*_settle(drawn, drawn_whole, cases), cases)[0]
 
     counts = {cases: Counter(draw(cases) for _ in range(draws)) for cases in sizes}
     return {cases: {finding: count / draws for finding, count in own.items()} for cases, own in counts.items()}
+
+
+def _without_chance(one: Compared) -> Distances:
+    """Return a gate's distances, moved to a mean of 0 if theirs may be chance."""
+    found, gate = one.distances, one.gate
+    for name, margin, directed in (("excess", gate.margin, gate.is_directed), ("distance", gate.distance_margin, True)):
+        mean: Mean | None = getattr(one, name)
+        if mean and found.traits is None and mean.may_be_chance(margin or gate.margin, directed=directed):
+            found = replace(found, **{name: getattr(found, name) - mean.value})
+    return found
 
 
 def _compare(samples: Samples, options: PanelOptions) -> tuple[list[Compared], Compared]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Sequence
 from pathlib import Path
+from random import Random
 from typing import Any
 
 import pytest
@@ -76,7 +77,7 @@ def test_a_run_says_the_same_number_as_its_plan(bench: Bench, documents: Any) ->
 
 
 def test_vendors_need_cases(bench: Bench, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("trialbed_evaluation.plan.SIZES", (10, 50, 200))
+    monkeypatch.setattr("trialbed_evaluation.plan.CASES", (10, 50, 200))
     ends = [["tool_calls"] * 3, ["stop"] * 3] * 30
     own_file(tmp_path / "official.jsonl", ends)
     own_file(tmp_path / "acme.jsonl", ends[:40] + [["stop"] * 3] * 20)
@@ -87,6 +88,19 @@ def test_vendors_need_cases(bench: Bench, tmp_path: Path, monkeypatch: pytest.Mo
     assert plan["power"][0]["verdicts"] == {"inconclusive": 1.0}
     assert plan["power"][-1]["verdicts"] == {"different": 1.0}
     assert 50 <= plan["enough"] <= 200
+
+
+def test_the_plan_of_vendors_and_their_comparison_agree(bench: Bench, tmp_path: Path) -> None:
+    draw = Random(2)
+    for name in ("official", "acme"):
+        flips = [[draw.random() < 0.08 for _ in range(3)] for _ in range(200)]
+        ends = [["tool_calls" if flip == case % 2 else "stop" for flip in own] for case, own in enumerate(flips)]
+        own_file(tmp_path / f"{name}.jsonl", ends)
+    (plan,) = plan_of(bench, "official.jsonl", "acme.jsonl")["plans"]
+    needed = json.loads(bench("compare", "official.jsonl", "acme.jsonl", "--json")[1])["panel"]["needed_cases"]
+    assert 1_000 < needed < 2_000
+    assert plan["enough"] in (1_000, 2_000)
+    assert plan["power"][5]["verdicts"]["equivalent"] > 0.9
 
 
 def test_what_cannot_be_planned_says_what_to_do(bench: Bench, documents: Any, tmp_path: Path) -> None:
