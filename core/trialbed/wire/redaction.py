@@ -186,9 +186,10 @@ def _encodings(secret: str) -> Iterator[str]:
     data = secret.encode("utf-8", "surrogatepass")
     for offset in range(3):
         text = b64encode(b"\0" * offset + data).decode()
-        inner = text[-(-offset * 8 // 6) : (offset + len(data)) * 8 // 6]
-        yield inner
-        yield inner.replace("+", "-").replace("/", "_")
+        # The last character is the secret's alone where the text ends.
+        for inner in (text[-(-offset * 8 // 6) : (offset + len(data)) * 8 // 6], text[-(-offset * 8 // 6) :]):
+            yield inner.rstrip("=")
+            yield inner.rstrip("=").replace("+", "-").replace("/", "_")
     yield data.hex()
     yield data.hex().upper()
 

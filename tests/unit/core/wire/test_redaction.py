@@ -58,6 +58,12 @@ def test_a_secret_is_found_and_masked_however_it_is_written(spelling: str) -> No
     assert not redaction.finds(json.loads(body)["error"])
 
 
+@for_each("more", ["", "x", "xy"])
+def test_base64_is_masked_to_its_end(more: str) -> None:
+    text = base64.b64encode(f"Bearer {SECRET}{more}".encode()).decode()
+    assert Redaction([SECRET + more]).text(text).rstrip("=").endswith("[redacted]")
+
+
 @for_each("text", ["", "sk-Canary", "plain \\u002b %2B &plus; text", "\\" * 1000, "a" * 1000 + "ä"])
 def test_other_texts_stay_the_same_objects(text: str) -> None:
     assert Redaction([SECRET, "short"]).text(text) is text
