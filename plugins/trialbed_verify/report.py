@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -18,6 +19,16 @@ if TYPE_CHECKING:
     from trialbed_verify.ranking import VerifiedVendors
     from trialbed_verify.vendor_rows import VendorRows
     from trialbed_verify.verification import Target
+
+
+ADVICE = {
+    r"insufficient_quota|http_402": "The account is out of credit: top it up",
+    r"\d http_429": "The vendor limits requests: wait, or use a lower --concurrency",
+    r"\d (http_5\d\d|timeout)": "The vendor failed: wait until it has recovered, or use a longer --timeout",
+    r"\d (connect|disconnected)": "Check the base URL: its host and port, and whether these speak http:// or https://",
+    "": "Check the base URL (it ends before /chat/completions), the key and the model's name",
+}
+"""Pattern of a vendor's problems, of which none was answered -> what to do; the first one counts."""
 
 
 @dataclass(frozen=True)
@@ -100,11 +111,11 @@ class VerifyReport:
             raise DriverBroken("\n".join(failures))
         if any(summary["success_count"] for summary in self.summaries):
             return
-        problems = "\n  ".join(_problems(summary) for summary in self.summaries)
-        raise NothingMeasured(
-            f"no request was answered:\n  {problems}\nCheck the base URL (it ends before /chat/completions), the key "
-            "and the model's name, then run the same command again."
-        )
+        problems = [_problems(summary) for summary in self.summaries]
+        advice = {next(said for pattern, said in ADVICE.items() if re.search(pattern, text)) for _, text in problems}
+        listed = "\n  ".join(f"{where}: {text}" for where, text in problems)
+        todo = ". ".join(sorted(advice))
+        raise NothingMeasured(f"no request was answered:\n  {listed}\n{todo}, then run the same command again.")
 
 
 def _echo(text: str) -> None:
@@ -121,10 +132,11 @@ def compared_targets(targets: Sequence[Target]) -> VerifiedVendors:
     return compare_and_rank([VerifiedRows(*own) for own in rows])
 
 
-def _problems(summary: dict[str, Any]) -> str:
+def _problems(summary: dict[str, Any]) -> tuple[str, str]:
+    """Return the model and its address, and what happened there."""
     from trialbed.views import counts
 
     problems = counts(summary["problems"]) or "nothing was sent"
     examples = [example for examples in summary["examples"]["problems"].values() for example in examples]
     said = f": {examples[0]['message']}" if examples else ""
-    return f"{summary['model']} at {summary['provenance']['configuration']['base_url']}: {problems}{said}"
+    return f"{summary['model']} at {summary['provenance']['configuration']['base_url']}", f"{problems}{said}"

@@ -29,9 +29,12 @@ LARGEST = 64 * 2**20
 RESET = re.compile(r"\. (?:ConnectionReset|BrokenPipe|OS|Timeout)Error\(")
 """Text that aiohttp appends to the error of a body that a lost connection cut off; nothing else shows the cause."""
 
-TLS = re.compile(r"b.\\+x15\\+x03")
-HTTP_2 = re.compile(r"b.\\+x00\\+x00.{1,5}\\+x04\\+x00")
-"""The first bytes of an answer in another protocol, as the error of HTTP shows them."""
+OTHER_PROTOCOLS = {
+    r"b.\\+x15\\+x03": "this looks like TLS: use https:// in the address. ",
+    "WRONG_VERSION_NUMBER|RECORD_LAYER_FAILURE": "this port speaks plain HTTP: use http:// in the address. ",
+    r"b.\\+x00\\+x00.{1,5}\\+x04\\+x00": "this looks like a server of HTTP/2 alone. ",
+}
+"""The error by which an answer in another protocol shows, its first bytes among them -> what to do about it."""
 
 LINGER = 0.5
 """Seconds that a stream has to close its body after ``[DONE]``; then its connection is closed."""
@@ -380,6 +383,5 @@ def _by_reset(error: BaseException) -> bool:
 
 def _text(error: BaseException) -> str:
     text = f"{type(error).__name__}: {error}"
-    hint = "this looks like TLS: use https:// in the address. " if TLS.search(text) else ""
-    hint = "this looks like a server of HTTP/2 alone. " if HTTP_2.search(text) else hint
+    hint = "".join(said for shown, said in OTHER_PROTOCOLS.items() if re.search(shown, text))
     return redact(f"{hint}{text}"[:SHOWN])

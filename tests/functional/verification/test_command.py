@@ -103,6 +103,32 @@ async def test_where_nothing_is_answered_it_ends_with_3_and_says_what_it_met(
     assert "Check the base URL" in done.err
 
 
+async def test_a_plain_port_at_https_is_said_to_be_one(bench: Run, file: Path) -> None:
+    async with serve() as server:
+        url = server.url.replace("http:", "https:")
+        done = await bench("verify", file, "--model", "m", "--base-url", url, "--api-key", "k", "--retries", 0, code=3)
+    assert "this port speaks plain HTTP: use http:// in the address" in done.err
+    assert "Check the base URL: its host and port, and whether these speak http:// or https://" in done.err
+
+
+@pytest.mark.parametrize(
+    ("status", "body", "said"),
+    [
+        ("429 No", b'{"error": {"code": "insufficient_quota"}}', "The account is out of credit: top it up"),
+        ("429 No", b'{"error": "slow down"}', "The vendor limits requests: wait, or use a lower --concurrency"),
+        ("503 No", b"overloaded", "The vendor failed: wait until it has recovered"),
+        ("401 No", b"unknown key", "Check the base URL (it ends before /chat/completions), the key and"),
+    ],
+)
+async def test_advice_fits_the_failure(status: str, body: bytes, said: str, bench: Run, file: Path) -> None:
+    async with saying(reply(f"Content-Length: {len(body)}", status=f"HTTP/1.1 {status}", body=body)) as server:
+        arguments = ("verify", file, "--model", "m", "--base-url", server.url, "--retries", 0)
+        done = await bench(*arguments, code=3)
+    *_, advice = done.err.strip().splitlines()
+    assert advice.startswith(said)
+    assert advice.endswith("then run the same command again.")
+
+
 async def test_an_address_where_nobody_listens_is_given_up_soon(bench: Run, tmp_path: Path) -> None:
     file, url = written_set(tmp_path / "set.jsonl", 500), nobody()
     done = await bench("verify", file, "--model", "m", "--base-url", url, "--retries", 0, code=3)
