@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
+from dataclasses import replace
 from functools import partial, reduce
 from operator import getitem
 from pathlib import Path
@@ -20,6 +21,7 @@ from trialbed.files import read_bytes
 if TYPE_CHECKING:
     from trialbed.views import TestCase
     from trialbed_verify.compare import VendorComparison
+    from trialbed_verify.table import Answers
     from trialbed_verify.vendor_rows import VendorRows
 
 FIGURES: Mapping[str, tuple[str, ...]] = {
@@ -71,13 +73,12 @@ class VendorComparer(Comparer):
     def compare(self, values: Sequence[str], options: Mapping[str, Any]) -> Comparison:
         """Compare every vendor with the baseline."""
         from trialbed_verify.compare import compare
-        from trialbed_verify.table import as_trials, read_one
         from trialbed_verify.tables import comparison_records, comparison_tables, comparison_tests
 
         thresholds = figure_thresholds(options["fail_under"])
         sides = _sides(values, options)
         _check_sides(sides)
-        tables = (as_trials(list(map(read_one, rows)), name) for name, rows in sides)
+        tables = _read_sides(sides, compared=True)
         margins = gate_margins(options["gate_margin"])
         found = compare(next(tables), tables, force=options["force"], gate_margins=margins)
         verdicts = FAILING.get(options["fail_if"] or "", ())
@@ -183,15 +184,25 @@ def _rows_of(names: Sequence[str], options: Mapping[str, Any]) -> list[VendorRow
     return named_rows(names, options["store"])
 
 
+def _read_sides(sides: Sequence[NamedVendor], *, compared: bool) -> Iterator[Answers]:
+    """Read the rows of each side; a vendor with the name of one before it, such as their host's, has its source too."""
+    from trialbed_verify.table import as_trials, read_one
+
+    names = set[str]()
+    for name, rows in sides:
+        found = as_trials([read_one(own, compared=compared) for own in rows], name)
+        yield replace(found, vendor=f"{found.vendor} ({found.source})") if found.vendor in names else found
+        names.add(found.vendor)
+
+
 def _page(found: Sequence[VendorComparison], sides: Sequence[NamedVendor], options: Mapping[str, Any]) -> str:
     from trialbed.cli.stored import typed_command
     from trialbed.views import html_page
     from trialbed_verify.pages import vendor_page
     from trialbed_verify.ranking import ModelComparison, VerifiedVendors
-    from trialbed_verify.table import as_trials, read_one
     from trialbed_verify.vendor_rows import FileRows
 
-    vendors = [as_trials([read_one(own, compared=False) for own in rows], name) for name, rows in sides]
+    vendors = list(_read_sides(sides, compared=False))
     baseline = vendors[0].vendor
     model = ModelComparison(vendors[0].model or "a model", baseline, tuple(found), ())
     words = ["compare", "--force"] if options["force"] else ["compare"]

@@ -27,7 +27,6 @@ from trialbed.drivers import list_drivers, load_driver
 from trialbed.errors import DriverBroken, DriverError, TrialbedError, UsageError
 from trialbed.settings import REDACTED, is_secret, secret_values, store_file
 from trialbed.wire.addresses import is_loopback
-from trialbed.wire.redaction import redact
 from trialbed_verify.verification.config import VendorEntry, read_config
 
 PORTS = {"http": 80, "https": 443}
@@ -429,8 +428,9 @@ def endpoint_target(
     """
     adapter_name, adapter = load_adapter(model_type, settings.model)
     vendor = Vendor(base_url=checked_url(base_url, "--base-url"))
-    target = Target(
-        name="",
+    return Target(
+        # Without the path, which may hold a key.
+        name=urlsplit(vendor.url).netloc,
         vendor=vendor,
         driver_name="",
         adapter=adapter,
@@ -441,9 +441,6 @@ def endpoint_target(
         summary=summary,
         proxy=proxy_for(vendor.url),
     )
-    parts = urlsplit(vendor.url)
-    # Two endpoints of one host differ in their paths, which may hold a key.
-    return replace(target, name=redact(f"{parts.netloc}{parts.path.removesuffix('/v1')}", target.secrets))
 
 
 def config_targets(path: Path, settings: RequestSettings, model_type: str | None, folder: Path) -> list[Target]:

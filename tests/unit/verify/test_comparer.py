@@ -41,6 +41,14 @@ def test_a_file_is_not_compared_with_itself(tmp_path: Path) -> None:
         compared(baselines=(file, file), vendors=(own_file(tmp_path / "b.jsonl", ENDS),))
 
 
+def test_vendors_with_one_name_are_told_apart_by_their_files(tmp_path: Path) -> None:
+    first, second = (own_file(tmp_path / f"{name}.jsonl", ENDS, vendor="127.0.0.1:80") for name in "ab")
+    found = compared(first, second)
+    assert found.tables[0].title.startswith(f"127.0.0.1:80 ({second}) compared with 127.0.0.1:80: ")
+    assert found.page is not None
+    assert f"<title>127.0.0.1:80 ({second}) compared with 127.0.0.1:80" in found.page()
+
+
 def test_a_folder_has_the_trials_of_a_baseline(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (tmp_path / "loops").mkdir()
     for name in ("one", "two"):
