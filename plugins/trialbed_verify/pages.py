@@ -338,20 +338,22 @@ def _sources(shown: Sequence[Shown]) -> Table:
 
 def _commands(vendors: Sequence[Answers], again: str) -> Table:
     """Return the commands that send each vendor its requests again, and the one that makes this page."""
-    rows = [(one.vendor, _verify_command(one.provenance)) for one in vendors if one.provenance]
+    rows = [(one.vendor, _verify_command(one.provenance, one.source.file_name)) for one in vendors if one.provenance]
     files = [one.source.file_name for one in vendors if isinstance(one.source, FileRows)]
     run = str(vendors[0].source).partition("/")[0]
     shown = typed_command("view", *files) if files else typed_command("show", run, "--format", "html")
     return Table.of("How to run it again", ("", "command"), [*rows, ("this page, from the results", again or shown)])
 
 
-def _verify_command(about: Document) -> str:
+def _verify_command(about: Document, output: str) -> str:
     """Return the command that sends a test set again as it was sent; drivers and prices are up to its configuration."""
+    stem = output.removesuffix(".jsonl").removesuffix("_results")
     asked, name = object_in(about, "configuration"), str(about.get("test_set"))
     suites = name.removesuffix(".jsonl").split("+")
     words = [word for one in suites for word in ("--suite", one)] if {*suites} <= {*SUITES} else [name]
     given = {"model": asked.get("model_id"), "base-url": asked.get("base_url"), "trials": about.get("trials")}
     given |= {option: asked.get(option.replace("-", "_")) for option in ("temperature", "max-tokens")}
+    given |= {"output": output, "summary": f"{stem}_summary.json"}
     given |= {"extra-body": json.dumps(body) if (body := asked.get("extra_body")) else None}
     words += [word for option, value in given.items() if value is not None for word in (f"--{option}", str(value))]
     if asked.get("tokenizer"):

@@ -404,8 +404,8 @@ def _rank_intervals(vendors: Sequence[RankedVendor], options: RankOptions) -> li
     return found
 
 
-def read_named(name: str, source: VendorRows) -> list[Answers]:
-    """Read results, whose vendor has this name if it is not empty.
+def read_named(name: str | None, source: VendorRows) -> list[Answers]:
+    """Read results, whose vendor has this name if one is given.
 
     Raises:
         UsageError: a name is given to several vendors.

@@ -111,9 +111,10 @@ def verification_tables(summaries: Sequence[Document]) -> list[Table]:
     tables = []
     for model, vendors in group_by_key((one["model"], one) for one in summaries).items():
         about = vendors[0]["provenance"]
+        *fewer, most = sorted({one["provenance"]["trials"] for one in vendors})
         title = (
             f"{model}: {number_of(about['test_set_cases'], 'request')} of {about['test_set']} "
-            f"({about['test_set_digest'][:12]}), {number_of(about['trials'], 'trial')}, "
+            f"({about['test_set_digest'][:12]}), {f'{fewer[0]} to ' if fewer else ''}{number_of(most, 'trial')}, "
             f"trialbed {about['trialbed_version']}"
         )
         tables.append(vendor_table(title, vendors, figure_rows(vendors), _summary_notes(vendors)))

@@ -63,11 +63,12 @@ Examples:
 def command(files: tuple[str, ...], **given: Any) -> None:
     """Rank vendors by Inverse Rank Fusion over six metrics.
 
-    The input is verifications in the store (RUN, or RUN/VENDOR for one vendor), result files, a table with the columns
-    model, vendor, success_rate, f1, tps, schema_accuracy, ttft_ms and avg_token, or the folder rank that Agent Vendor
-    Verifier writes. Times or tokens that a vendor lacks do not count, and a note names them. A vendor that fails too
-    often is not ranked; one that is shown to differ from the baseline in what callers rely on, or whose decisions are
-    no better than chance, is placed last. Ranks from results have intervals.
+    The input is verifications in the store (RUN, or RUN/VENDOR for one vendor), result files or a folder of them, a
+    table with the columns model, vendor, success_rate, f1, tps, schema_accuracy, ttft_ms and avg_token, or the
+    folder rank that Agent Vendor Verifier writes. Times or tokens that a vendor lacks do not count, and a note
+    names them. A vendor that fails too often is not ranked; one that is shown to differ from the baseline in what
+    callers rely on, or whose decisions are no better than chance, is placed last. Ranks from results have
+    intervals.
     """
     from trialbed_verify.ranking import Gates, RankOptions, rank
 
@@ -114,13 +115,14 @@ def _table(files: tuple[str, ...], given: dict[str, Any], metrics: tuple[str, ..
 
 
 def _results(files: tuple[str, ...], given: dict[str, Any]) -> list[RankedVendor]:
+    from trialbed_verify.comparer import vendor_files
     from trialbed_verify.ranking import candidates, read_named
     from trialbed_verify.stored import named_rows
 
     found = []
     for file in files:
-        name, _, source = ("", "", file) if Path(file).exists() or "=" not in file else file.partition("=")
-        found += [one for rows in named_rows([source], given["store"]) for one in read_named(name, rows)]
+        name, sources = vendor_files(file)
+        found += [one for rows in named_rows(sources, given["store"]) for one in read_named(name, rows)]
     return candidates(found, given["baselines"], model=given["model"], force=given["force"])
 
 

@@ -77,6 +77,7 @@ async def test_it_is_compared_and_ranked_by_its_id_without_its_files(printed: st
     official, careless = (tmp_path / "data" / f"kimi-k2_{name}_results.jsonl" for name in SCRIPTS)
     of_files = (await bench("compare", official, careless, "--json")).document
     ranked = (await bench("rank", official, careless)).out
+    assert (await bench("rank", official.parent)).out == ranked
     for pair in (("latest/official", official), (official, "latest/official")):
         assert "is not compared with itself" in (await bench("compare", *pair, code=2)).err
     official.unlink()

@@ -60,6 +60,12 @@ def test_vendors_are_columns_and_what_is_unknown_is_a_dash(summaries: list[dict[
     assert "provider" not in cells(sources)
 
 
+def test_the_title_has_the_trials_of_all_vendors(summaries: list[dict[str, Any]]) -> None:
+    summaries[0]["provenance"]["trials"] = 3
+    assert ", 2 to 3 trials, " in verification_tables(summaries)[0].title
+    assert ", 3 trials, " in verification_tables(summaries[:1])[0].title
+
+
 def test_notes_name_what_is_behind_each_count(summaries: list[dict[str, Any]]) -> None:
     notes = verification_tables(summaries)[0].notes
     assert "bad: 3 cut_stream, trials 2/0, 3/0: ended early" in notes

@@ -93,7 +93,8 @@ def test_the_page_says_where_answers_come_from_and_how_to_run_it_again(tmp_path:
     assert isinstance(commands, Table)
     assert commands.lines[1] == (
         "acme_results",
-        "bench verify set.jsonl --model m-id --base-url https://acme.example/v1 --trials 3 --temperature 0.5 --stream",
+        "bench verify set.jsonl --model m-id --base-url https://acme.example/v1 --trials 3 --temperature 0.5 "
+        "--output acme_results.jsonl --summary acme_summary.json --stream",
     )
     assert commands.lines[-1][1] == "bench view official_results.jsonl acme_results.jsonl"
 
