@@ -99,6 +99,7 @@ def answer_figures(answers: Answers | None) -> dict[str, Any]:
     found |= {"uncheckable_responses": len(unknown), "uncheckable_calls": sum(fits is None for fits, _ in calls)}
     found |= {"examples": _examples(answers), "attempt_count": sum(row.attempts for row in rows)}
     found["usage_reported"] = {name: len(_values(answered, name)) for name in TOKENS}
+    found["billed_completion_tokens"] = sum(_values(answered, "billed_tokens"))
     found |= {name: spread(_values(answered, name)) for name in FIGURES}
     found["loop_lag_ms"] = spread(_values(rows, "loop_lag_ms"))
     for place, kind in enumerate(SERVED):

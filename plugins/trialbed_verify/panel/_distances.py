@@ -253,8 +253,14 @@ def with_traits(gate: PanelGate, samples: Samples, found: Distances) -> Distance
     )
 
 
-def most_telling(found: Distances) -> tuple[Distances, float]:
-    """Return the figures of the most telling trait, and McNemar's p-value, corrected for all traits."""
+def most_telling(gate: PanelGate, found: Distances) -> tuple[Distances, float]:
+    """Return the figures of the most telling trait, and McNemar's p-value, corrected for all traits.
+
+    Two draws of one yes-or-no decision differ with a probability of at most one half, whatever the model's spread. So
+    decisions have a second test, of the number of cases in which they differ. If it is the more telling one, each
+    case's distance is 1 if its decisions differ and otherwise -1, which is on average at most the true distance. The
+    p-value is the smaller of both, doubled.
+    """
     traits = found.traits or []
     known = [pair for pair in traits if pair]
     counts = Counter(trait for own, other in known for trait in own ^ other)
@@ -264,7 +270,14 @@ def most_telling(found: Distances) -> tuple[Distances, float]:
     sides = [[telling in pair[side] if pair else np.nan for pair in traits] for side in (0, 1)]
     own, cross = np.array(sides, dtype=np.float64)
     figures = replace(found, own=own, cross=cross, excess=cross - own, distance=np.full(len(own), np.nan))
-    return figures, min(1.0, ps.get(telling, 1.0) * max(1, len(ps)))
+    p = min(1.0, ps.get(telling, 1.0) * max(1, len(ps)))
+    if gate.name != "decision":
+        return figures, p
+    differing = int(np.nansum(np.abs(figures.excess)))
+    agreeing = len(known) - differing
+    # McNemar's p-value has both tails, and so is already doubled.
+    p, chance = min(1.0, 2 * p), mcnemar(agreeing, differing) if differing > agreeing else 1.0
+    return (figures, p) if p <= chance else (replace(figures, distance=2 * np.abs(figures.excess) - 1), chance)
 
 
 def _traits(gate: str, own: Measures, other: Measures) -> tuple[set[Any], set[Any]] | None:

@@ -31,6 +31,9 @@ BREAKING = BITS["schema"] | BITS["text"] | BITS["constraints"] | BITS["protocol"
 LABELS = {"any": "breaking"}
 """Gate -> the name that people read, where it is another."""
 
+BILLED = "at four prompt tokens for a completion token"
+"""The price of tokens in the bill (``OUTPUT_PRICE``)."""
+
 DISTANCE_SHARE = 0.5
 """The margin of a gate's distance, as a share of that of its excess."""
 
@@ -117,7 +120,7 @@ GATES: tuple[PanelGate, ...] = (
     PanelGate("usage", "fault", 0.02, _violation("usage"), "implausible token counts"),
     PanelGate("tokens", "number", 0.05, _number("ratio", LOG_RANGE), "tokens for the same text"),
     PanelGate("prompt-tokens", "category", 0.02, _category("prompt"), "prompt tokens of a request"),
-    PanelGate("bill", "fault", 0.02, _number("cost"), "the bill beside the baseline's"),
+    PanelGate("bill", "fault", 0.02, _number("cost"), f"the bill {BILLED}"),
     PanelGate("model", "fault", 0.02, _violation("model"), "answers that name another model"),
     PanelGate("logprobs", "probabilities", 0.02, attrgetter("logprobs"), "the first token's probabilities"),
 )

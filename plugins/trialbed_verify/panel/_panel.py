@@ -29,7 +29,7 @@ from trialbed_verify.panel._distances import (
     with_traits,
 )
 from trialbed_verify.panel._examples import example
-from trialbed_verify.panel._gates import GATES, UNLIKE, WHOLE, PanelGate, further_gates, with_margins
+from trialbed_verify.panel._gates import DISTANCE_SHARE, GATES, UNLIKE, WHOLE, PanelGate, further_gates, with_margins
 from trialbed_verify.panel._measures import BITS
 from trialbed_verify.panel._results import Conclusion, GateFinding, GateResult, Panel, conclude
 from trialbed_verify.panel._trials import Trials, prepare_trials, price_ratio
@@ -205,7 +205,7 @@ def compare_values(
 
 def _with_means(gate: PanelGate, found: Distances) -> Compared:
     """Return a gate's distances with their means and the p-value."""
-    found, p = (found, _p_value(gate, found)) if found.traits is None else most_telling(found)
+    found, p = (found, _p_value(gate, found)) if found.traits is None else most_telling(gate, found)
     excess, distance = (
         mean_over_cases(values, over_all=not gate.stands_alone) for values in (found.excess, found.distance)
     )
@@ -249,11 +249,18 @@ def settle(one: Compared, p_holm: float, cases: int) -> GateResult:
         return GateResult(gate, finding, reason, excess, one.distance, baseline, vendor, one.p, p_holm, needed)
     pairs = [pair for pair in found.traits if pair]
     differing = sum(own != other for own, other in pairs), len(pairs)
-    if p_holm > ALPHA or abs(excess.value) <= gate.margin:
+    apart, margin = abs(excess.value), gate.margin
+    if one.distance is not None:
+        apart, margin = one.distance.value, gate.margin * DISTANCE_SHARE
+    if p_holm > ALPHA or apart <= margin:
         return GateResult(gate, "not judged", ONE_TRIAL, p=one.p, p_holm=p_holm, differing=differing)
     ours, theirs = (int((found.excess == sign).sum()) for sign in (-1, 1))
-    reason = f"McNemar {one.p:.2g}: {ours} {gate.having} at the baseline only, {theirs} at the vendor only"
-    return GateResult(gate, "different", reason, excess, None, baseline, vendor, one.p, p_holm, differing=differing)
+    reason = f"p = {one.p:.2g}: {ours} {gate.having} at the baseline only, {theirs} at the vendor only"
+    if one.distance is not None:
+        times = f"{differing[0]:,} of {differing[1]:,} cases"
+        reason = f"{gate.trait} differ in {times}, more than chance alone could explain (p = {one.p:.2g})"
+    result = GateResult(gate, "different", reason, excess, one.distance, baseline, vendor, one.p, p_holm)
+    return replace(result, differing=differing)
 
 
 def _finding(one: Compared, excess: Mean, p_holm: float, cases: int) -> tuple[GateFinding, str, int | None]:

@@ -10,7 +10,7 @@ from typing import Any, Literal
 from trialbed.statistics import wilson_interval
 from trialbed_verify.panel._bounds import ALPHA, FEWEST, Mean, fewest_cases
 from trialbed_verify.panel._examples import GateExample
-from trialbed_verify.panel._gates import PanelGate
+from trialbed_verify.panel._gates import BILLED, PanelGate
 
 Conclusion = Literal["equivalent", "different", "inconclusive"]
 GateFinding = Literal["equivalent", "different", "inconclusive", "not judged", "too few cases", "not applicable"]
@@ -116,8 +116,8 @@ class Panel:
     @property
     def verdict(self) -> str:
         """Return the finding as people read it."""
-        is_open = self.finding == "inconclusive" and self.cases >= FEWEST
-        return "not decided by one trial" if is_open and self.found("not judged") else self.finding
+        is_open = self.finding == "inconclusive" and self.found("not judged")
+        return "not decided by one trial" if is_open else self.finding
 
     def found(self, finding: GateFinding) -> list[GateResult]:
         """Return the gates with this finding."""
@@ -158,7 +158,7 @@ def conclude(results: Sequence[GateResult], whole: float | None, cases: int) -> 
     needed = max((count or 0 for count in counts), default=0) if all(counts) else None
     if cases < FEWEST:
         least = fewest_cases(min(result.gate.distance_margin or result.gate.margin for result in results))
-        return "inconclusive", max(needed or 0, least)
+        return "inconclusive", None if "not judged" in findings.values() else max(needed or 0, least)
     if "different" in findings.values():
         return "different", None
     if findings.keys() <= OF_REQUESTS or "not judged" in findings.values():
@@ -176,14 +176,15 @@ def _reasons(panel: Panel, named: Callable[[PanelGate], str]) -> Iterator[str]:
 
     if panel.cases < FEWEST:
         yield f"{panel.cases} cases are too few for a verdict"
-        yield f"about {panel.needed:,} would do"
+        yield from [f"about {panel.needed:,} would do"] if panel.needed else _one_trial(panel)
         return
-    damage = [*_damage(panel)]
-    if leading := [*damage, *_cost(panel, "they" if damage else "its answers")]:
+    if leading := [*_damage(panel), *_cost(panel)]:
         yield ", and ".join(leading)
     unsettled = panel.found("inconclusive")
     if panel.finding == "different":
-        yield f"it differs from the baseline in {names(panel.found('different'))}"
+        apart = panel.found("different")
+        yield f"it differs from the baseline in {names(apart)}"
+        yield from (one.reason for one in apart if one.differing and one.distance)
     elif panel.finding == "equivalent":
         few = ", ".join(
             f"{named(one.gate)} ({one.excess.n} cases)" for one in panel.found("too few cases") if one.excess
@@ -235,22 +236,23 @@ def breaking_in_thousand(excess: Mean) -> str:
     return f"{value} [{low}, {high}]"
 
 
-def _cost(panel: Panel, answers: str) -> Iterator[str]:
+def _cost(panel: Panel) -> Iterator[str]:
     found = panel.at("bill")
     if not found or not found.excess:
         return
     low, value, high = (100 * figure for figure in (found.excess.low, found.excess.value, found.excess.high))
     digits = 2 if found.excess.high - found.excess.low < NARROW else 1
-    tokens = f"the same tokens within {max(high, -low):.{digits}f} %"
+    bill = f"the same within {max(high, -low):.{digits}f} %"
     if not low <= 0 <= high:
         least, most = sorted(map(abs, (low, high)))
-        more = "more" if value > 0 else "fewer"
-        tokens = f"{abs(value):.{digits}f} % [{least:.{digits}f}, {most:.{digits}f}] {more} tokens"
+        higher = "higher" if value > 0 else "lower"
+        bill = f"{abs(value):.{digits}f} % [{least:.{digits}f}, {most:.{digits}f}] {higher}"
+    bill = f"its bill is {bill} {BILLED}"
     if (price := panel.price) is not None:
         share = round(abs(100 * (price - 1)))
-        cost = f"{share} % {'cheaper' if price < 1 else 'dearer'}" if share else "at the same cost"
-        tokens += f", {cost} at your prices"
-    yield f"{answers} use {tokens}"
+        cost = f"is {share} % {'cheaper' if price < 1 else 'dearer'}" if share else "costs the same"
+        bill = f"an answer {cost} at your prices ({bill})"
+    yield bill
 
 
 def _one_trial(panel: Panel) -> Iterator[str]:
@@ -263,11 +265,12 @@ def _one_trial(panel: Panel) -> Iterator[str]:
             f"{one.gate.trait} differ in {count:,} of {cases:,} cases ({_percent(count, cases)})"
             for one, count, cases in apart
         )
-        yield f"McNemar {least.p:.2g}, {least.p_holm:.2g} after correction"
+        yield f"p = {least.p:.2g} for {least.gate.trait}, {least.p_holm:.2g} after correction"
     elif shown:
         yield f"{', '.join(one.gate.trait for one, *_ in shown)} agree in every case"
     if panel.trials[0] < SEVERAL:
-        yield "how much the baseline differs from itself is not known: run it twice to decide"
+        more = " with more cases" * (panel.cases < FEWEST)
+        yield f"how much the baseline differs from itself is not known: run it twice{more} to decide"
     elif panel.trials[1] < SEVERAL:
         yield "not shown to differ; one trial of the vendor does not show its own spread: --trials 3"
     else:

@@ -65,6 +65,13 @@ def test_a_figure_that_is_missing_is_not_zero(summed: Summed) -> None:
     assert own["usage_reported"]["total_tokens"] == 1
 
 
+def test_thoughts_outside_the_completion_are_billed_and_counted(summed: Summed) -> None:
+    usage = {"prompt_tokens": 10, "completion_tokens": 5, "total_tokens": 40}
+    own = summed(own_row(1, response={"usage": usage}, **usage), own_row(2, completion_tokens=7))
+    assert own["usage"]["completion_tokens"] == 12
+    assert own["billed_completion_tokens"] == 30 + 7
+
+
 def test_responses_are_valid_invalid_or_cannot_be_told(summed: Summed) -> None:
     unusable = [{"name": "f", "valid": None, "reasons": ["unusable_schema"]}]
     own_fields = summed(

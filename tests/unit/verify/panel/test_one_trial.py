@@ -21,7 +21,7 @@ from trialbed_verify.panel import Measures, Panel, PanelOptions, judge, measure
 from trialbed_verify.vendor_rows import FileRows
 
 CASES = 400
-COMPARISONS = 160
+COMPARISONS = 400
 TESTED = ("decision", "tools", "arguments")
 USUAL = {"prompt_tokens": 60, "completion_tokens": 18, "total_tokens": 78}
 Trials = tuple[list[Measures], list[Measures]]
@@ -86,8 +86,7 @@ def test_no_other_vendor_is_equivalent_whatever_the_numbers(
 @given(st.integers(60, CASES), st.floats(0.3, 1.0))
 def test_one_trial_per_side_shows_another_vendor(vendor: str, cases: int, share: float) -> None:
     panel, calling = verdict_on(vendor, cases, share, lambda _: (1, 1))
-    if calling < 60 or (vendor == "inverted" and abs(2 * share - 1) < 0.3):
-        # With half of the cases calling, the inverted vendor calls as often.
+    if calling < 60 and vendor != "inverted":
         assert panel.finding != "equivalent"
         return
     assert panel.finding == panel.verdict == "different"
@@ -104,7 +103,11 @@ def sides_of(pool: dict[int, list[Measures]], ours: int, theirs: int, seed: int)
 
 @cache
 def pool(flips: float, cases: int = 120) -> dict[int, list[Measures]]:
-    """Twelve answers of one model to each case, of which one in ten has another value."""
+    """Twelve answers of one model to each case, of which one in ten has another value.
+
+    Args:
+        flips: the chance that two of them decide differently.
+    """
 
     def change(row: Row, random: np.random.Generator) -> None:
         for call in message_of(row).get("tool_calls") or []:
@@ -117,7 +120,7 @@ def pool(flips: float, cases: int = 120) -> dict[int, list[Measures]]:
 def findings(ours: int, theirs: int, comparisons: int) -> Counter[str]:
     found = Counter[str]()
     for seed in range(comparisons):
-        sides = sides_of(pool((0.0, 0.05, 0.1, 0.2)[seed % 4]), ours, theirs, seed)
+        sides = sides_of(pool((0.0, 0.05, 0.1, 0.2, 0.5)[seed % 5], 90), ours, theirs, seed)
         found[judge(sides, PanelOptions(permutations=199, seed=seed)).finding] += 1
     return found
 
@@ -142,6 +145,46 @@ def test_the_same_model_is_not_decided_and_the_reason_says_what_differs() -> Non
     assert twice.reason.endswith("one trial of the vendor does not show its own spread: --trials 3")
 
 
+def decided(baseline: str, vendor: str) -> list[Trials]:
+    """One trial of each side that calls ("1") or not ("0")."""
+    pairs = enumerate(zip(baseline, vendor, strict=True))
+    called = (("get_weather", "Oslo") if decision == "1" else None for _, pair in pairs for decision in pair)
+    measures = [answer(0, call) for call in called]
+    return [([ours], [theirs]) for ours, theirs in zip(measures[::2], measures[1::2], strict=True)]
+
+
+@for_each(("inverted", "finding"), [(75, "different"), (69, "different"), (45, "inconclusive"), (38, "inconclusive")])
+def test_decisions_that_differ_in_more_cases_than_chance_allows(inverted: int, finding: str) -> None:
+    baseline = "10" * 75
+    vendor = "01" * inverted + "10" * (75 - inverted)
+    panel = judge(decided(baseline, vendor), PanelOptions(permutations=99))
+    gate = panel.at("decision")
+    assert panel.finding == finding
+    assert gate
+    if finding == "different":
+        said = f"decisions differ in {2 * inverted} of 150 cases, more than chance alone could explain (p = "
+        assert said in panel.reason
+        assert said in gate.reason
+        assert gate.distance
+        assert gate.distance.value == pytest.approx(2 * 2 * inverted / 150 - 1)
+        assert gate.excess
+        assert gate.excess.value == 0
+    else:
+        assert f"decisions differ in {2 * inverted} of 150 cases (" in panel.reason
+        assert f"; p = {gate.p:.2g} for decisions, " in panel.reason
+
+
+@for_each(("vendor", "differing"), [("0" * 12, 6), ("1" * 3 + "0" * 9, 5), ("10" * 6, 0)])
+def test_few_cases_with_one_trial_are_not_decided_and_no_number_is_named(vendor: str, differing: int) -> None:
+    panel = judge(decided("10" * 6, vendor), PanelOptions(permutations=99))
+    assert (panel.finding, panel.verdict, panel.needed) == ("inconclusive", "not decided by one trial", None)
+    first, second, *_ = panel.reasons(lambda gate: gate.label)
+    assert first == "12 cases are too few for a verdict"
+    assert second.startswith(f"decisions differ in {differing} of 12 cases (" if differing else "decisions, ")
+    assert panel.reason.endswith("is not known: run it twice with more cases to decide")
+    assert "would do" not in panel.reason
+
+
 def billed(number: int, **usage: int) -> Measures:
     row = {"outcome": "stop", "response": {"choices": [{"message": {"content": "It is."}}], "usage": usage}}
     return measure(row, FileRows(Path(f"{number}.jsonl")), 0)
@@ -150,32 +193,32 @@ def billed(number: int, **usage: int) -> Measures:
 @for_each(
     ("usage", "words"),
     [
-        ({"completion_tokens": 18}, "its answers use the same tokens within "),
-        ({"completion_tokens": 18, "total_tokens": 378}, "] more tokens"),
-        ({"completion_tokens": 0, "total_tokens": 78}, "its answers use the same tokens within "),
+        ({"completion_tokens": 18}, "its bill is the same within "),
+        ({"completion_tokens": 18, "total_tokens": 378}, "its bill is 909.1 % [904.6, 909.1] higher at four prompt"),
+        ({"completion_tokens": 0, "total_tokens": 78}, "its bill is the same within "),
     ],
 )
 def test_thoughts_that_only_the_total_has_are_billed(usage: dict[str, int], words: str) -> None:
     sides = [([billed(number, **USUAL)], [billed(number, prompt_tokens=60, **usage)]) for number in range(60)]
     panel = judge(sides, PanelOptions(permutations=99))
     assert words in panel.reason
-    assert ("bill" in panel.different) == ("more" in words)
+    assert ("bill" in panel.different) == ("higher" in words)
 
 
 @for_each(
     ("output", "words"),
     [
-        (60 / 18, ", 50 % cheaper at your prices"),
-        (300 / 18, ", 50 % dearer at your prices"),
-        (180.1 / 18, ", at the same cost at your prices"),
-        (None, " %;"),
+        (60 / 18, "an answer is 50 % cheaper at your prices (its bill is the same within "),
+        (300 / 18, "an answer is 50 % dearer at your prices (its bill is the same within "),
+        (180.1 / 18, "an answer costs the same at your prices (its bill is the same within "),
+        (None, "its bill is the same within "),
     ],
 )
-def test_prices_are_said_beside_the_tokens(output: float | None, words: str) -> None:
+def test_prices_are_said_before_the_bill(output: float | None, words: str) -> None:
     sides = [([billed(number, **USUAL)], [billed(number, **USUAL)]) for number in range(60)]
     prices = ({"input": 1.0, "output": 10.0}, {} if output is None else {"input": 1.0, "output": output})
     panel = judge(sides, PanelOptions(prices=prices))
-    assert words in panel.reason
+    assert panel.reason.startswith(words)
 
 
 @for_each("seed", range(8))

@@ -75,7 +75,7 @@ def test_prices_stand_beside_the_ranks_and_in_the_verdict(tmp_path: Path) -> Non
     found = compare_and_rank(files)
     cost = {row.vendor: row.cost for row in found.ranking.models["m"].rows}
     assert cost == {"official": 1.0, "good": 0.4, "unpriced": None}
-    assert "its answers use the same tokens within" in found.comparisons[0].panel.reason
+    assert "its bill is the same within" in found.comparisons[0].panel.reason
     assert "60 % cheaper at your prices" in found.comparisons[0].panel.reason
     lines = {name.rstrip("*"): cost for name, *_, cost in verified_tables(found)[1].lines}
     assert lines == {"official": "1.0000", "good": "0.4000", "unpriced": "-"}
