@@ -50,6 +50,46 @@ def test_honest_answers_have_no_call() -> None:
     assert number >= 4000
 
 
+@for_each(
+    "text",
+    [
+        '```json\n{"search": {"query": "umbrella"}}\n```',
+        '<search><form><input name="query"></form></search> is the element for it.',
+        '<html><body><search query="umbrella"/></body></html>',
+        "<search><query>umbrella</query></search>",
+    ],
+)
+def test_a_tool_whose_name_is_an_ordinary_word_is_not_called_by_documents(text: str) -> None:
+    assert first_call(text, {"search": schema("query")}) is None
+
+
+def test_a_tool_whose_name_is_an_ordinary_word_is_called() -> None:
+    for text in ('search(query="x")', '<tool name="search">{"query": "x"}</tool>', "<function=search>{}</function>"):
+        assert first_call(text, {"search": schema("query")}) is not None, text
+
+
+def test_a_marked_call_within_a_sentence_is_an_explanation() -> None:
+    marked = f'<tool_call>{{"name": "get_weather", "arguments": {OSLO}}}</tool_call>'
+    assert first_call(f"Hermes writes {marked}, which the server reads.", TOOLS) is None
+    assert first_call(f"Models write {marked} and wait.", TOOLS) is None
+    assert first_call(f"I look {marked}", TOOLS) is not None
+    assert first_call(f"{marked}\n\nIt is sunny.", TOOLS) is not None
+
+
+@for_each(
+    "text",
+    [
+        '[get_weather(city="Oslo"), get_weather(city="Rome")]',
+        'get_weather(city="Oslo"); get_weather(city="Rome")',
+        '<|python_start|>[get_weather(city="Oslo"), get_weather(city="Rome")]<|python_end|>',
+        '<call tool="get_weather"><city>Oslo</city></call>\n<call tool="get_weather"><city>Rome</city></call>',
+    ],
+)
+def test_calls_in_one_line_are_all_made(text: str) -> None:
+    calls = [(json.loads(call.arguments)["city"], call.is_made) for call in written_calls(text, TOOLS)]
+    assert calls == [("Oslo", True), ("Rome", True)]
+
+
 UNQUOTED = {"function gemma", "react without a key"}
 """The forms whose arguments are in neither JSON, Python, tags nor lines."""
 
