@@ -8,8 +8,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import combinations, product
-from operator import truediv
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -29,9 +28,6 @@ from trialbed_verify.documents import as_document
 from trialbed_verify.panel import Conclusion, Panel, PanelOptions, judge, resample_verdict
 from trialbed_verify.summary import QUANTILES, by_frequency
 from trialbed_verify.table import ANSWERS, SIDES, AnswerRow, Answers, Pair, Pairing, Trials, pair
-
-if TYPE_CHECKING:
-    pass
 
 Column = NDArray[Any]
 """One value per case."""
@@ -125,7 +121,7 @@ def _compare(pairing: Pairing, options: dict[str, Any]) -> VendorComparison:
     document["outcomes"] = {side: _outcomes(own.rows) for side, own in sides.items()}
     document["success_rate"] = {side: case_share(*own.answers) for side, own in sides.items()}
     document["schema_accuracy"] = {side: _schema_accuracy(own) for side, own in sides.items()}
-    document["figures"] = {name: _figure(name, sides, bootstrap) for name in FIGURES}
+    document["figures"] = _figures(sides, bootstrap)
     document |= {"tests": list(_tests(baseline, vendor)), "served": {side: _served(sides[side].rows) for side in SIDES}}
     document |= {"options": options, "notes": [note for own in tables.values() for note in own.notes]}
     return VendorComparison(as_document(document), panel)
@@ -437,26 +433,30 @@ def _share_of_cases(part: Column, whole: Column) -> Estimate:
     return replace(case_share(part, whole), n=int((whole > 0).sum()))
 
 
-def _figure(name: str, sides: Mapping[str, SideRows], bootstrap: CaseBootstrap) -> dict[str, Any]:
-    """Return a figure of both sides, with the mean of the differences within cases."""
-    found: dict[str, Any] = {side: _distribution(own, own.figure(name), bootstrap) for side, own in sides.items()}
-    apart = _differences(name, *sides.values())
-    known = np.isfinite(apart)
-    columns = np.where(known, apart, 0.0), known.astype(np.float64)
-    return found | {"difference": bootstrap.estimate(truediv, *columns, n=int(known.sum()))}
+def _figures(sides: Mapping[str, SideRows], bootstrap: CaseBootstrap) -> dict[str, Any]:
+    """Return the figures of both sides, each with the mean of the differences within cases."""
+    values = {f"{name} {side}": own.figure(name) for name in FIGURES for side, own in sides.items()}
+    columns = {key: sides[key.partition(" ")[2]].sums(own) for key, own in values.items()}
+    for name in FIGURES:
+        apart = _differences(*(columns[f"{name} {side}"] for side in SIDES))
+        columns[name] = np.nan_to_num(apart), np.isfinite(apart).astype(np.float64)
+    # Resamples are read once for all figures.
+    places = {key: 2 * place for place, key in enumerate(columns)}
+    ratios = {key: lambda *sums, at=at: sums[at] / sums[at + 1] for key, at in places.items()}
+    drawn = bootstrap.estimates(ratios, *(column for pair in columns.values() for column in pair))
+    means = {key: replace(drawn[key], n=int(counts.sum())) for key, (_, counts) in columns.items()}
+    found: dict[str, Any] = {name: {side: {} for side in SIDES} | {"difference": means[name]} for name in FIGURES}
+    for key, own in values.items():
+        (name, _, side), ordered = key.partition(" "), sorted(value for value in own if value is not None)
+        known = {"n": len(ordered), "missing": int(sides[side].answers[0].sum()) - len(ordered), "mean": means[key]}
+        cases = int((columns[key][1] > 0).sum())
+        found[name][side] = known | {title: _quantile(ordered, share, cases) for title, share in QUANTILES.items()}
+    return found
 
 
-def _differences(name: str, baseline: SideRows, vendor: SideRows) -> Column:
+def _differences(baseline: tuple[Column, Column], vendor: tuple[Column, Column]) -> Column:
     """Return the vendor's mean minus the baseline's per case; nan where one of them is unknown."""
-    ours, theirs = (_means(*side.sums(side.figure(name))) for side in (baseline, vendor))
-    return theirs - ours
-
-
-def _distribution(side: SideRows, values: Sequence[float | None], bootstrap: CaseBootstrap) -> dict[str, Any]:
-    ordered, (sums, counts) = sorted(value for value in values if value is not None), side.sums(values)
-    cases, n = int((counts > 0).sum()), len(ordered)
-    found = {"n": n, "missing": int(side.answers[0].sum()) - n, "mean": bootstrap.estimate(truediv, sums, counts, n=n)}
-    return found | {name: _quantile(ordered, share, cases) for name, share in QUANTILES.items()}
+    return _means(*vendor) - _means(*baseline)
 
 
 def _quantile(ordered: Sequence[float], share: float, cases: int) -> dict[str, float | None]:
@@ -489,9 +489,9 @@ def _tests(baseline: SideRows, vendor: SideRows) -> Iterator[dict[str, Any]]:
     """Yield every significance test, case by case, for which there are data; p is corrected later."""
     values = {
         "trigger_rate": _majority(vendor) - _majority(baseline),
-        "success_rate": _means(*vendor.answers) - _means(*baseline.answers),
-        "schema_accuracy": _means(*vendor.fitting()) - _means(*baseline.fitting()),
-        **{figure: _differences(figure, baseline, vendor) for figure in AMOUNTS},
+        "success_rate": _differences(baseline.answers, vendor.answers),
+        "schema_accuracy": _differences(baseline.fitting(), vendor.fitting()),
+        **{name: _differences(*(side.sums(side.figure(name)) for side in (baseline, vendor))) for name in AMOUNTS},
     }
     for metric, column in values.items():
         if len(known := column[np.isfinite(column)]):
