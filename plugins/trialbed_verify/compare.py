@@ -25,6 +25,7 @@ from trialbed.statistics import (
     wilson_interval,
 )
 from trialbed_verify.documents import as_document
+from trialbed_verify.findings import same_model
 from trialbed_verify.panel import Conclusion, Panel, PanelOptions, judge, resample_verdict
 from trialbed_verify.summary import QUANTILES, by_frequency
 from trialbed_verify.table import ANSWERS, SIDES, AnswerRow, Answers, Pair, Pairing, Trials, pair
@@ -133,17 +134,10 @@ def judge_pairs(pairs: Sequence[Pair], chosen: PanelOptions) -> Panel:
     If the sides ask for other models, the verdict says so first, and the gate ``model`` does not apply.
     """
     asked = [{row.asked_model for one in pairs for row in one[side].values() if row.asked_model} for side in (0, 1)]
-    if all(asked) and not _are_alike(*asked):
+    if all(asked) and not any(same_model(*names) for names in product(*asked)):
         names = ", ".join(name for own in asked for name in sorted(own))
         chosen = replace(chosen, other_models=f"the requests ask for other models ({names})")
     return judge(_measures(pairs), chosen)
-
-
-def _are_alike(ours: Iterable[str], theirs: Iterable[str]) -> bool:
-    """Return whether any name of one side can stand for the model of a name of the other."""
-    from trialbed_verify.findings import same_model
-
-    return any(same_model(one, other) for one, other in product(ours, theirs))
 
 
 def verdict_shares(
@@ -331,8 +325,9 @@ def similarity(found: Column, bootstrap: CaseBootstrap) -> dict[str, Any]:
     tp, fp, fn, _ = found
     counts: dict[str, Any] = {"cases": count_cases(found)}
     counts |= {name: float(column.sum()) for name, column in zip(("TP", "FP", "FN", "TN"), found, strict=True)}
-    shares = {"precision": _share_of_cases(tp, tp + fp), "recall": _share_of_cases(tp, tp + fn)}
-    return counts | shares | _estimates(found, bootstrap, {"f1": f1, "kappa": kappa, "chance_f1": chance_f1})
+    for name, whole in {"precision": tp + fp, "recall": tp + fn}.items():
+        counts[name] = replace(case_share(tp, whole), n=int((whole > 0).sum()))
+    return counts | _estimates(found, bootstrap, {"f1": f1, "kappa": kappa, "chance_f1": chance_f1})
 
 
 def _estimates(found: Column, bootstrap: CaseBootstrap, figures: Mapping[str, Figure]) -> dict[str, Estimate]:
@@ -427,10 +422,6 @@ def case_share(part: Column, whole: Column) -> Estimate:
         return Estimate(None, None, 0)
     value = min(1.0, float(part.sum() / whole.sum()))
     return Estimate(value, clustered_interval(part.tolist(), whole.tolist()), int(whole.sum()))
-
-
-def _share_of_cases(part: Column, whole: Column) -> Estimate:
-    return replace(case_share(part, whole), n=int((whole > 0).sum()))
 
 
 def _figures(sides: Mapping[str, SideRows], bootstrap: CaseBootstrap) -> dict[str, Any]:

@@ -5,8 +5,6 @@ from __future__ import annotations
 import re
 import sys
 from collections.abc import Sequence
-from dataclasses import dataclass
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -31,91 +29,68 @@ ADVICE = {
 """Pattern of a vendor's problems, of which none was answered -> what to do; the first one counts."""
 
 
-@dataclass(frozen=True)
-class VerifyReport:
-    """The summaries of all targets, and their comparisons and ranks.
+def print_report(
+    form: str, summaries: Sequence[dict[str, Any]], comparisons: VerifiedVendors | None, sources: Sequence[VendorRows]
+) -> None:
+    """Print the summaries of all targets, and their comparisons and ranks, on stdout.
 
-    Attributes:
+    Args:
+        form: a choice of ``--format``.
         comparisons: None if a single endpoint was verified.
+        sources: the rows of all targets.
     """
+    from trialbed.views import html_page, print_tables
+    from trialbed_verify.tables import verification_records, verification_tables, verified_tables
 
-    summaries: Sequence[dict[str, Any]]
-    comparisons: VerifiedVendors | None = None
+    if form == "json":
+        _echo(json_text({"summaries": summaries, **as_document(comparisons)} if comparisons else summaries[0]))
+    elif form == "junit":
+        _echo(_junit(summaries, comparisons))
+    elif form == "html":
+        from trialbed_verify.pages import verification_page
 
-    def write_rank_files(self, folder: Path) -> None:
-        """Write the ranks as Agent Vendor Verifier does, if vendors could be ranked.
-
-        Raises:
-            UsageError: they cannot be written.
-        """
-        from trialbed_verify.ranking import write_rank_files
-
-        if self.comparisons and self.comparisons.ranking:
-            write_rank_files(self.comparisons.ranking, folder)
-
-    def print(self, form: str, sources: Sequence[VendorRows]) -> None:
-        """Print the report on stdout.
-
-        Args:
-            form: a choice of ``--format``.
-            sources: the rows of all targets.
-        """
-        from trialbed.views import print_tables
-        from trialbed_verify.tables import verification_tables, verified_tables
-
-        if form in ("json", "html", "junit"):
-            _echo(self._document(form, sources))
-            return
-        tables = verification_tables(self.summaries)
-        compared = verified_tables(self.comparisons) if self.comparisons else []
-        if form != "table":
-            from trialbed.cli.formats import records_text
-            from trialbed_verify.tables import verification_records
-
-            records = list(verification_records(self.summaries))
-            _echo(records_text(form, [*tables, *compared], records, "Verification"))
-            return
-        print_tables(tables, sys.stdout)
-        if compared:
+        models = " and ".join(dict.fromkeys(summary["model"] for summary in summaries))
+        _echo(html_page(f"Verification of {models}", verification_page(sources, comparisons)))
+    elif form == "table":
+        print_tables(verification_tables(summaries), sys.stdout)
+        if comparisons:
             click.echo()
-            print_tables(compared, sys.stdout)
+            print_tables(verified_tables(comparisons), sys.stdout)
+    else:
+        from trialbed.cli.formats import records_text
 
-    def _document(self, form: str, sources: Sequence[VendorRows]) -> str:
-        if form == "json":
-            whole = {"summaries": self.summaries, **as_document(self.comparisons)} if self.comparisons else None
-            return json_text(whole or self.summaries[0])
-        if form == "html":
-            from trialbed.views import html_page
-            from trialbed_verify.pages import verification_page
+        tables = verification_tables(summaries) + (verified_tables(comparisons) if comparisons else [])
+        _echo(records_text(form, tables, verification_records(summaries), "Verification"))
 
-            models = " and ".join(dict.fromkeys(summary["model"] for summary in self.summaries))
-            return html_page(f"Verification of {models}", verification_page(sources, self.comparisons))
-        from trialbed.views import TestCase, TestSuite, junit
-        from trialbed_verify.tables import comparison_tests, verification_tests
 
-        tests = [test for summary in self.summaries for test in verification_tests(summary)]
-        for model in self.comparisons.models if self.comparisons else ():
-            tests += [test for one in model.comparisons for test in comparison_tests(one)]
-            tests += [TestCase(model.model, note, outcome="skipped", message=note) for note in model.notes]
-        return junit([TestSuite("bench verify", tests)], "bench verify")
+def _junit(summaries: Sequence[dict[str, Any]], comparisons: VerifiedVendors | None) -> str:
+    from trialbed.views import TestCase, TestSuite, junit
+    from trialbed_verify.tables import comparison_tests, verification_tests
 
-    def check(self) -> None:
-        """Check that the report is based on answers.
+    tests = [test for summary in summaries for test in verification_tests(summary)]
+    for model in comparisons.models if comparisons else ():
+        tests += [test for one in model.comparisons for test in comparison_tests(one)]
+        tests += [TestCase(model.model, note, outcome="skipped", message=note) for note in model.notes]
+    return junit([TestSuite("bench verify", tests)], "bench verify")
 
-        Raises:
-            DriverBroken: a driver failed.
-            NothingMeasured: no request was answered.
-        """
-        failures = [summary["failure"] for summary in self.summaries if summary["failure"]]
-        if failures:
-            raise DriverBroken("\n".join(failures))
-        if any(summary["success_count"] for summary in self.summaries):
-            return
-        problems = [_problems(summary) for summary in self.summaries]
-        advice = {next(said for pattern, said in ADVICE.items() if re.search(pattern, text)) for _, text in problems}
-        listed = "\n  ".join(f"{where}: {text}" for where, text in problems)
-        todo = ". ".join(sorted(advice))
-        raise NothingMeasured(f"no request was answered:\n  {listed}\n{todo}, then run the same command again.")
+
+def check_answers(summaries: Sequence[dict[str, Any]]) -> None:
+    """Check that the report is based on answers.
+
+    Raises:
+        DriverBroken: a driver failed.
+        NothingMeasured: no request was answered.
+    """
+    failures = [summary["failure"] for summary in summaries if summary["failure"]]
+    if failures:
+        raise DriverBroken("\n".join(failures))
+    if any(summary["success_count"] for summary in summaries):
+        return
+    problems = [_problems(summary) for summary in summaries]
+    advice = {next(said for pattern, said in ADVICE.items() if re.search(pattern, text)) for _, text in problems}
+    listed = "\n  ".join(f"{where}: {text}" for where, text in problems)
+    todo = ". ".join(sorted(advice))
+    raise NothingMeasured(f"no request was answered:\n  {listed}\n{todo}, then run the same command again.")
 
 
 def _echo(text: str) -> None:

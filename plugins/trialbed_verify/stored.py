@@ -22,7 +22,7 @@ from trialbed.suggestions import closest
 from trialbed.views import printable
 from trialbed_verify.documents import as_document
 from trialbed_verify.ranking import VerifiedRows, VerifiedVendors, compare_and_rank
-from trialbed_verify.report import VerifyReport
+from trialbed_verify.report import print_report
 from trialbed_verify.rows import Body
 from trialbed_verify.summary import summary
 from trialbed_verify.table import read_rows
@@ -125,11 +125,9 @@ def show_run(run: StoredRun, form: str) -> None:
     """
     sources = run_rows(run, run.config.frameworks)
     comparisons = comparisons_of(run)
-    report = VerifyReport(
-        [summary(own.endpoint, next(iter(read_rows(own, compared=False)), None)) for own in sources], comparisons
-    )
+    summaries = [summary(own.endpoint, next(iter(read_rows(own, compared=False)), None)) for own in sources]
     if form == "json":
-        document = {"run": run.record.model_dump(mode="json"), "summaries": report.summaries}
+        document = {"run": run.record.model_dump(mode="json"), "summaries": summaries}
         document |= as_document(comparisons) if comparisons else {}
         print_json(document)
         return
@@ -137,7 +135,7 @@ def show_run(run: StoredRun, form: str) -> None:
         for line in _about(run):
             click.echo(printable(line))
         click.echo()
-    report.print(form, sources)
+    print_report(form, summaries, comparisons, sources)
 
 
 def page_parts(run: StoredRun) -> Sequence[Any]:

@@ -71,12 +71,8 @@ def vendor_table(title: str, vendors: Sequence[Document], rows: Iterable[Row], n
         lines = [TableRow(label, tuple(cells), label in ALARMING) for label, *cells in rows]
         return Table(title, ["", *names], lines, list(notes))
     labels, *columns = zip(("vendor", *names), *rows, strict=True)
-    lines = [
-        TableRow(
-            name, tuple(cells), any(text for label, text in zip(labels[1:], cells, strict=True) if label in ALARMING)
-        )
-        for name, *cells in columns
-    ]
+    alarming = [place for place, label in enumerate(labels) if label in ALARMING]
+    lines = [TableRow(own[0], own[1:], any(own[place] for place in alarming)) for own in columns]
     return Table(title, list(labels), lines, list(notes))
 
 
@@ -316,17 +312,17 @@ SCOPES_MEANING = (
 
 
 def comparison_tables(
-    comparisons: Sequence[VendorComparison], named: Callable[[PanelGate], str] | None = None
+    comparisons: Sequence[VendorComparison], named: Callable[[PanelGate], str] = attrgetter("label")
 ) -> list[Table]:
     """Return for each vendor the verdict, its rates and the baseline's, figures, and tests.
 
     Args:
-        named: names a gate of the panel; None for the names that options take.
+        named: names a gate of the panel; by default as options take it.
     """
     return [table for one in comparisons for table in _tables(one, named)]
 
 
-def _tables(found: VendorComparison, named: Callable[[PanelGate], str] | None) -> Iterator[Table]:
+def _tables(found: VendorComparison, named: Callable[[PanelGate], str]) -> Iterator[Table]:
     one, vendor, baseline = found.document, found.vendor, found.baseline
     yield _panel_table(found.panel, vendor, baseline, named)
     notes = [*map(_as_sentence, _pairing_notes(one)), *(f"{note}." for note in one["notes"]), *_decision_notes(one)]
@@ -490,17 +486,11 @@ LEGEND = (
 )
 
 
-def _panel_table(panel: Panel, vendor: str, baseline: str, named: Callable[[PanelGate], str] | None) -> Table:
+def _panel_table(panel: Panel, vendor: str, baseline: str, named: Callable[[PanelGate], str]) -> Table:
     """Return the verdict and every gate that applies, with an example of each difference in the notes."""
     # Gates with the same figures share a row, as most have the same where nothing differs.
-    gates = group_by_key(
-        (
-            (tuple(_panel_cells(one, panel.deals)), one.finding == "different"),
-            named(one.gate) if named else one.gate.label,
-        )
-        for one in panel.applicable
-    )
-    rows = [TableRow(", ".join(names), texts, alarming) for (texts, alarming), names in gates.items()]
+    gates = group_by_key((tuple(_panel_cells(one, panel.deals)), named(one.gate)) for one in panel.applicable)
+    rows = [TableRow(", ".join(names), cells, cells[0] == "different") for cells, names in gates.items()]
     brief = [TableRow(row.label, (row.cells[0], *row.cells[3:5]), row.alarming) for row in rows]
     title = f"{vendor} compared with {baseline}: {panel.verdict}"
     notes = list(_panel_notes(panel, vendor, baseline))

@@ -12,7 +12,7 @@ from support.vendor_rows import own_row, write_rows
 from support.verification import summarised
 
 from trialbed_verify.ranking import ModelComparison, VerifiedVendors
-from trialbed_verify.report import VerifyReport
+from trialbed_verify.report import print_report
 from trialbed_verify.vendor_rows import FileRows
 
 
@@ -26,7 +26,7 @@ def summary(tmp_path: Path) -> dict[str, Any]:
 
 
 def printed(summary: dict[str, Any], form: str, folder: Path, capsys: pytest.CaptureFixture[str]) -> str:
-    VerifyReport([summary]).print(form, [FileRows(folder / "results.jsonl")])
+    print_report(form, [summary], None, [FileRows(folder / "results.jsonl")])
     return capsys.readouterr().out
 
 
@@ -50,7 +50,7 @@ def test_tests_without_answers_are_skipped(summary: dict[str, Any], capsys: pyte
     silent = {**summary, **counts, "successful_tool_call_count": 0, "problems": {}, "notes": {}, "not_sent": 0}
     left_out = ModelComparison("m", "base", (), ("acme is left out: it has no rows",))
     for given, outcomes in ((silent, {"skipped"}), ({**silent, "not_sent": 3}, {"failure", "skipped"})):
-        VerifyReport([given], VerifiedVendors((left_out,))).print("junit", [])
+        print_report("junit", [given], VerifiedVendors((left_out,)), [])
         root = ElementTree.fromstring(capsys.readouterr().out)
         assert {found.tag for case in root.iter("testcase") for found in (*case, case)} == {"testcase", *outcomes}
         assert "acme is left out: it has no rows" in {found.get("message") for found in root.iter("skipped")}

@@ -176,14 +176,13 @@ def _replaced(files: Mapping[Path, str], store: str | None) -> Iterator[str]:
 
 
 def _report(summaries: list[dict[str, Any]], targets: list[Target], given: dict[str, Any], form: str) -> int:
-    from trialbed_verify.report import VerifyReport, compared_targets
+    from trialbed_verify.ranking import write_rank_files
+    from trialbed_verify.report import check_answers, compared_targets, print_report
     from trialbed_verify.vendor_rows import FileRows
 
     comparisons = compared_targets(targets) if given["config"] else None
-    report = VerifyReport(summaries, comparisons)
-    sources = [FileRows(target.output) for target in targets]
-    if given["rank_files"]:
-        report.write_rank_files(given["rank_files"])
-    report.print(form, sources)
-    report.check()
+    if given["rank_files"] and comparisons and comparisons.ranking:
+        write_rank_files(comparisons.ranking, given["rank_files"])
+    print_report(form, summaries, comparisons, [FileRows(target.output) for target in targets])
+    check_answers(summaries)
     return 0
