@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
-from hashlib import blake2b
 from typing import Any
 from zlib import crc32
 
@@ -41,16 +40,11 @@ def call_measures(message: Mapping[str, Any], request: Mapping[str, Any]) -> dic
     asked = _texts(request)
     functions = [call["function"] if isinstance(call.get("function"), dict) else call for call in listed]
     names = [str(function.get("name") or "") for function in functions]
-    digests, free, values = zip(*(_digests(function.get("arguments"), asked) for function in functions), strict=True)
-    keys = list(zip(digests, names, strict=True))
-    said = [word for own in free for word in own]
+    free, values = zip(*(_values(function.get("arguments"), asked) for function in functions), strict=True)
     return {
         "tools": code("\n".join(sorted(set(names)))),
-        "order": order_of(keys),
-        "made": made_code(keys),
-        "arguments": signature(said, b"".join(sorted(set(digests)))),
         "calls": tuple(zip(map(_hash, names), values, strict=True)),
-        "free": signature(said),
+        "free": signature(word for own in free for word in own),
     }
 
 
@@ -74,20 +68,18 @@ def _texts(request: Mapping[str, Any]) -> str:
     return "\n".join(text for text in texts if isinstance(text, str))
 
 
-def _digests(arguments: Any, asked: str) -> tuple[bytes, list[str], tuple[Value, ...]]:
-    """Return a digest of all arguments but free text, the words of that, and all values; each with its path."""
+def _values(arguments: Any, asked: str) -> tuple[list[str], tuple[Value, ...]]:
+    """Return the words of free text, and all values; each with its path."""
     if isinstance(arguments, str):
         arguments = lenient_json(arguments, {"not JSON": arguments}) if arguments.strip() else {}
-    exact: list[str] = []
     free: list[str] = []
     values: list[Value] = []
     for path, value in _leaves(arguments, ""):
         is_free = isinstance(value, str) and (len(value) >= LONG or len(value.split()) >= SEVERAL)
-        exact.append(f"{path}={'text' if is_free else _typed_text(value)}")
         free += [f"{path}={word}" for word in words(value)] if is_free else []
-        values.append((_hash(path), FREE if is_free else _hash(exact[-1]) or 1, _is_quoted(value, asked)))
-    digest = blake2b("\n".join(sorted(exact)).encode("utf-8", "surrogatepass"), digest_size=8).digest()
-    return digest, free, tuple(sorted(values))
+        exact = FREE if is_free else _hash(f"{path}={_typed_text(value)}") or 1
+        values.append((_hash(path), exact, _is_quoted(value, asked)))
+    return free, tuple(sorted(values))
 
 
 def _is_quoted(value: Any, asked: str) -> bool:

@@ -65,23 +65,17 @@ def words(text: str) -> list[str]:
     return found[:MOST_WORDS]
 
 
-def signature(tokens: Iterable[str], exact: bytes = b"") -> bytes:
-    """Return the signature of a set of tokens together with a part that must be equal as a whole.
+def signature(tokens: Iterable[str]) -> bytes:
+    """Return the signature of a set of tokens.
 
-    Two signatures with equal exact parts differ in about as many places as the Jaccard distance of their sets says
-    (MinHash; A. Broder, "On the Resemblance and Containment of Documents", 1997). If the exact parts differ, all places
-    do.
-
-    Args:
-        exact: a digest, or nothing.
+    Two signatures differ in about as many places as the Jaccard distance of their sets says (MinHash; A. Broder, "On
+    the Resemblance and Containment of Documents", 1997).
     """
     hashed = np.fromiter({crc32(token.encode("utf-8", "surrogatepass")) for token in tokens}, dtype=np.uint64, count=-1)
     least = np.zeros(PLACES, dtype=np.uint16)
     if len(hashed):
         mixed = (hashed[:, None] * FACTORS + OFFSETS) & np.uint64(0xFFFFFFFF)
         least = (mixed.min(axis=0) >> np.uint64(8)).astype(np.uint16)
-    if exact:
-        least = least ^ np.frombuffer(blake2b(exact, digest_size=2 * PLACES).digest(), dtype=np.uint16)
     return bytes(least.tobytes())
 
 

@@ -23,7 +23,7 @@ import numpy as np
 from trialbed.statistics import wilson_interval
 from trialbed_verify.panel._calls import FREE, Calls, made_code, order_of
 from trialbed_verify.panel._measures import OUTPUT_PRICE, Measures
-from trialbed_verify.panel._texts import NOTHING, PLACES, signature
+from trialbed_verify.panel._texts import PLACES, signature
 
 SIDES = ("baseline", "vendor")
 
@@ -95,7 +95,7 @@ def prepare_trials(sides: Sequence[Trials], ignored: int = 0) -> tuple[list[Tria
 
     found: list[Trials] = []
     for ours, theirs in kept:
-        changes = _argument_changes([*ours, *theirs])
+        changes = _call_measures([*ours, *theirs])
         found.append(([prepared(one, 0, changes) for one in ours], [prepared(one, offset, changes) for one in theirs]))
     return found, remarks + remark, copies
 
@@ -163,13 +163,13 @@ def _identical_answers(cases: Cases, found: Found) -> Iterator[str]:
             f"the {side}'s trials have identical long answers in {100 * shares[side]:.0f} % of the cases, although the "
             "temperature asked for is not 0: a cache, or a temperature that is ignored"
         )
-        if side == "baseline" and shares["vendor"] is not None and shares["vendor"] < shares[side] - APART:
-            _keep_first_trials(cases, found)
-            yield "so one trial per case of the baseline counts, as its own spread is not known"
-    for side in () if never else usable:
-        other = SIDES[side == "baseline"]
-        (alike, total), (others_alike, others) = (_count_identical(cases[one]) for one in (side, other))
-        if min(total, others) < FEWEST or alike < ALL * total:
+    if "baseline" in never and shares["vendor"] is not None and shares["vendor"] < shares["baseline"] - APART:
+        _keep_first_trials(cases, found)
+        yield "so one trial per case of the baseline counts, as its own spread is not known"
+    counts = {side: _count_identical(own) for side, own in cases.items()}
+    for side, other in zip(SIDES, reversed(SIDES), strict=True):
+        (alike, total), (others_alike, others) = counts[side], counts[other]
+        if never or side not in usable or min(total, others) < FEWEST or alike < ALL * total:
             continue
         if (1 - wilson_interval(1 - others_alike / others, others).low) ** total > CHANCE:
             continue
@@ -208,21 +208,17 @@ def _impossible_times(cases: Sequence[Sequence[Measures]], side: str, found: dic
         )
 
 
-def _argument_changes(trials: Sequence[Measures]) -> dict[int, dict[str, Any]]:
+def _call_measures(trials: Sequence[Measures]) -> dict[int, dict[str, Any]]:
     """Return the arguments, the order and the category of calls by the values that repeat, by the id of each trial.
 
     All trials of a case together decide which values do, whichever side they are of, so that labels remain
     exchangeable and the distances of identical sides 0 in expectation.
     """
     calling = [trial for trial in trials if trial.calls]
-    if len({trial.calls for trial in calling}) < 2:
-        return {}
     fleeting = _fleeting([trial.calls for trial in calling])
-    if not fleeting and all(trial.free == NOTHING for trial in calling):
-        return {}
-    parts = [_parts(trial, fleeting) for trial in calling]
+    parts = list(zip(*(_parts(trial, fleeting) for trial in calling), strict=True))
     # Parts that do not vary at all are left out, so that the others count in full.
-    varying = [own for own in zip(*parts, strict=True) if len(set(own)) > 1]
+    varying = [own for own in parts if len(set(own)) > 1] or parts[:1]
     return {
         id(trial): {
             "arguments": _weave([own[place] for own in varying]),
@@ -270,8 +266,8 @@ def _digest(values: Iterable[tuple[int, int, int]], fleeting: Collection[int], s
 
 
 def _weave(parts: Sequence[bytes]) -> bytes:
-    """Return a signature with places of the parts in turn, of the first of three twice; all are equal without parts."""
-    turns = [SIGNATURE.unpack(part) for part in parts or [NOTHING]]
+    """Return a signature with places of the parts in turn, of the first of three twice."""
+    turns = [SIGNATURE.unpack(part) for part in parts]
     turns = [turns[0], turns[1], turns[0], turns[2]] if len(turns) > 2 else turns
     return SIGNATURE.pack(*(turns[place % len(turns)][place] for place in range(PLACES)))
 
