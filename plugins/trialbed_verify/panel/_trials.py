@@ -11,7 +11,7 @@
 from __future__ import annotations
 
 import math
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from hashlib import blake2b
 from statistics import median
@@ -231,14 +231,11 @@ def _call_measures(trials: Sequence[Measures]) -> dict[int, dict[str, Any]]:
 
 def _fleeting(trials: Sequence[Calls]) -> set[int]:
     """Return the paths whose values hardly repeat, or are free text in some trials only."""
-    found: dict[int, dict[int, set[int]]] = {}
+    found: dict[int, list[set[int]]] = defaultdict(lambda: [set() for _ in trials])
     for place, calls in enumerate(trials):
-        for _, values in calls:
-            for path, value, _ in values:
-                found.setdefault(path, {}).setdefault(place, set()).add(value)
-    return {
-        path for path, own in found.items() if _is_fleeting([own.get(place, set()) for place in range(len(trials))])
-    }
+        for path, value, _ in (one for _, values in calls for one in values):
+            found[path][place].add(value)
+    return {path for path, values in found.items() if _is_fleeting(values)}
 
 
 def _is_fleeting(values: Sequence[set[int]]) -> bool:
