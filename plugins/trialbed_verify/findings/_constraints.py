@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from typing import Any
 
 from trialbed.wire import parse_json_fast
@@ -86,12 +87,10 @@ def _format(answer: AnsweredRow, wanted: Mapping[str, Any]) -> Iterator[Check]:
     yield is_other, "not_json", "the text is JSON, but not an object", answer.content
     # A schema that cannot be used is the test set's fault.
     checked = usable_schema(schema) if kind == "json_schema" and schema is not None else ""
-    try:
+    with suppress(Undecided):
         for problem in checked.problems(value, 1) if not isinstance(checked, str) else ():
             place = "/".join(map(str, problem.path))
             yield True, "not_of_response_schema", (problem.message, place), answer.content
-    except Undecided:
-        return
 
 
 def _limit(request: Mapping[str, Any]) -> int | None:

@@ -6,6 +6,7 @@ import json
 import re
 from collections import Counter
 from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from typing import Any
 
 from trialbed_verify.call_schemas import call_verdicts
@@ -43,12 +44,10 @@ def _arguments(function: Mapping[str, Any], text: str) -> Iterator[Check]:
         repeated.extend(name for name, count in Counter(name for name, _ in found).items() if count > 1)
         return dict(found)
 
-    try:
+    with suppress(ValueError, RecursionError):
         value = json.loads(text, object_pairs_hook=pairs)
         is_object = isinstance(value, dict)
         yield not is_object, "arguments_not_object", type(value).__name__, function
         yield is_object and repeated, "duplicate_keys", repr(repeated[:1])[1:-1], function
         is_twice = isinstance(value, str) and isinstance(json.loads(value), dict)
         yield is_twice, "arguments_encoded_twice", "", function
-    except (ValueError, RecursionError):
-        return

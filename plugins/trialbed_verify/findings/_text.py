@@ -6,6 +6,7 @@ import json
 import re
 import tomllib
 from collections.abc import Iterator
+from contextlib import suppress
 from importlib.resources import files
 from itertools import islice
 from typing import Any
@@ -144,18 +145,15 @@ def _characters(answer: AnsweredRow, text: str) -> Iterator[Check]:
 
 def _has_half(arguments: str) -> bool:
     """Return whether arguments have half of a character, which may be written as its number."""
-    try:
+    with suppress(ValueError, RecursionError):
         return SURROGATE.search(json.dumps(json.loads(arguments), ensure_ascii=False)) is not None
-    except (ValueError, RecursionError):
-        return False
+    return False
 
 
 def _redecode(text: str) -> str | None:
     """Return the intended text of UTF-8 that was read as Latin-1 or Windows-1252; None if it is not that."""
     for encoding in ("latin-1", "cp1252"):
-        try:
+        with suppress(UnicodeError):
             meant = text.encode(encoding).decode()
-        except UnicodeError:
-            continue
-        return meant if len(text) - len(meant) > 1 else None
+            return meant if len(text) - len(meant) > 1 else None
     return None
