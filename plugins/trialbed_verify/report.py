@@ -39,7 +39,7 @@ def print_report(
         comparisons: None if a single endpoint was verified.
         sources: the rows of all targets.
     """
-    from trialbed.views import html_page, print_tables
+    from trialbed.views import print_tables
     from trialbed_verify.tables import verification_records, verification_tables, verified_tables
 
     if form == "json":
@@ -47,6 +47,7 @@ def print_report(
     elif form == "junit":
         _echo(_junit(summaries, comparisons))
     elif form == "html":
+        from trialbed.views import html_page
         from trialbed_verify.pages import verification_page
 
         models = " and ".join(dict.fromkeys(summary["model"] for summary in summaries))

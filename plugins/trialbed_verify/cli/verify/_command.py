@@ -176,12 +176,13 @@ def _replaced(files: Mapping[Path, str], store: str | None) -> Iterator[str]:
 
 
 def _report(summaries: list[dict[str, Any]], targets: list[Target], given: dict[str, Any], form: str) -> int:
-    from trialbed_verify.ranking import write_rank_files
     from trialbed_verify.report import check_answers, compared_targets, print_report
     from trialbed_verify.vendor_rows import FileRows
 
     comparisons = compared_targets(targets) if given["config"] else None
     if given["rank_files"] and comparisons and comparisons.ranking:
+        from trialbed_verify.ranking import write_rank_files
+
         write_rank_files(comparisons.ranking, given["rank_files"])
     print_report(form, summaries, comparisons, [FileRows(target.output) for target in targets])
     check_answers(summaries)
