@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-from types import TracebackType
 
 YIELDS = 2
 """Times that a piece of work yields to the event loop before it runs: once to see what arrived, once to note when."""
@@ -12,30 +11,15 @@ INTERVAL = 0.01
 """Seconds between two measurements of the lag."""
 
 
-class Pacer:
-    """Runs CPU-bound pieces of work one at a time, with time for network events between them.
+async def take_turn(turns: asyncio.Lock) -> None:
+    """Wait for one's turn to do a CPU-bound piece of work that awaits nothing, with time for network events before it.
 
     Preparing a request or writing a row takes a fraction of a millisecond. Two hundred of them in one iteration of the
     event loop would delay the time stamps of everything that arrives meanwhile.
     """
-
-    def __init__(self) -> None:
-        self._lock = asyncio.Lock()
-
-    async def __aenter__(self) -> None:
-        """Wait for one's turn; hold it during one piece of work that does not await anything."""
-        await self._lock.acquire()
-        try:
-            for _ in range(YIELDS):
-                await asyncio.sleep(0)
-        except BaseException:
-            self._lock.release()
-            raise
-
-    async def __aexit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self._lock.release()
+    async with turns:
+        for _ in range(YIELDS):
+            await asyncio.sleep(0)
 
 
 class LagMeter:

@@ -13,7 +13,7 @@ from trialbed.errors import DriverError, TrialbedError, UsageError
 from trialbed.wire.circuit import CircuitOpen
 from trialbed_verify.verification._retries import VendorDown
 from trialbed_verify.verification._sender import Sender
-from trialbed_verify.verification.cases import Case
+from trialbed_verify.verification.cases import TestSet
 from trialbed_verify.verification.row import Row
 from trialbed_verify.verification.targets import Target
 
@@ -27,12 +27,6 @@ class KeptCase(NamedTuple):
     attempt: int
     is_answered: bool
 
-
-CaseOf = Callable[[int], Case]
-"""Line of the test set -> its case."""
-
-Keep = Callable[[Key, Row], None]
-"""Takes in the row of a completed case."""
 
 STAGGER = 0.002
 """Seconds between the starts of two workers: answers that arrive one by one are timed better than all at once."""
@@ -58,7 +52,7 @@ class TargetQueue:
     sender: Sender
     todo: deque[Key]
     stored: Mapping[Key, KeptCase]
-    keep: Keep
+    keep: Callable[[Key, Row], None]
     room: Callable[[], Awaitable[None]]
     completed: set[Key] = field(default_factory=set)
     down: bool = False
@@ -77,8 +71,8 @@ class TargetQueue:
         """The number of cases that were not sent or not completed."""
         return len(self.todo)
 
-    async def send_block(self, case_of: CaseOf, concurrency: int, size: int) -> None:
-        """Send the next cases; stops early where the circuit breaker opens.
+    async def send_block(self, cases: TestSet, concurrency: int, size: int) -> None:
+        """Send the next cases of the test set; stops early where the circuit breaker opens.
 
         Args:
             concurrency: cases in flight at a time.
@@ -89,7 +83,7 @@ class TargetQueue:
         try:
             async with asyncio.TaskGroup() as group:
                 for number in range(min(concurrency, len(block))):
-                    group.create_task(self._work(block, case_of, number * STAGGER))
+                    group.create_task(self._work(block, cases, number * STAGGER))
         finally:
             left = set(block)
             self.todo.extendleft(key for key in reversed(taken) if key in left)
@@ -98,12 +92,12 @@ class TargetQueue:
         """Wait until the circuit breaker allows the next request."""
         await asyncio.sleep(self.sender.breaker.pause)
 
-    async def _work(self, block: deque[Key], case_of: CaseOf, delay: float) -> None:
+    async def _work(self, block: deque[Key], cases: TestSet, delay: float) -> None:
         await asyncio.sleep(delay)
         while block and not self.down:
             key = block.popleft()
             try:
-                await self.sender.send(case_of(key[0]), key[1], partial(self._complete, key))
+                await self.sender.send(cases.at_line(key[0]), key[1], partial(self._complete, key))
                 await self.room()
             except VendorDown:
                 self.down = True

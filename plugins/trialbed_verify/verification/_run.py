@@ -21,13 +21,13 @@ from trialbed.records import Run, RunStatus, TrialResult
 from trialbed.store import Commits, Store, open_store
 from trialbed_verify.summary import summary, write_summary
 from trialbed_verify.table import Answers
-from trialbed_verify.verification._event_loop import LagMeter, Pacer
+from trialbed_verify.verification._event_loop import LagMeter
 from trialbed_verify.verification._queue import KeptCase, Key, TargetQueue, round_robin
 from trialbed_verify.verification._retries import VendorCircuit, retry_waits
 from trialbed_verify.verification._sender import Sender
 from trialbed_verify.verification._sessions import exchange_with, new_session
 from trialbed_verify.verification._stored_run import VerificationRun, open_run
-from trialbed_verify.verification.cases import Case, TestSet
+from trialbed_verify.verification.cases import TestSet
 from trialbed_verify.verification.row import Row, RowRedaction, trial_result, write_rows
 from trialbed_verify.verification.targets import Target, VerifyOptions
 
@@ -72,7 +72,7 @@ class Verification:
     progress: VerifyProgress
     run_id: str | None = None
     replaced: dict[Path, str] = field(default_factory=dict, init=False)
-    _pacer: Pacer = field(default_factory=Pacer, init=False)
+    _turns: asyncio.Lock = field(default_factory=asyncio.Lock, init=False)
     _listeners: Listeners = field(default_factory=installed_listeners, init=False)
     _summaries: list[dict[str, Any]] = field(default_factory=list, init=False)
 
@@ -149,10 +149,10 @@ class Verification:
         exchange = exchange_with(target, session, options)
         # Where targets wait for a slot, none holds one while its circuit breaker is open.
         breaker = VendorCircuit(blocking=len(self.targets) <= options.vendor_concurrency)
-        sender = Sender(target, exchange, retry_waits(options.retries), breaker, lag, self._pacer)
+        sender = Sender(target, exchange, retry_waits(options.retries), breaker, lag, self._turns)
         if todo:
             # Loads the files of a tokenizer, and finds a broken driver before anything is sent.
-            await asyncio.to_thread(sender.prepare, self.cases.case(0))
+            await asyncio.to_thread(sender.prepare, next(iter(self.cases)))
         redaction, name = RowRedaction(target.secrets), record.began.isoformat()
 
         def keep(key: Key, row: Row) -> None:
@@ -168,14 +168,10 @@ class Verification:
         busy = [queue for queue in queues if queue.left]
         slots = min(self.options.vendor_concurrency, len(busy))
         turns = slots < len(busy)
-        numbers = {line: number for number, line in enumerate(self.cases.indices)}
-
-        def case_of(line: int) -> Case:
-            return self.cases.case(numbers[line])
 
         async def serve(queue: TargetQueue) -> None:
             concurrency = self.options.concurrency_at(queue.target)
-            await queue.send_block(case_of, concurrency, BLOCK * concurrency if turns else queue.left)
+            await queue.send_block(self.cases, concurrency, BLOCK * concurrency if turns else queue.left)
             if queue.down:
                 self.progress.down(queue.target, queue.left, queue.failure)
 
@@ -216,9 +212,8 @@ class Verification:
             TrialbedError: a file cannot be written, or a case was lost.
         """
         target, label = queue.target, queue.label
-        ended: dict[str, Any] = {"ended": datetime.now(UTC), "not_sent": queue.left, "failure": queue.failure}
-        info = record.endpoints[label].model_copy(update={"began": record.began, **ended})
-        info = RowRedaction(target.secrets).record(info)
+        ended = {"began": record.began, "ended": datetime.now(UTC), "not_sent": queue.left, "failure": queue.failure}
+        info = RowRedaction(target.secrets).record(record.endpoints[label].model_copy(update=ended))
 
         def note(digest: str) -> None:
             # Noted first: a file that is there is one that the run has.
@@ -256,12 +251,8 @@ def target_files(targets: Sequence[Target]) -> Iterator[tuple[str, Any]]:
         yield f"the summary of {target.name}", target.summary
 
 
-Named = tuple[str, Path]
-"""The purpose of a file, in words, and its path."""
-
-
-def check_files(written: Iterable[Named], read: Iterable[Named] = ()) -> None:
-    """Check that every file can be written and that no file is named twice.
+def check_files(written: Iterable[tuple[str, Path]], read: Iterable[tuple[str, Path]] = ()) -> None:
+    """Check that every file can be written and that no file is named twice; each has its purpose in words.
 
     Raises:
         UsageError: a file cannot be written, or is named twice.

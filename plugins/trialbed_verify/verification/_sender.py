@@ -10,15 +10,12 @@ from trialbed.errors import DriverBroken, TrialbedError
 from trialbed.wire import RetryWaits
 from trialbed.wire.circuit import CircuitOpen
 from trialbed_verify.call_schemas import declared_schemas
-from trialbed_verify.verification._event_loop import LagMeter, Pacer
+from trialbed_verify.verification._event_loop import LagMeter, take_turn
 from trialbed_verify.verification._retries import VendorCircuit, VendorDown, is_transient
 from trialbed_verify.verification.cases import Case
 from trialbed_verify.verification.exchange import EndpointAttempt, Exchange
 from trialbed_verify.verification.row import Row, result_row
 from trialbed_verify.verification.targets import PreparedRequest, Target
-
-OnRow = Callable[[Row], None]
-"""Called with the row of a completed case."""
 
 
 @dataclass
@@ -41,21 +38,25 @@ class _PendingCase:
 
 @dataclass
 class Sender:
-    """Sends cases to one target, and delivers exactly one row for each."""
+    """Sends cases to one target, and delivers exactly one row for each.
+
+    Attributes:
+        turns: taken, by all senders, to prepare a request or make a row.
+    """
 
     target: Target
     exchange: Exchange
     waits: RetryWaits
     breaker: VendorCircuit
     lag: LagMeter
-    pacer: Pacer
+    turns: asyncio.Lock
     _suspended: dict[tuple[int, int], _PendingCase] = field(default_factory=dict, init=False)
 
     def __post_init__(self) -> None:
         self._config = self.target.digest()
         self._clock = asyncio.get_running_loop().time
 
-    async def send(self, case: Case, trial: int, on_row: OnRow) -> None:
+    async def send(self, case: Case, trial: int, on_row: Callable[[Row], None]) -> None:
         """Send a case until it is complete, and deliver its row, even if cancelled once the answer is there.
 
         Raises:
@@ -63,8 +64,8 @@ class Sender:
             CircuitOpen: the case continues where it stopped when it is sent again.
             DriverBroken: the driver of the vendor or of the model failed to prepare the request; nothing was sent.
         """
-        async with self.pacer:
-            prepared = self.prepare(case)
+        await take_turn(self.turns)
+        prepared = self.prepare(case)
         key = case.index, trial
         pending = self._suspended.pop(key, None) or _PendingCase(requested=self._clock())
         try:
@@ -72,15 +73,10 @@ class Sender:
         except CircuitOpen:
             self._suspended[key] = pending
             raise
-        delivered = False
         try:
-            async with self.pacer:
-                delivered = True
-                on_row(self._row(case, trial, prepared, pending))
-        except asyncio.CancelledError:
-            if not delivered:
-                on_row(self._row(case, trial, prepared, pending))
-            raise
+            await take_turn(self.turns)
+        finally:
+            on_row(self._row(case, trial, prepared, pending))
 
     def prepare(self, case: Case) -> PreparedRequest:
         """Prepare the request of a case.

@@ -150,15 +150,10 @@ def _merge(endpoint: EndpointInfo, known: EndpointInfo | None) -> EndpointInfo:
 
 
 def _config(cases: TestSet, endpoints: Sequence[EndpointInfo]) -> RunConfig:
-    settings = {
-        "cells": tuple(RunCell(label=one.label, framework=one.label, model=one.model) for one in endpoints),
-        "dataset": str(cases.path),
-        "repeat": max(endpoint.trials for endpoint in endpoints),
-        "judge": "",
-        "selector": "",
-    }
+    settings = {"dataset": str(cases.path), "repeat": max(one.trials for one in endpoints), "judge": "", "selector": ""}
     return RunConfig(
         **settings,
+        cells=tuple(RunCell(label=one.label, framework=one.label, model=one.model) for one in endpoints),
         adapter_versions={},
         test_set=cases.path.name,
         dataset_digest=cases.digest,
@@ -177,14 +172,11 @@ def _digest(cases: TestSet, endpoints: Sequence[EndpointInfo]) -> str:
 def _last(store: Store, cases: TestSet, endpoints: Sequence[EndpointInfo]) -> Run | None:
     """Return the last run of this test set and these endpoints whose results are in the same files."""
     wanted = {(one.label, one.configuration, one.results) for one in endpoints}
-    fitting = (
-        run
-        for run in store.runs(limit=None)
-        if run.endpoints
-        and run.config.dataset_digest == cases.digest
-        and {(one.label, one.configuration, one.results) for one in run.endpoints} <= wanted
-    )
-    return next(fitting, None)
+    for run in store.runs(limit=None):
+        found = {(one.label, one.configuration, one.results) for one in run.endpoints}
+        if run.config.dataset_digest == cases.digest and found and found <= wanted:
+            return run
+    return None
 
 
 def _owners_of_files(store: Store, targets: Sequence[Target], *, fresh: bool) -> dict[Path, str]:

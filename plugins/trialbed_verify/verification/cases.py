@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 from array import array
+from bisect import bisect_left
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -85,10 +86,11 @@ class TestSet:
         return len(self._offsets)
 
     def __iter__(self) -> Iterator[Case]:
-        return map(self.case, range(len(self)))
+        return map(self.at_line, self._indices)
 
-    def case(self, number: int) -> Case:
-        """Read the case with this number, counted from 0; the test set is open."""
+    def at_line(self, line: int) -> Case:
+        """Read the case at this line; the test set is open."""
+        number = bisect_left(self._indices, line)
         assert self._file is not None  # noqa: S101 - it is open, as the docstring says
         self._file.seek(self._offsets[number])
         digest, repeat = self._identities[number].hex(), self._repeats[number]

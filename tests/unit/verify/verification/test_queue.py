@@ -6,6 +6,7 @@ import asyncio
 from collections import deque
 from collections.abc import Callable, Sequence
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -47,7 +48,8 @@ def work(
 
 
 async def send(one: TargetQueue, size: int = 10) -> None:
-    await one.send_block(lambda line: Case(line, "", {}), 3, size)
+    cases: Any = SimpleNamespace(at_line=lambda line: Case(line, "", {}))
+    await one.send_block(cases, 3, size)
 
 
 def answer_row(line: int, trial: int) -> Row:

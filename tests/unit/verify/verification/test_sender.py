@@ -14,7 +14,7 @@ from trialbed.errors import DriverBroken, UsageError
 from trialbed.wire import Problem, Reading, RetryWaits
 from trialbed.wire.circuit import CircuitOpen
 from trialbed_verify.verification import Case
-from trialbed_verify.verification._event_loop import LagMeter, Pacer
+from trialbed_verify.verification._event_loop import LagMeter
 from trialbed_verify.verification._retries import VendorCircuit
 from trialbed_verify.verification._sender import Sender
 from trialbed_verify.verification.exchange import EndpointAttempt
@@ -44,7 +44,7 @@ def sender(
 
     one = target("http://h/v1", folder, tokenizer="t" if raw else None)
     one = replace(one, adapter=adapter or one.adapter, vendor=vendor or one.vendor)
-    return Sender(one, exchange, RetryWaits(2, first=0.001), breaker or VendorCircuit(), LagMeter(), Pacer())  # type: ignore[arg-type]
+    return Sender(one, exchange, RetryWaits(2, first=0.001), breaker or VendorCircuit(), LagMeter(), asyncio.Lock())  # type: ignore[arg-type]
 
 
 async def send_case(one: Sender) -> dict[str, Any]:
@@ -171,7 +171,7 @@ async def test_an_answer_that_is_there_is_kept_even_if_it_is_cancelled(tmp_path:
     answered = asyncio.Event()
 
     async def exchange(prepared: Any, names: Any, waited: float) -> EndpointAttempt:
-        await one.pacer._lock.acquire()
+        await one.turns.acquire()
         answered.set()
         return EndpointAttempt(datetime.now(UTC), waited, 200, None, 0.1, answer(message={"content": "hi"}))
 
