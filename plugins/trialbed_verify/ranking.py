@@ -293,7 +293,7 @@ def rank(vendors: Sequence[RankedVendor], options: RankOptions | None = None) ->
 
 def _not_counted(metric: str, vendors: Sequence[RankedVendor]) -> str:
     """Say that a metric does not count, and which vendors lack it."""
-    lacking = [f"{one.vendor} ({one.model})" for one in vendors if one.value(metric) is None]
+    lacking = sorted(f"{one.vendor} ({one.model})" for one in vendors if one.value(metric) is None)
     said = f"Not ranked by {_short(metric)}{'; missing for ' * bool(lacking)}{', '.join(lacking)}"
     return said + STREAM_HINT * bool(lacking and metric == "ttft_ms")
 
