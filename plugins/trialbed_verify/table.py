@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -49,9 +48,6 @@ SUFFIXES = ("_results", "-results", ".results")
 
 SHOWN = 5
 """Number of lines listed in an error."""
-
-DEFAULTED = re.compile("differ: temperature is .* in the baseline and absent in the vendor's$")
-"""A setting that requests may leave to the vendor's default: the comparison reports it and goes on."""
 
 
 class Requested(NamedTuple):
@@ -576,10 +572,15 @@ def pair(
     if not cases:
         what = "the files have no request in common, so they cannot be compared:"
         raise UsageError("\n  ".join([what, *_problems(found)]))
-    if not force and not all(map(DEFAULTED.search, _problems(found, may_lack=may_lack))):
+    if not force and not all(map(_is_default, _problems(found, may_lack=may_lack))):
         hint = f"use --force to compare the {len(cases)} common cases"
         raise UsageError("\n  ".join(["the files do not contain the same requests:", *_problems(found), hint]))
     return found
+
+
+def _is_default(problem: str) -> bool:
+    """Return whether a problem is only a temperature that the vendor's requests leave to its default."""
+    return "differ: temperature is " in problem and problem.endswith(" in the baseline and absent in the vendor's")
 
 
 def _problems(found: Pairing, *, may_lack: bool = False) -> Iterator[str]:
