@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any, TypedDict
 
@@ -22,30 +21,16 @@ UNUSABLE = "unusable_schema"
 """The one reason that is the test set's fault instead of the vendor's."""
 
 REASONS = {
-    "required": "missing_required",
-    "dependentRequired": "missing_required",
+    **dict.fromkeys(("required", "dependentRequired"), "missing_required"),
     "type": "wrong_type",
-    "enum": "not_in_enum",
-    "const": "not_in_enum",
-    "additionalProperties": "extra_property",
-    "unevaluatedProperties": "extra_property",
-    "falseSchema": "extra_property",
+    **dict.fromkeys(("enum", "const"), "not_in_enum"),
+    **dict.fromkeys(("additionalProperties", "unevaluatedProperties", "falseSchema"), "extra_property"),
 }
 """JSON Schema keyword -> reason; any other keyword is ``constraint``."""
 
 
 class CallFields(TypedDict):
-    """The verdict on a call in a row of results."""
-
-    name: str
-    valid: bool | None
-    reasons: list[str]
-    detail: str
-
-
-@dataclass(frozen=True, slots=True)
-class CallVerdict:
-    """The verdict on one call.
+    """The verdict on a call, as a row of results has it.
 
     Attributes:
         valid: None if the declared schema itself cannot be used.
@@ -56,18 +41,14 @@ class CallVerdict:
 
     name: str
     valid: bool | None
-    reasons: tuple[str, ...] = ()
-    detail: str = ""
-
-    def as_json(self) -> CallFields:
-        """For the results file."""
-        return {"name": self.name, "valid": self.valid, "reasons": list(self.reasons), "detail": self.detail}
+    reasons: list[str]
+    detail: str
 
 
-def call_verdicts(calls: Iterable[Any], tools: Any) -> tuple[CallVerdict, ...]:
+def call_verdicts(calls: Iterable[Any], tools: Any) -> list[CallFields]:
     """Return the verdict on each call of a response, given the tools of its request."""
     declared, custom = declared_schemas(tools), declared_schemas(tools, "custom")
-    return tuple(_verdict(call, declared, custom) for call in calls)
+    return [_verdict(call, declared, custom) for call in calls]
 
 
 def usable_schema(schema: Any) -> JsonSchema | str:
@@ -96,29 +77,27 @@ def _arguments_schema(declared: Any) -> JsonSchema | str:
     return usable_schema({"type": "object"} if declared is None or declared == {} else declared)
 
 
-def _verdict(call: Any, declared: Mapping[str, Any], custom: Mapping[str, Any]) -> CallVerdict:
+def _verdict(call: Any, declared: Mapping[str, Any], custom: Mapping[str, Any]) -> CallFields:
     is_custom = isinstance(call, dict) and call.get("type") == "custom" and isinstance(call.get("custom"), dict)
     function, offered = _part(call, "custom" if is_custom else "function"), custom if is_custom else declared
-    name = function.get("name")
+    name, value = function.get("name"), function.get("input" if is_custom else "arguments")
     if not isinstance(name, str) or name not in offered:
-        return CallVerdict(str(name), False, ("unknown_tool",), f"offered: {_cut(', '.join(offered)) or 'nothing'}")
-    if is_custom:
-        # It takes any text.
-        is_text = isinstance(function.get("input"), str)
-        return CallVerdict(name, is_text, () if is_text else ("wrong_type",))
+        detail = f"offered: {_cut(', '.join(offered)) or 'nothing'}"
+        return {"name": str(name), "valid": False, "reasons": ["unknown_tool"], "detail": detail}
+    # A custom tool takes any text.
+    schema = usable_schema({"type": "string"}) if is_custom else _arguments_schema(offered[name])
     try:
-        arguments = _arguments(function.get("arguments"))
-    except (ValueError, RecursionError):
-        return CallVerdict(name, False, ("invalid_json",), _cut(str(function.get("arguments"))))
-    schema = _arguments_schema(declared[name])
-    try:
-        problems = [] if isinstance(schema, str) else schema.problems(arguments, MAX_REASONS)
+        arguments = value if is_custom else _arguments(value)
+        problems = () if isinstance(schema, str) else schema.problems(arguments, MAX_REASONS)
     except Undecided as error:
-        schema, problems = str(error), []
+        schema, problems = str(error), ()
+    except (ValueError, RecursionError):
+        return {"name": name, "valid": False, "reasons": ["invalid_json"], "detail": _cut(str(value))}
     if isinstance(schema, str):
-        return CallVerdict(name, None, (UNUSABLE,), _cut(schema))
+        return {"name": name, "valid": None, "reasons": [UNUSABLE], "detail": _cut(schema)}
     reasons = dict.fromkeys(REASONS.get(problem.keyword, "constraint") for problem in problems)
-    return CallVerdict(name, not problems, tuple(reasons), _cut(problems[0].message) if problems else "")
+    detail = _cut(problems[0].message) if problems else ""
+    return {"name": name, "valid": not problems, "reasons": [*reasons], "detail": detail}
 
 
 def _part(value: Any, key: str) -> dict[str, Any]:
@@ -136,9 +115,9 @@ def declared_schemas(tools: Any, kind: str = "function") -> dict[str, Any]:
     return found
 
 
-def all_valid(verdicts: Iterable[CallVerdict]) -> bool | None:
+def all_valid(verdicts: Iterable[CallFields]) -> bool | None:
     """Return whether all calls of a response that can be checked are valid; None if none can be checked."""
-    checked = [verdict.valid for verdict in verdicts if verdict.valid is not None]
+    checked = [verdict["valid"] for verdict in verdicts if verdict["valid"] is not None]
     return all(checked) if checked else None
 
 

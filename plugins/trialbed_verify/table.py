@@ -422,7 +422,7 @@ def calls_of(row: Body, response: dict[str, Any]) -> Sequence[Any] | None:
     made = answer_in(response)[1].get("tool_calls")
     if not isinstance(made, list) or not made:
         return None
-    return [found.as_json() for found in call_verdicts(made, object_in(row, "request").get("tools"))]
+    return call_verdicts(made, object_in(row, "request").get("tools"))
 
 
 def _call(call: Any) -> tuple[bool | None, tuple[str, ...]]:

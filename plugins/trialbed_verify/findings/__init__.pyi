@@ -1,10 +1,10 @@
 from ._answers import AnsweredRow as AnsweredRow
 from ._answers import function_of as function_of
 from ._answers import list_of as list_of
-from ._constraints import constrained_parameters as constrained_parameters
-from ._examination import examine as examine
-from ._examination import findings as findings
-from ._examination import same_model as same_model
+from ._checks import constrained_parameters as constrained_parameters
+from ._checks import examine as examine
+from ._checks import findings as findings
+from ._checks import same_model as same_model
 from ._kinds import CALL_REASONS as CALL_REASONS
 from ._kinds import GATES as GATES
 from ._kinds import KINDS as KINDS

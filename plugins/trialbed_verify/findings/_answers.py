@@ -3,17 +3,12 @@
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Callable, Mapping
 from functools import cached_property
 from typing import Any
 
-from trialbed.wire.dialects.chat_completions import (
-    answered_calls,
-    first_choice,
-    first_message,
-    token_counts,
-)
+from trialbed.wire import ToolChoice
+from trialbed.wire.dialects.chat_completions import answered_calls, first_choice, first_message, read_request
 from trialbed_verify.call_schemas import declared_schemas
 from trialbed_verify.rows import sent_request
 
@@ -22,14 +17,12 @@ Json = Any
 Count = Callable[[str], int | None]
 """Counts the tokens of a text; None if it cannot."""
 
-REASONING = ("reasoning_content", "reasoning")
-
-REPEATED = re.compile(r"(\s|[^\w\s])\1{2,}")
-"""Runs of spaces or punctuation, of which one token can have many."""
+CUT = ("length", "content_filter")
+"""Finish reasons of answers that ended early."""
 
 
 class AnsweredRow:
-    """Return the request and the answer of a row.
+    """The request and the answer of a row.
 
     Args:
         count: the model's own tokenizer, where it is at hand.
@@ -45,58 +38,32 @@ class AnsweredRow:
         made: the calls, a legacy one too.
         content: the message's text; the texts of typed parts are joined.
         reason: the finish reason.
+        is_raw: whether a raw prompt was sent instead of messages.
     """
 
     def __init__(self, row: Mapping[str, Any], count: Count | None = None) -> None:
-        self.row = row
-        self.count = count
-        response = row.get("response")
-        self.complete = row.get("status") == "success" and isinstance(response, dict)
-        self.request = sent_request(row)
-        self.response: dict[str, Json] = response if self.complete and isinstance(response, dict) else {}
-        self.choices = objects_of(self.response.get("choices"))
-        self.choice = first_choice(self.response)
+        self.row, self.count, self.request = row, count or (lambda _: None), sent_request(row)
+        self.complete = row.get("status") == "success" and isinstance(row.get("response"), dict)
+        self.response: dict[str, Json] = row["response"] if self.complete else {}
+        self.choices, self.choice = objects_of(self.response.get("choices")), first_choice(self.response)
         self.message = first_message(self.response)
         self.calls: Json = self.message.get("tool_calls")
-        self.content = text_of(self.message.get("content") or self.choice.get("text"))
         self.made = answered_calls(self.response)
-        reason = row.get("finish_reason")
-        self.reason = reason if isinstance(reason, str) else ""
-        self._asked: dict[str, bool] = {}
+        self.content = text_of(self.message.get("content") or self.choice.get("text"))
+        self.reason, self.is_raw = text_of(row.get("finish_reason")), "prompt" in self.request
 
-    def is_asked(self, token: str) -> bool:
-        """Return whether a text occurs in the request; an answer may have it millions of times."""
-        if token not in self._asked:
-            sent = self._request_text
-            self._asked[token] = token in sent or json.dumps(token, ensure_ascii=False)[1:-1] in sent
-        return self._asked[token]
+    def is_asked(self, text: str) -> bool:
+        """Return whether a text occurs in the request."""
+        return text in self._request_text or json.dumps(text, ensure_ascii=False)[1:-1] in self._request_text
 
     @cached_property
     def _request_text(self) -> str:
         return json.dumps(self.request, ensure_ascii=False)
 
-    @property
-    def is_raw(self) -> bool:
-        """Return whether a raw prompt was sent instead of messages."""
-        return "prompt" in self.request
-
-    @property
-    def is_streamed(self) -> bool:
-        """Return whether a stream was asked for."""
-        return bool(self.request.get("stream"))
-
-    @property
-    def demands_call(self) -> bool:
-        """Return whether the request demands a call: ``required``, or a tool by its name."""
-        choice = self.request.get("tool_choice")
-        if isinstance(choice, dict) and choice.get("type") == "allowed_tools":
-            return (object_of(choice.get("allowed_tools")) or choice).get("mode") == "required"
-        return choice == "required" or isinstance(choice, dict)
-
-    @property
-    def messages(self) -> list[Json]:
-        """Return the messages of the request."""
-        return list_of(self.request.get("messages"))
+    @cached_property
+    def wanted_calls(self) -> ToolChoice:
+        """Return the calls that the request wants."""
+        return read_request(self.request).tool_choice
 
     @property
     def tools(self) -> list[Json]:
@@ -109,15 +76,10 @@ class AnsweredRow:
         """Return the names of the tools with the schemas of their arguments."""
         return declared_schemas(self.tools)
 
-    def arguments_of(self, name: Json) -> list[str]:
-        """Return the names of a tool's arguments."""
+    def arguments_of(self, name: Json) -> dict[str, Json]:
+        """Return the schemas of a tool's arguments."""
         schema = self.tool_schemas.get(name) if isinstance(name, str) else None
-        return list(object_of(object_of(schema).get("properties")))
-
-    @cached_property
-    def usage(self) -> Mapping[str, int]:
-        """Return the token counts that are whole numbers."""
-        return token_counts(self.response)
+        return object_of(object_of(schema).get("properties"))
 
     @cached_property
     def reported_usage(self) -> dict[str, Json]:
@@ -126,6 +88,12 @@ class AnsweredRow:
         places = (self.response.get("usage"), groq.get("usage"), self.choice.get("usage"))
         return next((place for place in places if isinstance(place, dict) and place), {})
 
+    @cached_property
+    def usage(self) -> Mapping[str, int]:
+        """Return the counts of the usage that can be counts, with those of thoughts."""
+        counts = {**object_of(self.reported_usage.get("completion_tokens_details")), **self.reported_usage}
+        return {name: count for name, count in counts.items() if is_count(count)}
+
     @property
     def listed_calls(self) -> list[dict[str, Json]]:
         """Return the calls that are objects."""
@@ -133,45 +101,24 @@ class AnsweredRow:
 
     @cached_property
     def reasoning(self) -> str:
-        """Return the reasoning that was sent."""
-        # Routers send it in two fields at once.
-        sent = [text for key in REASONING if isinstance(text := self.message.get(key), str) and text]
-        if sent:
-            return max(sent, key=len)
-        details = objects_of(self.message.get("reasoning_details"))
-        parts = (detail.get(key) for detail in details for key in ("text", "summary"))
-        return "".join(part for part in parts if isinstance(part, str))
+        """Return the reasoning that was sent; routers send it in two fields at once."""
+        sent = [text_of(self.message.get(key)) for key in ("reasoning_content", "reasoning")]
+        return max(sent, key=len) or "".join(
+            text_of(detail.get(key))
+            for detail in objects_of(self.message.get("reasoning_details"))
+            for key in ("text", "summary")
+        )
 
     @cached_property
-    def texts(self) -> list[str]:
-        """Return every text that was generated: of all choices, with reasoning, refusals and calls."""
-        found = [self.reasoning]
-        for choice in self.choices:
-            message = object_of(choice.get("message"))
-            found += [text_of(message.get("content") or choice.get("text")), text_of(message.get("refusal"))]
+    def text(self) -> str:
+        """Return all that was generated: the text of each choice, with reasoning, refusals and calls."""
+        raw = "".join(text_of(choice.get("text")) for choice in self.choices) if self.is_raw else ""
+        parts = [self.reasoning]
+        for message in [object_of(choice.get("message")) or {"content": choice.get("text")} for choice in self.choices]:
             functions = [*map(function_of, list_of(message.get("tool_calls"))), object_of(message.get("function_call"))]
-            found += [str(part) for function in functions for part in function.values()]
-        return [text for text in found if text]
-
-    @property
-    def own_count(self) -> int | None:
-        """Return the tokens of the answer as the model's tokenizer counts them."""
-        if self.count is None:
-            return None
-        raw = [text for choice in self.choices if isinstance(text := choice.get("text"), str)]
-        counts = [self.count(text) for text in (raw if self.is_raw else self.texts)]
-        return None if None in counts else sum(count or 0 for count in counts)
-
-    @property
-    def own_count_of_prompt(self) -> int | None:
-        """Return the tokens of a raw prompt as the model's tokenizer counts them."""
-        prompt = self.request.get("prompt")
-        return self.count(prompt) if self.count is not None and isinstance(prompt, str) else None
-
-    @property
-    def whole_text(self) -> str:
-        """Return all texts that were generated as one."""
-        return "".join(self.texts)
+            parts += [text_of(message.get("content")), text_of(message.get("refusal"))]
+            parts += [str(part) for function in functions for part in function.values()]
+        return raw or "".join(parts)
 
 
 def is_whole(value: Json) -> bool:
@@ -179,9 +126,9 @@ def is_whole(value: Json) -> bool:
     return isinstance(value, int) and not isinstance(value, bool)
 
 
-def least_letters(text: str) -> int:
-    """Count the characters of a text in which runs of one sign count once."""
-    return len(REPEATED.sub(r"\1", text))
+def is_count(value: Json) -> bool:
+    """Return whether a value is a number of tokens."""
+    return is_whole(value) and value >= 0
 
 
 def function_of(call: Json) -> dict[str, Json]:

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import json
 import tomllib
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from importlib.resources import files
-from types import MappingProxyType
 from typing import Any, Literal, NamedTuple, get_args
 
 from trialbed.wire import dump_json
@@ -17,12 +15,6 @@ GATES: tuple[Subject, ...] = get_args(Subject)
 
 Severity = Literal["violation", "note"]
 """``violation``: the specification or the request rules it out, and callers rely on it. ``note``: odd, but harmless."""
-
-MOST_LETTERS = 20
-"""Characters of ordinary text that one token has at most, on average; usual are three to five."""
-
-SLACK = 40
-"""Tokens that a template adds to an answer or a call, at most."""
 
 SHOWN = 300
 """Characters of evidence, at most."""
@@ -38,36 +30,36 @@ class FindingKind(NamedTuple):
 
 _FILE: dict[str, Any] = tomllib.loads(files("trialbed_verify.findings").joinpath("kinds.toml").read_text("utf-8"))
 
-OUTCOMES: Mapping[str, str] = MappingProxyType(_FILE["outcomes"])
+OUTCOMES: Mapping[str, str] = _FILE["outcomes"]
 """End of a case -> meaning."""
 
-PROTOCOL_ERRORS: Mapping[str, str] = MappingProxyType(_FILE["protocol"]["error"])
+PROTOCOL_ERRORS: Mapping[str, str] = _FILE["protocol"]["error"]
 """The problems that are the vendor's answer: each is a finding, too."""
 
-PROBLEMS: Mapping[str, str] = MappingProxyType({**PROTOCOL_ERRORS, **_FILE["failures"]})
+PROBLEMS: Mapping[str, str] = {**PROTOCOL_ERRORS, **_FILE["failures"]}
 """Kind of failure of a case -> meaning."""
 
-KINDS: Mapping[str, FindingKind] = MappingProxyType(
-    {
-        name: FindingKind(gate, "note" if severity == "note" else "violation", meaning)
-        for gate in GATES
-        for severity, meanings in _FILE[gate].items()
-        for name, meaning in meanings.items()
-    }
-)
+KINDS: Mapping[str, FindingKind] = {
+    name: FindingKind(gate, "note" if severity == "note" else "violation", meaning)
+    for gate in GATES
+    for severity, meanings in _FILE[gate].items()
+    for name, meaning in meanings.items()
+}
 """Name -> definition."""
 
-CALL_REASONS: Mapping[str, str] = MappingProxyType(
-    {**_FILE["schema"]["violation"], "unusable_schema": _FILE["schema"]["note"]["unusable_schema"]}
-)
+CALL_REASONS = {name: KINDS[name].meaning for name in (*_FILE["schema"]["violation"], "unusable_schema")}
 """The reasons in the verdicts on calls: each is a finding, too."""
 
-PARAMETERS: Mapping[str, tuple[str, ...]] = MappingProxyType(
-    {name: tuple(kinds) for name, kinds in _FILE["parameters"].items()}
-)
+PARAMETERS: Mapping[str, list[str]] = _FILE["parameters"]
 """Parameter of requests -> the kinds of findings that an answer does not obey it."""
 
-MESSAGES: Mapping[str, str] = MappingProxyType(_FILE["messages"])
+UNCONSTRAINING: Mapping[str, list[Any]] = _FILE["unconstraining"]
+"""Parameter -> the values that constrain an answer no more than its absence."""
+
+LOGPROBS = _FILE["logprobs"]
+"""The JSON Schema of log probabilities."""
+
+MESSAGES: Mapping[str, str] = _FILE["messages"]
 """Kind -> the message of its finding, with places for values."""
 
 UNRELIABLE_COUNT = frozenset(_FILE["unreliable"]["count"])
@@ -107,33 +99,12 @@ class Finding:
 
 def finding(kind: str, message: str, evidence: Any = "") -> Finding:
     """Make a finding of a known kind; its evidence is shortened, and written as JSON unless it is text."""
-    return Finding(KINDS[kind].gate, kind, message, excerpt(evidence))
+    text = evidence if isinstance(evidence, str) else dump_json(evidence).decode()
+    return Finding(KINDS[kind].gate, kind, message, text if len(text) <= SHOWN else f"{text[:SHOWN]}…")
 
 
 Check = tuple[object, str, Any, Any]
-"""A condition that is true for a finding, its kind, the values in its message, and its evidence."""
+"""A condition that is true for a finding, its kind, the values in its message, and its evidence.
 
-
-def make_findings(checks: Iterable[Check]) -> Iterator[Finding]:
-    """Yield the finding of each check whose condition is true; kinds without a message in ``kinds.toml`` bring one."""
-    for condition, kind, values, evidence in checks:
-        if condition:
-            values = values if isinstance(values, tuple) else (values,)
-            yield finding(kind, MESSAGES.get(kind, "{}").format(*values), evidence)
-
-
-def stored_finding(document: Any) -> Finding | None:
-    """Return the finding that a results file has in this form; None if this version does not know its kind."""
-    if not isinstance(document, Mapping) or document.get("kind") not in KINDS:
-        return None
-    return finding(document["kind"], str(document.get("message") or ""), document.get("evidence") or "")
-
-
-def excerpt(value: Any) -> str:
-    """Return the beginning of a value, as text."""
-    if not isinstance(value, str):
-        try:
-            value = dump_json(value).decode()
-        except (TypeError, ValueError, RecursionError):
-            value = json.dumps(value, default=str)
-    return value if len(value) <= SHOWN else f"{value[:SHOWN]}…"
+Kinds without a message in ``kinds.toml`` have the whole message as their value.
+"""

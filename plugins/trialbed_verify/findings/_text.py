@@ -5,15 +5,15 @@ from __future__ import annotations
 import json
 import re
 import tomllib
-from collections.abc import Iterator
+from collections.abc import Container, Iterator
 from contextlib import suppress
 from importlib.resources import files
-from itertools import islice
+from itertools import islice, product
 from typing import Any
 
 from trialbed.texts import json_leaves
-from trialbed.wire import parse_json_fast, written_calls
-from trialbed_verify.findings._answers import AnsweredRow, function_of
+from trialbed.wire import lenient_json, written_calls
+from trialbed_verify.findings._answers import CUT, AnsweredRow, function_of, text_of
 from trialbed_verify.findings._kinds import Check
 
 _FILE: dict[str, Any] = tomllib.loads(files("trialbed_verify.findings").joinpath("parsers.toml").read_text("utf-8"))
@@ -33,9 +33,6 @@ NOTHING = re.compile(r"[\s\u200b-\u200d\u2060\ufeff]*")
 MARKS = re.compile(r"[<\[\]\u25c1\u0120\u2581\u273f]|functions\.|default_api|assistantfinal")
 """Characters without which nothing leaks."""
 
-CUT = ("length", "content_filter", "tool_calls")
-"""Finish reasons of answers that may be empty, or whose emptiness is another finding."""
-
 UNKNOWN = "unknown"
 
 MOST_TAGS = 200
@@ -48,39 +45,35 @@ No answer of a model has as many; an answer of the largest size that is read wou
 """
 
 
-def examine_text(answer: AnsweredRow) -> Iterator[Check]:
+def check_text(answer: AnsweredRow) -> Iterator[Check]:
     """Yield checks of the text, the reasoning and the calls."""
-    content, reasoning, cut = answer.content[:EXAMINED], answer.reasoning[:EXAMINED], answer.reason in CUT
-    is_empty = NOTHING.fullmatch(content) is not None
-    has_other = answer.calls or answer.message.get("function_call") or answer.message.get("refusal")
-    yield is_empty and not has_other and not cut, "empty_answer", "", answer.message
+    content, reasoning = answer.content[:EXAMINED], answer.reasoning[:EXAMINED]
+    is_empty, is_cut = NOTHING.fullmatch(content) is not None, answer.reason in CUT
+    is_silent = is_empty and not any(answer.message.get(key) for key in ("tool_calls", "function_call", "refusal"))
+    # An empty answer that announces calls is another finding.
+    yield is_silent and not is_cut and answer.reason != "tool_calls", "empty_answer", "", answer.message
+    yield from _check_characters(answer, content)
     # A raw completion is the template's own text.
-    if not is_empty or has_other:
-        yield from _leaks(answer, content, "the text") if not answer.is_raw else ()
-        yield from _characters(answer, content)
     if not answer.is_raw:
+        yield from _find_leaks(answer, content, "the text")
         # The reasoning may speak of tags, but has no control tokens.
-        for leak in _leaks(answer, reasoning, "the reasoning") if "<" in reasoning else ():
+        for leak in _find_leaks(answer, reasoning, "the reasoning") if "<" in reasoning else ():
             yield leak[1] != "leaked_tool_call" or leak[3][1:2] in ("|", "\uff5c"), *leak[1:]
-        if not answer.calls:
-            yield from _call(answer, content, "text")
-            found = _call(answer, reasoning, "reasoning") if answer.reason not in CUT[:2] else ()
-            # Next to a text, a call without the marks of a parser is a plan.
-            yield from (one for one in found if is_empty or one[2][2] != UNKNOWN)
+    if not answer.is_raw and not answer.calls:
+        yield from _find_call(answer, content, "text")
+        found = _find_call(answer, reasoning, "reasoning") if not is_cut else ()
+        # Next to a text, a call without the marks of a parser is a plan.
+        yield from (one for one in found if is_empty or one[2][2] != UNKNOWN)
     left = EXAMINED
-    for function in map(function_of, answer.listed_calls):
-        for key in ("name", "arguments"):
-            text = function.get(key)
-            text = text[: max(left, 0)] if isinstance(text, str) else ""
-            left -= len(text) + 1
-            if "<" in text or not text.isascii():
-                found = _leaks(answer, text, f"a call's {key}")
-                yield from (one for one in found if one[1] != "leaked_thinking")
-                yield from _characters(answer, text)
-            if "</" in text and key == "arguments":
-                yield from _markup(answer, text, function.get("name"))
-            if "\\u" in text:
-                yield _has_half(text), "lone_surrogate", f"a call's {key} contain half of a character", text
+    for function, key in product(map(function_of, answer.listed_calls), ("name", "arguments")):
+        text = text_of(function.get(key))[: max(left, 0)]
+        left -= len(text) + 1
+        if "<" in text or not text.isascii():
+            yield from _find_leaks(answer, text, f"a call's {key}", ("leaked_tool_call", "leaked_tokens"))
+            yield from _check_characters(answer, text)
+        if "</" in text and key == "arguments":
+            yield from _find_markup(answer, text, answer.arguments_of(function.get("name")))
+        yield "\\u" in text and _has_half(text), "lone_surrogate", f"a call's {key} contain half of a character", text
 
 
 def has_leaks(text: str) -> bool:
@@ -92,10 +85,10 @@ def has_leaks(text: str) -> bool:
 def failed_generation(answer: AnsweredRow, message: str) -> Iterator[Check]:
     """Yield the call in the text that a vendor gives back with HTTP 400, because its parser did not read it."""
     if generation := message.partition("failed_generation")[2]:
-        yield from _call(answer, generation, "failed_generation")
+        yield from _find_call(answer, generation, "failed_generation")
 
 
-def _call(answer: AnsweredRow, text: str, place: str) -> Iterator[Check]:
+def _find_call(answer: AnsweredRow, text: str, place: str) -> Iterator[Check]:
     """Yield the first call of an offered tool in a text, unless the request has it too."""
     call = next((call for call in written_calls(text, answer.tool_schemas) if call.is_made), None)
     if call is not None and not answer.is_asked(text[call.place : call.place + 60]):
@@ -105,40 +98,35 @@ def _call(answer: AnsweredRow, text: str, place: str) -> Iterator[Check]:
         yield True, kind, (call.name, place, parser), text if len(text) <= 300 else near[-500:]
 
 
-def _markup(answer: AnsweredRow, arguments: str, name: Any) -> Iterator[Check]:
+def _find_markup(answer: AnsweredRow, arguments: str, own: Container[str]) -> Iterator[Check]:
     """Yield a closing tag of a parser, or of an argument, that an argument has without the tag that opens it."""
-    try:
-        texts = [text for text in json_leaves(parse_json_fast(arguments.encode())) if isinstance(text, str)]
-    except (ValueError, RecursionError):
-        texts = [arguments]
-    own = answer.arguments_of(name)
-    for text in texts:
-        for found in islice(CLOSING.finditer(text), MOST_TAGS):
+    for text in json_leaves(lenient_json(arguments, arguments)):
+        for found in islice(CLOSING.finditer(text), MOST_TAGS) if isinstance(text, str) else ():
             tag = found["name"]
             if (tag in own or OF_PARSERS.fullmatch(tag)) and text.find(f"<{tag}", 0, found.start()) < 0:
                 yield not answer.is_asked(found[0]), "markup_in_arguments", found[0], text
                 return
 
 
-def _leaks(answer: AnsweredRow, text: str, where: str) -> Iterator[Check]:
+def _find_leaks(answer: AnsweredRow, text: str, where: str, kinds: Container[str] = LEAKS) -> Iterator[Check]:
     for kind, (words, pattern) in LEAKS.items() if MARKS.search(text) else ():
         # A conversation about templates has them in its questions.
-        match = next((one for one in pattern.finditer(text) if not answer.is_asked(one[0])), None)
-        if match is not None:
-            yield True, kind, f"{where} has {words}: {match[0][:80]}", text[match.start() :]
+        tokens = dict.fromkeys(match[0] for match in pattern.finditer(text)) if kind in kinds else ()
+        if token := next((token for token in tokens if not answer.is_asked(token)), ""):
+            yield True, kind, f"{where} has {words}: {token[:80]}", text[text.find(token) :]
             if kind == "leaked_tool_call":
                 # Its tokens are those of the call.
                 return
 
 
-def _characters(answer: AnsweredRow, text: str) -> Iterator[Check]:
+def _check_characters(answer: AnsweredRow, text: str) -> Iterator[Check]:
     is_replaced = "\ufffd" in text and not answer.is_asked("\ufffd")
     yield is_replaced, "replacement_characters", text.count("\ufffd"), text
     if not text.isascii():
         is_half = SURROGATE.search(text) is not None
         yield is_half, "lone_surrogate", "the text has half of a character", text
         meant = None if is_half else _redecode(text)
-        yield meant is not None and not answer.is_asked(text[:40]), "wrong_encoding", repr((meant or "")[:40]), text
+        yield meant and not answer.is_asked(text[:40]), "wrong_encoding", repr((meant or "")[:40]), text
     if not text.isprintable() and (match := CONTROL.search(text)):
         yield True, "control_characters", f"{ord(match[0]):04X}", repr(text)
 

@@ -111,7 +111,7 @@ def result_row(
     problem = reading.problem.as_json() if reading.problem else None
     success = reading.outcome in ANSWERED
     usage = (reading.answer.usage or {}) if success else {}
-    verdicts = call_verdicts(answered_calls(reading.response), _tools_of(prepared)) if success else ()
+    verdicts = call_verdicts(answered_calls(reading.response), _tools_of(prepared)) if success else []
     row: Row = {
         "data_index": case.index,
         "request": prepared.request,
@@ -136,7 +136,7 @@ def result_row(
         "outcome": reading.outcome,
         "problem": problem,
         "notes": list(reading.notes),
-        "calls": [verdict.as_json() for verdict in verdicts],
+        "calls": verdicts,
         "attempts": [attempt.as_json() for attempt in attempts],
         "queued_ms": milliseconds(queued),
         "loop_lag_ms": milliseconds(lag),

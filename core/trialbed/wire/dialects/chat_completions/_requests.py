@@ -93,8 +93,9 @@ class ChatRequest(ModelRequest):
         """Return whether the model may call them."""
         choice = self.document.get("tool_choice")
         if isinstance(choice, dict):
-            if isinstance(allowed := choice.get("allowed_tools"), dict):
-                functions = [mapping_of(tool).get("function") for tool in list_of(allowed.get("tools"))]
+            allowed = choice.get("allowed_tools") or (choice if choice.get("type") == "allowed_tools" else None)
+            if isinstance(allowed, dict):
+                functions = [mapping_of(tool).get("function") or tool for tool in list_of(allowed.get("tools"))]
                 return allowed_choice(allowed, [mapping_of(function).get("name") for function in functions])
             return ToolChoice("required", text_of(mapping_of(choice.get("function")).get("name")))
         if isinstance(choice, str):
