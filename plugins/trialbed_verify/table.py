@@ -18,7 +18,7 @@ from trialbed.errors import DataError, UsageError
 from trialbed.texts import group_by_key, number_of
 from trialbed_verify.call_schemas import call_verdicts
 from trialbed_verify.rows import Body, answer_in, billed_tokens, object_in, sent_request, text_in, usage_of
-from trialbed_verify.suites import SuiteSummary, SuiteTally
+from trialbed_verify.suites import SuiteRow, suite_row, summarize_suites
 from trialbed_verify.vendor_rows import PlacedRow, VendorRows
 
 if TYPE_CHECKING:
@@ -87,6 +87,7 @@ class AnswerRow:
         at: when the case ended, as the row says it.
         served: model, fingerprint and provider that the answer names.
         notes, findings: kinds; empty in a table for comparisons.
+        suite: the facts for the summary of its suite; None in a table for comparisons.
         requested, measured: for comparisons; otherwise empty and None.
     """
 
@@ -118,6 +119,7 @@ class AnswerRow:
     served: tuple[str | None, str | None, str | None]
     notes: tuple[str, ...] = ()
     findings: tuple[str, ...] = ()
+    suite: SuiteRow | None = None
     requested: Requested = NOTHING
     measured: Measures | None = None
 
@@ -187,7 +189,7 @@ class Answers:
     model: str | None
     rows: tuple[AnswerRow, ...]
     notes: tuple[str, ...] = ()
-    suites: Mapping[str, SuiteSummary] = field(default_factory=dict)
+    suites: Mapping[str, dict[str, Any]] = field(default_factory=dict)
     moments: tuple[str, ...] = ()
 
     @property
@@ -243,7 +245,7 @@ def read_rows(source: VendorRows, rows: Iterable[PlacedRow] | None = None, *, co
     Raises:
         DataError: the rows cannot be read, or one is not a result row.
     """
-    groups, suites, torn = dict[Group, list[AnswerRow]](), dict[Group, SuiteTally](), list[str]()
+    groups, torn = dict[Group, list[AnswerRow]](), list[str]()
     for number, place, row in source if rows is None else rows:
         if row is None:
             torn = [f"{source}: line {number} is cut off and was skipped"]
@@ -253,14 +255,11 @@ def read_rows(source: VendorRows, rows: Iterable[PlacedRow] | None = None, *, co
             found = AnswerRow(line=number, place=place, **_row_fields(row), **more)
         except ValueError as error:
             raise DataError(f"{source}, line {number}: {error}") from error
-        group = (found.vendor, found.model, found.config)
-        groups.setdefault(group, []).append(found)
-        if not compared:
-            suites.setdefault(group, SuiteTally()).add(row)
-    return [_table(source, own, suites.get(group), torn) for group, own in groups.items()]
+        groups.setdefault((found.vendor, found.model, found.config), []).append(found)
+    return [_table(source, own, torn) for own in groups.values()]
 
 
-def _table(source: VendorRows, rows: Sequence[AnswerRow], suites: SuiteTally | None, torn: Sequence[str]) -> Answers:
+def _table(source: VendorRows, rows: Sequence[AnswerRow], torn: Sequence[str]) -> Answers:
     notes, by_key = list(torn), group_by_key((row.key, row) for row in rows)
     counting = [own[-1] for own in by_key.values()]
     if any(row.success for own in by_key.values() for row in own[:-1]):
@@ -271,8 +270,8 @@ def _table(source: VendorRows, rows: Sequence[AnswerRow], suites: SuiteTally | N
     first, asked = counting[0], {row.asked_model for row in counting}
     model = first.model or (first.asked_model if len(asked) == 1 else None)
     vendor, moments = first.vendor or file_label(source.file_name), sorted(row.at for row in rows if row.at)
-    found = suites.summaries() if suites else {}
-    return Answers(source, vendor, model, tuple(counting), tuple(notes), found, tuple(moments[:1] + moments[-1:]))
+    suites = summarize_suites(row.suite for row in rows if row.suite)
+    return Answers(source, vendor, model, tuple(counting), tuple(notes), suites, tuple(moments[:1] + moments[-1:]))
 
 
 def _number_trials(rows: Iterable[list[AnswerRow]]) -> Iterator[AnswerRow]:
@@ -388,7 +387,7 @@ def _summary_fields(row: Body) -> dict[str, Any]:
     notes = row.get("notes")
     if not isinstance(notes, list):
         notes = [kind for kind in kinds if kind not in PROTOCOL_ERRORS and kind not in CALL_REASONS]
-    return {"findings": kinds, "notes": _share(tuple(map(str, notes)))}
+    return {"findings": kinds, "notes": _share(tuple(map(str, notes))), "suite": suite_row(row)}
 
 
 def _outcome(row: Body, response: Body, finish_reason: str | None) -> tuple[str, str | None]:

@@ -1,8 +1,8 @@
 """Suites: test sets that come with Trialbed, whose cases define a right answer.
 
 Each is a file of data with a case a line, and ``suites.toml`` names them. ``_expectations`` compares an answer with the
-expectations of its case, and ``_tally`` sums up. Both read nothing but result rows, so they work on files that exist
-already.
+expectations of its case, and ``_summaries`` sums up. Both read nothing but rows of results, so they work on files that
+exist already.
 """
 
 import lazy_loader

@@ -2,9 +2,10 @@ from ._expectations import EXPECTATIONS as EXPECTATIONS
 from ._expectations import misses as misses
 from ._expectations import score as score
 from ._expectations import suite_fault as suite_fault
-from ._records import SuiteSummary as SuiteSummary
 from ._registry import SUITES as SUITES
 from ._registry import Suite as Suite
 from ._registry import suite as suite
 from ._registry import write_test_set as write_test_set
-from ._tally import SuiteTally as SuiteTally
+from ._summaries import SuiteRow as SuiteRow
+from ._summaries import suite_row as suite_row
+from ._summaries import summarize_suites as summarize_suites

@@ -10,7 +10,8 @@ from trialbed.suggestions import closest, did_you_mean
 from trialbed.tool_calls import same_value
 from trialbed.wire import lenient_json
 from trialbed_verify.call_schemas import usable_schema
-from trialbed_verify.findings import AnsweredRow, findings, function_of, list_of
+from trialbed_verify.findings import AnsweredRow, alternatives_of, findings, function_of, list_of, object_of, text_of
+from trialbed_verify.rows import object_in
 
 Row = Mapping[str, Any]
 MISSING = object()
@@ -21,7 +22,7 @@ SHOWN = 40
 LEAKS = frozenset(("leaked_tokens", "leaked_tool_call", "leaked_thinking", "replacement_characters"))
 """Kinds of findings: marks of templates, tools and thoughts, and of bytes that were no text."""
 
-REFUSED = frozenset(("http_400", "http_413", "http_422", "http_501"))
+REFUSED = ("http_400", "http_413", "http_422", "http_501")
 """Problems of an endpoint that refuses a request as such; other failures say nothing about a case."""
 
 FELL = "http_500"
@@ -102,18 +103,14 @@ def _choices(expected: int, answer: AnsweredRow) -> bool:
 
 def _logprobs(expected: int, answer: AnsweredRow) -> bool:
     """The first choice has log probabilities with at most this many alternatives."""
-    found = answer.choice.get("logprobs")
-    content = found.get("content") if isinstance(found, dict) else None
-    tokens = content if isinstance(content, list) else []
-    counts = [len(token.get("top_logprobs") or ()) if isinstance(token, dict) else 0 for token in tokens]
-    return bool(counts) and all(0 < count <= expected for count in counts)
+    tokens = list_of(object_of(answer.choice.get("logprobs")).get("content"))
+    return bool(tokens) and all(0 < len(alternatives_of(token)) <= expected for token in tokens)
 
 
 def _calls_of(answer: AnsweredRow) -> list[tuple[str, Any]]:
     """Return names and parsed arguments of the calls; arguments that are not JSON are ``MISSING``."""
-    functions = [function_of(call) for call in list_of(answer.calls)]
-    texts = [(str(function.get("name")), function.get("arguments")) for function in functions]
-    return [(name, lenient_json(text, MISSING) if isinstance(text, str) else MISSING) for name, text in texts]
+    functions = map(function_of, list_of(answer.calls))
+    return [(str(one.get("name")), lenient_json(text_of(one.get("arguments")), MISSING)) for one in functions]
 
 
 def _was_cut(answer: AnsweredRow) -> bool:
@@ -161,31 +158,15 @@ def score(row: Row) -> float | None:
 
 def misses(row: Row) -> list[str] | None:
     """Return the expectations that an answer misses, or ``refused`` or ``protocol``; None as for ``score``."""
-    about = row.get("suite")
-    expected = about.get("expect") if isinstance(about, Mapping) else None
-    if not isinstance(expected, Mapping) or not expected:
+    expected, kind = object_in(object_in(row, "suite"), "expect"), object_in(row, "problem").get("kind")
+    if not expected:
         return None
-    if row.get("status") != "success":
-        return _miss_refusal(row) if expected.get("refusal") else _failure(row)
-    answer = AnsweredRow(row)
-    found = {name: EXPECTATIONS[name](value, answer) for name, value in expected.items() if name in EXPECTATIONS}
-    if all(held is None for held in found.values()):
-        return None
-    return [name for name, held in found.items() if held is False]
-
-
-def _miss_refusal(row: Row) -> list[str] | None:
-    """Return what the failure of a request misses that was to be refused: one that fells the server is not refused."""
-    missed = ["refusal"] if _problem(row) == FELL else _failure(row)
-    return [] if missed == ["refused"] else missed
-
-
-def _problem(row: Row) -> Any:
-    problem = row.get("problem")
-    return problem.get("kind") if isinstance(problem, Mapping) else None
-
-
-def _failure(row: Row) -> list[str] | None:
-    if _problem(row) in REFUSED:
-        return ["refused"]
+    if row.get("status") == "success":
+        answer = AnsweredRow(row)
+        met = {name: EXPECTATIONS[name](value, answer) for name, value in expected.items() if name in EXPECTATIONS}
+        return [name for name in met if met[name] is False] if {*met.values()} - {None} else None
+    if kind in REFUSED:
+        return [] if expected.get("refusal") else ["refused"]
+    if kind == FELL and expected.get("refusal"):
+        return ["refusal"]
     return ["protocol"] if row.get("outcome") == "protocol_error" else None

@@ -13,6 +13,7 @@ from typing import Any
 import orjson
 
 from trialbed.errors import UsageError
+from trialbed.files import write_text
 from trialbed.suggestions import closest, did_you_mean
 
 
@@ -68,11 +69,6 @@ def write_test_set(names: Sequence[str], path: Path) -> int:
     Raises:
         UsageError: there is no such suite, or the file cannot be written.
     """
-    chosen = [suite(name) for name in dict.fromkeys(names)]
-    try:
-        with path.open("wb") as file:
-            for one in chosen:
-                file.writelines(orjson.dumps(case) + b"\n" for case in one.cases())
-    except OSError as error:
-        raise UsageError(f"{path}: cannot be written: {error.strerror}") from error
-    return sum(one.size for one in chosen)
+    cases = [orjson.dumps(case).decode() for name in dict.fromkeys(names) for case in suite(name).cases()]
+    write_text(path, "".join(f"{case}\n" for case in cases), "--write-test-set")
+    return len(cases)

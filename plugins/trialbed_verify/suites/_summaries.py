@@ -1,0 +1,176 @@
+"""The scores of suites, and the parameters that answers to one prompt under several settings obey."""
+
+from __future__ import annotations
+
+import hashlib
+import math
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from itertools import combinations
+from typing import Any, NamedTuple
+
+from trialbed.statistics import Estimate, wilson_interval
+from trialbed.texts import group_by_key
+from trialbed.wire.dialects import dialect
+from trialbed_verify.rows import object_in, sent_request
+from trialbed_verify.suites._expectations import REFUSED, misses
+
+Row = Mapping[str, Any]
+
+SETTINGS = {"temperature": ("temperature 0", "temperature 1.5"), "seed": ("one seed", "other seeds")}
+"""Parameter -> the settings under which answers to one prompt should be equal, and should differ."""
+
+EQUAL = 0.8
+"""Share of equal pairs from which answers count as equal: vendors that batch requests are not deterministic."""
+
+DIRECT = ("n", "logprobs")
+"""Parameters whose effect one answer shows."""
+
+MOST_VALUES = 200
+"""Values of one property that are broken down; a test set of one's own could have one per case."""
+
+EXAMPLES = 3
+
+
+class Probe(NamedTuple):
+    """One answer that shows whether a parameter is obeyed.
+
+    Attributes:
+        finding: ``answered``, ``changed`` or ``refused``; of the parameters in ``DIRECT`` ``obeyed``, ``ignored`` or
+            ``refused``.
+        setting: a name of ``SETTINGS``.
+        text: a digest of the answer's text.
+    """
+
+    parameter: str
+    finding: str
+    setting: str = ""
+    prompt: str = ""
+    text: bytes = b""
+
+
+class SuiteRow(NamedTuple):
+    """The facts about a row of a suite that are summed up.
+
+    Attributes:
+        by: the properties of the case with their values.
+        missed: the expectations that the answer misses; None if the row has no score.
+        line: of the test set, 0 if the row does not say it.
+    """
+
+    suite: str
+    case: str
+    by: tuple[tuple[str, str], ...]
+    missed: tuple[str, ...] | None
+    line: int
+    trial: int
+    probe: Probe | None
+
+
+def suite_row(row: Row) -> SuiteRow | None:
+    """Return the facts about a row; None if it is not of a suite."""
+    about = object_in(row, "suite")
+    if not isinstance(about.get("name"), str):
+        return None
+    found, by = misses(row), object_in(about, "by")
+    properties = tuple((str(name), str(value)) for name, value in by.items())
+    line, trial = (value if isinstance(value := row.get(key), int) else 0 for key in ("data_index", "trial"))
+    missed = None if found is None else tuple(found)
+    probe = _read_probe(row, object_in(about, "probe"), by.get("parameter"), missed)
+    return SuiteRow(about["name"], str(about.get("case")), properties, missed, line, trial, probe)
+
+
+def _read_probe(row: Row, probe: Row, parameter: Any, missed: Sequence[str] | None) -> Probe | None:
+    if parameter in DIRECT:
+        finding = "refused" if missed and "refused" in missed else "ignored" if missed else "obeyed"
+        return None if missed is None else Probe(parameter, finding)
+    name, request = str(probe.get("parameter")), sent_request(row)
+    if any(request.get(key) != value for key, value in object_in(probe, "sent").items()):
+        # Options, entries and drivers can replace the settings that a case probes.
+        return Probe(name, "changed")
+    if object_in(row, "problem").get("kind") in REFUSED:
+        return Probe(name, "refused")
+    if not probe or row.get("status") != "success" or not isinstance(row.get("response"), dict):
+        return None
+    text = dialect().read_answer(row["response"]).text.encode("utf-8", "surrogatepass")
+    digest = hashlib.blake2b(text, digest_size=8).digest()
+    return Probe(name, "answered", str(probe.get("arm")), str(probe.get("prompt")), digest)
+
+
+def summarize_suites(rows: Iterable[SuiteRow]) -> dict[str, dict[str, Any]]:
+    """Return suite -> its summary, as the JSON object that users read."""
+    return {name: _summary(own) for name, own in group_by_key((row.suite, row) for row in rows).items()}
+
+
+def _summary(rows: Sequence[SuiteRow]) -> dict[str, Any]:
+    scored, by = [row for row in rows if row.missed is not None], dict[str, dict[str, set[str]]]()
+    cases = group_by_key((row.case, not row.missed) for row in scored)
+    for row in scored:
+        for name, value in row.by:
+            values = by.setdefault(name, {})
+            if value in values or len(values) < MOST_VALUES:
+                values.setdefault(value, set()).add(row.case)
+    missed = [(name, (row.line, row.trial, row.case)) for row in scored for name in row.missed or ()]
+    return {
+        "rows": len(rows),
+        "scored": len(scored),
+        "cases": len(cases),
+        "score": _score(cases.values()),
+        "by": {
+            name: {value: _score(map(cases.__getitem__, values[value])) for value in sorted(values, key=_order)}
+            for name, values in sorted(by.items())
+        },
+        "misses": dict(Counter(name for name, _ in missed).most_common()),
+        "examples": {
+            # The first ones in the order of the test set, in whichever order answers arrive.
+            name: [{"case": case, "line": line or None, "trial": trial} for line, trial, case in sorted(own)[:EXAMPLES]]
+            for name, own in group_by_key(missed).items()
+        },
+        "parameters": _parameters([row.probe for row in rows if row.probe]),
+    }
+
+
+def _score(cases: Iterable[Sequence[bool]]) -> dict[str, Any] | None:
+    """Return the mean over cases; the trials of a case are one observation, as they may all agree."""
+    means = [sum(trials) / len(trials) for trials in cases]
+    if not means:
+        return None
+    value = min(1.0, math.fsum(means) / len(means))
+    return Estimate(value, wilson_interval(value, len(means)), len(means)).as_json()
+
+
+def _order(value: str) -> tuple[float, str]:
+    """Numbers by size, then other values by name: answers arrive in any order."""
+    try:
+        return float(value), value
+    except ValueError:
+        return math.inf, value
+
+
+def _parameters(probes: Sequence[Probe]) -> dict[str, dict[str, Any]]:
+    """Return parameter -> the finding, and the answers that it is based on."""
+    counts = {
+        name: Counter(probe.finding for probe in own)
+        for name, own in group_by_key((probe.parameter, probe) for probe in probes).items()
+    }
+    found: dict[str, dict[str, Any]] = {}
+    for name in filter(counts.__contains__, SETTINGS):
+        answers = [probe for probe in probes if probe.parameter == name and probe.finding == "answered"]
+        shares = {setting: _equal([one for one in answers if one.setting == setting]) for setting in SETTINGS[name]}
+        still, moving = shares.values()
+        finding = "refused" if counts[name]["refused"] else "unknown"
+        if still is not None and moving is not None:
+            finding = "obeyed" if still >= EQUAL > moving else "ignored"
+        failed = {key: counts[name][key] for key in ("refused", "changed")}
+        found[name] = {"finding": finding, "equal_pairs": shares, **failed}
+    for name, own in counts.items():
+        if name in DIRECT:
+            found[name] = {"finding": "mixed" if len(own) > 1 else next(iter(own)), "answers": dict(own)}
+    return found
+
+
+def _equal(answers: Sequence[Probe]) -> float | None:
+    """Return the share of equal pairs among answers to the same prompt; None if there is no pair."""
+    prompts = group_by_key((probe.prompt, probe.text) for probe in answers).values()
+    pairs = [one == other for texts in prompts for one, other in combinations(texts, 2)]
+    return sum(pairs) / len(pairs) if pairs else None
