@@ -20,7 +20,7 @@ from vendors.catalogue import FURTHER, GOOD, REPORTED, faithful
 from vendors.faults import Fault
 
 from trialbed_verify.panel import Measures, Panel, PanelOptions, judge, measure
-from trialbed_verify.vendor_rows import FileRows
+from trialbed_verify.rows import FileRows
 
 Sides = dict[int, list[Measures]]
 

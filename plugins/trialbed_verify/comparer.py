@@ -21,8 +21,8 @@ from trialbed.files import read_bytes
 if TYPE_CHECKING:
     from trialbed.views import TestCase
     from trialbed_verify.compare import VendorComparison
+    from trialbed_verify.rows import VendorRows
     from trialbed_verify.table import Answers
-    from trialbed_verify.vendor_rows import VendorRows
 
 FIGURES: Mapping[str, tuple[str, ...]] = {
     "f1": ("similarity", "delivered", "f1"),
@@ -62,7 +62,7 @@ class VendorComparer(Comparer):
 
     def recognises(self, value: str) -> bool:
         """Return whether it is a file of JSON lines, by its name or its first line, or a verification in the store."""
-        from trialbed_verify.vendor_rows import first_row
+        from trialbed_verify.rows import first_row
 
         path = Path(value)
         if path.is_file():
@@ -175,7 +175,7 @@ def _is_run(name: str, options: Mapping[str, Any]) -> bool:
 
 def _rows_of(names: Sequence[str], options: Mapping[str, Any]) -> list[VendorRows]:
     """Return the rows that are meant."""
-    from trialbed_verify.vendor_rows import FileRows
+    from trialbed_verify.rows import FileRows
 
     if not any(_is_run(name, options) for name in names):
         return [FileRows(Path(name)) for name in names]
@@ -200,7 +200,7 @@ def _page(found: Sequence[VendorComparison], sides: Sequence[NamedVendor], optio
     from trialbed.views import html_page
     from trialbed_verify.pages import vendor_page
     from trialbed_verify.ranking import ModelComparison, VerifiedVendors
-    from trialbed_verify.vendor_rows import FileRows
+    from trialbed_verify.rows import FileRows
 
     vendors = list(_read_sides(sides, compared=False))
     baseline = vendors[0].vendor
@@ -232,7 +232,7 @@ def _check_sides(sides: Sequence[NamedVendor]) -> None:
 
 
 def _check_file(rows: VendorRows) -> None:
-    from trialbed_verify.vendor_rows import FileRows
+    from trialbed_verify.rows import FileRows
 
     if not isinstance(rows, FileRows):
         return

@@ -40,7 +40,7 @@ from trialbed_verify.ranking import (
     VerifiedVendors,
     compare_and_rank,
 )
-from trialbed_verify.rows import object_in, sent_request
+from trialbed_verify.rows import FileRows, VendorRows, first_row, object_in, sent_request
 from trialbed_verify.suites import SUITES
 from trialbed_verify.summary import answer_counts, answer_figures, cost
 from trialbed_verify.table import AnswerRow, Answers, read_one, read_rows
@@ -58,7 +58,6 @@ from trialbed_verify.tables import (
     vendor_table,
     verdict_table,
 )
-from trialbed_verify.vendor_rows import FileRows, VendorRows, first_row
 
 Part: TypeAlias = Table | IntervalPlot | Disclosures | Folded
 

@@ -37,9 +37,9 @@ from trialbed_verify.compare import (
 )
 from trialbed_verify.documents import as_document, fields_as_document
 from trialbed_verify.panel import Panel, PanelOptions
+from trialbed_verify.rows import VendorRows
 from trialbed_verify.summary import cost
 from trialbed_verify.table import SIDES, Answers, Case, Pairing, pair, read_one, read_tables
-from trialbed_verify.vendor_rows import VendorRows
 
 
 class Metric(NamedTuple):

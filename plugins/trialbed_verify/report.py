@@ -15,7 +15,7 @@ from trialbed_verify.documents import as_document
 
 if TYPE_CHECKING:
     from trialbed_verify.ranking import VerifiedVendors
-    from trialbed_verify.vendor_rows import VendorRows
+    from trialbed_verify.rows import VendorRows
     from trialbed_verify.verification import Target
 
 
@@ -102,7 +102,7 @@ def _echo(text: str) -> None:
 def compared_targets(targets: Sequence[Target]) -> VerifiedVendors:
     """Compare the vendors of a configuration with their models' baselines, and rank them."""
     from trialbed_verify.ranking import VerifiedRows, compare_and_rank
-    from trialbed_verify.vendor_rows import FileRows
+    from trialbed_verify.rows import FileRows
 
     rows = ((one.settings.model, one.name, FileRows(one.output), one.is_baseline) for one in targets)
     return compare_and_rank([VerifiedRows(*own) for own in rows])

@@ -1,14 +1,238 @@
-"""Rows of vendors' results, of this tool or of others: their JSON, as far as it has the form that is expected."""
+"""Rows of vendors' results, of this tool or of others: where they are read from, and their JSON.
+
+They are in a results file, or in the store.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import hashlib
+import json
+import re
+from abc import ABC, abstractmethod
+from collections.abc import Iterator, Mapping
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
 from sys import intern
-from typing import Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
+import orjson
+
+from trialbed.errors import DataError
+from trialbed.files import LARGEST_FILE, read_bytes, read_lines
+from trialbed.wire import lenient_json
 from trialbed.wire.dialects.chat_completions import first_choice, first_message
 
+if TYPE_CHECKING:
+    from trialbed.records import EndpointInfo
+    from trialbed.store import StoredRun
+
 Body = Mapping[str, Any]
+
+TOKENS = ("prompt_tokens", "completion_tokens", "total_tokens")
+UNSAFE = re.compile(r"[^A-Za-z0-9._-]+")
+
+
+class PlacedRow(NamedTuple):
+    """A row, its number from 1, and the place at which it is read again; a line that is cut off has no row."""
+
+    number: int
+    place: Any
+    row: Body | None
+
+
+class VendorRows(ABC):
+    """The rows of one or several vendors; as text, the name by which they are called."""
+
+    @property
+    @abstractmethod
+    def file_name(self) -> str:
+        """The name of the results file that has them, without a folder."""
+
+    @abstractmethod
+    def __iter__(self) -> Iterator[PlacedRow]:
+        """Yield the rows in order.
+
+        Raises:
+            DataError: they cannot be read, or one is no result row.
+        """
+
+    @abstractmethod
+    def row_at(self, place: Any) -> Body:
+        """Return the row at a place; empty if there is none."""
+
+    @abstractmethod
+    def describe(self, place: Any) -> dict[str, Any]:
+        """Return a place as JSON."""
+
+    @abstractmethod
+    def is_baseline(self, config: str | None, /) -> bool:
+        """Return whether the vendor whose configuration has this digest is marked as the baseline of its model."""
+
+    @abstractmethod
+    def provenance(self, config: str | None, /) -> Body:
+        """Return the test set, the configuration, the prices and the options of the rows; empty if none are known."""
+
+    @abstractmethod
+    def is_same(self, other: VendorRows) -> bool:
+        """Return whether the others are these, perhaps by another name."""
+
+
+@dataclass(frozen=True)
+class FileRows(VendorRows):
+    """The rows of a results file; a place is the byte at which a row begins."""
+
+    path: Path
+
+    def __str__(self) -> str:
+        return str(self.path)
+
+    @property
+    def file_name(self) -> str:
+        """The name of the file, without its folder."""
+        return self.path.name
+
+    def __iter__(self) -> Iterator[PlacedRow]:
+        offset = 0
+        try:
+            with self.path.open("rb") as file:
+                for number, line in enumerate(read_lines(file), 1):
+                    if not line.isspace():
+                        yield PlacedRow(number, offset, self._parse(number, line))
+                    offset += len(line)
+        except OSError as error:
+            raise DataError(f"{self}: cannot be read: {error.strerror}") from error
+
+    def _parse(self, number: int, line: bytes) -> Body | None:
+        try:
+            row = _parse_json(line)
+        except (ValueError, RecursionError) as error:
+            if not line.endswith(b"\n"):
+                return None
+            said = f"not JSON ({error}); a results file has one JSON object per line"
+            raise DataError(f"{self}, line {number}: {said}") from error
+        if not isinstance(row, dict) or "status" not in row:
+            said = "not a result row, as it has no status; name a file that bench verify wrote"
+            raise DataError(f"{self}, line {number}: {said}")
+        return row
+
+    def row_at(self, place: Any) -> Body:
+        """Return the row that begins at this byte; empty if there is none."""
+        with suppress(OSError, ValueError, RecursionError), self.path.open("rb") as file:
+            file.seek(place)
+            row = _parse_json(file.readline(LARGEST_FILE))
+            return row if isinstance(row, dict) else {}
+        return {}
+
+    def describe(self, place: Any) -> dict[str, Any]:
+        """Return the file, and the byte at which the row begins."""
+        return {"file": str(self), "offset": place}
+
+    def digest(self) -> str:
+        """Return the SHA-256 of the file.
+
+        Raises:
+            DataError: it cannot be read.
+        """
+        try:
+            with self.path.open("rb") as file:
+                return hashlib.file_digest(file, "sha256").hexdigest()
+        except OSError as error:
+            raise DataError(f"{self}: cannot be read: {error.strerror}") from error
+
+    def is_baseline(self, config: str | None, /) -> bool:
+        """Return whether the summary beside the file, by its name or by the usual one, marks it as the baseline."""
+        return self._summary(config).get("is_baseline") is True
+
+    def provenance(self, config: str | None, /) -> Body:
+        """Return that of the summary beside the file."""
+        return object_in(self._summary(config), "provenance")
+
+    def _summary(self, config: str | None) -> Body:
+        stem = self.path.name.removesuffix(".jsonl").removesuffix("_results")
+        for name in (f"{stem}_summary.json", f"{stem}-summary.json", "summary.json"):
+            with suppress(OSError):
+                found = lenient_json(read_bytes(self.path.with_name(name)))
+                about = object_in(found, "provenance") if isinstance(found, dict) else {}
+                if config is not None and about.get("configuration_digest") == config:
+                    return dict(found)
+        return {}
+
+    def is_same(self, other: VendorRows) -> bool:
+        """Return whether the others are in the same file, or are those of which it was written."""
+        return self.path.samefile(other.path) if isinstance(other, FileRows) else other.is_same(self)
+
+
+class StoredRows(VendorRows):
+    """The rows of an endpoint of a run; a place is the line of the test set and the number of the trial.
+
+    They are called RUN/VENDOR, and can be read as long as the store is open.
+    """
+
+    def __init__(self, run: StoredRun, endpoint: EndpointInfo) -> None:
+        self.run = run
+        self.endpoint = endpoint
+
+    def __str__(self) -> str:
+        return f"{self.run.run_id}/{self.endpoint.label}"
+
+    @property
+    def file_name(self) -> str:
+        """The name of the file that was written, if one was."""
+        if self.endpoint.exports:
+            return Path(self.endpoint.results).name
+        return f"{UNSAFE.sub('_', str(self))}_results.jsonl"
+
+    def __iter__(self) -> Iterator[PlacedRow]:
+        from trialbed.store import verified_cases
+        from trialbed_verify.verification.row import row_of
+
+        cases = enumerate(verified_cases(self.run, self.endpoint.label), 1)
+        return (PlacedRow(number, place, row_of(case)) for number, (place, case) in cases)
+
+    def row_at(self, place: Any) -> Body:
+        """Return the row of a case and trial; empty if there is none."""
+        from trialbed.store import verified_case
+        from trialbed_verify.verification.row import row_of
+
+        case = verified_case(self.run, self.endpoint.label, place)
+        return {} if case is None else row_of(case)
+
+    def describe(self, place: Any) -> dict[str, Any]:
+        """Return the run and vendor, the line and the trial."""
+        return {"run": str(self), "line": place[0], "trial": place[1]}
+
+    def is_baseline(self, _: str | None, /) -> bool:
+        """Return whether the endpoint is the baseline of its model."""
+        return self.endpoint.is_baseline
+
+    def provenance(self, _: str | None, /) -> Body:
+        """Return the endpoint's."""
+        return self.endpoint.provenance
+
+    def is_same(self, other: VendorRows) -> bool:
+        """Return whether the others are of the same endpoint of the same run, or in a file that was written of it."""
+        if isinstance(other, FileRows):
+            return other.digest() in self.endpoint.exports
+        return isinstance(other, StoredRows) and str(self) == str(other)
+
+
+def first_row(path: Path) -> Body:
+    """Return the first row of a file; empty if there is none."""
+    return FileRows(path).row_at(0)
+
+
+def _parse_json(line: bytes) -> Any:
+    """Return the value of a line.
+
+    Raises:
+        ValueError, RecursionError: it is not JSON.
+    """
+    try:
+        return orjson.loads(line)
+    except ValueError:
+        # Other tools write NaN; lone surrogates and great numbers are JSON that the standard library alone reads.
+        return json.loads(line)
 
 
 def object_in(source: Body, key: str) -> dict[str, Any]:
@@ -41,10 +265,9 @@ def usage_of(response: dict[str, Any]) -> dict[str, Any]:
 
 def billed_tokens(usage: Mapping[str, Any]) -> Any:
     """Return the completion tokens that are billed: thoughts that only the total has are billed no less."""
-    counts: list[Any] = [usage.get(f"{name}_tokens") for name in ("prompt", "completion", "total")]
-    prompt, completion, total = counts
-    known = all(isinstance(count, int | float) for count in counts)
-    return max(completion, total - prompt) if known else completion
+    if not all(isinstance(usage.get(name), int | float) for name in TOKENS):
+        return usage.get("completion_tokens")
+    return max(usage["completion_tokens"], usage["total_tokens"] - usage["prompt_tokens"])
 
 
 def one_line(text: str, longest: int) -> str:

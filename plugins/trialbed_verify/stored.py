@@ -6,7 +6,6 @@ endpoints.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
@@ -16,68 +15,16 @@ import click
 from trialbed.cli.options import print_json
 from trialbed.cli.stored import moment, seconds
 from trialbed.errors import UsageError
-from trialbed.records import EndpointInfo
-from trialbed.store import StoredRun, StoreReader, open_store, run_kind, verified_case, verified_cases
-from trialbed.suggestions import closest
+from trialbed.store import StoredRun, StoreReader, open_store, run_kind
+from trialbed.suggestions import closest, did_you_mean
 from trialbed.views import printable
 from trialbed_verify.documents import as_document
 from trialbed_verify.ranking import VerifiedRows, VerifiedVendors, compare_and_rank
 from trialbed_verify.report import print_report
-from trialbed_verify.rows import Body
+from trialbed_verify.rows import FileRows, StoredRows, VendorRows
 from trialbed_verify.summary import summary
 from trialbed_verify.table import read_rows
-from trialbed_verify.vendor_rows import FileRows, PlacedRow, VendorRows
-from trialbed_verify.verification.row import row_lines, row_of
-
-UNSAFE = re.compile(r"[^A-Za-z0-9._-]+")
-
-
-class StoredRows(VendorRows):
-    """The rows of an endpoint of a run; a place is the line of the test set and the number of the trial.
-
-    They are called RUN/VENDOR, and can be read as long as the store is open.
-    """
-
-    def __init__(self, run: StoredRun, endpoint: EndpointInfo) -> None:
-        self.run = run
-        self.endpoint = endpoint
-
-    def __str__(self) -> str:
-        return f"{self.run.run_id}/{self.endpoint.label}"
-
-    @property
-    def file_name(self) -> str:
-        """The name of the file that was written, if one was."""
-        if self.endpoint.exports:
-            return Path(self.endpoint.results).name
-        return f"{UNSAFE.sub('_', str(self))}_results.jsonl"
-
-    def __iter__(self) -> Iterator[PlacedRow]:
-        cases = enumerate(verified_cases(self.run, self.endpoint.label), 1)
-        return (PlacedRow(number, place, row_of(case)) for number, (place, case) in cases)
-
-    def row_at(self, place: Any) -> Body:
-        """Return the row of a case and trial; empty if there is none."""
-        case = verified_case(self.run, self.endpoint.label, place)
-        return {} if case is None else row_of(case)
-
-    def describe(self, place: Any) -> dict[str, Any]:
-        """Return the run and vendor, the line and the trial."""
-        return {"run": str(self), "line": place[0], "trial": place[1]}
-
-    def is_baseline(self, _: str | None, /) -> bool:
-        """Return whether the endpoint is the baseline of its model."""
-        return self.endpoint.is_baseline
-
-    def provenance(self, _: str | None, /) -> Body:
-        """Return the endpoint's."""
-        return self.endpoint.provenance
-
-    def is_same(self, other: VendorRows) -> bool:
-        """Return whether the others are of the same endpoint of the same run, or in a file that was written of it."""
-        if isinstance(other, FileRows):
-            return other.digest() in self.endpoint.exports
-        return isinstance(other, StoredRows) and str(self) == str(other)
+from trialbed_verify.verification.row import row_lines
 
 
 def run_rows(run: StoredRun, labels: Iterable[str] | None = None) -> list[StoredRows]:
@@ -85,9 +32,15 @@ def run_rows(run: StoredRun, labels: Iterable[str] | None = None) -> list[Stored
 
     Args:
         labels: of the endpoints; None for all, the baseline first.
+
+    Raises:
+        UsageError: the run has no such vendor.
     """
     known = {endpoint.label: endpoint for endpoint in run.record.endpoints}
-    chosen = sorted(known, key=lambda label: not known[label].is_baseline) if labels is None else labels
+    chosen = sorted(known, key=lambda label: not known[label].is_baseline) if labels is None else [*labels]
+    if unknown := [label for label in chosen if label not in known]:
+        close, names = did_you_mean(closest(unknown[0], known)), ", ".join(run.config.frameworks)
+        raise UsageError(f"run {run.run_id} has no vendor {unknown[0]}{close} It has {names}")
     return [StoredRows(run, known[label]) for label in chosen]
 
 
@@ -110,10 +63,7 @@ def named_rows(names: Iterable[str], store: str | None) -> list[VendorRows]:
             continue
         reader = reader or click.get_current_context().with_resource(open_store(store))
         run_id, _, label = name.partition("/")
-        run = reader.run(run_id)
-        if label and label not in run.config.frameworks:
-            raise UsageError(f"run {run.run_id} has no vendor {label}; it has {', '.join(run.config.frameworks)}")
-        found += run_rows(run, [label] if label else None)
+        found += run_rows(reader.run(run_id), [label] if label else None)
     return found
 
 
@@ -153,12 +103,8 @@ def lines(run: StoredRun, label: str | None) -> Iterator[bytes]:
     """
     if run.record.kind != "endpoints":
         raise UsageError(f"run {run.run_id} is about frameworks, and has no results of vendors")
-    labels = run.config.frameworks if label is None else (label,)
-    if not set(labels) <= set(run.config.frameworks):
-        close = closest(str(label), run.config.frameworks)
-        hint = f"; did you mean {close!r}? It" if close else "; it"
-        raise UsageError(f"run {run.run_id} has no vendor {label}{hint} has {', '.join(run.config.frameworks)}")
-    return (line for own in labels for line in row_lines(run, own))
+    chosen = run_rows(run, run.config.frameworks if label is None else [label])
+    return (line for rows in chosen for line in row_lines(run, rows.endpoint.label))
 
 
 def comparisons_of(run: StoredRun) -> VerifiedVendors | None:

@@ -12,7 +12,7 @@ from trialbed.files import replacing
 from trialbed.statistics import Estimate, clustered_interval, quantile
 from trialbed.texts import group_by_key
 from trialbed_verify.documents import as_document
-from trialbed_verify.rows import Body, object_in, one_line
+from trialbed_verify.rows import TOKENS, Body, object_in, one_line
 from trialbed_verify.table import AnswerRow, Answers, calls_of
 
 if TYPE_CHECKING:
@@ -21,7 +21,6 @@ if TYPE_CHECKING:
 SATURATED = 50.0
 """Milliseconds of lag, at the 95th percentile, above which times say more about this process than about the vendor."""
 
-TOKENS = ("prompt_tokens", "completion_tokens", "total_tokens")
 FIGURES = ("ttft_ms", "tps", "duration_ms", "total_tokens")
 SERVED = ("models", "fingerprints", "providers")
 QUANTILES = {"p50": 0.50, "p95": 0.95, "p99": 0.99}

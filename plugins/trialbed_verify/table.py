@@ -17,9 +17,19 @@ import orjson
 from trialbed.errors import DataError, UsageError
 from trialbed.texts import group_by_key, number_of
 from trialbed_verify.call_schemas import call_verdicts
-from trialbed_verify.rows import Body, answer_in, billed_tokens, object_in, sent_request, text_in, usage_of
+from trialbed_verify.rows import (
+    TOKENS,
+    Body,
+    PlacedRow,
+    VendorRows,
+    answer_in,
+    billed_tokens,
+    object_in,
+    sent_request,
+    text_in,
+    usage_of,
+)
 from trialbed_verify.suites import SuiteRow, suite_row, summarize_suites
-from trialbed_verify.vendor_rows import PlacedRow, VendorRows
 
 if TYPE_CHECKING:
     from trialbed_verify.panel import Measures
@@ -131,8 +141,7 @@ class AnswerRow:
     @property
     def billed_tokens(self) -> float | None:
         """The completion tokens, with thoughts that only the total has."""
-        counts = {name: getattr(self, name) for name in ("prompt_tokens", "completion_tokens", "total_tokens")}
-        return billed_tokens(counts)  # type: ignore[no-any-return]
+        return billed_tokens({name: getattr(self, name) for name in TOKENS})  # type: ignore[no-any-return]
 
     @property
     def key(self) -> tuple[object, ...]:
@@ -220,12 +229,11 @@ class Answers:
             by_name: identify cases by the rows' own names; otherwise by content, with repeats in order of the test set.
         """
         found: dict[Case, dict[int, AnswerRow]] = {}
-        seen: Counter[tuple[Case, int]] = Counter()
+        seen: Counter[tuple[object, int]] = Counter()
         for row in self.rows:
-            asked: Case = () if by_name else row.requested.content
-            number = 0 if by_name else seen[asked, row.trial]
+            asked = row.case if by_name else row.requested.content
+            found.setdefault((asked, 0 if by_name else seen[asked, row.trial]), {})[row.trial] = row
             seen[asked, row.trial] += 1
-            found.setdefault((row.case if by_name else asked, number), {})[row.trial] = row
         return found
 
 
@@ -352,26 +360,23 @@ def as_trials(tables: Sequence[Answers], vendor: str | None = None) -> Answers:
 
 def _row_fields(row: Body) -> dict[str, Any]:
     response, is_ours, attempts = object_in(row, "response"), "outcome" in row, row.get("attempts")
-    usage, own_total = usage_of(response), _figure(row, "total_tokens")
-    prompt, completion, total = (_count(usage, f"{name}_tokens") for name in ("prompt", "completion", "total"))
-    total = own_total or total or (prompt + completion if prompt and completion else None)
+    usage, own_total = usage_of(response), _number(row, "total_tokens")
     fields: dict[str, Any] = {name: text_in(row, name) for name in TEXTS}
     # In rows of other tools the duration includes the wait for a free slot and every retry.
     times = ("ttft_ms", "tps", "duration_ms", "loop_lag_ms") if is_ours else ("ttft_ms", "tps")
-    fields |= {name: _figure(row, name) for name in times}
-    fields |= {"tokens": total, "total_tokens": own_total if is_ours else total}
-    fields |= {"prompt_tokens": _figure(row, "prompt_tokens") or prompt}
-    fields |= {"completion_tokens": _figure(row, "completion_tokens") or completion}
+    fields |= {name: _number(row, name) for name in times}
+    prompt, completion, total = (_number(row, name) or _count(usage.get(name)) for name in TOKENS)
+    total = total or (prompt + completion if prompt and completion else None)
+    fields |= {"prompt_tokens": prompt, "completion_tokens": completion, "tokens": total}
+    fields["total_tokens"] = own_total if is_ours else total
     fields |= {"success": row["status"] == "success", "served": _served_by(row, response)}
-    fields |= {"data_index": _whole(row, "data_index"), "trial": _whole(row, "trial") or 0}
+    fields |= {"data_index": _number(row, "data_index", int), "trial": _number(row, "trial", int) or 0}
     fields["attempts"] = len(attempts) if isinstance(attempts, list) else 0
     fields["outcome"], fields["problem"] = _outcome(row, response, fields["finish_reason"])
     fields["valid"], fields["calls"] = _verdicts(row, response)
     fields["asked_model"] = text_in(object_in(row, "request"), "model")
-    for name, key in (("case", "case"), ("at", "last_run_at")):
-        # Not interned, as each row has another.
-        fields[name] = text if isinstance(text := row.get(key), str) and text else None
-    return fields
+    # Not interned, as each row has others.
+    return fields | {name: _text(row.get(key)) for name, key in (("case", "case"), ("at", "last_run_at"))}
 
 
 def _comparison_fields(row: Body, source: VendorRows, place: Any) -> dict[str, Any]:
@@ -402,11 +407,10 @@ def _outcome(row: Body, response: Body, finish_reason: str | None) -> tuple[str,
 
 def _verdicts(row: Body, response: dict[str, Any]) -> tuple[bool | None, Any]:
     """Return whether all calls fit, and the verdict on each: as the row has them, else checked against its tools."""
-    valid, calls = row.get("tool_calls_valid"), calls_of(row, response)
+    calls = calls_of(row, response)
     verdicts = None if calls is None else _share(tuple(map(_call, calls)))
-    if verdicts is not None and "tool_calls_valid" not in row and calls is not row.get("calls"):
-        kinds = {fits for fits, _ in verdicts}
-        valid = False if False in kinds else None if None in kinds else True
+    checked = [fits for fits, _ in verdicts or () if fits is not None]
+    valid = row.get("tool_calls_valid", all(checked) if checked else None)
     if verdicts is None and "tool_calls_valid" in row and row.get("finish_reason") == "tool_calls":
         # K2-style tools write null where calls are announced and there are none.
         valid = valid is True
@@ -424,6 +428,10 @@ def calls_of(row: Body, response: dict[str, Any]) -> Sequence[Any] | None:
     return call_verdicts(made, object_in(row, "request").get("tools"))
 
 
+def _text(value: Any) -> str | None:
+    return value if isinstance(value, str) and value else None
+
+
 def _call(call: Any) -> tuple[bool | None, tuple[str, ...]]:
     if not isinstance(call, dict):
         raise ValueError("calls: a call is not an object")  # noqa: TRY004 - the caller names file and line
@@ -438,28 +446,25 @@ def _served_by(row: Body, response: Body) -> tuple[str | None, str | None, str |
     return _share((text_in(source, "model"), text_in(source, "system_fingerprint"), text_in(source, "provider")))
 
 
-def _count(usage: Body, key: str) -> float | None:
+def _count(value: Any) -> float | None:
     """Return a count as the vendor sent it; None if it is not a number, as no vendor may escape a verdict by it."""
-    try:
-        return _figure(usage, key)
-    except ValueError:
-        return None
+    return value if _is_number(value) and value >= 0 else None
 
 
-def _figure(source: Body, key: str) -> float | None:
+def _is_number(value: Any, kind: Any = int | float) -> bool:
+    return isinstance(value, kind) and not isinstance(value, bool) and -LARGEST < value < LARGEST
+
+
+def _number(source: Body, key: str, kind: Any = int | float) -> Any:
+    """Return a number; None for one below 0.
+
+    Raises:
+        ValueError: it is not one of this kind.
+    """
     value = source.get(key)
-    if value is None:
-        return None
-    if isinstance(value, bool) or not isinstance(value, (int, float)) or not -LARGEST < value < LARGEST:
-        raise ValueError(f"{key}: {value!r} is not a number")
-    return value if value >= 0 else None
-
-
-def _whole(source: Body, key: str) -> int | None:
-    value = source.get(key)
-    if value is not None and (isinstance(value, bool) or not isinstance(value, int)):
-        raise ValueError(f"{key}: {value!r} is not a whole number")
-    return value
+    if value is not None and not _is_number(value, kind):
+        raise ValueError(f"{key}: {value!r} is not a {'whole ' if kind is int else ''}number")
+    return value if value is not None and value >= 0 else None
 
 
 def reduce_request(body: Mapping[str, Any]) -> Requested:

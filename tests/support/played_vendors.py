@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from trialbed_verify.panel import Measures, Panel, PanelOptions, judge, measure
-from trialbed_verify.vendor_rows import FileRows
+from trialbed_verify.rows import FileRows
 
 Row = dict[str, Any]
 Change = Callable[[Row, np.random.Generator], None]

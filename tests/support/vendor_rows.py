@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import Any
 
 from trialbed_verify.compare import compare
+from trialbed_verify.rows import FileRows
 from trialbed_verify.table import read_one
-from trialbed_verify.vendor_rows import FileRows
 
 Row = dict[str, Any]
 

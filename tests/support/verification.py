@@ -14,9 +14,9 @@ from typing import Any
 from unittest import mock
 
 from trialbed.records import Run, TrialResult
+from trialbed_verify.rows import FileRows
 from trialbed_verify.summary import summary
 from trialbed_verify.table import read_rows
-from trialbed_verify.vendor_rows import FileRows
 from trialbed_verify.verification import (
     RequestSettings,
     Target,

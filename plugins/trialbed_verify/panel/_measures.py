@@ -13,9 +13,8 @@ import numpy as np
 from trialbed_verify.findings import PARAMETERS, constrained_parameters, findings, has_leaks
 from trialbed_verify.panel._calls import Calls, call_measures
 from trialbed_verify.panel._texts import NOTHING, code, form, is_cut, signature, words
-from trialbed_verify.rows import Body, answer_in, billed_tokens, object_in, sent_request, text_in, usage_of
+from trialbed_verify.rows import Body, VendorRows, answer_in, billed_tokens, object_in, sent_request, text_in, usage_of
 from trialbed_verify.suites import score
-from trialbed_verify.vendor_rows import VendorRows
 
 OUTPUT_PRICE = 4.0
 """The price of a completion token in prompt tokens, about what vendors ask."""

@@ -17,7 +17,7 @@ from trialbed.errors import UsageError
 from trialbed.installed import own_version
 from trialbed.records import EndpointInfo, Run, RunCell, RunConfig, RunStatus
 from trialbed.store import RunChanges, Store, hold_run, record_run
-from trialbed_verify.vendor_rows import FileRows
+from trialbed_verify.rows import FileRows
 from trialbed_verify.verification._queue import KeptCase, Key
 from trialbed_verify.verification.cases import TestSet
 from trialbed_verify.verification.row import RowRedaction

@@ -22,8 +22,8 @@ from trialbed.wire.dialects.chat_completions import answered_calls, first_choice
 from trialbed.wire.redaction import redaction_of
 from trialbed_verify.call_schemas import CallFields, all_valid, call_verdicts
 from trialbed_verify.findings import CALL_REASONS, PROTOCOL_ERRORS, UNRELIABLE_COUNT, examine
+from trialbed_verify.rows import FileRows, PlacedRow
 from trialbed_verify.table import Answers, read_rows
-from trialbed_verify.vendor_rows import FileRows, PlacedRow
 from trialbed_verify.verification.cases import Case
 from trialbed_verify.verification.exchange import AttemptFields, EndpointAttempt, milliseconds
 from trialbed_verify.verification.targets import PreparedRequest, Target

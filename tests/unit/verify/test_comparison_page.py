@@ -14,8 +14,8 @@ from trialbed.views import Table, html_page
 from trialbed_verify.compare import VendorComparison, compare
 from trialbed_verify.pages import vendor_page
 from trialbed_verify.ranking import ModelComparison, VerifiedVendors
+from trialbed_verify.rows import FileRows
 from trialbed_verify.table import read_one
-from trialbed_verify.vendor_rows import FileRows
 
 EVIL = '<script>alert("x")</script><img src=x onerror=alert(1)>'
 CASES = 60

@@ -13,7 +13,7 @@ from support.verification import summarised
 
 from trialbed_verify.ranking import ModelComparison, VerifiedVendors
 from trialbed_verify.report import print_report
-from trialbed_verify.vendor_rows import FileRows
+from trialbed_verify.rows import FileRows
 
 
 @pytest.fixture

@@ -8,8 +8,8 @@ import pytest
 from support.vendor_rows import k2_row, own_row, request, write_rows
 
 from trialbed.errors import DataError
+from trialbed_verify.rows import FileRows
 from trialbed_verify.table import AnswerRow, Answers, read_one, read_tables
-from trialbed_verify.vendor_rows import FileRows
 
 
 def read(path: Path, *rows: dict[str, object]) -> tuple[AnswerRow, ...]:

@@ -177,7 +177,7 @@ def _replaced(files: Mapping[Path, str], store: str | None) -> Iterator[str]:
 
 def _report(summaries: list[dict[str, Any]], targets: list[Target], given: dict[str, Any], form: str) -> int:
     from trialbed_verify.report import check_answers, compared_targets, print_report
-    from trialbed_verify.vendor_rows import FileRows
+    from trialbed_verify.rows import FileRows
 
     comparisons = compared_targets(targets) if given["config"] else None
     if given["rank_files"] and comparisons and comparisons.ranking:

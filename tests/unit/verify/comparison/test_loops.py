@@ -10,8 +10,8 @@ from support.vendor_rows import k2_row, own_row, write_rows
 from trialbed.errors import UsageError
 from trialbed_verify.compare import compare
 from trialbed_verify.comparer import vendor_files
+from trialbed_verify.rows import FileRows
 from trialbed_verify.table import as_trials, read_one
-from trialbed_verify.vendor_rows import FileRows
 
 CASES = 40
 

@@ -7,8 +7,8 @@ import pytest
 from support.vendor_rows import Row, compared_files, k2_row, own_row, request, write_rows
 
 from trialbed.errors import DataError, UsageError
+from trialbed_verify.rows import FileRows
 from trialbed_verify.table import Pairing, pair, read_one
-from trialbed_verify.vendor_rows import FileRows
 
 
 def paired(folder: Path, baseline: list[Row], vendor: list[Row], *, force: bool = False) -> Pairing:

@@ -18,7 +18,7 @@ from support.played_vendors import Row, message_of, rows
 from support.played_vendors import measured as measured_rows
 
 from trialbed_verify.panel import Measures, Panel, PanelOptions, judge, measure
-from trialbed_verify.vendor_rows import FileRows
+from trialbed_verify.rows import FileRows
 
 CASES = 400
 COMPARISONS = 400

@@ -12,7 +12,7 @@ import pytest
 from support.played_vendors import WORDS, Change, Row, Sides, judged, measured, message_of, rows
 
 from trialbed_verify.panel import measure
-from trialbed_verify.vendor_rows import FileRows
+from trialbed_verify.rows import FileRows
 
 pytestmark = pytest.mark.slow(15)
 

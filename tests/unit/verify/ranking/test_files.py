@@ -10,8 +10,8 @@ from support.vendor_rows import k2_row, own_file, own_row, own_summary, write_ro
 
 from trialbed.errors import UsageError
 from trialbed_verify.ranking import RankOptions, candidates, rank, read_named
+from trialbed_verify.rows import FileRows
 from trialbed_verify.table import Answers
-from trialbed_verify.vendor_rows import FileRows
 
 YES, NO = "tool_calls", "stop"
 CASES = 300
