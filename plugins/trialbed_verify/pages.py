@@ -263,7 +263,7 @@ def _off_by(one: GateResult) -> str:
     gate, excess = one.gate, one.excess
     if excess is None:
         return gate.meaning
-    if one.finding == "different" and not excess.is_beyond(gate.margin, directed=gate.is_directed):
+    if one.finding == "different" and not excess.is_beyond(gate.margin):
         return f"{gate.meaning} (by their distribution)"
     return f"{gate.meaning} {_in_margins(excess, gate.margin)}"
 

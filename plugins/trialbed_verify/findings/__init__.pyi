@@ -3,6 +3,7 @@ from ._answers import alternatives_of as alternatives_of
 from ._answers import function_of as function_of
 from ._answers import list_of as list_of
 from ._answers import object_of as object_of
+from ._answers import objects_of as objects_of
 from ._answers import text_of as text_of
 from ._checks import constrained_parameters as constrained_parameters
 from ._checks import examine as examine

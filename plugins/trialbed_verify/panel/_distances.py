@@ -1,4 +1,4 @@
-"""Unbiased distances between the distributions of two sides' trials, case by case.
+"""The gates of the panel, and the distances between two sides' trials at a gate, case by case, with their means.
 
 One trial per side does not show how far a side is from itself, so the distance of two answers means nothing. But a
 vendor of the same model has a trait that the baseline lacks as often as the other way round: such cases are compared by
@@ -8,20 +8,24 @@ the traits of their answers.
 from __future__ import annotations
 
 import math
+from bisect import bisect_left
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import lru_cache
+from functools import lru_cache, partial
 from itertools import combinations
 from math import comb
-from typing import Any
+from operator import attrgetter
+from statistics import NormalDist
+from struct import Struct
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
+from trialbed.errors import UsageError
 from trialbed.statistics import mcnemar
-from trialbed_verify.panel._gates import PanelGate
-from trialbed_verify.panel._measures import CALL, Measures
+from trialbed_verify.panel._answers import BITS, CALL, NOTHING, Measures
 from trialbed_verify.panel._trials import Trials
 
 Array = NDArray[Any]
@@ -29,6 +33,44 @@ Array = NDArray[Any]
 Values = tuple[Array, Array, Array]
 """Values of shape (trials, places), and the case and the side of each trial, True for the vendor's; ordered by case,
 and in it the baseline's before the vendor's."""
+
+Scale = Literal["category", "novelty", "signature", "number", "probabilities", "fault"]
+"""The distance of two values: 1 if they differ; the share of unequal places; the difference, at most 1; the divergence.
+
+``novelty``: a category whose excess is the share of the vendor's answers that the baseline never gives, less the share
+of the baseline's own that its other trials never give.
+``fault``: 1 for an answer with a fault; the gate compares their shares, and only more of them than the baseline has
+counts.
+"""
+
+ALPHA = 0.05
+"""Chance of each of the two errors, and beyond each end of an interval: both are one-sided bounds at 95 %."""
+
+LEAST_SHARE = 0.5
+"""Share of all cases over which a figure is averaged at least: where fewer apply, the others count as alike."""
+
+MOST = 10_000_000
+"""Cases beyond which a number is of no use."""
+
+NOISE = 1e-24
+"""Variance that comes from rounding alone."""
+
+Z = NormalDist().inv_cdf(1 - ALPHA)
+
+LOG_RANGE = 1.386
+"""Difference of logarithms that counts as 1: a factor of four."""
+
+BREAKING = BITS["schema"] | BITS["text"] | BITS["constraints"] | BITS["protocol"]
+"""Violations that break a caller."""
+
+LABELS = {"any": "breaking"}
+"""Gate -> the name that people read, where it is another."""
+
+BILLED = "at four prompt tokens for a completion token"
+"""The price of tokens in the bill (``OUTPUT_PRICE``)."""
+
+DISTANCE_SHARE = 0.5
+"""The margin of a gate's distance, as a share of that of its excess."""
 
 BLOCK, TOGETHER = 2048, 256
 """Cases whose values are in memory at a time, and those whose deals are added up in one step."""
@@ -39,6 +81,17 @@ MOST_SPLITS = 512
 LEAST_PROBABILITY = 1e-4
 """Probability below which alternatives count as equally likely: rounding and ties decide there."""
 
+MOST_DEALS = 10_000
+"""Deals where few of the first were as unusual as the answers."""
+
+ENOUGH = 10
+"""Deals as unusual as the answers, after which no more are needed."""
+
+MORE = 1 << 32
+"""Apart from all other seeds: that of further deals."""
+
+ROUNDING = 1e-9
+
 ALONE = 2
 """Marks a case of which both sides have one trial; 1 marks one in which a side's own spread is not known."""
 
@@ -47,46 +100,417 @@ LEAST = 6
 
 
 @dataclass(frozen=True)
-class Samples:
-    """All trials, ordered by case, and in it the baseline's before the vendor's.
+class PanelGate:
+    """One subject on which a vendor is compared with the baseline.
 
     Attributes:
-        sides: the trials by case.
-        case: the case of each trial.
-        vendor: whether it is the vendor's.
-        counts: per case, the trials of the baseline and of the vendor.
+        margin: the largest excess that does not matter.
+        value: an answer's value; None where the gate does not apply to it.
+        meaning: the subject, for readers.
+        trait, having: what one trial per case can show to differ, and what cases do that have it; empty if nothing.
+        stands_alone: it is judged over the cases that it applies to, however few of all these are.
     """
 
-    sides: Sequence[Trials]
-    trials: list[Measures]
-    case: Array
-    vendor: Array
-    counts: Array
+    name: str
+    scale: Scale
+    margin: float
+    value: Callable[[Measures], Any]
+    meaning: str
+    trait: str = ""
+    having: str = ""
+    stands_alone: bool = False
 
-    @classmethod
-    def of(cls, sides: Sequence[Trials]) -> Samples:
-        """Return the trials of each case."""
-        counts = np.array([(len(ours), len(theirs)) for ours, theirs in sides], dtype=np.int64).reshape(-1, 2)
-        case = np.repeat(np.arange(len(sides)), counts.sum(1))
-        vendor = np.repeat(np.tile([False, True], len(sides)), counts.ravel())
-        return cls(sides, [trial for pair in sides for side in pair for trial in side], case, vendor, counts)
+    @property
+    def label(self) -> str:
+        """Return the name that people read; documents and options have the other."""
+        return LABELS.get(self.name, self.name)
 
-    def single(self, scale: str) -> Array:
-        """Return per case 0 if its trials show the spread that a gate of this scale needs, 1 if not, or ``ALONE``."""
-        ours, theirs = self.counts.T
-        if scale == "fault":
-            return np.zeros(len(ours), dtype=np.int8)
-        fewer = ours if scale == "novelty" else np.minimum(ours, theirs)
-        return np.where(ours + theirs == ALONE, ALONE, fewer == 1).astype(np.int8)
+    @property
+    def distance_margin(self) -> float | None:
+        """Return the largest distance that does not matter; None where only more counts, as there is no distance."""
+        return None if self.is_directed else self.margin * DISTANCE_SHARE
 
-    def values(self, gate: PanelGate) -> Values:
-        """Return the values of the trials that a gate applies to."""
-        found = [gate.value(trial) for trial in self.trials]
-        kept = np.array([one is not None for one in found], dtype=bool)
-        known: Any = [one for one in found if one is not None]
+    @property
+    def is_directed(self) -> bool:
+        """Return whether only more than the baseline has counts: faults, and answers that it never gives."""
+        return self.scale in ("fault", "novelty")
+
+
+def _category(name: str) -> Callable[[Measures], Any]:
+    return lambda found: getattr(found, name) or None
+
+
+def _number(name: str, scale: float = 1.0) -> Callable[[Measures], Any]:
+    return lambda found: None if (value := getattr(found, name)) != value else value / scale
+
+
+def _violation(subject: str) -> Callable[[Measures], Any]:
+    bit = BITS[subject]
+    return lambda found: bool(found.violations & bit) if found.answered else None
+
+
+def _breaking(found: Measures) -> int:
+    """Return the category of all that a caller relies on: calls by name and value, the finish, form and faults."""
+    faults = found.violations & BREAKING
+    seen = (found.decision, found.made, found.finish, found.form, int(found.cut), int(found.schema or 0), faults)
+    return (hash(seen) or 1) if found.answered else 0
+
+
+def _everything(found: Measures) -> list[int]:
+    """Return all categories of an answer, and places of its signatures; absent ones are 0."""
+    places = [found.decision, found.tools, found.order, found.finish, found.form, int(found.answered)]
+    for signature in (found.arguments, found.wording):
+        places += FIRST_PLACES.unpack_from(signature or NOTHING)
+    return [*places, int(found.schema or 0), found.violations, found.prompt, int(found.cut), found.opening]
+
+
+DECISIONS = "decisions", "cases call"
+TOOLS = "called tools", "cases call one of the tools"
+ARGUMENTS = "arguments", "cases have one of the values"
+
+GATES: tuple[PanelGate, ...] = (
+    PanelGate("any", "novelty", 0.02, _breaking, "answers that break a caller"),
+    PanelGate("decision", "category", 0.02, _category("decision"), "whether tools are called", *DECISIONS),
+    PanelGate("tools", "category", 0.03, _category("tools"), "which tools are called", *TOOLS),
+    PanelGate("arguments", "signature", 0.03, attrgetter("arguments"), "the arguments of calls", *ARGUMENTS),
+    PanelGate("calls", "category", 0.03, _category("order"), "the number and order of calls"),
+    PanelGate("finish", "category", 0.02, _category("finish"), "finish reasons"),
+    PanelGate("schema", "fault", 0.02, attrgetter("schema"), "calls that break their schemas"),
+    PanelGate("text-form", "category", 0.03, _category("form"), "form and language of texts"),
+    PanelGate("text-opening", "category", 0.05, _category("opening"), "the first words of texts"),
+    PanelGate("text-length", "number", 0.05, _number("length", LOG_RANGE), "the length of texts"),
+    PanelGate("text-words", "signature", 0.05, attrgetter("wording"), "the words of texts"),
+    PanelGate("text-leaks", "fault", 0.02, _violation("text"), "leaked tokens and broken encoding"),
+    PanelGate("constraints", "fault", 0.02, _violation("constraints"), "constraints not obeyed"),
+    PanelGate("availability", "fault", 0.02, lambda found: not found.answered, "requests without valid answers"),
+    PanelGate("protocol", "fault", 0.02, _violation("protocol"), "answers that break the protocol"),
+    PanelGate("usage", "fault", 0.02, _violation("usage"), "implausible token counts"),
+    PanelGate("tokens", "number", 0.05, _number("ratio", LOG_RANGE), "tokens for the same text"),
+    PanelGate("prompt-tokens", "category", 0.02, _category("prompt"), "prompt tokens of a request"),
+    PanelGate("bill", "fault", 0.02, _number("cost"), f"the bill {BILLED}"),
+    PanelGate("model", "fault", 0.02, _violation("model"), "answers that name another model"),
+    PanelGate("logprobs", "probabilities", 0.02, attrgetter("logprobs"), "the first token's probabilities"),
+)
+"""All gates but those of suites, in the order of reports."""
+
+UNLIKE = frozenset({"bill"})
+"""Gates that have no part in the test of all together: a constant moves them in every case."""
+
+FIRST_PLACES = Struct("<4H")
+"""Places of a signature that count in the comparison of everything."""
+
+WHOLE = PanelGate("whole", "signature", 0.02, _everything, "everything together")
+"""All subjects at once, for the permutation test of the whole; it has no part in the verdict."""
+
+PARAMETER, SUITE = "constraints:", "suite:"
+
+SUITE_MARGIN = 0.03
+
+
+def all_gates(trials: Sequence[Measures], margins: Mapping[str, float]) -> list[PanelGate]:
+    """Return all gates, with one per suite and per parameter that constrains answers, and with other margins.
+
+    Raises:
+        UsageError: a gate is unknown or is given by both its names, or a margin is not between 0 and 1.
+    """
+    gates = list(GATES)
+    for name in sorted({trial.suite[0] for trial in trials if trial.suite is not None}):
+        meaning = f"cases of the suite {name} that went wrong"
+        gates.append(PanelGate(f"{SUITE}{name}", "fault", SUITE_MARGIN, partial(_suite_loss, name), meaning))
+    for name in sorted(set[str]().union(*(trial.asked for trial in trials))):
+        meaning, disobeyed = f"answers that do not obey {name}", partial(_is_disobeyed, name)
+        gates.append(PanelGate(f"{PARAMETER}{name}", "fault", 0.02, disobeyed, meaning, stands_alone=True))
+    chosen = {gate.name: margins.get(gate.name, margins.get(gate.label)) for gate in gates}
+    known = {name for gate in gates for name in (gate.name, gate.label)}
+    for name, margin in margins.items():
+        if LABELS.get(name) in margins:
+            raise UsageError(f"--gate-margin: {LABELS[name]} and {name} are one gate; give its margin once")
+        if name not in known and not name.startswith((SUITE, PARAMETER)):
+            raise UsageError(f"--gate-margin: unknown gate {name!r}; choose from {', '.join(sorted(chosen))}")
+        if not 0 < margin < 1:
+            raise UsageError(f"--gate-margin: the margin of {name} is {margin:g}, but must lie between 0 and 1")
+    return [replace(gate, margin=chosen[gate.name] or gate.margin) for gate in gates]
+
+
+def _suite_loss(name: str, found: Measures) -> float | None:
+    return 1.0 - found.suite[1] if found.suite and found.suite[0] == name else None
+
+
+def _is_disobeyed(name: str, found: Measures) -> bool | None:
+    return name in found.disobeyed if found.answered and name in found.asked else None
+
+
+@dataclass(frozen=True)
+class Mean:
+    """A mean over cases.
+
+    Attributes:
+        value: over the cases that have one.
+        n: those cases.
+        low, high: its 90 % interval, corrected for skewness; where no case differs from another, with the allowance
+            for rare cases not seen.
+        weighed: the mean that decides, in which missing cases can count as 0.
+        counted: cases that it is over.
+        spread: standard deviation over the cases that are counted.
+        directed: whether only more than 0 counts; otherwise its size does.
+    """
+
+    value: float
+    n: int
+    low: float
+    high: float
+    weighed: float
+    counted: int
+    spread: float
+    directed: bool
+
+    @property
+    def size(self) -> float:
+        """Return how much there is of what counts, by the mean that decides."""
+        return self.weighed if self.directed else abs(self.weighed)
+
+    @property
+    def error(self) -> float:
+        """Return the standard error."""
+        return self.spread / math.sqrt(self.counted)
+
+    @property
+    def at_most(self) -> float:
+        """Return the upper bound that decides, of the mean or, unless directed, of its size."""
+        bound = self.size + allowance(self.spread, self.counted)
+        ends = (self.high, self.high if self.directed else -self.low)
+        return bound if self.counted > self.n else max(bound, *ends)
+
+    def is_beyond(self, margin: float) -> bool:
+        """Return whether it is shown to lie beyond a margin, as the interval says too; only above if directed."""
+        least = self.low if self.directed or self.value > 0 else -self.high
+        return min(least, self.size - Z * self.error) > margin
+
+    def may_be_chance(self, margin: float) -> bool:
+        """Return whether a larger comparison may show no difference at all: it is small, or within two errors of 0."""
+        return self.size < max(margin / 2, 2 * self.error)
+
+    def cases_needed(self, margin: float) -> int:
+        """Return the cases that would show it to lie within a margin or beyond it, with a chance of 95 %."""
+        value = 0.0 if self.may_be_chance(margin) else self.size
+        if value > margin:
+            return math.ceil((2 * Z * self.spread / (value - margin)) ** 2)
+
+        def is_enough(n: int) -> bool:
+            return min(value, margin * 0.9) + Z * self.spread / math.sqrt(n) + allowance(self.spread, n) < margin
+
+        return bisect_left(range(MOST), True, lo=1, key=is_enough)
+
+    def as_json(self) -> dict[str, Any]:
+        """Return its part of a document."""
+        return {name: getattr(self, name) for name in ("value", "low", "high", "n", "at_most")}
+
+
+def mean_over_cases(values: Array, *, directed: bool, over_all: bool = True) -> Mean | None:
+    """Return the mean of the known values, which lie between -1 and 1 but for costs; None if there are none.
+
+    Where fewer than half of the cases have a value, the mean that decides is over half of the cases, and the missing
+    ones count as 0: a subject that few requests concern can neither hold up a verdict nor decide it alone.
+
+    Args:
+        over_all: this holds; otherwise the mean that decides is over the cases that have a value.
+    """
+    known = values[np.isfinite(values)]
+    n = len(known)
+    if not n:
+        return None
+    furthest = max(1.0, float(np.abs(known).max()))
+    counted = max(n, math.ceil(LEAST_SHARE * len(values)) if over_all else 0)
+    value, weighed = float(known.mean()), float(known.sum()) / counted
+    low, high = _interval(known - value)
+    squares = float(((known - weighed) ** 2).sum()) + (counted - n) * weighed**2
+    spread = math.sqrt(squares / (counted - 1)) if squares > NOISE * counted else 0.0
+    return Mean(value, n, max(-furthest, value + low), min(furthest, value + high), weighed, counted, spread, directed)
+
+
+def _interval(apart: Array) -> tuple[float, float]:
+    """Return the distances of the ends of the interval from the mean.
+
+    Student's interval with half of the degrees of freedom that the kurtosis leaves: few cases may carry the variance,
+    and a sample shows less of the kurtosis than there is. It is
+    moved by the skewness, as far as that is known: N. Johnson, "Modified t Tests and Confidence Intervals for
+    Asymmetrical Populations", Journal of the American Statistical Association 73 (1978), 536-544.
+
+    Args:
+        apart: deviations of the values from the mean.
+    """
+    n = len(apart)
+    second, third, fourth, sixth = (float((apart**power).mean()) for power in (2, 3, 4, 6))
+    if second <= NOISE:
+        return -allowance(0.0, n), allowance(0.0, n)
+    variance = second * n / (n - 1)
+    freedom = max(3.0, min(n - 1.0, n / max(fourth / second**2 - 1, 1 / n)))
+    # Student's quantile by its expansion around the normal one.
+    student = Z + (Z**3 + Z) / (4 * freedom) + (5 * Z**5 + 16 * Z**3 + 3 * Z) / (96 * freedom**2)
+    half = student * math.sqrt(variance / n)
+    noise = max(sixth - third**2, 0.0) / n
+    known = max(0.0, 1 - 2 * noise / third**2) if third else 0.0
+    shift = known * third / (6 * variance * n) * (1 + 2 * Z * Z)
+    shift = max(-half, min(half, shift))
+    return shift - half, shift + half
+
+
+def allowance(spread: float, n: int) -> float:
+    """Return the distance of the upper bound of a mean from it.
+
+    The bound is the mean at which the one observed would be at the 5 % point, if rare cases that differ entirely were
+    not seen: (mean - observed)^2 = z^2 (spread^2 + (mean - observed)) / n. Without spread it is z^2 / n, about
+    Wilson's bound of a proportion of which nothing was seen.
+    """
+    half = Z * Z / (2 * n)
+    return half + math.sqrt(half * half + Z * Z * spread * spread / n)
+
+
+def fewest_cases(margin: float) -> int:
+    """Return the number of cases below which no gate can be shown to be within its margin, even if none differs."""
+    return math.ceil(Z * Z / margin / LEAST_SHARE) + 1
+
+
+@dataclass(frozen=True)
+class Distances:
+    """A gate's figures over cases.
+
+    For trials x of the baseline and y of the vendor, with a distance d between trials:
+
+        excess    mean d(x, y) - mean d(x, x')
+        distance  mean d(x, y) - (mean d(x, x') + mean d(y, y')) / 2
+
+    The means are over all pairs of different trials. Both are 0 in expectation if the sides' trials have one
+    distribution. The second is the energy distance as a U-statistic. Source: G. Szekely and M. Rizzo, "Energy
+    Statistics: A Class of Statistics Based on Distances", Journal of Statistical Planning and Inference 143 (2013),
+    1249-1272. For faults, the excess is the vendor's share less the baseline's.
+
+    Attributes:
+        own, cross: the mean distance of two trials of the baseline (of the vendor, where the baseline has one), and of
+            one of each side.
+        distance: nan where a side has one trial.
+        single: per case 0 if its trials show the spread that the gate needs, 1 if not, or ``ALONE``; -1 where the gate
+            does not apply to both sides.
+        dealt: the sums of excess and distance with trials dealt to the sides at random, of shape (2, deals).
+        traits: per case, those of the only trial of each side; None for a gate that is not judged by traits, and for a
+            case that cannot be.
+    """
+
+    own: Array
+    cross: Array
+    distance: Array
+    single: Array
+    dealt: Array
+    traits: list[tuple[set[Any], set[Any]] | None] | None = None
+
+    @property
+    def excess(self) -> Array:
+        """Return how much farther the sides are from each other than one is from itself."""
+        return self.cross - self.own
+
+    def is_single(self, least: int = 1) -> bool:
+        """Return whether half of the cases or more do not show the spread; for ``ALONE``, have one trial per side."""
+        known = self.single[self.single >= 0]
+        return bool(2 * (known >= least).sum() >= len(known) > 0)
+
+    def at(self, places: Array) -> Distances:
+        """Return the figures of these cases, with the deals that as many cases would have."""
+        figures = {name: getattr(self, name)[places] for name in ("own", "cross", "distance", "single")}
+        dealt = self.dealt * math.sqrt(len(places) / len(self.own))
+        return replace(self, **figures, dealt=dealt, traits=self.traits and [self.traits[place] for place in places])
+
+
+@dataclass(frozen=True)
+class Compared:
+    """A gate's distances over cases with their means and p-value, which is not corrected."""
+
+    gate: PanelGate
+    distances: Distances
+    excess: Mean | None
+    distance: Mean | None
+    p: float
+
+    @property
+    def figures(self) -> list[tuple[str, Mean, float]]:
+        """Return the name, the mean and the margin of both figures, as far as they are known."""
+        both = ("excess", self.excess, self.gate.margin), ("distance", self.distance, self.gate.distance_margin)
+        return [(name, mean, margin) for name, mean, margin in both if mean is not None and margin is not None]
+
+
+def compare_gates(sides: Sequence[Trials], margins: Mapping[str, float], deals: int, seed: int) -> list[Compared]:
+    """Compare the sides at every gate and, as the last one, at everything together.
+
+    Args:
+        margins, deals, seed: as ``PanelOptions`` has them.
+    """
+    counts = np.array([(len(ours), len(theirs)) for ours, theirs in sides], dtype=np.int64).reshape(-1, 2)
+    case = np.repeat(np.arange(len(sides)), counts.sum(1))
+    vendor = np.repeat(np.tile([False, True], len(sides)), counts.ravel())
+    trials = [trial for pair in sides for side in pair for trial in side]
+    found = []
+    for number, gate in [*enumerate(all_gates(trials, margins)), (len(GATES), WHOLE)]:
+        own = [gate.value(trial) for trial in trials]
+        kept = np.array([one is not None for one in own], dtype=bool)
+        known: Any = [one for one in own if one is not None]
         if known and isinstance(known[0], bytes):
             known = np.frombuffer(b"".join(known), dtype="f2" if gate.scale == "probabilities" else "u2")
-        return np.asarray(known).reshape(int(kept.sum()), -1 if len(known) else 1), self.case[kept], self.vendor[kept]
+        known = np.asarray(known).reshape(int(kept.sum()), -1 if len(known) else 1)
+        fewer = counts[:, 0] if gate.scale == "novelty" else counts.min(1)
+        single = np.where(counts.sum(1) == ALONE, ALONE, fewer == 1) * (gate.scale != "fault")
+        values, own_seed = (known, case[kept], vendor[kept]), seed * 1000 + number
+        one = compare_values(gate, values, len(sides), deals, own_seed, single)
+        if gate.trait and one.distances.is_single(ALONE):
+            pairs = zip(sides, one.distances.single == ALONE, strict=True)
+            traits = [_traits(gate.name, *ours, *theirs) if alone else None for (ours, theirs), alone in pairs]
+            one = with_means(gate, replace(one.distances, traits=traits))
+        elif deals < MOST_DEALS and one.p * (deals + 1) <= ENOUGH:
+            # Source: J. Besag and P. Clifford, "Sequential Monte Carlo p-values", Biometrika 78 (1991), 301-304.
+            more = compare_values(gate, values, len(sides), MOST_DEALS - deals, own_seed + MORE, single).distances
+            dealt = np.concatenate((one.distances.dealt, more.dealt), axis=1)
+            one = with_means(gate, replace(one.distances, dealt=dealt))
+        found.append(one)
+    return found
+
+
+def compare_values(
+    gate: PanelGate, values: Values, cases: int, deals: int, seed: int, single: Array | None = None
+) -> Compared:
+    """Compare the sides at a gate by values of its scale.
+
+    Args:
+        deals: number of times that trials are dealt to the sides at random, within each case.
+        single: per case, as ``Distances`` has it.
+    """
+    own, cross, distance = np.full((3, cases), np.nan)
+    found = Distances(own, cross, distance, np.full(cases, -1), np.zeros((2, deals)))
+    random = np.random.default_rng(seed)
+    for places, m, block in _blocks(*values, cases):
+        found.single[places] = 0 if single is None else single[places]
+        if gate.scale == "fault" or block.shape[1] > ALONE:
+            _add(found, places, m, block, gate.scale, random)
+    return with_means(gate, found)
+
+
+def with_means(gate: PanelGate, found: Distances) -> Compared:
+    """Return a gate's distances with their means and the p-value."""
+    found, p = (found, _p_value(gate, found)) if found.traits is None else _most_telling(gate, found, found.traits)
+    over_all = not gate.stands_alone
+    excess = mean_over_cases(found.excess, directed=gate.is_directed, over_all=over_all)
+    return Compared(gate, found, excess, mean_over_cases(found.distance, directed=True, over_all=over_all), p)
+
+
+def _p_value(gate: PanelGate, found: Distances) -> float:
+    """Return the share of deals in which the sides differ as much as they do, in the more telling of both figures.
+
+    Labels of trials are exchanged within cases only, so the test is exact whatever the cases have in common.
+    """
+    sums = np.nansum([found.excess, found.distance], axis=1, keepdims=True)
+    each, spreads = np.append(found.dealt, sums, axis=1), found.dealt.std(axis=1)
+    if not spreads.any():
+        return 1.0
+    each[0] = each[0] if gate.is_directed else np.abs(each[0])
+    most = (each[spreads > 0] / spreads[spreads > 0, None]).max(axis=0)
+    return float((most >= most[-1] - ROUNDING).mean())
 
 
 def _blocks(values: Array, case: Array, vendor: Array, cases: int) -> Iterator[tuple[Array, int, Array]]:
@@ -101,73 +525,7 @@ def _blocks(values: Array, case: Array, vendor: Array, cases: int) -> Iterator[t
             yield own, m, values[starts[own][:, None] + np.arange(m + n)]
 
 
-@dataclass
-class Distances:
-    """A gate's figures over cases.
-
-    Attributes:
-        excess: per case, how much farther the sides are from each other than one is from itself; for faults, the
-            vendor's share less the baseline's.
-        distance: per case, the distance between the two distributions; nan where a side has one trial.
-        own, cross: the mean distance of two trials of the baseline (of the vendor, where the baseline has one), and of
-            one of each side.
-        single: per case, as ``Samples.single`` has it; -1 where the gate does not apply to both sides.
-        dealt_excess, dealt_distance: the sums of the first two with trials dealt to the sides at random.
-        traits: per case, those of the only trial of each side; None for a gate that is not judged by traits, and for a
-            case that cannot be.
-    """
-
-    excess: Array
-    distance: Array
-    own: Array
-    cross: Array
-    single: Array
-    dealt_excess: Array
-    dealt_distance: Array
-    traits: list[tuple[set[Any], set[Any]] | None] | None = None
-
-    def is_single(self, least: int = 1) -> bool:
-        """Return whether half of the cases or more do not show the spread; for ``ALONE``, have one trial per side."""
-        known = self.single[self.single >= 0]
-        return bool(2 * (known >= least).sum() >= len(known) > 0)
-
-    def at(self, places: Array) -> Distances:
-        """Return the figures of these cases, with the deals that as many cases would have."""
-        scale = math.sqrt(len(places) / len(self.excess))
-        traits = self.traits and [self.traits[place] for place in places]
-        dealt = {name: getattr(self, name) * scale for name in ("dealt_excess", "dealt_distance")}
-        figures = {name: getattr(self, name)[places] for name in ("excess", "distance", "own", "cross", "single")}
-        return replace(self, **figures, **dealt, traits=traits)
-
-
-def distances(values: Values, scale: str, cases: int, deals: int, seed: int, single: Array | None = None) -> Distances:
-    """Compute the figures of a gate.
-
-    For trials x of the baseline and y of the vendor, with a distance d between trials, and means over all pairs of
-    different trials:
-
-        excess    mean d(x, y) - mean d(x, x')
-        distance  mean d(x, y) - (mean d(x, x') + mean d(y, y')) / 2
-
-    Both are 0 in expectation if the sides' trials have one distribution. The second is the energy distance as a
-    U-statistic. Source: G. Szekely and M. Rizzo, "Energy Statistics: A Class of Statistics Based on Distances",
-    Journal of Statistical Planning and Inference 143 (2013), 1249-1272.
-
-    Args:
-        deals: number of times that trials are dealt to the sides at random, within each case.
-        single: per case, as ``Samples.single`` has it.
-    """
-    excess, distance, own, cross = np.full((4, cases), np.nan)
-    found = Distances(excess, distance, own, cross, np.full(cases, -1, dtype=np.int8), np.zeros(deals), np.zeros(deals))
-    random = np.random.default_rng(seed)
-    for places, m, block in _blocks(*values, cases):
-        found.single[places] = 0 if single is None else single[places]
-        if scale == "fault" or block.shape[1] > ALONE:
-            _add(found, places, m, block, scale, random)
-    return found
-
-
-def _add(found: Distances, cases: Array, m: int, values: Array, scale: str, random: np.random.Generator) -> None:
+def _add(found: Distances, cases: Array, m: int, values: Array, scale: Scale, random: np.random.Generator) -> None:
     """Add the figures of some cases. Those whose trials all have one value need no deals."""
     if scale == "probabilities":
         values = np.maximum(values.astype(np.float32), LEAST_PROBABILITY)
@@ -177,29 +535,28 @@ def _add(found: Distances, cases: Array, m: int, values: Array, scale: str, rand
     found.own[cases] = found.cross[cases] = values[:, 0, 0] if scale == "fault" else 0.0
     if scale not in ("fault", "novelty") and 1 < m < values.shape[1] - 1:
         found.distance[cases] = 0.0
-    splits, deals = _splits(m, values.shape[1] - m), len(found.dealt_excess)
+    splits, deals = _splits(m, values.shape[1] - m), found.dealt.shape[1]
     dealt = random.integers(0, len(splits), size=(len(moved), deals), dtype=np.uint16)
     for begin in range(0, len(moved), TOGETHER):
         some, deal = moved[begin : begin + TOGETHER], dealt[begin : begin + TOGETHER]
         own, cross, between = figures(values[some], m, scale)
         found.own[cases[some]], found.cross[cases[some]] = own[:, 0], cross[:, 0]
-        found.dealt_excess += np.take_along_axis(cross - own, deal, axis=1).sum(axis=0)
+        found.dealt[0] += np.take_along_axis(cross - own, deal, axis=1).sum(axis=0)
         if between is not None:
             found.distance[cases[some]] = between[:, 0]
-            found.dealt_distance += np.take_along_axis(between, deal, axis=1).sum(axis=0)
-    found.excess[cases] = found.cross[cases] - found.own[cases]
+            found.dealt[1] += np.take_along_axis(between, deal, axis=1).sum(axis=0)
 
 
 Figures = tuple[Array, Array, Array | None]
 """The distances of a side's own trials, of both sides' and of their distributions, of shape (cases, splits)."""
 
 
-def _faults(values: Array, m: int, _scale: str) -> Figures:
+def _faults(values: Array, m: int, _scale: Scale) -> Figures:
     held, n = _splits(m, values.shape[1] - m).T, values.shape[1] - m
     return values[:, :, 0] @ held.astype(float) / m, values[:, :, 0] @ (~held).astype(float) / n, None
 
 
-def _novelty(values: Array, m: int, _scale: str) -> Figures:
+def _novelty(values: Array, m: int, _scale: Scale) -> Figures:
     """Return the shares of answers that the baseline's trials do not have.
 
     A trial of either side is compared with all trials of the baseline but one: itself, or any, on average. So both
@@ -211,7 +568,7 @@ def _novelty(values: Array, m: int, _scale: str) -> Figures:
     return ((alike == 1) & held).sum(axis=1) / m, (unseen * ~held).sum(axis=1) / n, None
 
 
-def _spread(values: Array, m: int, scale: str) -> Figures:
+def _spread(values: Array, m: int, scale: Scale) -> Figures:
     """Return the mean distances of pairs of trials; the vendor's own stand for those of a baseline of one trial."""
     n = values.shape[1] - m
     held = _splits(m, n).T.astype(np.float64)
@@ -226,7 +583,7 @@ def _spread(values: Array, m: int, scale: str) -> Figures:
     return (ours if m > 1 else theirs), cross, cross - (ours + theirs) / 2 if known else None
 
 
-def _between(one: Array, other: Array, scale: str) -> Any:
+def _between(one: Array, other: Array, scale: Scale) -> Any:
     """Return the distances of two trials: of probabilities, the mean of both Kullback-Leibler divergences."""
     if scale == "number":
         return np.minimum(1.0, np.abs(one - other).max(axis=-1))
@@ -245,15 +602,9 @@ def _splits(m: int, n: int) -> Array:
     return np.concatenate((np.arange(m + n)[None] < m, order < m))
 
 
-def with_traits(gate: PanelGate, samples: Samples, found: Distances) -> Distances:
-    """Return the same with the traits of answers that are the only ones of both sides."""
-    pairs = zip(samples.sides, found.single == ALONE, strict=True)
-    return replace(
-        found, traits=[_traits(gate.name, *ours, *theirs) if alone else None for (ours, theirs), alone in pairs]
-    )
-
-
-def most_telling(gate: PanelGate, found: Distances) -> tuple[Distances, float]:
+def _most_telling(
+    gate: PanelGate, found: Distances, traits: Sequence[tuple[set[Any], set[Any]] | None]
+) -> tuple[Distances, float]:
     """Return the figures of the most telling trait, and McNemar's p-value, corrected for all traits.
 
     Two draws of one yes-or-no decision differ with a probability of at most one half, whatever the model's spread. So
@@ -261,15 +612,15 @@ def most_telling(gate: PanelGate, found: Distances) -> tuple[Distances, float]:
     case's distance is 1 if its decisions differ and otherwise -1, which is on average at most the true distance. The
     p-value is the smaller of both, doubled.
     """
-    traits = found.traits or []
     known = [pair for pair in traits if pair]
-    counts = Counter(trait for own, other in known for trait in own ^ other)
-    ours = Counter(trait for own, other in known for trait in own - other)
-    ps = {one: mcnemar(ours[one], count - ours[one]) for one, count in counts.items() if count >= LEAST}
-    telling = min(ps, key=ps.__getitem__, default=None)
+    ours, theirs = (Counter(trait for pair in known for trait in pair[a] - pair[1 - a]) for a in (0, 1))
+    counts = ours + theirs
+    ps = {one: mcnemar(ours[one], theirs[one]) for one, count in counts.items() if count >= LEAST}
+    # Of equally telling ones, a trait of the vendor's.
+    telling = min(ps, key=lambda one: (ps[one], ours[one] - theirs[one]), default=None)
     sides = [[telling in pair[side] if pair else np.nan for pair in traits] for side in (0, 1)]
     own, cross = np.array(sides, dtype=np.float64)
-    figures = replace(found, own=own, cross=cross, excess=cross - own, distance=np.full(len(own), np.nan))
+    figures = replace(found, own=own, cross=cross, distance=np.full(len(own), np.nan))
     p = min(1.0, ps.get(telling, 1.0) * max(1, len(ps)))
     if gate.name != "decision":
         return figures, p

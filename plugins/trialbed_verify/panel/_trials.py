@@ -21,9 +21,7 @@ from typing import Any
 import numpy as np
 
 from trialbed.statistics import wilson_interval
-from trialbed_verify.panel._calls import FREE, Calls, made_code, order_of
-from trialbed_verify.panel._measures import OUTPUT_PRICE, Measures
-from trialbed_verify.panel._texts import PLACES, signature
+from trialbed_verify.panel._answers import FREE, NOTHING, OUTPUT_PRICE, PLACES, Calls, Measures, code, signature
 
 SIDES = ("baseline", "vendor")
 
@@ -51,10 +49,6 @@ FEWEST = 30
 CHANCE = 0.001
 """Chance below which it is no accident that one side's answers never vary and the other's do."""
 
-FAST, SLOW_MS = 0.1, 100.0
-"""Later trials that take less than this share of the first one's time are faster than a model answers, if that one
-takes these milliseconds."""
-
 REPEATED = 0.2
 """Share of equal pairs of trials below which a value counts as free text."""
 
@@ -64,13 +58,19 @@ FEWEST_TRIALS = 4
 THERE = 1
 """Stands for a value that hardly repeats."""
 
-PAIR, SIGNATURE = Struct("<II"), Struct(f"<{PLACES}H")
+PAIR = Struct("<II")
 
 USUAL = 0.5
 """Share of the cases in which the counts must differ by one number, for that number to be a template's."""
 
 STEADY = 0.01
 """Half of the ratios of counts lie closer together than this, where they are one factor and the rounding of it."""
+
+ALTHOUGH = "although the temperature asked for is not 0"
+ONE_COUNTS = (
+    "so one trial per case of the baseline counts, as its own spread is not known; ask it again where no cache can "
+    "answer"
+)
 
 
 def prepare_trials(sides: Sequence[Trials], ignored: int = 0) -> tuple[list[Trials], list[str], Found]:
@@ -83,21 +83,22 @@ def prepare_trials(sides: Sequence[Trials], ignored: int = 0) -> tuple[list[Tria
         ignored: violations that do not count, as bits.
     """
     kept, remarks, copies = _without_copies(sides)
-    offset, remark = _prompt_offset(kept)
-    whole = _mean_cost(kept)
+    offset, of_tokens = _prompt_offset(kept)
+    costs = [[_known_mean(one.cost for one in side) for side in pair] for pair in kept]
+    known = [ours for ours, theirs in costs if not math.isnan(ours + theirs)]
+    whole = float(np.mean(known)) if sum(known) > 0 else 1.0
 
-    def prepared(trial: Measures, offset: int, changes: Mapping[int, Mapping[str, Any]]) -> Measures:
+    def prepared(trial: Measures, offset: int) -> Measures:
         # A count of 0 stands for one that is not known.
         prompt = (trial.prompt - offset or -1) if trial.prompt else 0
-        violations = trial.violations & ~ignored
-        found = changes.get(id(trial), {})
+        violations, found = trial.violations & ~ignored, calls.get(id(trial), {})
         return trial._replace(prompt=prompt, cost=trial.cost / whole, violations=violations, **found)
 
     found: list[Trials] = []
     for ours, theirs in kept:
-        changes = _call_measures([*ours, *theirs])
-        found.append(([prepared(one, 0, changes) for one in ours], [prepared(one, offset, changes) for one in theirs]))
-    return found, remarks + remark, copies
+        calls = _call_measures([*ours, *theirs])
+        found.append(([prepared(trial, 0) for trial in ours], [prepared(trial, offset) for trial in theirs]))
+    return found, remarks + of_tokens, copies
 
 
 def _without_copies(sides: Sequence[Trials]) -> tuple[list[Trials], list[str], Found]:
@@ -111,10 +112,10 @@ def _without_copies(sides: Sequence[Trials]) -> tuple[list[Trials], list[str], F
     found: Found = {}
     remarks = []
     for side, own in cases.items():
-        alike, total = _count_identical(own, LONG)
         ids = Counter(name for trials in own for name in {trial.response_id for trial in trials})
         cases[side] = [list(_distinct(trials, ids)) for trials in own]
         before, after = (sum(map(len, trials)) for trials in (own, cases[side]))
+        alike, total = _count_identical(own, LONG)
         share = alike / total if total >= FEWEST else None
         found[side] = {"trials": before, "copies": before - after, "identical_share": share}
         if after < before:
@@ -123,8 +124,6 @@ def _without_copies(sides: Sequence[Trials]) -> tuple[list[Trials], list[str], F
                 "time, and the same text), from a cache or a copied file; they were left out"
             )
     remarks += _identical_answers(cases, found)
-    for place, side in enumerate(SIDES):
-        remarks += _impossible_times([pair[place] for pair in sides], side, found[side])
     return list(zip(cases["baseline"], cases["vendor"], strict=True)), remarks, found
 
 
@@ -153,59 +152,33 @@ def _identical_answers(cases: Cases, found: Found) -> Iterator[str]:
     """Yield remarks on sides whose answers never vary; one trial per case is kept of such a baseline.
 
     Short answers can be alike by themselves, so that they count only where the other side's vary. And a vendor may vary
-    more than it should: of a baseline nothing is proved.
+    more than it should: of a baseline nothing is proved. A cached answer is one draw from the model, so that one per
+    case is a fair one to compare with.
     """
-    shares = {side: found[side]["identical_share"] for side in SIDES}
     usable = [side for side in SIDES if not found[side]["copies"]]
+    shares = {side: found[side]["identical_share"] for side in SIDES}
     never = [side for side in usable if (shares[side] or 0.0) >= ALL]
+    is_void = "baseline" in never and shares["vendor"] is not None and shares["vendor"] < shares["baseline"] - APART
     for side in never:
-        yield (
-            f"the {side}'s trials have identical long answers in {100 * shares[side]:.0f} % of the cases, although the "
-            "temperature asked for is not 0: a cache, or a temperature that is ignored"
-        )
-    if "baseline" in never and shares["vendor"] is not None and shares["vendor"] < shares["baseline"] - APART:
-        _keep_first_trials(cases, found)
-        yield "so one trial per case of the baseline counts, as its own spread is not known"
+        identical = f"the {side}'s trials have identical long answers in {100 * shares[side]:.0f} % of the cases"
+        yield f"{identical}, {ALTHOUGH}: a cache, or a temperature that is ignored"
     counts = {side: _count_identical(own) for side, own in cases.items()}
     for side, other in zip(SIDES, reversed(SIDES), strict=True):
         (alike, total), (others_alike, others) = counts[side], counts[other]
         if never or side not in usable or min(total, others) < FEWEST or alike < ALL * total:
             continue
-        if (1 - wilson_interval(1 - others_alike / others, others).low) ** total > CHANCE:
-            continue
-        found[side]["unvaried_share"] = alike / total
-        remark = (
-            f"the trials of the {side} are identical word for word in {100 * alike / total:.0f} % of the cases, those "
-            f"of the {other} in {100 * others_alike / others:.0f} %, although the temperature asked for is not 0"
-        )
-        if side == "vendor":
-            yield f"{remark}: a cache that gives each answer a new id, or a temperature that is ignored"
-            return
-        # A cached answer is one draw from the model, so that one per case is a fair one to compare with.
-        _keep_first_trials(cases, found)
-        yield (
-            f"{remark}: a cache before the baseline looks like this. So one trial per case of the baseline counts, as "
-            "its own spread is not known; ask it again where no cache can answer"
-        )
-        return
-
-
-def _keep_first_trials(cases: Cases, found: Found) -> None:
-    cases["baseline"] = [trials[:1] for trials in cases["baseline"]]
-    found["baseline"]["voided"] = True
-
-
-def _impossible_times(cases: Sequence[Sequence[Measures]], side: str, found: dict[str, Any]) -> Iterator[str]:
-    first, later = (
-        [one.duration for trials in cases for one in trials[part] if not math.isnan(one.duration)]
-        for part in (slice(1), slice(1, None))
-    )
-    if first and later and median(first) >= SLOW_MS and median(later) < FAST * median(first):
-        found["later_trials_ms"] = median(later)
-        yield (
-            f"the {side}'s later trials take {median(later):,.0f} ms, its first ones {median(first):,.0f} ms: "
-            "that is faster than a model answers, so they may come from a cache"
-        )
+        if (1 - wilson_interval(1 - others_alike / others, others).low) ** total <= CHANCE:
+            found[side]["unvaried_share"] = alike / total
+            is_void = is_void or side == "baseline"
+            yield (
+                f"the trials of the {side} are identical word for word in {100 * alike / total:.0f} % of the cases, "
+                f"those of the {other} in {100 * others_alike / others:.0f} %, {ALTHOUGH}: a cache that gives each "
+                "answer a new id, or a temperature that is ignored"
+            )
+    if is_void:
+        cases["baseline"] = [trials[:1] for trials in cases["baseline"]]
+        found["baseline"]["voided"] = True
+        yield ONE_COUNTS
 
 
 def _call_measures(trials: Sequence[Measures]) -> dict[int, dict[str, Any]]:
@@ -216,23 +189,33 @@ def _call_measures(trials: Sequence[Measures]) -> dict[int, dict[str, Any]]:
     """
     calling = [trial for trial in trials if trial.calls]
     fleeting = _fleeting([trial.calls for trial in calling])
-    parts = list(zip(*(_parts(trial, fleeting) for trial in calling), strict=True))
+    found, parts = dict[int, dict[str, Any]](), list[tuple[bytes, bytes, bytes]]()
+    for trial in calling:
+        keys = [(_digest(values, fleeting), name) for name, values in trial.calls]
+        places = {key: place for place, key in enumerate(sorted(set(keys)))}
+        made = sorted(f"{_digest(values, fleeting, THERE).hex()} {name}" for name, values in trial.calls)
+        order = f"{len(keys)}:{','.join(str(places[key]) for key in keys)}"
+        found[id(trial)] = {"order": code(order), "made": code("\n".join(made))}
+        # Signatures of the values that repeat, of free text, and of the others.
+        exact = blake2b(b"".join(sorted({digest for digest, _ in keys})), digest_size=len(NOTHING)).digest()
+        values = (one for _, own in trial.calls for one in own)
+        others = {f"{path}={value}" for path, value, _ in values if path in fleeting}
+        parts.append((exact, trial.free, signature(others)))
     # Parts that do not vary at all are left out, so that the others count in full.
-    varying = [own for own in parts if len(set(own)) > 1] or parts[:1]
-    return {
-        id(trial): {
-            "arguments": _weave([own[place] for own in varying]),
-            "order": order_of([(_digest(values, fleeting), name) for name, values in trial.calls]),
-            "made": made_code((_digest(values, fleeting, THERE), name) for name, values in trial.calls),
-        }
-        for place, trial in enumerate(calling)
-    }
+    columns = list(zip(*parts, strict=True))
+    varying = [own for own in columns if len(set(own)) > 1] or columns[:1]
+    # Places of all parts in turn, of the first of three twice.
+    turns = (0, 1, 0, 2) if len(varying) > 2 else range(len(varying))
+    for number, trial in enumerate(calling):
+        woven = (varying[turns[place % len(turns)]][number][2 * place : 2 * place + 2] for place in range(PLACES))
+        found[id(trial)]["arguments"] = b"".join(woven)
+    return found
 
 
 def _fleeting(trials: Sequence[Calls]) -> set[int]:
     """Return the paths whose values hardly repeat, or are free text in some trials only."""
     found: dict[int, list[set[int]]] = defaultdict(lambda: [set() for _ in trials])
-    for place, calls in enumerate(trials):
+    for place, calls in enumerate(trials if len(trials) >= FEWEST_TRIALS else ()):
         for path, value, _ in (one for _, values in calls for one in values):
             found[path][place].add(value)
     return {path for path, values in found.items() if _is_fleeting(values)}
@@ -240,33 +223,17 @@ def _fleeting(trials: Sequence[Calls]) -> set[int]:
 
 def _is_fleeting(values: Sequence[set[int]]) -> bool:
     counts = Counter(map(frozenset, values))
-    if len(values) < FEWEST_TRIALS or len(counts) == 1:
-        return False
     free = [FREE in value for value in counts if value]
-    if any(free):
-        return not all(free)
+    if len(counts) == 1 or any(free):
+        return len(counts) > 1 and not all(free)
     equal = sum(count * (count - 1) for count in counts.values())
     return equal < REPEATED * len(values) * (len(values) - 1)
-
-
-def _parts(trial: Measures, fleeting: Collection[int]) -> tuple[bytes, bytes, bytes]:
-    """Return an answer's arguments in parts: the signatures of values that repeat, of free text, and of the others."""
-    exact = b"".join(sorted({_digest(values, fleeting) for _, values in trial.calls}))
-    passing = {f"{path}={value}" for _, values in trial.calls for path, value, _ in values if path in fleeting}
-    return blake2b(exact, digest_size=SIGNATURE.size).digest(), trial.free, signature(passing)
 
 
 def _digest(values: Iterable[tuple[int, int, int]], fleeting: Collection[int], stand_in: int | None = None) -> bytes:
     """Return a digest of values; those that hardly repeat are left out, or something else stands for each."""
     pairs = ((path, stand_in if path in fleeting else value) for path, value, _ in values)
     return blake2b(b"".join(PAIR.pack(*pair) for pair in pairs if pair[1] is not None), digest_size=8).digest()
-
-
-def _weave(parts: Sequence[bytes]) -> bytes:
-    """Return a signature with places of the parts in turn, of the first of three twice."""
-    turns = [SIGNATURE.unpack(part) for part in parts]
-    turns = [turns[0], turns[1], turns[0], turns[2]] if len(turns) > 2 else turns
-    return SIGNATURE.pack(*(turns[place % len(turns)][place] for place in range(PLACES)))
 
 
 def _prompt_offset(sides: Sequence[Trials]) -> tuple[int, list[str]]:
@@ -276,36 +243,23 @@ def _prompt_offset(sides: Sequence[Trials]) -> tuple[int, list[str]]:
         return 0, []
     ((offset, cases),) = Counter(other - usual for usual, other in counts).most_common(1)
     if cases >= USUAL * len(counts):
-        more = f"{abs(offset):,} {'more' if offset > 0 else 'fewer'}"
         remark = (
-            f"the vendor counts {more} prompt tokens than the baseline in {100 * cases / len(counts):.0f} % of the "
-            "requests, whatever their length: another chat template, or a system prompt of its own"
+            f"the vendor counts {abs(offset):,} {'more' if offset > 0 else 'fewer'} prompt tokens than the baseline in "
+            f"{100 * cases / len(counts):.0f} % of the requests, whatever their length: another chat template, or a "
+            "system prompt of its own"
         )
         return offset, [remark] if offset else []
     low, factor, high = np.quantile([other / usual for usual, other in counts], (0.25, 0.5, 0.75))
+    why = "neither a constant more nor a multiple; this is the median"
     if high - low < STEADY:
-        remark = (
-            f"the vendor counts {factor:.3f} times the baseline's prompt tokens for the same requests: a factor on the "
-            "bill, which no chat template explains"
-        )
-    else:
-        remark = (
-            "the vendor counts other prompt tokens than the baseline for the same requests, neither a constant more "
-            f"nor a multiple; the median is {factor:.3f} times as many"
-        )
-    return 0, [remark]
+        why = "a factor on the bill, which no chat template explains"
+    return 0, [f"the vendor counts {factor:.3f} times the baseline's prompt tokens for the same requests: {why}"]
 
 
 def _usual(trials: Sequence[Measures]) -> int:
     """Return the count that most trials have; 0 if none has one."""
     counts = Counter(trial.prompt for trial in trials if trial.prompt)
     return max(counts, key=lambda count: (counts[count], count), default=0)
-
-
-def _mean_cost(sides: Sequence[Trials]) -> float:
-    costs = [[_known_mean(one.cost for one in side) for side in pair] for pair in sides]
-    means = [ours for ours, theirs in costs if not math.isnan(ours + theirs)]
-    return float(np.mean(means)) if sum(means) > 0 else 1.0
 
 
 def price_ratio(sides: Sequence[Trials], prices: Sequence[Mapping[str, float]]) -> float | None:

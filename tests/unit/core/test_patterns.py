@@ -26,7 +26,7 @@ OWN = {
 MADE = {
     "trialbed.plugin_files": "of a name that the command line gives: a fixed text",
     "trialbed.wire._written_calls": "the names of tools between the ends of words: fixed texts",
-    "trialbed_verify.panel._calls": "a value between the ends of words: a fixed text",
+    "trialbed_verify.panel._answers": "a value between the ends of words: a fixed text",
     "trialbed_verify.report": "a few fixed words, and runs of one character",
     "trialbed_verify.verification.exchange": "a few fixed words, and runs of one character",
     "trialbed.wire.redaction": "one set of characters, or the spellings of secrets: fixed texts, each tried once",

@@ -29,8 +29,8 @@ def test_what_is_shown_is_over_the_cases_that_have_a_value() -> None:
     assert (found.value, found.n) == (1.0, 54)
     assert found.low <= found.value <= found.high
     assert (found.weighed, found.counted) == (0.9, 60)
-    assert found.is_beyond(0.8, directed=True)
-    assert not found.is_beyond(0.9, directed=True)
+    assert found.is_beyond(0.8)
+    assert not found.is_beyond(0.9)
 
 
 @for_each("values", [[1.0, 1.0], [1.0, 0.0], [-1.0, 1.0, 0.0]])

@@ -1,0 +1,536 @@
+"""The verdict on a vendor: what is found at each gate, what follows from all of them, and the words that say it."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from operator import attrgetter, itemgetter
+from typing import Any, Literal
+
+import numpy as np
+
+from trialbed.statistics import holm, wilson_interval
+from trialbed.wire.dialects.chat_completions import answered_calls
+from trialbed_verify.findings import findings, function_of, kind_in_words
+from trialbed_verify.panel._answers import BITS, Measures
+from trialbed_verify.panel._distances import (
+    ALPHA,
+    BILLED,
+    UNLIKE,
+    Compared,
+    Distances,
+    Mean,
+    PanelGate,
+    Z,
+    compare_gates,
+    fewest_cases,
+    with_means,
+)
+from trialbed_verify.panel._trials import Trials, prepare_trials, price_ratio
+from trialbed_verify.rows import answer_in, object_in, one_line
+
+Conclusion = Literal["equivalent", "different", "inconclusive"]
+GateFinding = Literal["equivalent", "different", "inconclusive", "not judged", "too few cases", "not applicable"]
+
+FEWEST = 30
+"""Cases below which no verdict is given."""
+
+MOST_CASES = 1_000_000
+"""Cases beyond which a number is of no use: the vendor is as far from the baseline as the margin."""
+
+ONE_TRIAL = "one trial per case does not show a side's own spread"
+
+OF_REQUESTS = {"any", "availability"}
+"""Gates that apply to requests without an answer too."""
+
+SEVERAL = 1.5
+"""Mean trials per case from which on most cases have several."""
+
+NARROW = 0.002
+"""Width of an interval of costs below which they are given with two decimals of a percent."""
+
+OF_TOKENS = ("tokens", "usage", "bill", "prompt-tokens")
+"""Gates whose examples show the tokens."""
+
+SHOWN = 160
+"""Characters of an answer's text or arguments."""
+
+
+@dataclass(frozen=True)
+class PanelOptions:
+    """Options of the panel.
+
+    Attributes:
+        margins: gate -> its margin, where it is not the usual one; choose them before looking at the results.
+        permutations: of the trials' labels; ten times as many where few of them are as unusual as the answers.
+        seed: of all random draws.
+        prices: of the baseline and of the vendor: ``input`` and ``output``, per million tokens; empty if unknown.
+        other_models: a sentence if the sides ask for different models: the gate ``model`` does not apply then, and
+            the reason of the verdict begins with it.
+    """
+
+    margins: Mapping[str, float] = field(default_factory=dict)
+    permutations: int = 999
+    seed: int = 0
+    prices: tuple[Mapping[str, float], ...] = ({}, {})
+    other_models: str = ""
+
+
+@dataclass(frozen=True)
+class GateExample:
+    """An answer of each side to one request, in a line and with its row.
+
+    Attributes:
+        line: of the test set; None if the rows do not have it.
+    """
+
+    line: int | None
+    baseline: str
+    vendor: str
+    baseline_row: Measures
+    vendor_row: Measures
+
+    def as_json(self) -> dict[str, Any]:
+        """Return one JSON object, with the places of both rows."""
+        rows = {"baseline_row": self.baseline_row, "vendor_row": self.vendor_row}
+        places = {name: one.source.describe(one.place) for name, one in rows.items()}
+        return {"line": self.line, "baseline": self.baseline, "vendor": self.vendor, **places}
+
+
+@dataclass(frozen=True)
+class GateResult:
+    """One gate's comparison.
+
+    Attributes:
+        excess: how much more the vendor differs from the baseline than the baseline from itself; None if the gate does
+            not apply to any case.
+        distance: between the two distributions; None where only more counts, or where a side has one trial per case.
+        baseline, vendor: the mean distance of two trials of the baseline, and of one of each side; for faults, the
+            shares of the baseline's and of the vendor's answers; over the cases of the excess, so that it is the second
+            less the first.
+        p, p_holm: of the permutation test, and corrected for all gates.
+        needed: cases that would settle an inconclusive gate; None if no number would.
+        example: an answer of each side.
+        differing: cases in which the sides' only trials differ, and cases compared; None with several trials.
+    """
+
+    gate: PanelGate
+    finding: GateFinding
+    reason: str
+    excess: Mean | None = None
+    distance: Mean | None = None
+    baseline: float | None = None
+    vendor: float | None = None
+    p: float = 1.0
+    p_holm: float = 1.0
+    needed: int | None = None
+    example: GateExample | None = None
+    differing: tuple[int, int] | None = None
+
+    @property
+    def is_rare(self) -> bool:
+        """Return whether it applies to too few cases to be judged."""
+        return self.excess is not None and self.excess.n < FEWEST
+
+    def as_json(self) -> dict[str, Any]:
+        """Return one JSON object."""
+        gate, excess, distance, example = self.gate, self.excess, self.distance, self.example
+        found: dict[str, Any] = {"gate": gate.name, "meaning": gate.meaning}
+        found |= {"finding": self.finding, "reason": self.reason}
+        found |= {"baseline": self.baseline, "vendor": self.vendor}
+        found |= {"excess": excess and excess.as_json(), "excess_margin": gate.margin}
+        found |= {"distance": distance and distance.as_json(), "distance_margin": gate.distance_margin}
+        found |= {"p": self.p, "p_holm": self.p_holm, "needed_cases": self.needed}
+        return found | {"example": example and example.as_json()}
+
+
+@dataclass(frozen=True)
+class Panel:
+    """The verdict on a vendor.
+
+    Attributes:
+        gates: all of them, in the order of reports.
+        whole: the p-value of the permutation test of all gates together.
+        trials: the mean number of trials per case that count, of the baseline and of the vendor.
+        needed: cases that would settle an inconclusive verdict; None if none is needed, or if no number would.
+        other_models: a sentence if the sides ask for different models; it comes first among the reasons.
+        remarks: sentences about the trials themselves, such as that some are copies.
+        deals: of the trials' labels, where a p-value is smallest.
+        copies: side -> counts of copied trials.
+        price: of an answer of the vendor, as a share of the baseline's; None if prices or tokens are not known.
+    """
+
+    finding: Conclusion
+    gates: tuple[GateResult, ...]
+    whole: float | None
+    cases: int
+    trials: tuple[float, float]
+    needed: int | None = None
+    other_models: str = ""
+    remarks: tuple[str, ...] = ()
+    deals: int = 0
+    seed: int = 0
+    copies: Mapping[str, Any] = field(default_factory=dict)
+    price: float | None = None
+
+    @property
+    def reason(self) -> str:
+        """Return the reasons in one sentence, with the gates by their labels."""
+        return "; ".join(self.reasons(attrgetter("label")))
+
+    def reasons(self, named: Callable[[PanelGate], str]) -> list[str]:
+        """Return the clauses of the sentence that gives the verdict.
+
+        Args:
+            named: names a gate.
+        """
+        return [*filter(None, [self.other_models]), *_reasons(self, named)]
+
+    @property
+    def verdict(self) -> str:
+        """Return the finding as people read it."""
+        is_open = self.finding == "inconclusive" and self.found("not judged")
+        return "not decided by one trial" if is_open else self.finding
+
+    def found(self, finding: GateFinding) -> list[GateResult]:
+        """Return the gates with this finding."""
+        return [result for result in self.gates if result.finding == finding]
+
+    def at(self, gate: str) -> GateResult | None:
+        """Return the result at a gate; None if it does not apply to any case."""
+        return next((result for result in self.applicable if result.gate.name == gate), None)
+
+    @property
+    def applicable(self) -> list[GateResult]:
+        """Return the gates that apply to any case."""
+        return [result for result in self.gates if result.finding != "not applicable"]
+
+    @property
+    def different(self) -> list[str]:
+        """Return the names of the gates at which the vendor differs."""
+        return [result.gate.name for result in self.found("different")]
+
+    def as_json(self) -> dict[str, Any]:
+        """Return one JSON object."""
+        found = {name: getattr(self, name) for name in ("finding", "reason", "different", "cases")}
+        found |= {"trials": dict(zip(("baseline", "vendor"), self.trials, strict=True)), "p_whole": self.whole}
+        found |= {"alpha": ALPHA, "permutations": self.deals, "seed": self.seed, "needed_cases": self.needed}
+        found |= {"price_ratio": self.price, "remarks": list(self.remarks), "trial_copies": dict(self.copies)}
+        return found | {"gates": [result.as_json() for result in self.gates]}
+
+
+def judge(sides: Sequence[Trials], options: PanelOptions | None = None) -> Panel:
+    """Compare a vendor with a baseline on every gate.
+
+    Args:
+        sides: per case, the measures of the baseline's trials and of the vendor's.
+    """
+    chosen = options or PanelOptions()
+    kept, remarks, copies = prepare_trials(sides, BITS["model"] if chosen.other_models else 0)
+    compared = compare_gates(kept, chosen.margins, chosen.permutations, chosen.seed)
+    results, whole = _settle(compared, len(kept))
+    for place, (one, result) in enumerate(zip(compared, results, strict=False)):
+        if result.finding == "different":
+            results[place] = replace(result, example=_example(one, kept))
+        if chosen.other_models and one.gate.name == "model":
+            results[place] = GateResult(one.gate, "not applicable", chosen.other_models)
+    finding, needed = _conclude(results, whole, len(kept))
+    unjudged = ", ".join(result.gate.label for result in results if result.finding == "not judged")
+    remarks += [f"not judged, as {ONE_TRIAL}: {unjudged}"] if unjudged else []
+    ours, theirs = (sum(len(pair[side]) for pair in kept) / max(1, len(kept)) for side in (0, 1))
+    return Panel(
+        finding,
+        tuple(results),
+        whole,
+        len(kept),
+        (ours, theirs),
+        needed,
+        chosen.other_models,
+        remarks=tuple(remarks),
+        deals=max(one.distances.dealt.shape[1] for one in compared),
+        seed=chosen.seed,
+        copies=copies,
+        price=price_ratio(sides, chosen.prices),
+    )
+
+
+def resample_verdict(
+    sides: Sequence[Trials], sizes: Sequence[int], *, draws: int = 100
+) -> dict[int, dict[Conclusion, float]]:
+    """Return, for numbers of cases, the share of resamples with each verdict.
+
+    Cases are drawn with replacement. The sums over dealt trials, whose mean is 0, are scaled to the number of cases.
+    A difference that may be chance counts as none, as in the number of cases that a comparison asks for: repeated in
+    ever more cases, chance would be taken for a difference.
+
+    Args:
+        sides: as ``judge`` takes them.
+    """
+    kept, _, _ = prepare_trials(sides)
+    options, random = PanelOptions(), np.random.default_rng(0)
+    compared = compare_gates(kept, options.margins, options.permutations, options.seed)
+    figures = [(one.gate, _without_chance(one)) for one in compared]
+
+    def draw(cases: int) -> Conclusion:
+        places = random.integers(0, len(kept), cases)
+        return _conclude(*_settle([with_means(gate, own.at(places)) for gate, own in figures], cases), cases)[0]
+
+    counts = {cases: Counter(draw(cases) for _ in range(draws)) for cases in sizes}
+    return {cases: {finding: count / draws for finding, count in own.items()} for cases, own in counts.items()}
+
+
+def _without_chance(one: Compared) -> Distances:
+    """Return a gate's distances, moved to a mean of 0 if theirs may be chance."""
+    found, moved = one.distances, {"excess": "cross", "distance": "distance"}
+    for name, mean, margin in one.figures if found.traits is None else ():
+        if mean.may_be_chance(margin):
+            found = replace(found, **{moved[name]: getattr(found, moved[name]) - mean.value})
+    return found
+
+
+def _settle(compared: Sequence[Compared], cases: int) -> tuple[list[GateResult], float | None]:
+    """Return the findings at all gates but the last one, and the p-value of all together; None without cases.
+
+    The latter is the smaller, doubled, of that of the share of subjects in which two answers differ, which sees small
+    differences in many of them, and of the corrected ones of single gates, which see a large one in one.
+    """
+    *gates, whole = compared
+    corrected = holm({one.gate.name: one.p for one in gates if one.excess is not None})
+    results = [settle(one, corrected.get(one.gate.name, 1.0), cases) for one in gates]
+    # What they are worth is said beside the verdict.
+    single = [result.p_holm for result in results if result.gate.name not in UNLIKE]
+    return results, None if whole.excess is None else min(1.0, 2 * min(whole.p, *single))
+
+
+def settle(one: Compared, p_holm: float, cases: int) -> GateResult:
+    """Return the finding at a gate.
+
+    Args:
+        cases: of the whole comparison.
+    """
+    gate, found, excess, distance = one.gate, one.distances, one.excess, one.distance
+    if excess is None and not found.is_single():
+        return GateResult(gate, "not applicable", "no case has what it compares on both sides")
+    if excess is None:
+        return GateResult(gate, "not judged", ONE_TRIAL)
+    known = np.isfinite(found.excess)
+    baseline, vendor = float(found.own[known].mean()), float(found.cross[known].mean())
+    figures = (excess, distance, baseline, vendor, one.p, p_holm)
+    if found.traits is None:
+        finding, reason = _finding(one, excess, p_holm)
+        is_open = finding == "inconclusive" and reason != ONE_TRIAL
+        return GateResult(gate, finding, reason, *figures, _cases_needed(one, excess, cases) if is_open else None)
+    pairs = [pair for pair in found.traits if pair]
+    apart, of = sum(own != other for own, other in pairs), len(pairs)
+    size, margin = (abs(excess.value), gate.margin) if distance is None else (distance.value, gate.distance_margin or 0)
+    if p_holm > ALPHA or size <= margin:
+        return GateResult(gate, "not judged", ONE_TRIAL, p=one.p, p_holm=p_holm, differing=(apart, of))
+    ours, theirs = (int((found.excess == sign).sum()) for sign in (-1, 1))
+    reason = f"p = {one.p:.2g}: {ours} {gate.having} at the baseline only, {theirs} at the vendor only"
+    if distance is not None:
+        chance = f"more than chance alone could explain (p = {one.p:.2g})"
+        reason = f"{gate.trait} differ in {apart:,} of {of:,} cases, {chance}"
+    return GateResult(gate, "different", reason, *figures, differing=(apart, of))
+
+
+def _finding(one: Compared, excess: Mean, p_holm: float) -> tuple[GateFinding, str]:
+    gate, figures = one.gate, one.figures
+    beyond = [name for name, mean, margin in figures if mean.is_beyond(margin)]
+    if beyond and p_holm <= ALPHA:
+        return "different", f"its {beyond[0]} is shown to exceed the margin"
+    seems = any((mean.value if mean.directed else abs(mean.value)) > margin for _, mean, margin in figures)
+    if one.distances.is_single():
+        return "not judged", ONE_TRIAL
+    if excess.n < (max(FEWEST, math.ceil(Z * Z / gate.margin) + 1) if gate.stands_alone else FEWEST):
+        if not seems:
+            return "too few cases", f"{excess.n} cases have what it compares, too few to judge"
+        return "inconclusive", f"beyond the margin in the {excess.n} cases that have it, too few to judge"
+    # Without the distance, a side's own spread is not known.
+    known = gate.is_directed or len(figures) > 1
+    within = known and all(mean.at_most < margin for _, mean, margin in figures)
+    is_shown = any(mean.low > 0 or (not mean.directed and mean.high < 0) for _, mean, _ in figures)
+    if within and not (seems and excess.n < excess.counted and is_shown):
+        return "equivalent", "shown to be within the margin"
+    return "inconclusive", "not shown to be within the margin or beyond it" if known else ONE_TRIAL
+
+
+def _cases_needed(one: Compared, excess: Mean, cases: int) -> int | None:
+    """Return the cases that would settle the gate, if the figures seen are right; None if more would not help."""
+    least = fewest_cases(one.gate.distance_margin or one.gate.margin)
+    if excess.n < FEWEST:
+        # The spread of so few cases says nothing about that of more.
+        return max(least, math.ceil(cases * FEWEST / excess.n), cases + 1)
+    counts = [math.ceil(cases / mean.counted * mean.cases_needed(margin)) for _, mean, margin in one.figures]
+    needed = max(least, cases + 1, *counts)
+    return needed if needed <= MOST_CASES else None
+
+
+def _conclude(results: Sequence[GateResult], whole: float | None, cases: int) -> tuple[Conclusion, int | None]:
+    """Return the verdict, and the cases that would settle an open one; None if no number would.
+
+    Args:
+        whole: the p-value of all gates together.
+    """
+    findings = {result.gate.name: result.finding for result in results if result.finding != "not applicable"}
+    counts = [result.needed for result in results if result.finding == "inconclusive"]
+    needed = max((count or 0 for count in counts), default=0) if all(counts) else None
+    if cases < FEWEST:
+        least = fewest_cases(min(result.gate.distance_margin or result.gate.margin for result in results))
+        return "inconclusive", None if "not judged" in findings.values() else max(needed or 0, least)
+    if "different" in findings.values():
+        return "different", None
+    if findings.keys() <= OF_REQUESTS or "not judged" in findings.values():
+        return "inconclusive", None
+    if counts:
+        return "inconclusive", needed
+    return "inconclusive" if whole is not None and whole <= ALPHA else "equivalent", None
+
+
+def _reasons(panel: Panel, named: Callable[[PanelGate], str]) -> Iterator[str]:
+    """Yield the damage and the cost, and why the verdict is what it is."""
+
+    def names(results: Sequence[GateResult]) -> str:
+        return ", ".join(named(result.gate) for result in results)
+
+    if panel.cases < FEWEST:
+        yield f"{panel.cases} cases are too few for a verdict"
+        yield from [f"about {panel.needed:,} would do"] if panel.needed else _one_trial(panel)
+        return
+    if leading := [*_damage(panel), *_cost(panel)]:
+        yield ", and ".join(leading)
+    unsettled = panel.found("inconclusive")
+    if panel.finding == "different":
+        apart = panel.found("different")
+        yield f"it differs from the baseline in {names(apart)}"
+        yield from (one.reason for one in apart if one.differing and one.distance)
+    elif panel.finding == "equivalent":
+        few = [(named(one.gate), one.excess.n) for one in panel.found("too few cases") if one.excess]
+        yield f"every gate{' with enough cases' * bool(few)} is shown to be within its margin"
+        yield from [f"not judged: {', '.join(f'{name} ({n} cases)' for name, n in few)}"] if few else []
+    elif {result.gate.name for result in panel.applicable} <= OF_REQUESTS:
+        yield "no case has an answer of both sides, so there is nothing to compare"
+    elif panel.found("not judged"):
+        yield from _one_trial(panel)
+    elif unsettled:
+        bounds = [(one.excess.at_most, named(one.gate)) for one in panel.gates if one.excess and not one.is_rare]
+        yield from (f"no gate is off by more than {most:.2g} ({name})" for most, name in sorted(bounds)[-1:])
+        rare = {
+            one.gate: f" (too few cases: {one.excess.n} of {panel.cases:,} have what it compares)"
+            for one in unsettled
+            if one.excess and one.is_rare
+        }
+        yield f"not settled: {', '.join(named(one.gate) + rare.get(one.gate, '') for one in unsettled)}"
+        if close := [one for one in unsettled if one.needed is None]:
+            yield f"{names(close)} is about as far off as its margin, which no number of cases would settle"
+        else:
+            fewer = f", or fewer in which each of these gates has {FEWEST} cases or more" if rare else ""
+            yield f"about {panel.needed:,} cases with as many trials would do{fewer}"
+    else:
+        shown = names([one for one in panel.gates if one.excess and one.p_holm <= ALPHA])
+        same = f"together they show that it is not the same{', in ' * bool(shown)}{shown} (p = {panel.whole:.2g})"
+        yield f"every gate is within its margin, but {same}"
+
+
+def _damage(panel: Panel) -> Iterator[str]:
+    if (found := panel.at("any")) and found.excess:
+        share = breaking_in_thousand(found.excess)
+        yield f"of 1,000 of its answers {share} would break a caller, beyond the baseline's own spread"
+
+
+def breaking_in_thousand(excess: Mean) -> str:
+    """Return how many of 1,000 answers break a caller, with the interval; the most that may, where none is shown to."""
+    if excess.low <= 0:
+        return f"at most {max(1, round(1000 * excess.at_most))}"
+    value, low, high = (round(1000 * share) for share in (excess.value, excess.low, excess.high))
+    return f"{value} [{low}, {high}]"
+
+
+def _cost(panel: Panel) -> Iterator[str]:
+    found = panel.at("bill")
+    if not found or not found.excess:
+        return
+    low, value, high = (100 * figure for figure in (found.excess.low, found.excess.value, found.excess.high))
+    digits = 2 if found.excess.high - found.excess.low < NARROW else 1
+    bill = f"the same within {max(high, -low):.{digits}f} %"
+    if not low <= 0 <= high:
+        least, most = sorted(map(abs, (low, high)))
+        higher = "higher" if value > 0 else "lower"
+        bill = f"{abs(value):.{digits}f} % [{least:.{digits}f}, {most:.{digits}f}] {higher}"
+    bill = f"its bill is {bill} {BILLED}"
+    if (price := panel.price) is not None:
+        share = round(abs(100 * (price - 1)))
+        cost = f"is {share} % {'cheaper' if price < 1 else 'dearer'}" if share else "costs the same"
+        bill = f"an answer {cost} at your prices ({bill})"
+    yield bill
+
+
+def _one_trial(panel: Panel) -> Iterator[str]:
+    """Yield what one trial per case shows, and what it does not."""
+    shown = [(one, *one.differing) for one in panel.gates if one.differing and one.differing[1]]
+    if apart := [f"{one.gate.trait} differ in {count:,} of {_percent(count, of)}" for one, count, of in shown if count]:
+        least = min((one for one, count, _ in shown if count), key=attrgetter("p"))
+        yield ", ".join(apart)
+        yield f"p = {least.p:.2g} for {least.gate.trait}, {least.p_holm:.2g} after correction"
+    elif shown:
+        yield f"{', '.join(one.gate.trait for one, *_ in shown)} agree in every case"
+    if panel.trials[0] < SEVERAL:
+        more = " with more cases" * (panel.cases < FEWEST)
+        yield f"how much the baseline differs from itself is not known: run it twice{more} to decide"
+    elif panel.trials[1] < SEVERAL:
+        yield "not shown to differ; one trial of the vendor does not show its own spread: --trials 3"
+    else:
+        yield "not shown to differ; too many cases have one trial of a side, which does not show its own spread"
+
+
+def _percent(count: int, cases: int) -> str:
+    low, high, _ = wilson_interval(count / cases, cases)
+    return f"{cases:,} cases ({100 * count / cases:.0f} % [{100 * low:.0f}, {100 * high:.0f}])"
+
+
+def _example(one: Compared, sides: Sequence[Trials]) -> GateExample | None:
+    """Return an answer of each side in the case in which they differ most."""
+    gate, excess = one.gate, one.distances.excess
+    farthest = excess if gate.is_directed else np.abs(excess) + np.nan_to_num(one.distances.distance)
+    ours, theirs = (
+        [(trial, value) for trial in side if (value := gate.value(trial)) is not None]
+        for side in sides[int(np.argmax(np.nan_to_num(farthest, nan=-1.0)))]
+    )
+    if not ours or not theirs:
+        return None
+    if gate.scale == "fault":
+        baseline, vendor = min(ours, key=itemgetter(1))[0], max(theirs, key=itemgetter(1))[0]
+    else:
+        usual = [value for _, value in ours]
+        vendor, value = next((pair for pair in theirs if pair[1] not in usual), theirs[0])
+        baseline = next((trial for trial, own in ours if own != value), ours[0][0])
+    rows = baseline.read(), vendor.read()
+    line = rows[1].get("data_index") or rows[0].get("data_index")
+    own, other = (_describe(row, gate.name) for row in rows)
+    return GateExample(line, own, other, baseline, vendor)
+
+
+def _describe(row: Mapping[str, Any], gate: str) -> str:
+    """Describe an answer in a line."""
+    response, parts = object_in(row, "response"), list[str]()
+    text = answer_in(response)[1].get("content")
+    if row.get("status") != "success":
+        kind = object_in(row, "problem").get("kind") or row.get("outcome") or "failed"
+        parts.append(f"no answer: {kind_in_words(str(kind))}")
+    functions = map(function_of, answered_calls(response))
+    parts += [f"{function.get('name')}({_short(function.get('arguments'))})" for function in functions]
+    parts += [f"text {_short(text or '')!r}"] if text or not parts else []
+    if gate == "finish":
+        return "; ".join([*parts, f"finish reason {row.get('finish_reason')}"])
+    if gate in OF_TOKENS:
+        counted = {key: value for key, value in object_in(response, "usage").items() if isinstance(value, int)}
+        parts.append(f"usage {json.dumps(counted)}")
+    parts += [f"model {response.get('model')}"] if gate == "model" else []
+    said = [one.message for one in findings(row) if one.gate == gate.removesuffix("-leaks")]
+    return "; ".join([*parts, *said[:2]])
+
+
+def _short(value: Any) -> str:
+    return one_line(value if isinstance(value, str) else json.dumps(value, ensure_ascii=False), SHOWN)
