@@ -37,8 +37,8 @@ class NewFrameworkAgent(BaseAgent):
         super().__init__(endpoint, limits, system_prompt=system_prompt)
         # REPLACE: your framework's client of a model. The trial's settings are those that were given, and the seed.
         given = {"temperature": endpoint.temperature, "max_tokens": endpoint.max_tokens, "seed": endpoint.seed}
-        settings = {name: value for name, value in given.items() if value is not None}
-        self._model = Model(endpoint.base_url, endpoint.api_key, settings={"model": endpoint.model, **settings})
+        settings = {"model": endpoint.model} | {name: value for name, value in given.items() if value is not None}
+        self._model = Model(endpoint.base_url, endpoint.api_key, timeout=limits.request_timeout, settings=settings)
 
     @classmethod
     def framework_version(cls) -> str:

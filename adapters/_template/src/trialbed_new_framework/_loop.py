@@ -14,9 +14,6 @@ from typing import Any
 
 import httpx
 
-TIMEOUT = 600
-"""Seconds that a request may take."""
-
 
 class ModelError(Exception):
     """The model could not be reached, refused, or sent a reply that cannot be read."""
@@ -63,14 +60,14 @@ class Outcome:
 
 
 class Model:
-    """A model behind an OpenAI-compatible endpoint."""
+    """A model behind an OpenAI-compatible endpoint; a request may take so many seconds."""
 
-    def __init__(self, base_url: str, api_key: str, *, settings: Mapping[str, Any]) -> None:
+    def __init__(self, base_url: str, api_key: str, *, timeout: float, settings: Mapping[str, Any]) -> None:
         self._settings = settings
         # Loading certificates takes longer than a trial; an endpoint without TLS needs none.
         verify = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT) if base_url.startswith("http://") else True
         headers = {"Authorization": f"Bearer {api_key}"}
-        self._client = httpx.AsyncClient(base_url=base_url, headers=headers, timeout=TIMEOUT, verify=verify)
+        self._client = httpx.AsyncClient(base_url=base_url, headers=headers, timeout=timeout, verify=verify)
 
     async def complete(self, messages: Sequence[Any], functions: Sequence[Function]) -> dict[str, Any]:
         """The model's reply, whole.

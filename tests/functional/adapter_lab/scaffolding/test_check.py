@@ -25,7 +25,7 @@ def declaring(check: str) -> tuple[str, str]:
 def test_what_passed_and_what_was_found_is_shown_as_it_comes(bench: Bench, new_adapter: NewAdapter) -> None:
     """That the package conforms to all checks is tested by the tests it is made with."""
     new_adapter("acme")
-    checks = ("plain_answer", "single_call", "step_limit_is_kept")
+    checks = ("plain_answer", "single_call", "slow_model", "step_limit_is_kept")
     done = bench("adapter", "check", "acme", *(part for check in checks for part in ("--check", check)))
     assert done.out.splitlines()[-1].startswith("acme 0.1.0 · must ")
     assert "✗" not in done.out + done.err
@@ -33,6 +33,7 @@ def test_what_passed_and_what_was_found_is_shown_as_it_comes(bench: Bench, new_a
     assert len(lines) == len(checks)
     assert all(line.startswith(("✓ ", "· ")) and line.endswith(("passed", "finding")) for line in lines)
     assert any(line.startswith("· step_limit_is_kept (may") for line in lines)
+    assert any(line.startswith("✓ slow_model (may") for line in lines)
 
 
 def test_an_adapter_that_loses_arguments_does_not_conform_and_learns_why(bench: Bench, new_adapter: NewAdapter) -> None:

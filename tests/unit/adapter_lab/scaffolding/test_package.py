@@ -77,6 +77,17 @@ def test_the_workflow_runs_each_environment_of_tox(tmp_path: Path) -> None:
         assert entry["env"].startswith(f"py{entry['python'].replace('.', '')}-")
 
 
+def test_a_python_that_is_missing_is_skipped_and_the_fuzzer_has_what_it_needs(tmp_path: Path) -> None:
+    pytest.importorskip("tox")
+    write_package(adapter_names("acme"), tmp_path)
+    folder = tmp_path / "trialbed-acme"
+    config = [sys.executable, "-m", "tox", "config", "--core", "-k", "skip_missing_interpreters", "-c", str(folder)]
+    shown = subprocess.run(config, capture_output=True, text=True, check=True).stdout
+    assert "skip_missing_interpreters = True" in shown
+    extras = tomllib.loads((folder / "pyproject.toml").read_text())["project"]["optional-dependencies"]
+    assert any(requirement.startswith("hypothesis>=") for requirement in extras["test"])
+
+
 def test_every_place_to_change_is_marked(tmp_path: Path) -> None:
     write_package(adapter_names("acme"), tmp_path)
     folder = tmp_path / "trialbed-acme"
