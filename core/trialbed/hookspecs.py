@@ -111,7 +111,8 @@ def aggregate_scores(run: Run, results: Sequence[TrialResult]) -> Mapping[str, A
     """Add figures over all trials of one framework to the ``summary`` of its result document.
 
     If the hook raises, or returns a figure that is not JSON, the plugin's figures are left out and the error is
-    logged under the plugin's name.
+    logged under the plugin's name. Of two plugins that give the same key, that of the first by name counts, and the
+    log names both.
 
     .. versionadded:: 0.1
 
@@ -119,7 +120,7 @@ def aggregate_scores(run: Run, results: Sequence[TrialResult]) -> Mapping[str, A
         results: the trials of one framework, failed ones too.
 
     Returns:
-        Keys to add; a key that the summary already has is an error.
+        Keys to add; a key that the summary has without plugins stays as it is, and the log says so.
     """
 
 

@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING, Any, Protocol, cast
 
 import pluggy
 
-from trialbed.errors import DataError
 from trialbed.installed import PLUGINS, PROJECT_DISTRIBUTION, offers
 from trialbed.records import Failure, Run, Score, ScoreDescription, TrialResult
 from trialbed.scoring import SILENT_SECONDS, RelayedJudge, ScoreContext, ScoringStopped, trial_size
@@ -143,10 +142,9 @@ class Listeners:
     def aggregate(self, run: Run, results: Iterable[TrialResult]) -> Mapping[str, Any]:
         """The plugins' additions to a summary; one that a plugin fails to give is logged under its name and left out.
 
-        Raises:
-            DataError: two plugins give the same key; names the second and the key.
+        Of two plugins that give the same key, the first by name has it; the log names both.
         """
-        extra: dict[str, Any] = {}
+        extra: dict[str, tuple[str, Any]] = {}
         callers = self._each("aggregate_scores")
         given = list(results) if callers else []
         for plugin, caller in callers:
@@ -156,10 +154,11 @@ class Listeners:
             except Exception:
                 log.exception("plugin %r failed in aggregate_scores; its figures are left out", plugin)
                 continue
-            if taken := sorted(figures.keys() & extra.keys()):
-                raise DataError(f"plugin {plugin!r}: another plugin already gives the summary's key {taken[0]!r}")
-            extra |= figures
-        return extra
+            for key, figure in figures.items():
+                owner, _ = extra.setdefault(key, (plugin, figure))
+                if owner != plugin:
+                    log.error("plugins %r and %r both give the summary's key %r; the first counts", owner, plugin, key)
+        return {key: figure for key, (_, figure) in extra.items()}
 
     def descriptions(self) -> Mapping[str, ScoreDescription]:
         """The scores that plugins describe, by name; a failure of a plugin is logged under its name."""

@@ -28,6 +28,9 @@ from trialbed.tracebacks import own_line
 MARK = "0+file."
 """Begins the version of a file, before the first 16 characters of its SHA-256."""
 
+OBJECT = "object"
+"""The kind of a function, or an object that answers, in a file: ``--model`` takes it, and it has no contract."""
+
 FOLDER = "plugin-files"
 COPY = "content"
 LARGEST = 4 * 2**20
@@ -166,7 +169,7 @@ def lacks_prompt(arguments: Sequence[str]) -> bool:
 
 
 def file_kind(text: str, kinds: Collection[str]) -> str:
-    """The kind of a plugin in a file: by the contract that its class is a subclass of; ``plugins`` without a class.
+    """The kind of ``FILE.py:NAME``: by the contract that it is a subclass of; ``OBJECT`` if it is none and answers.
 
     Args:
         kinds: those that it may be of.
@@ -177,23 +180,34 @@ def file_kind(text: str, kinds: Collection[str]) -> str:
     from trialbed import contracts
     from trialbed.conformity import CONTRACTS
 
-    if names_file(PLUGINS, text):
-        return PLUGINS
+    thing = load_from_file(text)
+    bases = thing.__mro__ if isinstance(thing, type) else ()
+    kind = next((kind for kind, name in CONTRACTS.items() if getattr(contracts, name) in bases), "")
+    if kind in kinds:
+        return kind
+    if not kind and callable(getattr(thing, "answer", not bases and thing)):
+        return OBJECT
+    names, file = ", ".join(CONTRACTS[kind] for kind in kinds if kind in CONTRACTS), _read("drivers", text)
+    misfit = f"a subclass of none of these contracts of trialbed.contracts: {names}"
+    if kind and kind != "frameworks":
+        misfit = f"a {CONTRACTS[kind]}, which works only in a package, with an entry point of trialbed.{kind}"
+    raise FileMisfit(f"{text} is {misfit}{_line_of(file, file.attribute)}")
+
+
+def load_from_file(text: str) -> Any:
+    """Return what ``FILE.py:NAME`` names, without making a plugin of it.
+
+    Raises:
+        UsageError: the file cannot be read, cannot be run, or has no such thing.
+    """
     file = _read("drivers", text)
     _check_name(file)
     folder = str(_installed_folder(file))
     put_first(folder)
     try:
-        thing = _load(file)
+        return _load(file)
     finally:
         take_away(folder)
-    for kind in kinds:
-        contract = getattr(contracts, CONTRACTS.get(kind, ""), None)
-        if contract is not None and isinstance(thing, type) and issubclass(thing, contract):
-            return kind
-    names = ", ".join(CONTRACTS[kind] for kind in kinds if kind in CONTRACTS)
-    where = _line_of(file, file.attribute)
-    raise FileMisfit(f"{text} is a subclass of none of these contracts of trialbed.contracts: {names}{where}")
 
 
 def given_files(kinds: tuple[str, ...] = ("datasets", "judges", PLUGINS, "selectors")) -> Mapping[str, str]:
@@ -244,10 +258,9 @@ def _check_name(file: PluginFile) -> None:
     named = rf"\b{re.escape(file.attribute)}\b|import *\*".encode()
     if not file.attribute or re.search(named, file.content):
         return
-    classes = _classes(tree)
-    close = did_you_mean(closest(file.attribute, classes))
-    has = f" Its classes are {', '.join(classes)}." if classes else " It has no class."
-    raise UsageError(f"{file.text}: {file.path} has no {file.attribute!r}{close}{has}")
+    names = [node.name for node in tree.body if hasattr(node, "name")]
+    close = did_you_mean(closest(file.attribute, names))
+    raise UsageError(f"{file.text}: {file.path} has no {file.attribute!r}{close} It has {', '.join(names) or 'none'}.")
 
 
 def _classes(tree: ast.Module) -> list[str]:
@@ -271,8 +284,7 @@ def _check(file: PluginFile) -> None:
     if file.kind == "frameworks":
         return
     thing = _load(file)
-    problems = _hook_problems(file, thing) if file.kind == PLUGINS else _driver_problems(file, thing)
-    if problems:
+    if problems := _hook_problems(file, thing) if file.kind == PLUGINS else _driver_problems(file, thing):
         raise FileMisfit(f"{file.text} does not fit its contract: {'; '.join(problems)}")
 
 

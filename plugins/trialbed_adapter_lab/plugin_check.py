@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 from trialbed import ScoreDescription
 from trialbed.contracts import Executor, Judge, Simulator, ToolSelector
 from trialbed.drivers import load_driver
-from trialbed.errors import DriverBroken, DriverNotFound, UsageError
+from trialbed.errors import DataError, DriverBroken, DriverNotFound, UsageError
 from trialbed.installed import PLUGINS, load_target, offers
-from trialbed.plugin_files import FileMisfit, file_kind, names_file, use_file
+from trialbed.models import find_model
+from trialbed.plugin_files import MARK, OBJECT, FileMisfit, file_kind, names_file, use_file
 from trialbed.plugins import empty_manager, register
 from trialbed.records import ModelEndpoint
 from trialbed.settings import RunSettings, data_dir
@@ -33,17 +35,20 @@ ENDPOINT = ModelEndpoint(base_url="http://127.0.0.1:9/v1", api_key="none", model
 """An address without a server, for judges that ask a model."""
 
 
-def _descriptions(module: Any) -> list[Any]:
-    manager = empty_manager()
-    manager.register(module)
-    return [one for given in manager.hook.describe_scores() for one in given]
+def _test_sets(made: Any) -> Iterator[Any]:
+    driver = made()
+    for test_set in driver.test_sets(data_dir()):
+        yield test_set
+        for query in driver.open(test_set, data_dir()).queries():
+            if problem := query.impossible_call:
+                raise DataError(f"{test_set}: {problem}")
 
 
 CHECKS: Mapping[str, tuple[str, Callable[[Any], Any], type]] = {
-    PLUGINS: ("describe_scores", _descriptions, ScoreDescription),
+    PLUGINS: ("describe_scores", lambda module: getattr(module, "describe_scores", list)() or [], ScoreDescription),
     "judges": ("the constructor", lambda made: [made(ENDPOINT if made.needs_model else None, votes=1)], Judge),
     "selectors": ("the constructor", lambda made: [made()], ToolSelector),
-    "datasets": ("test_sets", lambda made: made().test_sets(data_dir()), str),
+    "datasets": ("opening its test sets", _test_sets, str),
     "simulators": ("the constructor", lambda made: [made()], Simulator),
     "models": ("names", lambda made: made().names(RunSettings()), str),
     "executors": ("the constructor", lambda made: [made()], Executor),
@@ -80,6 +85,8 @@ def check_plugin(text: str, word: str | None = None) -> CheckedPlugin:
     """
     try:
         kind, name = _find(text, word)
+        if kind == OBJECT:
+            return _check_object(name)
         offer = next(offer for offer in offers(kind) if offer.name == name)
         if kind == PLUGINS:
             register(empty_manager(), offer)
@@ -98,11 +105,25 @@ def check_plugin(text: str, word: str | None = None) -> CheckedPlugin:
     return CheckedPlugin(name, kind, offer.version, offer.distribution, problem)
 
 
+def _check_object(text: str) -> CheckedPlugin:
+    """Check a function or an object of a file that is a model."""
+    try:
+        version = find_model(text).describe(RunSettings()).identity[:16]
+    except UsageError as error:
+        return CheckedPlugin(text, "models", problem=str(error))
+    return CheckedPlugin(text, "models", f"{MARK}{version}", Path(text.partition(":")[0]).name)
+
+
 def _find(text: str, word: str | None) -> tuple[str, str]:
     """Return the kind and the name of a plugin; a file is loaded."""
     kinds = [KINDS[word]] if word else [*KINDS.values()]
     if names_file("judges", text) or names_file(PLUGINS, text):
-        kind = kinds[0] if word else file_kind(text, kinds)
+        kind = kinds[0]
+        if names_file("judges", text) and word in (None, "model"):
+            named = file_kind(text, KINDS.values())
+            if named == OBJECT:
+                return named, text
+            kind = kind if word else named
         if not names_file(kind, text):
             if kind == PLUGINS:
                 raise UsageError(f"{text}: hooks are a file as a whole: {text.partition('.py:')[0]}.py")

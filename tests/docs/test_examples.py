@@ -21,6 +21,7 @@ from support.warm import run_warm, warm_bench, warm_command
 from support.workflows import scripts, workflow
 
 from trialbed.cli import cli, main
+from trialbed_adapter_lab.plugin_check import CheckedPlugin, check_plugin
 
 ROOT = Path(__file__).parents[2]
 DOCS = ROOT / "docs"
@@ -48,6 +49,12 @@ from trialbed_plugins.executors.local import LocalExecutor
 class Mine(LocalExecutor):
     option_names = {"partition": "where jobs run"}
 """
+PLUGIN = re.compile(
+    r"^(?:@(hookimpl)|def (\w+)\(request\b.*|"
+    r"class (\w+)\((?:DatasetDriver|Executor|Judge|ModelDriver|Simulator|ToolSelector)\):)$",
+    re.MULTILINE,
+)
+"""What `bench plugin check` takes in a file: hooks, a model as a function, or a class."""
 OF_PLUGINS = {"acme-hello"}
 """Commands that the how-to guide adds."""
 
@@ -128,6 +135,22 @@ def use_plugin_files(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     files["executor.py"] = EXECUTOR
     for name, text in files.items():
         (folder / name).write_text(text)
+
+
+def test_plugin_check_accepts_every_plugin_of_the_guides(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    use_plugin_files(tmp_path, monkeypatch)
+    (tmp_path / "submitit.py").touch()
+    checked: list[CheckedPlugin] = []
+    for page in sorted((DOCS / "how-to").glob("*.md")):
+        for number, block in enumerate(blocks(page, "python")):
+            if found := PLUGIN.search(block):
+                file = tmp_path / f"{page.stem}_{number}.py"
+                # What is run below a model, and the data of a dataset, are not the plugin's.
+                file.write_text(f"QUERIES, APIS = (), ()\n{block.partition(chr(10) + 'print(')[0]}")
+                checked.append(check_plugin(f"{file}:{found[2] or found[3]}" if not found[1] else str(file)))
+    assert [one.problem for one in checked if one.problem] == []
+    kinds = ["datasets", "executors", "executors", "judges", "models", "models", "plugins", "plugins", "selectors"]
+    assert sorted(one.kind for one in checked) == kinds
 
 
 def test_python_examples_compile() -> None:

@@ -50,6 +50,7 @@ def command() -> None:
     help="Install exactly the packages in this file, written by `bench env lock`.",
 )
 @refresh_option
+@plain_option("-y", "--yes", is_flag=True, expose_value=False, help="Has no effect: this command never asks.")
 @env_dir_option
 @json_option
 def add(

@@ -7,9 +7,7 @@ from __future__ import annotations
 
 import hashlib
 import hmac
-import importlib.util
 import secrets
-import sys
 from collections.abc import AsyncIterator, Callable
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from dataclasses import replace
@@ -17,6 +15,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from trialbed.conformity import check_function
 from trialbed.contracts import ModelDriver, ModelInfo, OpenedModel
 from trialbed.errors import UsageError
 from trialbed.foreign_code import ForeignCode
@@ -24,8 +23,7 @@ from trialbed.local_endpoint import local_endpoint
 from trialbed.records import COMMON_NAME
 from trialbed.settings import RunSettings
 from trialbed.sources import source_of
-from trialbed.suggestions import closest, did_you_mean
-from trialbed.tracebacks import exception_text, own_line
+from trialbed.tracebacks import exception_text
 from trialbed.wire import Call, ModelAnswer, ModelRequest, parse_object
 from trialbed.wire.dialects import Dialect, dialect_at
 
@@ -80,8 +78,7 @@ class FileModels(ModelDriver):
     def describe(self, name: str, settings: RunSettings) -> ModelInfo:
         """Run the file, and describe its object by the file's content."""
         described = _load(name).describe(name, settings)
-        content = Path(name.rpartition(":")[0]).read_bytes()
-        return replace(described, identity=hashlib.sha256(content).hexdigest())
+        return replace(described, identity=hashlib.sha256(Path(name.rpartition(":")[0]).read_bytes()).hexdigest())
 
     def open(self, name: str, settings: RunSettings) -> AbstractAsyncContextManager[OpenedModel]:
         """Serve the file's object."""
@@ -153,39 +150,14 @@ def _make(thing: Any, title: str) -> Any:
     found = thing() if isinstance(thing, type) and hasattr(thing, "answer") else thing
     if isinstance(found, type) or not callable(getattr(found, "answer", found)):
         raise UsageError(f"{title}: {thing!r:.60} is neither a function nor an object with answer(request)")
+    check_function(title, getattr(found, "answer", found), "request")
     return found
 
 
 def _load(text: str) -> ObjectModel:
-    path, _, name = text.rpartition(":")
-    module = _module(Path(path))
-    if not hasattr(module, name):
-        known = [known for known in vars(module) if not known.startswith("_")]
-        raise UsageError(f"{path} has no {name!r}{did_you_mean(closest(name, known))}")
-    return ObjectModel(getattr(module, name), title=text)
+    from trialbed.plugin_files import load_from_file  # most objects are in no file
 
-
-def _module(path: Path) -> Any:
-    """Run a file once in this process, and return its module.
-
-    Raises:
-        UsageError: there is no such file, or it raises an exception.
-    """
-    place = path.resolve()
-    label = f"trialbed_model_{_digest(str(place))[:16]}"
-    if label in sys.modules:
-        return sys.modules[label]
-    if not place.is_file():
-        raise UsageError(f"there is no file {path}; a model in a file is named FILE.py:NAME")
-    spec = importlib.util.spec_from_file_location(label, place)
-    assert spec is not None and spec.loader is not None  # noqa: S101, PT018 - the file is there, and its name ends in .py
-    module = sys.modules[label] = importlib.util.module_from_spec(spec)
-    try:
-        spec.loader.exec_module(module)
-    except Exception as error:
-        del sys.modules[label]
-        raise UsageError(f"{path} cannot be run: {type(error).__name__}: {error}{own_line(label, error)}") from error
-    return module
+    return ObjectModel(load_from_file(text), title=text)
 
 
 def _digest(text: str) -> str:

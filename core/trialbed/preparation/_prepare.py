@@ -94,6 +94,7 @@ def prepare(options: RunOptions, objects: RunObjects = NO_OBJECTS, *, keeps: boo
     if not objects.agents or not set(options.frameworks) <= set(objects.agents):
         check_executor(options, load_driver("executors", options.executor), commands=bool(commands))
     caches = {name: cache for name, info in infos.items() if (cache := choose_cache(name, options, info))}
+    notes = note, next(filter(None, (query.impossible_call for query in queries)), "")
     return Prepared(
         options,
         dataset,
@@ -105,7 +106,7 @@ def prepare(options: RunOptions, objects: RunObjects = NO_OBJECTS, *, keeps: boo
         simulator=objects.simulator if isinstance(objects.simulator, str) else dataset.simulator,
         cache=next((file for file, _ in caches.values()), None),
         cached_as={name: identity for name, (_, identity) in caches.items()},
-        notes=(note,) if note else (),
+        notes=tuple(filter(None, notes)),
     )
 
 

@@ -130,6 +130,22 @@ class Query(SparseRecord):
         """The expected Apis in order, each once."""
         return tuple(dict.fromkeys(call.api for call in self.gold_calls))
 
+    @property
+    def impossible_call(self) -> str:
+        """Why the arguments of an expected call cannot be those of its Api, by their names; empty if they can."""
+        for call in self.gold_calls:
+            api = next((api for api in self.apis if api.ref == call.api), None)
+            if call.arguments is None or api is None or api.json_schema is not None:
+                continue
+            given, schema = call.arguments, api.parameters_schema()
+            problems = [f"has {name!r}, which the Api lacks" for name in given if name not in schema["properties"]]
+            problems += [f"lacks {name!r}, which the Api requires" for name in schema["required"] if name not in given]
+            if problems:
+                return (
+                    f"query {self.query_id}: its expected call of {api.api_name} {problems[0]}: no agent can be right"
+                )
+        return ""
+
 
 class ToolSpec(Record):
     """An Api as an agent sees it, as data: model-safe name, description, JSON Schema of the arguments.

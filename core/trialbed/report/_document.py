@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import json
+import logging
 import zlib
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import asdict
 from importlib.resources import files
 from typing import Any
 
-from trialbed.errors import DataError
 from trialbed.records import GoldAnswer, TrialKey, TrialResult
 from trialbed.report._entries import entry, failed_scores
 from trialbed.report._files import clean, json_bytes
@@ -20,6 +20,8 @@ from trialbed.scoring import TIMES
 from trialbed.settings import declared_settings, secret_values
 from trialbed.statistics import LEVEL
 from trialbed.wire.redaction import redaction_of
+
+log = logging.getLogger("trialbed.plugins")
 
 Entries = dict[tuple[TrialKey, int], bytes]
 """Trial and attempt -> its entry as compressed JSON."""
@@ -42,9 +44,6 @@ def legacy_document(report: Report, framework: str) -> dict[str, Any]:
     Differences: unless the run made the expected calls itself, ``gold_answer_time``, ``gold_api_responses`` and their
     average are null; if the dataset has a reference answer, that is the ``gold_answer``; failures enter no average
     of times; a trial that was not measured has null scores and enters no average.
-
-    Raises:
-        DataError: a plugin's figure has the name of another.
     """
     label = report[framework].framework
     return next(one for one in legacy_documents(report) if one["metadata"]["agent_name"] == label)
@@ -107,11 +106,7 @@ def each_document(report: Report, entries: Entries | None = None) -> Iterator[tu
 
 
 def legacy_summary(summary: Summary) -> dict[str, Any]:
-    """Return the document's ``summary``.
-
-    Raises:
-        DataError: a plugin's figure has the name of another.
-    """
+    """Return the document's ``summary``."""
     counts, times, scores = summary.counts, summary.times, summary.scores
     judged, tokens = counts.judged, summary.tokens
     recorded = {"recorded_requests": tokens.recorded_requests, "recorded_tokens": tokens.recorded}
@@ -173,8 +168,8 @@ def legacy_summary(summary: Summary) -> dict[str, Any]:
     if not figures["translated_requests"]["requests"]:
         del figures["translated_requests"]
     if taken := sorted(figures.keys() & summary.extra.keys()):
-        raise DataError(f"a plugin's aggregate_scores gives {taken[0]!r}, which the summary already has; rename it")
-    cleaned: dict[str, Any] = clean({**figures, **summary.extra}, secret_values())
+        log.error("a plugin's aggregate_scores gives %r, which the summary already has: rename it", taken[0])
+    cleaned: dict[str, Any] = clean({**figures, **summary.extra, **figures}, secret_values())
     lost, integrity = summary.attribution, summary.integrity
     cleaned["attribution"] = {"gold_calls": lost.gold_calls, "counts": dict(lost.counts), "shares": lost.shares}
     if integrity.trials:

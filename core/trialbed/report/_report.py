@@ -300,7 +300,6 @@ def read_report(
 
     Raises:
         UsageError: ``against`` is not in the run.
-        DataError: a plugin's figure has the name of another.
     """
     record = require_frameworks(stored).record
     run = record if record.status == "finished" else record.model_copy(update={"status": "incomplete"})

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterable, Sequence
-from dataclasses import replace
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -55,9 +55,8 @@ def new(name: str, output: Path, as_json: bool) -> None:
     if as_json:
         print_json(_describe(names, output, files) | {"next": steps})
         return
-    click.echo(f"Created {output / names.distribution}. It works as it is, with a placeholder for the framework:\n")
-    for step in steps:
-        click.echo(f"  {step}")
+    made = f"Created {output / names.distribution}. It works as it is, with a placeholder for the framework:\n"
+    click.echo("\n  ".join([made, *steps]))
     click.echo(f"\nThen put in your framework wherever src/{names.module}/_agent.py says {MARK}.")
 
 
@@ -151,7 +150,7 @@ def list_(env_dir: Path | None, as_json: bool) -> None:
 
     found = places(environment_store(env_dir))
     if as_json:
-        print_json([place.as_json() for place in found])
+        print_json([asdict(place) for place in found])
         return
     _print_table([place.as_row() for place in found])
     # Not in a cell, which a narrow terminal would break: it is there to be copied.

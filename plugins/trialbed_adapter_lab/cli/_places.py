@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass, replace
 from importlib.metadata import PackageNotFoundError, version
-from typing import Any, Literal
+from typing import Literal
 
 from trialbed.drivers import list_drivers
 from trialbed.environments import (
@@ -48,16 +48,11 @@ class AdapterPlace:
     get: str = ""
     profiles: tuple[str, ...] = ()
 
-    def as_json(self) -> dict[str, Any]:
-        """Return it for ``--json``."""
-        return asdict(self)
-
     def as_row(self) -> tuple[str, ...]:
         """Return it for the table."""
         where = {"here": "with Trialbed", "environment": self.environment, "absent": "not installed"}[self.where]
         adapter = f"{self.adapter} {self.adapter_version}".strip()
-        profiles = ", ".join(self.profiles)
-        return self.framework, profiles, self.version, adapter, where
+        return self.framework, ", ".join(self.profiles), self.version, adapter, where
 
 
 def places(store: EnvironmentStore) -> list[AdapterPlace]:
@@ -74,7 +69,7 @@ def places(store: EnvironmentStore) -> list[AdapterPlace]:
     found = [
         *(_here(name, driver) for name, driver in installed.items()),
         *(_own(item, sorted(labels)) for item, labels in serving.values()),
-        *map(_absent, set(FIRST_PARTY) - there),
+        *(AdapterPlace(name, "absent", get=f"bench env add {name}") for name in set(FIRST_PARTY) - there),
     ]
     return sorted(found, key=lambda place: (place.framework, place.where != "here", place.version))
 
@@ -97,18 +92,7 @@ def _version(driver: Offer) -> str:
 
 def _own(installed: InstalledEnvironment, labels: Sequence[str]) -> AdapterPlace:
     metadata = installed.metadata
-    return AdapterPlace(
-        metadata.name,
-        "environment",
-        metadata.framework_version,
-        metadata.adapter,
-        metadata.adapter_version,
-        environment=installed.name,
-        runs=tuple(labels),
-        python=installed.environment.python,
-        profiles=profiles_of(metadata.name, installed.environment),
-    )
-
-
-def _absent(name: str) -> AdapterPlace:
-    return AdapterPlace(name, "absent", get=f"bench env add {name}")
+    versions = metadata.framework_version, metadata.adapter, metadata.adapter_version
+    python, profiles = installed.environment.python, profiles_of(metadata.name, installed.environment)
+    place = AdapterPlace(metadata.name, "environment", *versions, python=python, profiles=profiles)
+    return replace(place, environment=installed.name, runs=tuple(labels))

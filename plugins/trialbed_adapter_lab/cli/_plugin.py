@@ -53,9 +53,7 @@ def new(kind: str, name: str, output: Path, as_json: bool) -> None:
     if as_json:
         print_json({"folder": str(folder), "files": [str(output / file) for file in files], "next": steps})
         return
-    click.echo(f"Created {folder}. It works as it is:\n")
-    for step in steps:
-        click.echo(f"  {step}")
+    click.echo("\n  ".join([f"Created {folder}. It works as it is:\n", *steps]))
     click.echo(f"\nThen put in your own code wherever the source says {MARK}.")
 
 

@@ -14,6 +14,7 @@ MARK = "REPLACE"
 INSTALLED = Path(__file__).parent / "template"
 CHECKOUT = Path(__file__).parents[3] / "adapters" / "_template"
 WORKFLOWS = ".github"
+ELSEWHERE = "choose another folder with --output"
 MADE = {"__pycache__", "build", "dist", "results"}
 """Folders that an installer or a developer made there, in addition to hidden ones and metadata."""
 
@@ -52,9 +53,7 @@ def write_files(name: str, parent: Path, files: Sequence[tuple[Path, bytes]]) ->
         parent.mkdir(parents=True, exist_ok=True)
         folder.mkdir()
     except FileExistsError as error:
-        raise UsageError(
-            f"{error.filename} already exists; remove it, or choose another folder with --output"
-        ) from error
+        raise UsageError(f"{error.filename} already exists; remove it, or {ELSEWHERE}") from error
     except OSError as error:
         raise _not_written(folder, error) from error
     try:
@@ -71,7 +70,7 @@ def _write(target: Path, content: bytes) -> Path:
 
 
 def _not_written(folder: Path, error: OSError) -> UsageError:
-    return UsageError(f"{folder} cannot be written: {error.strerror}; choose another folder with --output")
+    return UsageError(f"{folder} cannot be written: {error.strerror}; {ELSEWHERE}")
 
 
 def template_files() -> Iterator[tuple[Path, bytes]]:

@@ -61,7 +61,11 @@ def write_plugin(word: str, name: str, parent: Path) -> list[Path]:
             and nothing is left behind.
     """
     names, template = adapter_names(name, "plugin"), PLUGIN_TEMPLATES[word]
-    _refuse_taken(word, template, name)
+    if offer := next((offer for offer in offers(template.kind) if offer.name == name), None):
+        raise UsageError(
+            f"{name!r} cannot be this plugin's name: {offer.distribution} {offer.version} offers a {word} of that "
+            "name; take another"
+        )
     package = Path("src", names.module)
     sources = {
         package / "__init__.py": f"{word}.py",
@@ -84,16 +88,6 @@ def plugin_steps(word: str, name: str, folder: Path) -> list[str]:
         f"bench plugin check {name} --kind {word}",
         PLUGIN_TEMPLATES[word].command.replace("new-plugin", name),
     ]
-
-
-def _refuse_taken(word: str, template: PluginTemplate, name: str) -> None:
-    """Two distributions that offer one name make both of no use."""
-    for offer in offers(template.kind):
-        if offer.name == name:
-            raise UsageError(
-                f"{name!r} cannot be this plugin's name: {offer.distribution} {offer.version} offers a {word} of that "
-                "name; take another"
-            )
 
 
 def _fill(source: Path, word: str, template: PluginTemplate, names: AdapterNames) -> bytes:

@@ -150,7 +150,7 @@ def test_two_files_of_one_name_are_refused(write: WriteFile, tmp_path: Path) -> 
     [
         ("judges", "import os\nx = 1 +\n", "Mine", 'SyntaxError: invalid syntax (File "{path}", line 2)'),
         ("judges", f"{JUDGE}\n1 / 0\n", "Mine", 'ZeroDivisionError: division by zero (File "{path}", line 8)'),
-        ("judges", JUDGE, "Min", "has no 'Min'; did you mean 'Mine'? Its classes are Mine."),
+        ("judges", JUDGE, "Min", "has no 'Min'; did you mean 'Mine'? It has Mine."),
         ("judges", ABSTRACT, "Mine", 'Mine lacks `async def judge(self, query, answer, wire)` (File "{path}", line 4)'),
         ("judges", JUDGE.replace("async ", ""), "Mine", "must have `async def judge(self, query, answer, wire)` (File"),
         ("judges", "class Mine: ...\n", "Mine", 'not a subclass of trialbed.contracts.Judge (File "{path}", line 1)'),

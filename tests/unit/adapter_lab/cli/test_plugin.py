@@ -24,6 +24,31 @@ class Mine(Judge):
 """
 
 
+REPORTER = "from trialbed.contracts import Reporter\n\nclass Mine(Reporter): ...\n"
+DATASET = """\
+from trialbed import Dataset, DatasetDriver
+from trialbed.records import Api, GoldCall, Parameter, Query
+
+TRACK = Api(category="c", tool_name="t", api_name="track", required_parameters=(Parameter(name="number"),))
+WRONG = GoldCall(api=TRACK.ref, arguments={"parcel": "P-100"})
+
+
+class Parcels(Dataset):
+    name = test_set = "parcels"
+
+    def queries(self):
+        return [Query(query_id=1, text="Where is it?", apis=(TRACK,), gold_calls=(WRONG,))]
+
+
+class Mine(DatasetDriver):
+    def test_sets(self, data_dir):
+        return ["parcels"]
+
+    def open(self, test_set, data_dir):
+        return Parcels()
+"""
+
+
 @pytest.fixture(autouse=True)
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A working folder; what is made known to this process is forgotten at the end."""
@@ -61,6 +86,12 @@ def test_a_plugin_that_fulfils_its_contract_exits_with_0(capsys: pytest.CaptureF
             "from trialbed import hookimpl\n\n@hookimpl\ndef describe_scores():\n    return ['words']\n",
             "describe_scores gives 'words', which is not a ScoreDescription",
         ),
+        ("./model.py:eager", "def eager():\n    return ''\n", "eager() must take (request) (File"),
+        ("./model.py:Silent", "class Silent: ...\n", "is a subclass of none of these contracts"),
+        ("./reporter.py:Mine", REPORTER, "is a Reporter, which works only in a package, with an entry point of"),
+        ("./vendor.py:Mine", REPORTER.replace("Reporter", "Vendor"), "is a Vendor, which works only in a package"),
+        ("./dataset.py:Mine", DATASET, "its expected call of track has 'parcel', which the Api lacks: no agent can"),
+        ("./parcels.py:Mine", DATASET.replace('{"parcel": "P-100"}', "{}"), "lacks 'number', which the Api requires"),
     ],
 )
 def test_a_plugin_that_departs_from_its_contract_exits_with_1_and_says_how(

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import sys
 import tomllib
 from pathlib import Path
 
 import pytest
 
 from trialbed.errors import UsageError
-from trialbed_adapter_lab.plugin_check import KINDS
+from trialbed_adapter_lab.plugin_check import KINDS, check_plugin
 from trialbed_adapter_lab.scaffolding import PLUGIN_TEMPLATES, write_plugin
 
 
@@ -38,6 +39,18 @@ def test_a_package_has_tests_tox_and_a_workflow_and_no_word_of_the_template(word
     module, _, attribute = points["my-thing"].partition(":")
     assert module == "trialbed_my_thing"
     assert not attribute or f"class {attribute}(" in texts["src/trialbed_my_thing/__init__.py"]
+
+
+@pytest.mark.parametrize("word", PLUGIN_TEMPLATES)
+def test_the_file_of_a_package_fulfils_its_contract(word: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TRIALBED_STATE_DIR", str(tmp_path / "state"))
+    monkeypatch.setattr(sys, "path", [*sys.path])
+    monkeypatch.setenv("PYTHONPATH", "")
+    write_plugin(word, "my-thing", tmp_path)
+    file = tmp_path / f"{word}.py"
+    file.write_bytes((tmp_path / "trialbed-my-thing/src/trialbed_my_thing/__init__.py").read_bytes())
+    target = PLUGIN_TEMPLATES[word].target.replace("NewPlugin", "MyThing")
+    assert check_plugin(f"{file}:{target}" if target else str(file)).problem == ""
 
 
 def test_a_folder_that_exists_and_a_wrong_name_are_refused(tmp_path: Path) -> None:

@@ -97,11 +97,11 @@ def test_a_model_of_a_file_is_known_by_what_stands_in_it(tmp_path: Path) -> None
 
 def test_a_file_that_has_no_such_model_or_cannot_be_run_is_refused(tmp_path: Path) -> None:
     (tmp_path / "good.py").write_text("def model(request):\n    return 'x'\n")
-    (tmp_path / "bad.py").write_text("raise ValueError('no')\n")
+    (tmp_path / "bad.py").write_text("raise ValueError('no model')\n")
     for text, message in (
         ("good.py:modell", "did you mean 'model'"),
-        ("bad.py:model", "cannot be run: ValueError: no"),
-        ("none.py:model", "there is no file"),
+        ("bad.py:model", r"cannot be loaded: ValueError: no model \(File .*bad.py\", line 1\)"),
+        ("none.py:model", "none.py cannot be read: No such file"),
     ):
         with pytest.raises(UsageError, match=message):
             find_model(f"{tmp_path}/{text}").describe(SETTINGS)

@@ -28,7 +28,7 @@ def no_key(monkeypatch: pytest.MonkeyPatch) -> None:
         ({"model": ("scripted:",)}, "The scripted models are scripted:gold"),
         ({"judge": "scripted:glod"}, "--judge: there is no scripted model"),
         ({"model": ("scriptd:gold",)}, "did you mean 'scripted:gold'?"),
-        ({"model": ("nowhere.py:Model",)}, "--model: there is no file nowhere.py"),
+        ({"model": ("nowhere.py:Model",)}, "nowhere.py cannot be read: No such file"),
         ({"selector_model": "scripted:gold"}, "--selector-model: scripted:gold plays agents only"),
         ({"selector_model": "m@http://me:pw@h/v1"}, "--selector-model: the endpoint at h is given with a password"),
         ({"simulator_model": f"m@{OPENAI_URL}"}, "set OPENAI_API_KEY in the environment or in .env"),
