@@ -144,6 +144,18 @@ def test_no_requirement_is_without_use() -> None:
         assert re.search(rf"(from|import) {modules.get(name, name.replace('-', '_'))}\b", sources), name
 
 
+def test_no_text_credits_what_controlled_does_to_an_engine() -> None:
+    folders = ("docs", "adapters", "benchmarks", *ROOTS)
+    files = [
+        ROOT / "README.md",
+        *(path for name in folders for kind in ("md", "py") for path in (ROOT / name).rglob(f"*.{kind}")),
+    ]
+    credit = re.compile(
+        r"engine\s+alone|engine itself do|(but|except) (its|the) engine|engines under equal", re.IGNORECASE
+    )
+    assert [str(path) for path in files if credit.search(path.read_text(encoding="utf-8"))] == []
+
+
 async def score_names() -> set[str]:
     context = ScoreContext(
         query=Query(query_id=1, text="?", apis=()),

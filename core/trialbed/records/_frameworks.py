@@ -30,7 +30,7 @@ IN_PROCESS = "in process"
 """The adapter of an agent that is an object of the program that makes a run."""
 
 CONTROLLED = "controlled"
-"""The profile with everything but the framework's engine made equal."""
+"""The profile in which the framework is a conductor only: requests, parsing and error texts are Trialbed's."""
 
 
 def framework_name(label: str) -> str:

@@ -16,7 +16,7 @@ from trialbed_pages.publishing._numbers import RunNumbers
 REFERENCE = "reference"
 """Trialbed's own plain loop, which is no framework."""
 
-FORMS = {":native": "as its documentation sets it up", ":controlled": "with Trialbed's prompt and settings"}
+FORMS = {":native": "as its documentation sets it up", ":controlled": "its loop with Trialbed's requests and errors"}
 
 
 def in_words(names: Sequence[str]) -> str:

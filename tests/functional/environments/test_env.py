@@ -27,7 +27,7 @@ def test_an_environment_is_built_once_and_then_used_without_network_and_uv(machi
     assert "(acme 1.0), built in " in first.err
     index.stop()
     machine.variables["UV_CACHE_DIR"] = "/nowhere"
-    again = machine.bench("env", "add", "acme", "--json")
+    again = machine.bench("env", "add", "acme", "--yes", "--json")
     assert "built" not in again.err
     assert "build" not in again.err
     (row,) = json.loads(again.out)

@@ -1,4 +1,4 @@
-"""The controlled profile: AutoGen's engine, with everything else as in the other frameworks' controlled profiles."""
+"""The controlled profile: AutoGen's loop, and the requests that are the same for all frameworks."""
 
 from __future__ import annotations
 
