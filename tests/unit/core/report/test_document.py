@@ -271,9 +271,10 @@ def test_what_became_of_expected_calls_stands_in_entries_and_summary(document: d
     assert found["summary"]["attribution"]["counts"]["not offered"] == 1
 
 
-def test_a_plugin_may_not_replace_a_figure() -> None:
-    with pytest.raises(DataError, match="'error_count'"):
-        result_document(RUN, "reference", QUERIES, [], {"error_count": 0})
+def test_a_plugin_does_not_replace_a_figure_and_is_told_so(caplog: pytest.LogCaptureFixture) -> None:
+    found = result_document(RUN, "reference", QUERIES, [], {"error_count": 7, "mine": 1})
+    assert (found["summary"]["error_count"], found["summary"]["mine"]) == (0, 1)
+    assert "aggregate_scores gives 'error_count', which the summary already has: rename it" in caplog.text
 
 
 def test_a_trial_of_an_unknown_query_is_an_error() -> None:
