@@ -1,4 +1,5 @@
 from ._background import Standing as Standing
+from ._background import frozen_heap as frozen_heap
 from ._control import ControlClient as ControlClient
 from ._control import new_trial_token as new_trial_token
 from ._judge import identity_of as identity_of

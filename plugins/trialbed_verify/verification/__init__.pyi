@@ -1,9 +1,7 @@
-from ._run import Verification as Verification
-from ._run import check_files as check_files
-from ._run import target_files as target_files
-from ._stored_run import endpoint_info as endpoint_info
 from .cases import Case as Case
 from .cases import TestSet as TestSet
+from .run import Verification as Verification
+from .run import endpoint_info as endpoint_info
 from .targets import RequestSettings as RequestSettings
 from .targets import Target as Target
 from .targets import VerifyOptions as VerifyOptions

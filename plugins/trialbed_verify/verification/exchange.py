@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import re
-from collections.abc import AsyncIterator, Callable, Collection, Iterator, Mapping
+from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from typing import Any, TypedDict
 
@@ -14,11 +14,14 @@ import aiohttp
 from aiohttp.abc import AbstractStreamWriter
 from aiohttp.payload import BytesPayload
 
-from trialbed.wire import Outcome, Problem, Reading, dump_json, failed, is_html, retry_after
+from trialbed.errors import DriverBroken, TrialbedError
+from trialbed.wire import Outcome, Problem, Reading, failed, is_html, retry_after
+from trialbed.wire.answer_limits import answer_limits
 from trialbed.wire.dialects import Dialect, EventStream, dialect
 from trialbed.wire.redaction import redact
+from trialbed_verify.call_schemas import declared_schemas
 from trialbed_verify.verification.encodings import Decoder, UndecodableBody
-from trialbed_verify.verification.targets import PreparedRequest
+from trialbed_verify.verification.targets import HEADER_NAME, PreparedRequest, Target, is_secret_header
 
 EVENTS_TYPE = "text/event-stream"
 SHOWN = 500
@@ -91,40 +94,58 @@ def milliseconds(seconds: float | None) -> float | None:
     return None if seconds is None else round(seconds * 1000, 3)
 
 
-@dataclass
-class Exchange:
-    """Makes attempts at one endpoint.
+def new_session(concurrency: int) -> aiohttp.ClientSession:
+    """Return a session with one connection per request in flight, without cookies or timeouts of its own."""
+    return aiohttp.ClientSession(
+        connector=aiohttp.TCPConnector(limit=concurrency, limit_per_host=0),
+        # Requested whichever codecs are installed, so that a vendor answers alike everywhere.
+        headers={"Accept-Encoding": "gzip, deflate"},
+        timeout=aiohttp.ClientTimeout(total=None),
+        # Bodies are unpacked where it shows whether they are whole.
+        auto_decompress=False,
+        cookie_jar=aiohttp.DummyCookieJar(),
+        **answer_limits(),
+        # The proxy is given per request, and keys do not come from .netrc.
+        trust_env=False,
+    )
 
-    Attributes:
-        url: of the chat completions, or of the raw ones.
-        headers: with the key; never recorded.
+
+class Exchange:
+    """Makes attempts at one target.
+
+    Args:
         timeout: seconds for one attempt, from first to last byte.
-        through: the proxy, if there is one, as aiohttp takes it.
+
+    Raises:
+        DriverBroken: the vendor's driver fails to make headers, or makes some that cannot be sent.
     """
 
-    session: aiohttp.ClientSession
-    url: str
-    headers: Mapping[str, str]
-    timeout: float
-    through: Mapping[str, Any] = field(default_factory=dict)
-
-    def __post_init__(self) -> None:
+    def __init__(self, target: Target, session: aiohttp.ClientSession, timeout: float) -> None:
+        self._session, self._url, self._timeout = session, target.url, timeout
+        self._headers, self._through = _headers(target), dict[str, Any]()
         self._dialect, self._clock = dialect(), asyncio.get_running_loop().time
+        if target.proxy is not None:
+            self._through["proxy"] = target.proxy.url
+            if target.url.startswith("https:"):
+                # The tunnel takes a request of its own, which the vendor does not see.
+                self._through["proxy_headers"] = target.proxy.headers
+            else:
+                self._headers |= target.proxy.headers
 
-    async def __call__(self, prepared: PreparedRequest, names: Collection[str], waited: float = 0.0) -> EndpointAttempt:
+    async def __call__(self, prepared: PreparedRequest, waited: float = 0.0) -> EndpointAttempt:
         """Make one attempt; never raise for anything that the endpoint does.
 
         Args:
-            names: of the tools on offer.
             waited: seconds of waiting before it.
         """
+        names = declared_schemas(prepared.tools).keys()
         run = _Run(self._clock, self._dialect.open_stream(names) if prepared.stream else None)
         started_at = datetime.now(UTC)
         try:
-            async with asyncio.timeout(self.timeout):
+            async with asyncio.timeout(self._timeout):
                 reading = await self._ask(prepared, run)
         except TimeoutError:
-            reading = run.ended("timeout", Problem("timeout", f"no complete answer within {self.timeout:g} s"))
+            reading = run.ended("timeout", Problem("timeout", f"no complete answer within {self._timeout:g} s"))
         except UndecodableBody as error:
             reading = run.ended("protocol_error", Problem("undecodable_body", str(error)))
         except (aiohttp.ClientError, OSError) as error:
@@ -140,12 +161,9 @@ class Exchange:
         )
 
     async def _ask(self, prepared: PreparedRequest, run: _Run) -> Reading:
-        request = self.session.post(
-            self.url,
-            data=_Body(dump_json(prepared.sent), run),
-            headers=self.headers,
-            allow_redirects=False,
-            **self.through,
+        body = _Body(prepared.body, run)
+        request = self._session.post(
+            self._url, data=body, headers=self._headers, allow_redirects=False, **self._through
         )
         async with request as response:
             with _noticing_malformed_chunks(response):
@@ -200,6 +218,26 @@ class Exchange:
         except asyncio.CancelledError:
             response.close()
             _cancel_later()
+
+
+def _headers(target: Target) -> dict[str, str]:
+    """Return the vendor's headers. Errors do not show values, as one of them is the key."""
+    try:
+        headers = dict(target.vendor.headers(target.api_key))
+    except TrialbedError:
+        raise
+    except Exception as error:
+        text = redact(f"{type(error).__name__}: {error}", target.secrets)
+        raise DriverBroken(f"{target.name}: the vendor's driver failed to make request headers: {text}") from error
+    for name, value in headers.items():
+        if not (isinstance(name, str) and HEADER_NAME.fullmatch(name)):
+            raise DriverBroken(f"{target.name}: the vendor's driver makes a header whose name is not valid")
+        if not (isinstance(value, str) and value.isprintable()):
+            raise DriverBroken(f"{target.name}: the vendor's driver makes a header {name} that is not one line of text")
+    # Names of headers do not depend on the case of letters.
+    own = {name.lower() for name in target.headers}
+    kept = {name: value for name, value in headers.items() if target.api_key or not is_secret_header(name)}
+    return {**{name: value for name, value in kept.items() if name.lower() not in own}, **target.headers}
 
 
 class MalformedChunks(aiohttp.ClientPayloadError):

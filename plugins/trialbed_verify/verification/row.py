@@ -33,9 +33,6 @@ R = TypeVar("R", bound=Record)
 SHORTEST_DECODE = 0.01
 """Least seconds from the first token to the last byte for a rate of tokens: arrivals are known to milliseconds."""
 
-OF_THE_CALL = frozenset(("request", "response"))
-"""Keys of a row that the log of the request has."""
-
 ENDS = (b'"', b"\\u2026", "…".encode())
 """Marks that follow a text that was cut off: the end of its string, or an ellipsis."""
 
@@ -111,7 +108,8 @@ def result_row(
     problem = reading.problem.as_json() if reading.problem else None
     success = reading.outcome in ANSWERED
     usage = (reading.answer.usage or {}) if success else {}
-    verdicts = call_verdicts(answered_calls(reading.response), _tools_of(prepared)) if success else []
+    calls = answered_calls(reading.response) if success else ()
+    verdicts = call_verdicts(calls, _tools_of(prepared)) if calls else []
     row: Row = {
         "data_index": case.index,
         "request": prepared.request,
@@ -218,29 +216,32 @@ def _served_by(response: dict[str, Any] | None) -> dict[str, str | None]:
     return {key: value if isinstance(value, str) else None for key, value in values.items()}
 
 
-def trial_result(label: str, row: Row, *, attempt: int, session: str) -> TrialResult:
-    """Return the trial of a row.
+def trial_result(label: str, row: Row, redaction: RowRedaction, *, attempt: int, session: str) -> TrialResult:
+    """Return the trial of a row, without secrets.
 
     Args:
         label: the endpoint's, in the run.
         attempt: its number among those of the trial.
         session: names the invocation of the command. Of several attempts that of the latest session counts.
     """
-    *earlier, last = row["attempts"]
-    opened = datetime.fromisoformat(row["attempts"][0]["started_at"])
+    verified: dict[str, Any] = {key: value for key, value in row.items() if key not in ("request", "response")}
+    parts = [dump_json(part) for part in (row["request"], row["response"], verified)]
+    request, response, rest = redaction.lines(*parts)
+    verified = verified if rest is parts[2] else parse_json(rest)
+    *earlier, last = attempts = verified["attempts"]
+    opened = datetime.fromisoformat(attempts[0]["started_at"])
     duration, first_token = last["duration_ms"] / 1000, last["ttft_ms"]
     waiting = (sum(each["waited_ms"] + each["duration_ms"] for each in earlier) + last["waited_ms"]) / 1000
-    problem, failure = row["problem"], None
+    problem, failure = verified["problem"], None
     error = None if problem is None else f"{problem['kind']}: {problem['message']}"
     if error is not None and row["outcome"] not in ANSWERED:
         # An answer that breaks the protocol is the model's failure, all else the endpoint's.
         failure = Failure(kind="model" if row["outcome"] == "protocol_error" else "endpoint", message=error)
-    request, response = dump_json(row["request"]), dump_json(row["response"])
-    bodies: dict[str, Any] = {"request": request.decode(), "response": response.decode()}
     prompt, completion = row["prompt_tokens"], row["completion_tokens"]
     known = prompt is not None and completion is not None
     call = ModelCall(
-        **bodies,
+        request=request.decode(),
+        response=response.decode(),
         request_bytes=len(request),
         response_bytes=len(response),
         started=waiting,
@@ -248,10 +249,10 @@ def trial_result(label: str, row: Row, *, attempt: int, session: str) -> TrialRe
         first_token=None if first_token is None else first_token / 1000,
         status=last["status"] or 0,
         usage=Usage(prompt_tokens=prompt or 0, completion_tokens=completion or 0) if known else None,
-        finish_reason=row["finish_reason"],
+        finish_reason=verified["finish_reason"],
         error=error,
         cause=None if problem is None else "endpoint",
-        attempts=tuple(_earlier(row["attempts"])),
+        attempts=tuple(_earlier(attempts)),
         waited=waiting,
     )
     return TrialResult(
@@ -264,7 +265,7 @@ def trial_result(label: str, row: Row, *, attempt: int, session: str) -> TrialRe
         selected_tools=(),
         attempt=attempt,
         adapter_digest=session,
-        verified={key: value for key, value in row.items() if key not in OF_THE_CALL},
+        verified=verified,
     )
 
 
@@ -342,24 +343,19 @@ class RowRedaction:
         spellings = {spelling.encode() for secret in long for spelling in _spellings(secret)}
         self._spellings = sorted(spellings, key=lambda spelling: (-len(spelling), spelling))
 
-    def line(self, line: bytes) -> bytes:
-        """The JSON text without secrets; the same object if it holds none."""
-        if self._redaction.finds(line.decode("utf-8", "replace")):
-            line = dump_json(self._redaction.value(parse_json(line)))
-        for spelling in [spelling for spelling in self._spellings if spelling[:MIN_SECRET] in line]:
-            line = _without_prefixes(line, spelling)
-        return line
-
-    def row(self, row: Row) -> Row:
-        """Return the row without secrets; the same object if it holds none."""
-        line = dump_json(row)
-        redacted = self.line(line)
-        return row if redacted is line else parse_json(redacted)
+    def lines(self, *lines: bytes) -> list[bytes]:
+        """Return JSON texts without secrets; the same objects if they hold none."""
+        found = list(lines)
+        if any(self._redaction.finds(line.decode("utf-8", "replace")) for line in lines):
+            found = [dump_json(self._redaction.value(parse_json(line))) for line in lines]
+        for spelling in self._spellings:
+            found = [_without_prefixes(line, spelling) if spelling[:MIN_SECRET] in line else line for line in found]
+        return found
 
     def record(self, record: R) -> R:
         """The record without secrets; the same object if it holds none."""
         text = record.model_dump_json().encode()
-        redacted = self.line(text)
+        (redacted,) = self.lines(text)
         return record if redacted is text else type(record).model_validate_json(redacted)
 
 

@@ -11,6 +11,7 @@ import json
 import os
 import re
 import subprocess
+from base64 import b64encode
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -26,6 +27,7 @@ from trialbed.contracts import VENDOR_CONTRACT, ModelAdapter, Vendor
 from trialbed.drivers import list_drivers, load_driver
 from trialbed.errors import DriverBroken, DriverError, TrialbedError, UsageError
 from trialbed.settings import REDACTED, is_secret, secret_values, store_file
+from trialbed.wire import dump_json
 from trialbed.wire.addresses import is_loopback
 from trialbed_verify.verification.config import VendorEntry, read_config
 
@@ -66,6 +68,13 @@ class Proxy:
 
     url: str
     login: tuple[str, str] | None = None
+
+    @property
+    def headers(self) -> dict[str, str]:
+        """Return the headers with the login, if there is one."""
+        if self.login is None:
+            return {}
+        return {"Proxy-Authorization": f"Basic {b64encode(':'.join(self.login).encode()).decode()}"}
 
 
 def proxy_for(url: str) -> Proxy | None:
@@ -208,13 +217,14 @@ class PreparedRequest:
 
     Attributes:
         request: the body without ``extra_body``, as the results file has it.
-        sent: the body on the wire.
+        sent: the body on the wire, and ``body`` its bytes.
         digest: MD5 of ``request`` as the K2-style tools compute it.
         tools: those that the request declares, for checking calls.
     """
 
     request: Body
     sent: Body
+    body: bytes
     digest: str
     tools: Any
 
@@ -331,7 +341,7 @@ class Target:
         sent = {**request, **settings.extra_body}
         if sent.get("stream") and not request.get("stream"):
             sent["stream_options"] = _with_usage(sent.get("stream_options"))
-        return PreparedRequest(request, sent, request_hash(request), tools)
+        return PreparedRequest(request, sent, dump_json(sent), request_hash(request), tools)
 
     def configuration(self) -> dict[str, Any]:
         """Everything that answers of this target depend on, without secrets."""

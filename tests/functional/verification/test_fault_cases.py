@@ -76,7 +76,7 @@ WHOLE = [
 
 @pytest.fixture(autouse=True)
 def hurried(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("trialbed_verify.verification._retries.RetryWaits", partial(RetryWaits, first=0.001))
+    monkeypatch.setattr("trialbed_verify.verification.sending.RetryWaits", partial(RetryWaits, first=0.001))
 
 
 @pytest.mark.parametrize(("faults", "stream"), [(STREAMED, True), (WHOLE, False)], ids=["streamed", "whole"])
@@ -135,7 +135,7 @@ async def test_retry_after_is_honoured_and_no_part_of_any_latency(tmp_path):
 
 
 async def test_a_vendor_that_only_fails_is_left_alone_and_the_rest_is_not_sent(tmp_path, monkeypatch):
-    monkeypatch.setattr("trialbed_verify.verification._retries.PROBE_DELAY", 0.001)
+    monkeypatch.setattr("trialbed_verify.verification.sending.PROBE_DELAY", 0.001)
     file = written_set(tmp_path / "set.jsonl", 60)
     async with serve(faults="status:500") as server:
         one = target(server.url, tmp_path)
@@ -146,7 +146,7 @@ async def test_a_vendor_that_only_fails_is_left_alone_and_the_rest_is_not_sent(t
 
 @pytest.mark.parametrize("retries", [0, 2])
 async def test_a_vendor_that_waits_for_its_next_probe_holds_no_other_up(retries, tmp_path, monkeypatch):
-    monkeypatch.setattr("trialbed_verify.verification._retries.PROBE_DELAY", 3600.0)
+    monkeypatch.setattr("trialbed_verify.verification.sending.PROBE_DELAY", 3600.0)
     file = written_set(tmp_path / "set.jsonl", 40)
     async with serve(faults="status:500") as failing, serve(faults="none") as good:
         targets = [target(failing.url, tmp_path / "failing"), target(good.url, tmp_path / "good")]

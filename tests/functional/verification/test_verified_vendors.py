@@ -32,7 +32,7 @@ TRIALS = {"official": 2}
 @pytest.fixture
 async def verified(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """The results of six vendors, as ``NAME=FILE``."""
-    monkeypatch.setattr("trialbed_verify.verification._retries.PROBE_DELAY", 0.01)
+    monkeypatch.setattr("trialbed_verify.verification.sending.PROBE_DELAY", 0.01)
     file = written_set(tmp_path / "set.jsonl", CASES, stream=True)
     for name, script in SCRIPTS.items():
         async with serve(faults=script) as server:

@@ -116,7 +116,7 @@ def command(file: Path | None, *, as_json: bool, **given: Any) -> int:
     their model's baseline and ranked.
     """
     from trialbed_verify.cli.verify import _lists
-    from trialbed_verify.cli.verify._setup import check_target_files, chosen_options, chosen_targets, warn
+    from trialbed_verify.cli.verify._setup import chosen_options, chosen_targets, warn
     from trialbed_verify.cli.verify._test_sets import chosen_test_set, write_chosen
     from trialbed_verify.verification import TestSet
 
@@ -129,7 +129,6 @@ def command(file: Path | None, *, as_json: bool, **given: Any) -> int:
         options = chosen_options(given)
         targets = chosen_targets(given)
         cases = TestSet(path)
-        check_target_files(targets, path, given)
         warn(cases, targets)
         summaries = _send(cases, targets, options)
     return _report(summaries, targets, given, form)

@@ -70,18 +70,6 @@ def _local_key(base_url: str) -> str | None:
     return NO_KEY if is_loopback(urlsplit(base_url).hostname or "") else None
 
 
-def check_target_files(targets: list[Target], file: Path, given: Given) -> None:
-    """Check that every file can be written before anything is sent.
-
-    Raises:
-        UsageError: a file cannot be written, or is named twice.
-    """
-    from trialbed_verify.verification import check_files, target_files
-
-    read = [("the test set", file), *([("--config", given["config"])] if given["config"] else [])]
-    check_files(target_files(targets), read)
-
-
 def chosen_options(given: Given) -> VerifyOptions:
     """The options for sending cases."""
     from trialbed.settings import store_file

@@ -75,7 +75,7 @@ async def test_settings_that_were_changed_on_the_way_accuse_no_vendor(send_suite
 async def test_a_vendor_that_refuses_everything_is_no_good_either(
     send_suite: SendSuite, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("trialbed_verify.verification._retries.PROBE_DELAY", 0.001)
+    monkeypatch.setattr("trialbed_verify.verification.sending.PROBE_DELAY", 0.001)
     found = await send_suite("refusals", {"fault": "status", "status": 400})
     assert found["misses"] == {"refused": 5}
 

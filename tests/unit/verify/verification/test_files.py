@@ -1,37 +1,54 @@
+"""Files that cannot be written are refused before anything is sent."""
+
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from support.verification import target, verify, written_set
 
 from trialbed.errors import UsageError
-from trialbed_verify.verification import check_files
+from trialbed_scripted import serve
+from trialbed_verify.verification import Target
+
+NOWHERE = "http://127.0.0.1:1/v1"
 
 
-def test_folders_are_made_and_nothing_else(tmp_path: Path) -> None:
-    check_files([("the results", tmp_path / "a" / "results.jsonl"), ("the summary", tmp_path / "b" / "s.json")])
-    assert sorted(path.name for path in tmp_path.rglob("*")) == ["a", "b"]
+def results(folder: Path, output: str, name: str) -> Target:
+    one = target(NOWHERE, folder)
+    return replace(one, name=name, output=folder / output, summary=folder / f"{name}.json")
+
+
+async def test_folders_are_made(tmp_path: Path) -> None:
+    file = written_set(tmp_path / "set.jsonl", 1)
+    async with serve() as server:
+        one = target(server.url, tmp_path)
+        await verify(file, replace(one, output=tmp_path / "a" / "results.jsonl", summary=tmp_path / "b" / "s.json"))
+    assert (tmp_path / "a" / "results.jsonl").is_file()
+    assert (tmp_path / "b" / "s.json").is_file()
 
 
 @pytest.mark.parametrize("other", ["x.jsonl", "./x.jsonl", "b/../x.jsonl", "link"])
-def test_two_things_in_one_file_are_refused(other: str, tmp_path: Path) -> None:
+async def test_two_things_in_one_file_are_refused(other: str, tmp_path: Path) -> None:
     (tmp_path / "b").mkdir()
     (tmp_path / "link").symlink_to(tmp_path / "x.jsonl")
+    file = written_set(tmp_path / "set.jsonl", 1)
     with pytest.raises(UsageError, match="named both for the results of b and for the results of a"):
-        check_files([("the results of a", tmp_path / "x.jsonl"), ("the results of b", tmp_path / other)])
+        await verify(file, results(tmp_path, "x.jsonl", "a"), results(tmp_path, other, "b"))
 
 
-def test_what_is_read_is_not_written(tmp_path: Path) -> None:
-    path = tmp_path / "set.jsonl"
-    path.write_text("{}")
-    with pytest.raises(UsageError, match="named both for the summary and for the test set"):
-        check_files([("the summary", path)], [("the test set", path)])
+async def test_what_is_read_is_not_written(tmp_path: Path) -> None:
+    file = written_set(tmp_path / "set.jsonl", 1)
+    with pytest.raises(UsageError, match="named both for the results of a and for the test set"):
+        await verify(file, results(tmp_path, "set.jsonl", "a"))
 
 
-def test_what_cannot_be_written_is_named_before_anything_is_paid_for(tmp_path: Path) -> None:
+async def test_what_cannot_be_written_is_named_before_anything_is_paid_for(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
-    with pytest.raises(UsageError, match=r"cannot be written: .*name another file for the summary"):
-        check_files([("the summary", tmp_path / "file" / "s.json")])
-    for place in (tmp_path, Path("/dev/null")):
+    file = written_set(tmp_path / "set.jsonl", 1)
+    with pytest.raises(UsageError, match=r"cannot be written: .*name another file for the results of a"):
+        await verify(file, results(tmp_path, "file/results.jsonl", "a"))
+    for place in (".", "/dev/null"):
         with pytest.raises(UsageError, match="not a regular file"):
-            check_files([("the summary", place)])
+            await verify(file, results(tmp_path, place, "a"))

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
+from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -13,12 +14,13 @@ from support.examples import examples
 from support.trials import run_config
 from support.verification import target
 
+from trialbed.contracts import ModelAdapter
 from trialbed.store import Store, VerifiedCase, new_run, open_store
 from trialbed.wire import Problem, Reading, dump_json, parse_json
 from trialbed.wire.dialects.chat_completions import ChatStreamReader, read_body
 from trialbed_verify.verification import Case
 from trialbed_verify.verification.exchange import EndpointAttempt
-from trialbed_verify.verification.row import result_row, row_lines, row_of, trial_result
+from trialbed_verify.verification.row import RowRedaction, result_row, row_lines, row_of, trial_result
 from trialbed_verify.verification.targets import PreparedRequest
 
 CALL = {"id": "1", "type": "function", "function": {"name": "look", "arguments": "{}"}}
@@ -42,10 +44,12 @@ def row(
     first_token: float | None = 0.1,
     duration: float = 0.6,
     tools: Sequence[Any] = (),
+    adapter: ModelAdapter | None = None,
 ) -> dict[str, Any]:
     attempt = EndpointAttempt(datetime.now(UTC), 0.0, 200, first_token, duration, found)
-    prepared = PreparedRequest({"model": "m-id"}, {"model": "m-id"}, "hash", list(tools))
-    one, case = target("http://h/v1", folder), Case(3, "c0ffee", {})
+    prepared = PreparedRequest({"model": "m-id"}, {"model": "m-id"}, b"{}", "hash", list(tools))
+    one, case = target("http://h/v1", folder, tokenizer="t" if adapter else None), Case(3, "c0ffee", {})
+    one = replace(one, adapter=adapter or one.adapter)
     return dict(result_row(one, "config", case, 1, prepared, [attempt], queued=0.25, lag=0.002))
 
 
@@ -102,6 +106,46 @@ def test_calls_and_their_finish_reason_are_held_against_each_other(tmp_path: Pat
     assert "tool_calls_without_calls" in none["notes"]
 
 
+class Raw(ModelAdapter):
+    contract = "1"
+
+    @classmethod
+    def recognises(cls, model: str) -> bool:
+        return True
+
+    def calls_of(self, text: str) -> tuple[str, list[dict[str, Any]]]:
+        if text == "broken":
+            raise KeyError("section")
+        return ("", [CALL]) if text == "calls" else (text, [])
+
+
+def raw(folder: Path, **choice: Any) -> dict[str, Any]:
+    """The row of a raw completion."""
+    response = {"choices": [{"index": 0, "finish_reason": "stop", **choice}]}
+    return row(folder, Reading("stop", "stop", response), adapter=Raw())
+
+
+@pytest.mark.parametrize("place", [{"text": "calls"}, {"message": {"role": "assistant", "content": "calls"}}])
+def test_the_calls_of_a_raw_completion_decide_how_it_ended(place: Any, tmp_path: Path) -> None:
+    found = raw(tmp_path, **place)
+    assert (found["outcome"], found["finish_reason"], found["tool_calls_valid"]) == ("tool_calls", "tool_calls", False)
+    assert found["calls"][0]["reasons"] == ["unknown_tool"]
+    assert found["response"]["choices"][0]["message"]["tool_calls"] == [CALL]
+
+
+@pytest.mark.parametrize("text", ["no calls", None, 7, ["calls"]])
+def test_a_raw_completion_without_calls_stays_as_it_is(text: Any, tmp_path: Path) -> None:
+    found = raw(tmp_path, text=text)
+    assert (found["outcome"], found["calls"]) == ("stop", [])
+    assert "raw_calls_unreadable" not in found["notes"]
+
+
+def test_an_adapter_that_fails_costs_no_answer(tmp_path: Path) -> None:
+    found = raw(tmp_path, text="broken")
+    assert found["outcome"] == "stop"
+    assert "raw_calls_unreadable" in found["notes"]
+
+
 @settings(max_examples=examples(0.3))
 @given(ODD_JSON)
 def test_whatever_a_vendor_sends_becomes_a_row(value: Any) -> None:
@@ -111,7 +155,7 @@ def test_whatever_a_vendor_sends_becomes_a_row(value: Any) -> None:
     for found in (read_body(body, "application/json"), stream.end(2.0)):
         made = row(Path(), found)
         assert made["outcome"] == found.outcome
-        trial = trial_result("acme", made, attempt=0, session="s")
+        trial = trial_result("acme", made, RowRedaction(()), attempt=0, session="s")
         (call,) = trial.wire.model_calls
         assert dump_json(row_of(VerifiedCase(trial.verified or {}, call.request, call.response))) == dump_json(made)
 
@@ -123,7 +167,7 @@ def test_a_row_is_the_same_after_the_store(value: Any, tmp_path: Path) -> None:
     with Store.open(str(tmp_path / "trialbed.db")) as store:
         run = new_run(run_config(frameworks=("acme",)), "digest")
         store.create_run(run)
-        store.add_trial(run.run_id, trial_result("acme", made, attempt=0, session="s"))
+        store.add_trial(run.run_id, trial_result("acme", made, RowRedaction(()), attempt=0, session="s"))
     with open_store(str(tmp_path / "trialbed.db")) as reader:
         (found,) = row_lines(reader.run(run.run_id), "acme")
     assert parse_json(found) == made
@@ -132,7 +176,8 @@ def test_a_row_is_the_same_after_the_store(value: Any, tmp_path: Path) -> None:
 
 def test_a_failed_row_is_a_measured_trial(tmp_path: Path) -> None:
     late = Reading("timeout", problem=Problem("timeout", "no complete answer within 5 s"))
-    found = trial_result("acme", row(tmp_path, late), attempt=2, session="s")
+    made: Any = row(tmp_path, late)
+    found = trial_result("acme", made, RowRedaction(()), attempt=2, session="s")
     assert (found.status, found.attempt, found.key.query_id, found.key.repeat) == ("failed", 2, 3, 1)
     assert found.outcome.failure is not None
     assert found.outcome.failure.kind == "endpoint"
