@@ -11,8 +11,7 @@ from click.testing import CliRunner
 from support.cases import for_each
 
 from trialbed.errors import UsageError
-from trialbed_verify.cli.verify import command
-from trialbed_verify.cli.verify._test_sets import chosen_test_set
+from trialbed_verify.cli.verify import chosen_test_set, command
 from trialbed_verify.suites import SUITES
 
 

@@ -1,0 +1,363 @@
+"""``bench verify``: its options, the targets and the test set that they choose, and what is said before and after."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from trialbed.cli.formats import chosen_format, format_option
+from trialbed.cli.options import FILE, FOLDER, Finite, FiniteRange, json_option, option, plain_option, print_json
+from trialbed.cli.sections import SectionedCommand
+from trialbed.cli.setting_options import setting_option
+from trialbed.texts import number_of
+
+if TYPE_CHECKING:
+    from trialbed_verify.verification import RequestSettings, Target, TestSet, Verification, VerifyOptions
+
+NO_KEY = "no-key"
+"""Sent where no key is set: a bearer token may not be empty."""
+
+Given = dict[str, Any]
+"""The options by name."""
+
+OTHERS = "Any other vendor gets the name as it is; `model_id` in its entry gives it another."
+NONE = "No vendor driver is installed; install trialbed-vendors, which is in adapters/vendors of Trialbed's checkout."
+
+EPILOG = """\b
+Examples:
+  bench verify samples.jsonl --model gpt-4o-mini --base-url https://api.openai.com/v1
+  bench verify samples.jsonl --model kimi-k2 --base-url URL --concurrency 30 --incremental
+  bench verify samples.jsonl --model MODEL --base-url URL --extra-body '{"top_p": 0.9}'
+  bench verify samples.jsonl --config config.yaml --vendor-concurrency 5 --request-concurrency 30
+  bench verify samples.jsonl --config config.yaml --trials 5 --format markdown > report.md
+  bench verify --suite triggering --suite constraints --config config.yaml
+"""
+
+SECTIONS = {
+    "What is sent": ("list_suites", "write_test_set", "trials", "list_models"),
+    "What is asked for": ("model_type", "temperature", "max_tokens", "stream", "extra_body"),
+    "How it is sent": ("concurrency", "vendor_concurrency", "timeout", "retries"),
+    "Raw completions": ("use_raw_completions", "tokenizer_model", "trust_tokenizer_code"),
+    "What is kept and written": (
+        "summary",
+        "output_dir",
+        "incremental",
+        "fresh",
+        "tags",
+        "note",
+        "store",
+        "rank_files",
+    ),
+}
+"""The options beside those that most verifications need, under headings."""
+
+READABLE = click.Path(exists=True, dir_okay=False, path_type=Path)
+
+
+@click.command("verify", cls=SectionedCommand, sections=SECTIONS, epilog=EPILOG)
+@click.argument("file", type=READABLE, required=False)
+@plain_option(
+    "--suite",
+    "suites",
+    multiple=True,
+    metavar="NAME",
+    help="Send a suite that comes with Trialbed instead of FILE; repeatable.",
+)
+@plain_option("--list-suites", is_flag=True, help="List the suites and exit.")
+@plain_option("--write-test-set", type=FILE, metavar="FILE", help="Write the requests of --suite to a file and exit.")
+@plain_option("--list-models", is_flag=True, help="List unified names of models, with the vendors' own, and exit.")
+@option("-m", "--model", help="Name of the model.")
+@option("--base-url", metavar="URL", help="OpenAI-compatible endpoint, up to but without /chat/completions.")
+@plain_option("--api-key", metavar="KEY", envvar="OPENAI_API_KEY", help="Key for the endpoint; better kept in .env.")
+@option("-c", "--config", type=READABLE, help="Models and vendors.")
+@option("--model-type", metavar="NAME", help="Model adapter. [default: the one that recognises the model]")
+@option("--temperature", type=Finite(), help="Overrides each request's own value.")
+@option("--max-tokens", type=click.IntRange(min=1), help="Overrides each request's own value.")
+@option(
+    "--stream/--no-stream",
+    default=None,
+    help="Overrides each request's own value; with --config, those that have none are streamed.",
+)
+@option("--extra-body", metavar="JSON", default="{}", help="Object merged into every request, last.")
+@option(
+    "-j",
+    "--concurrency",
+    "--request-concurrency",
+    type=click.IntRange(min=1),
+    default=5,
+    help="Concurrent requests to one vendor.",
+)
+@option(
+    "--vendor-concurrency",
+    type=click.IntRange(min=1),
+    default=1,
+    help="Vendors at a time; others take turns.",
+)
+@option("-o", "--output", type=FILE, default=Path("results.jsonl"), help="Results file, one line per case.")
+@option("--summary", type=FILE, default=Path("summary.json"), help="Summary file.")
+@option("--output-dir", type=FOLDER, default=Path("data"), help="Folder for the results and summaries of --config.")
+@option("--timeout", type=FiniteRange(min=0, min_open=True), default=600.0, help="Seconds for one attempt.")
+@option("--retries", type=click.IntRange(min=0), default=3, help="Attempts after the first.")
+@option(
+    "--trials",
+    type=click.IntRange(min=1),
+    help="Number of times to send every case. [default: 2 to a baseline that others are compared with, 1 to others]",
+)
+@plain_option("--incremental", is_flag=True, help="Go on with the last verification into --output, finished or not.")
+@plain_option("--fresh", is_flag=True, help="Discard an unfinished verification of this configuration and start over.")
+@setting_option("tags")
+@setting_option("note")
+@setting_option("store")
+@plain_option("--use-raw-completions", is_flag=True, help="Use /completions; needs --tokenizer-model.")
+@option("--tokenizer-model", metavar="NAME|DIR", help="Tokenizer whose chat template renders the prompts.")
+@plain_option("--trust-tokenizer-code", is_flag=True, help="Run the code that comes with the tokenizer.")
+@plain_option("--rank-files", type=FOLDER, metavar="FOLDER", help="Write ranks as Agent Vendor Verifier does.")
+@format_option("table", "json", "csv", "markdown", "html", "junit")
+@json_option
+def command(file: Path | None, *, as_json: bool, **given: Any) -> int:
+    """Verify how well vendors' endpoints call tools.
+
+    FILE is a test set with one chat completion request per line; --suite sends one that comes with Trialbed. Every
+    request is sent to the endpoint of --base-url, or to every model and vendor of --config, and ends in exactly one
+    outcome. Answers are saved as they arrive, so that no paid answer is lost. With --config, vendors are compared with
+    their model's baseline and ranked.
+    """
+    import asyncio
+
+    from trialbed_verify.verification import TestSet
+
+    form = chosen_format(given["form"], as_json=as_json)
+    if given["list_models"] or given["list_suites"]:
+        return _print_list(models=given["list_models"], as_json=form == "json")
+    if given["write_test_set"]:
+        return _write_test_set(given["suites"], given["write_test_set"])
+    with chosen_test_set(file, given["suites"]) as path:
+        options, targets = _options(given), _targets(given)
+        with TestSet(path) as cases:
+            _warn(cases, targets)
+            try:
+                summaries = asyncio.run(_verify(cases, targets, options))
+            except asyncio.CancelledError:
+                raise click.Abort from None
+    return _report(summaries, targets, given, form)
+
+
+async def _verify(cases: TestSet, targets: list[Target], options: VerifyOptions) -> list[dict[str, Any]]:
+    from trialbed.cli.signals import cancel_on_terminate
+    from trialbed_verify.cli.verify_progress import verify_progress
+    from trialbed_verify.verification import Verification
+
+    with cancel_on_terminate(), verify_progress() as progress:
+        verification = Verification(cases, targets, options, progress)
+        summaries = await verification.run()
+    for line in _follow_ups(verification):
+        click.echo(line, err=True)
+    return summaries
+
+
+def _follow_ups(verification: Verification) -> Iterator[str]:
+    """Yield the commands that show the run, and that write again the results files of other runs that it replaced."""
+    from trialbed.cli.stored import show_command, typed_command
+    from trialbed.settings import store_file
+
+    if verification.run_id is None:
+        return
+    store = None if verification.options.store == store_file() else verification.options.store
+    yield f"what was found, at any time: {show_command(verification.run_id, store=store)}"
+    for run_id in dict.fromkeys(verification.replaced.values()):
+        names = [str(path) for path, own in verification.replaced.items() if own == run_id]
+        one = len(names) == 1
+        again = typed_command("export", run_id if one else f"{run_id}/VENDOR", "--format", "results", store=store)
+        named = names[0] if one else f"{len(names)} results files"
+        yield f"replaced {named} of run {run_id}; `{again}` writes {'it' if one else 'each'} again"
+
+
+def _report(summaries: list[dict[str, Any]], targets: list[Target], given: Given, form: str) -> int:
+    from trialbed_verify.report import check_answers, compared_targets, print_report
+    from trialbed_verify.rows import FileRows
+
+    comparisons = compared_targets(targets) if given["config"] else None
+    if given["rank_files"] and comparisons and comparisons.ranking:
+        from trialbed_verify.ranking import write_rank_files
+
+        write_rank_files(comparisons.ranking, given["rank_files"])
+    print_report(form, summaries, comparisons, [FileRows(target.output) for target in targets])
+    check_answers(summaries)
+    return 0
+
+
+def _targets(given: Given) -> list[Target]:
+    """The target of ``--base-url``, or those of ``--config``.
+
+    Raises:
+        UsageError: options are missing or contradict each other. The message never shows a key.
+    """
+    from trialbed_verify.verification import config_targets, endpoint_target
+    from trialbed_verify.verification.targets import checked_url
+
+    _check_places(given)
+    settings = _settings(given)
+    if given["config"]:
+        if given["model"] or given["base_url"]:
+            raise click.UsageError("--config already names models and vendors; leave out --model and --base-url")
+        return config_targets(given["config"], settings, given["model_type"], given["output_dir"])
+    if not (given["model"] and given["base_url"]):
+        raise click.UsageError("name one endpoint with --model and --base-url, or several with --config")
+    url = checked_url(given["base_url"], "--base-url")
+    key = given["api_key"] or _local_key(url)
+    if not key:
+        raise click.UsageError(
+            "the endpoint needs a key: put OPENAI_API_KEY into the environment or .env, or use --api-key (any word "
+            "will do if it does not check keys)"
+        )
+    return [endpoint_target(url, key, settings, given["model_type"], given["output"], given["summary"])]
+
+
+def _check_places(given: Given) -> None:
+    """Refuse the places of results that would not be used: of one endpoint where there are several, and the reverse."""
+    if given["config"]:
+        unused, kind = ["output", "summary"], "the endpoint of --base-url"
+        use = "with --config, results and summaries go into the folder of --output-dir"
+    else:
+        unused, kind = ["output_dir"], "the vendors of --config"
+        use = "results and the summary of one endpoint go to --output and --summary"
+    context = click.get_current_context()
+    for name in unused:
+        if context.get_parameter_source(name) is click.core.ParameterSource.COMMANDLINE:
+            raise click.UsageError(f"--{name.replace('_', '-')} is for {kind}; {use}")
+
+
+def _local_key(base_url: str) -> str | None:
+    """A key for a server of this machine, which seldom asks for one; None for any other."""
+    from urllib.parse import urlsplit
+
+    from trialbed.wire.addresses import is_loopback
+
+    return NO_KEY if is_loopback(urlsplit(base_url).hostname or "") else None
+
+
+def _options(given: Given) -> VerifyOptions:
+    """The options for sending cases."""
+    from trialbed.settings import store_file
+    from trialbed_verify.verification import VerifyOptions
+
+    if given["incremental"] and given["fresh"]:
+        raise click.UsageError("--incremental keeps existing results and --fresh discards them; choose one")
+    same = ("trials", "vendor_concurrency", "timeout", "retries", "incremental", "fresh", "tags", "note")
+    own = {name: given[name] for name in same}
+    return VerifyOptions(**own, request_concurrency=given["concurrency"], store=given["store"] or store_file())
+
+
+def _warn(cases: TestSet, targets: Sequence[Target]) -> None:
+    """Warn about faults of the test set, which are not the vendors', about names of models, and about keys."""
+    from trialbed.settings import read_env_file
+    from trialbed_verify.verification import doubtful_models
+    from trialbed_verify.verification.targets import would_be_committed
+
+    for doubt in doubtful_models(targets):
+        click.echo(f"Warning: {doubt}", err=True)
+    for line in cases.bad_lines:
+        click.echo(f"Warning: {cases.path}, line {line.index}: {line.reason}; the line is skipped", err=True)
+    for index, name, fault in cases.faults:
+        click.echo(f"Warning: {cases.path}, line {index}: the schema of {name} cannot be used: {fault}", err=True)
+    path = read_env_file(Path.cwd())
+    if path is not None and would_be_committed(path):
+        click.echo(f"Warning: {path}: git does not ignore this file; add it to .gitignore to keep its keys", err=True)
+
+
+def _settings(given: Given) -> RequestSettings:
+    from trialbed_verify.verification import RequestSettings
+
+    if given["use_raw_completions"] and not given["tokenizer_model"]:
+        raise click.UsageError("--use-raw-completions needs --tokenizer-model")
+    if given["trust_tokenizer_code"] and not given["use_raw_completions"]:
+        raise click.UsageError("--trust-tokenizer-code applies to --use-raw-completions only")
+    own = {name: given[name] for name in ("temperature", "max_tokens", "stream", "trust_tokenizer_code")}
+    tokenizer = given["tokenizer_model"] if given["use_raw_completions"] else None
+    return RequestSettings(
+        model=given["model"] or "", extra_body=_extra_body(given["extra_body"]), tokenizer=tokenizer, **own
+    )
+
+
+def _extra_body(text: str) -> dict[str, Any]:
+    try:
+        body = json.loads(text)
+        json.dumps(body, allow_nan=False)
+    except ValueError as error:
+        raise click.BadParameter(f"not JSON: {error}", param_hint="--extra-body") from error
+    if not isinstance(body, dict):
+        raise click.BadParameter("must be a JSON object", param_hint="--extra-body")
+    return body
+
+
+@contextmanager
+def chosen_test_set(file: Path | None, suites: Sequence[str]) -> Iterator[Path]:
+    """The test set's file, which is temporary for suites.
+
+    Raises:
+        UsageError: it is missing, or given in several ways.
+    """
+    if file and suites:
+        raise click.UsageError("FILE and --suite both name the test set; leave one out")
+    if not (file or suites):
+        raise click.UsageError("name the test set: bench verify FILE, or --suite NAME (--list-suites)")
+    if file:
+        yield file
+        return
+    from trialbed.files import temporary_folder
+    from trialbed_verify.suites import suite, write_test_set
+
+    names = [suite(name).name for name in dict.fromkeys(suites)]
+    with temporary_folder() as folder:
+        path = folder / f"{'+'.join(names)}.jsonl"
+        write_test_set(names, path)
+        yield path
+
+
+def _write_test_set(suites: Sequence[str], path: Path) -> int:
+    """Write the requests of suites to a file.
+
+    Raises:
+        UsageError: no suite is named, or the file cannot be written or is there already.
+    """
+    if not suites:
+        raise click.UsageError("--write-test-set writes the requests of --suite NAME; name one (--list-suites)")
+    if path.exists() and path.stat().st_size:
+        raise click.UsageError(f"{path} is there already; remove it, or name another file")
+    from trialbed_verify.suites import write_test_set
+
+    total = write_test_set(suites, path)
+    click.echo(f"{path}: {number_of(total, 'request')}", err=True)
+    return 0
+
+
+def _print_list(*, models: bool, as_json: bool) -> int:
+    """Print unified names of models, or the suites."""
+    from trialbed.views import Table, print_tables
+
+    found: Mapping[str, Any]
+    if models:
+        from trialbed_verify.verification import unified_models
+
+        found = unified_models()
+        rows = [(model, vendor, own) for model, vendors in found.items() for vendor, own in vendors.items()]
+        columns = ("model", "vendor", "the vendor's own name")
+        table = Table.of("Unified names of models", columns, rows, [OTHERS if rows else NONE])
+    else:
+        from trialbed_verify.suites import SUITES
+
+        found = {name: {"cases": one.size, "about": one.about} for name, one in SUITES.items()}
+        sizes = [(name, str(one.size)) for name, one in SUITES.items()]
+        notes = [f"{name}: {one.about}." for name, one in SUITES.items()]
+        table = Table.of("Suites", ("suite", "cases"), sizes, notes)
+    if as_json:
+        print_json(found)
+    else:
+        print_tables([table], sys.stdout)
+    return 0
