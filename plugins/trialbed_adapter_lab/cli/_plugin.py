@@ -65,8 +65,9 @@ def check(name: str, kind: str | None, as_json: bool) -> int:
     """Check whether a plugin loads and fulfils its contract.
 
     NAME is an installed scorer, judge, selector, dataset, simulator, driver of models or executor, or one in a file:
-    FILE.py for hooks, FILE.py:NAME for a class. Methods and their parameters are compared with the contract, and a new
-    instance is asked for what the contract demands at once, such as its names.
+    FILE.py for hooks, FILE.py:NAME for a class, or for a function or object that is a model. Methods and their
+    parameters are compared with the contract, and a new instance is asked for what the contract demands at once, such
+    as its names. The expected calls of a dataset are compared with its Apis.
     Exits with 1 if the plugin does not fulfil its contract, and with 2 if there is none.
     """
     from trialbed_adapter_lab.plugin_check import check_plugin

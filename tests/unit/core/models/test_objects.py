@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +17,12 @@ from trialbed.wire import Call, ModelAnswer, ModelRequest
 
 SETTINGS = RunSettings()
 ASKED = {"model": "m", "messages": [{"role": "user", "content": "hello"}]}
+
+
+@pytest.fixture(autouse=True)
+def _own_state(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TRIALBED_STATE_DIR", str(tmp_path / "state"))
+    monkeypatch.setattr(sys, "path", [*sys.path])
 
 
 def parrot(request: ModelRequest) -> str:
@@ -93,6 +100,12 @@ def test_a_model_of_a_file_is_known_by_what_stands_in_it(tmp_path: Path) -> None
         file.write_text(f"def model(request):\n    return {text!r}\n")
         identities.append(find_model(f"{file}:model").describe(SETTINGS).identity)
     assert identities[0] == identities[1] != identities[2]
+
+
+def test_a_model_of_a_file_imports_modules_beside_it(tmp_path: Path) -> None:
+    (tmp_path / "beside_the_model.py").write_text("def model(request):\n    return 'x'\n")
+    (tmp_path / "it.py").write_text("from beside_the_model import model\n")
+    assert find_model(f"{tmp_path / 'it.py'}:model").describe(SETTINGS).identity
 
 
 def test_a_file_that_has_no_such_model_or_cannot_be_run_is_refused(tmp_path: Path) -> None:

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+import pytest
 from support.cases import for_each
 
 from trialbed import Dataset
@@ -19,6 +20,11 @@ TRACK = Api(
     required_parameters=(Parameter(name="number"),),
     optional_parameters=(Parameter(name="day"),),
 )
+
+
+@pytest.fixture(autouse=True)
+def _own_state(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TRIALBED_STATE_DIR", str(tmp_path / "state"))
 
 
 class Parcels(Dataset):
