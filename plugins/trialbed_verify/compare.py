@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from itertools import combinations, product
+from itertools import product
 from typing import Any
 
 import numpy as np
@@ -152,11 +152,8 @@ def verdict_shares(
     return len(pairs), resample_verdict(_measures(pairs), sizes)
 
 
-def _measures(pairs: Sequence[Pair]) -> list[tuple[list[Any], list[Any]]]:
-    return [
-        ([row.measured for row in one.baseline.values()], [row.measured for row in one.vendor.values()])
-        for one in pairs
-    ]
+def _measures(pairs: Sequence[Pair]) -> list[Any]:
+    return [tuple([row.measured for row in trials.values()] for trials in one) for one in pairs]
 
 
 @dataclass(frozen=True)
@@ -348,15 +345,17 @@ def _estimates(found: Column, bootstrap: CaseBootstrap, figures: Mapping[str, Fi
 
 def _wilson_ends(figure: Figure, value: float, found: Column) -> tuple[float, float]:
     tp, fp, fn, tn = sums = [float(column.sum()) for column in found]
+    share, cases = value, count_cases(found)
     if figure is f1:
         # It rests on the cases in which either side calls tools, and on no others.
-        calling = int((found[:3].sum(axis=0) > 0).sum())
-        ends = [2 * end / (1 + end) for end in wilson_interval(min(1.0, tp / (tp + fp + fn)), calling)[:2]]
-    else:
-        share = (tp + tn) / sum(sums) if figure is kappa else value
-        ends = list(wilson_interval(min(1.0, share), count_cases(found))[:2])
-        if figure is kappa:
-            ends = [(end - chance(*sums)) / (1 - chance(*sums)) for end in ends]
+        share, cases = tp / (tp + fp + fn), int((found[:3].sum(axis=0) > 0).sum())
+    elif figure is kappa:
+        share = (tp + tn) / sum(sums)
+    ends = list(wilson_interval(min(1.0, share), cases)[:2])
+    if figure is f1:
+        ends = [2 * end / (1 + end) for end in ends]
+    elif figure is kappa:
+        ends = [(end - chance(*sums)) / (1 - chance(*sums)) for end in ends]
     return min(*ends, value), max(*ends, value)
 
 
@@ -368,25 +367,9 @@ def consistency(side: SideRows, bootstrap: CaseBootstrap) -> dict[str, Any] | No
     known, stable, found = self_agreement(side)
     if not known.any():
         return None
-    drawn, of_pairs = _estimates(found, bootstrap, {"f1": f1, "flip_rate": flip_rate}), sorted(_f1_of_pairs(side))
-    spread = (of_pairs[0], sum(of_pairs) / len(of_pairs), of_pairs[-1]) if of_pairs else (None,) * 3
-    pairs = {"n": len(of_pairs), **dict(zip(("least", "mean", "greatest"), spread, strict=True))}
-    about: dict[str, Any] = {"cases": int(known.sum()), "trials": int(side.answers[1].max())}
-    about |= {"self_f1": drawn["f1"], "pairs_of_trials": pairs, "flip_rate": drawn["flip_rate"]}
-    return about | {"stable_cases": int(stable.sum())}
-
-
-def _f1_of_pairs(side: SideRows) -> Iterator[float]:
-    """Yield F1 of every pair of trials; it is the same in both directions."""
-    numbers, place = np.unique([row.trial for row in side.rows], return_inverse=True)
-    triggers = np.full((len(numbers), side.cases), np.nan)
-    decided = [math.nan if row.decision == "none" else row.decision == "tool_calls" for row in side.rows]
-    triggers[place, side.case] = decided
-    for one, other in combinations(triggers, 2):
-        known = np.isfinite(one) & np.isfinite(other)
-        both, either = float((one * other)[known].sum()), float((one + other)[known].sum())
-        if either:
-            yield 2 * both / either
+    drawn = _estimates(found, bootstrap, {"self_f1": f1, "flip_rate": flip_rate})
+    counts = {"cases": int(known.sum()), "trials": int(side.answers[1].max())}
+    return counts | drawn | {"stable_cases": int(stable.sum())}
 
 
 def _decisions(pairs: Sequence[Pair]) -> dict[str, dict[str, int]]:
@@ -426,22 +409,22 @@ def case_share(part: Column, whole: Column) -> Estimate:
 
 def _figures(sides: Mapping[str, SideRows], bootstrap: CaseBootstrap) -> dict[str, Any]:
     """Return the figures of both sides, each with the mean of the differences within cases."""
-    values = {f"{name} {side}": own.figure(name) for name in FIGURES for side, own in sides.items()}
-    columns = {key: sides[key.partition(" ")[2]].sums(own) for key, own in values.items()}
+    values = {(name, side): own.figure(name) for name in FIGURES for side, own in sides.items()}
+    columns = {(name, side): sides[side].sums(own) for (name, side), own in values.items()}
     for name in FIGURES:
-        apart = _differences(*(columns[f"{name} {side}"] for side in SIDES))
-        columns[name] = np.nan_to_num(apart), np.isfinite(apart).astype(np.float64)
+        apart = _differences(*(columns[name, side] for side in SIDES))
+        columns[name, "difference"] = np.nan_to_num(apart), np.isfinite(apart).astype(np.float64)
     # Resamples are read once for all figures.
-    places = {key: 2 * place for place, key in enumerate(columns)}
-    ratios = {key: lambda *sums, at=at: sums[at] / sums[at + 1] for key, at in places.items()}
+    ratios = {str(key): lambda *sums, at=2 * place: sums[at] / sums[at + 1] for place, key in enumerate(columns)}
     drawn = bootstrap.estimates(ratios, *(column for pair in columns.values() for column in pair))
-    means = {key: replace(drawn[key], n=int(counts.sum())) for key, (_, counts) in columns.items()}
-    found: dict[str, Any] = {name: {side: {} for side in SIDES} | {"difference": means[name]} for name in FIGURES}
-    for key, own in values.items():
-        (name, _, side), ordered = key.partition(" "), sorted(value for value in own if value is not None)
-        known = {"n": len(ordered), "missing": int(sides[side].answers[0].sum()) - len(ordered), "mean": means[key]}
-        cases = int((columns[key][1] > 0).sum())
-        found[name][side] = known | {title: _quantile(ordered, share, cases) for title, share in QUANTILES.items()}
+    means = {key: replace(drawn[str(key)], n=int(counts.sum())) for key, (_, counts) in columns.items()}
+    found: dict[str, Any] = {name: {side: {} for side in SIDES} for name in FIGURES}
+    for (name, side), own in values.items():
+        ordered, cases = sorted(value for value in own if value is not None), int((columns[name, side][1] > 0).sum())
+        missing = int(sides[side].answers[0].sum()) - len(ordered)
+        found[name][side] = {"n": len(ordered), "missing": missing, "mean": means[name, side]}
+        found[name][side] |= {title: _quantile(ordered, share, cases) for title, share in QUANTILES.items()}
+        found[name]["difference"] = means[name, "difference"]
     return found
 
 

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import suppress
 from dataclasses import replace
 from functools import partial, reduce
 from operator import getitem
@@ -64,11 +62,14 @@ class VendorComparer(Comparer):
         """Return whether it is a file of JSON lines, by its name or its first line, or a verification in the store."""
         from trialbed_verify.rows import first_row
 
-        path = Path(value)
-        if path.is_file():
-            return path.suffix == ".jsonl" or bool(first_row(path))
-        context = click.get_current_context(silent=True)
-        return _is_run(value, context.params if context else {})
+        path, context = Path(value), click.get_current_context(silent=True)
+        if path.exists():
+            return path.is_file() and (path.suffix == ".jsonl" or bool(first_row(path)))
+        from trialbed.report.comparison import is_run_name
+        from trialbed.store import run_kind
+
+        store = context.params.get("store") if context else None
+        return is_run_name(value) and run_kind(value, store) == "endpoints"
 
     def compare(self, values: Sequence[str], options: Mapping[str, Any]) -> Comparison:
         """Compare every vendor with the baseline."""
@@ -165,23 +166,15 @@ def _sides(values: Sequence[str], options: Mapping[str, Any]) -> list[NamedVendo
     return sides
 
 
-def _is_run(name: str, options: Mapping[str, Any]) -> bool:
-    """Return whether it names a verification in the store."""
-    from trialbed.report.comparison import is_run_name
-    from trialbed.store import run_kind
-
-    return not Path(name).exists() and is_run_name(name) and run_kind(name, options.get("store")) == "endpoints"
-
-
 def _rows_of(names: Sequence[str], options: Mapping[str, Any]) -> list[VendorRows]:
     """Return the rows that are meant."""
     from trialbed_verify.rows import FileRows
 
-    if not any(_is_run(name, options) for name in names):
+    if all(Path(name).exists() for name in names):
         return [FileRows(Path(name)) for name in names]
     from trialbed_verify.stored import named_rows
 
-    return named_rows(names, options["store"])
+    return named_rows(names, options.get("store"))
 
 
 def _read_sides(sides: Sequence[NamedVendor], *, compared: bool) -> Iterator[Answers]:
@@ -218,30 +211,25 @@ def _page(found: Sequence[VendorComparison], sides: Sequence[NamedVendor], optio
 
 def _check_sides(sides: Sequence[NamedVendor]) -> None:
     """Check that all files can be results, and that none is compared with itself or counts twice."""
-    baseline = sides[0][1]
+    from trialbed_verify.rows import FileRows
+
     for number, (_, rows) in enumerate(sides):
-        side = "one vendor" if number else "the baseline"
         for place, own in enumerate(rows):
-            _check_file(own)
-            if same := [other for other in baseline if number and other.is_same(own)]:
-                raise UsageError(
-                    f"{same[0]}: named as the baseline and as a vendor; a file is not compared with itself"
-                )
+            if isinstance(own, FileRows):
+                _check_file(own.path)
+            if number and any(own.is_same(other) for other in sides[0][1]):
+                raise UsageError(f"{own}: named as the baseline and as a vendor; a file is not compared with itself")
             if any(own.is_same(other) for other in rows[:place]):
+                side = "one vendor" if number else "the baseline"
                 raise UsageError(f"{own}: named twice as {side}, whose rows would count as trials never made")
 
 
-def _check_file(rows: VendorRows) -> None:
-    from trialbed_verify.rows import FileRows
+def _check_file(path: Path) -> None:
+    from trialbed.wire import lenient_json
 
-    if not isinstance(rows, FileRows):
-        return
-    path, document = rows.path, None
     if not path.is_file():
         raise UsageError(f"{path}: no such file; name a result file of bench verify")
-    if path.suffix == ".json":
-        with suppress(OSError, ValueError):
-            document = json.loads(read_bytes(path))
+    document = lenient_json(read_bytes(path)) if path.suffix == ".json" else None
     if isinstance(document, dict) and {"metadata", "summary", "results"} <= document.keys():
         what = "the document of a run of bench run, not a vendor's results"
         raise UsageError(f"{path}: this is {what}; bench compare A.json B.json compares runs")

@@ -48,9 +48,3 @@ def test_a_failed_trial_is_no_flip(compared: Any) -> None:
     baseline = [[YES, "timeout", YES], [NO, NO, "timeout"], [YES, "timeout", "timeout"]]
     itself = compared(baseline, [YES, NO, YES])["self_consistency"]["baseline"]
     assert (itself["cases"], itself["flip_rate"]["value"]) == (2, 0.0)
-
-
-def test_the_spread_over_pairs_of_trials_is_told(compared: Any) -> None:
-    baseline = [[YES, YES, YES], [YES, YES, NO], [NO, NO, NO]]
-    spread = compared(baseline, [YES, NO, NO])["self_consistency"]["baseline"]["pairs_of_trials"]
-    assert spread == {"n": 3, "least": pytest.approx(2 / 3), "mean": pytest.approx(7 / 9), "greatest": 1.0}
