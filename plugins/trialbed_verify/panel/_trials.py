@@ -40,9 +40,6 @@ ALL = 0.98
 LONG = 200
 """Characters of an answer that a model hardly writes twice."""
 
-APART = 0.05
-"""The difference by which identical trials must be rarer on the vendor's side to speak against the baseline's."""
-
 FEWEST = 30
 """Cases from which on identical texts are evidence."""
 
@@ -66,11 +63,8 @@ USUAL = 0.5
 STEADY = 0.01
 """Half of the ratios of counts lie closer together than this, where they are one factor and the rounding of it."""
 
-ALTHOUGH = "although the temperature asked for is not 0"
-ONE_COUNTS = (
-    "so one trial per case of the baseline counts, as its own spread is not known; ask it again where no cache can "
-    "answer"
-)
+ALTHOUGH = "although the temperature asked for is not 0: a cache, or a temperature that is ignored"
+ONE_COUNTS = "so one trial per case of the baseline counts, as its own spread is not known: ask again without a cache"
 
 
 def prepare_trials(sides: Sequence[Trials], ignored: int = 0) -> tuple[list[Trials], list[str], Found]:
@@ -105,8 +99,7 @@ def _without_copies(sides: Sequence[Trials]) -> tuple[list[Trials], list[str], F
     """Return the trials without copies of others, remarks about the copies, and their counts.
 
     Trials of a case are copies if they have one response id, which no other case has, or one time of completion, and
-    the same text. Where all long answers of a sampled baseline are identical and the vendor's are not, one trial per
-    case is left.
+    the same text.
     """
     cases: Cases = {side: [pair[place] for pair in sides] for place, side in enumerate(SIDES)}
     found: Found = {}
@@ -119,9 +112,9 @@ def _without_copies(sides: Sequence[Trials]) -> tuple[list[Trials], list[str], F
         share = alike / total if total >= FEWEST else None
         found[side] = {"trials": before, "copies": before - after, "identical_share": share}
         if after < before:
+            copies = f"{before - after:,} of the {side}'s {before:,} trials are copies of others"
             remarks.append(
-                f"{before - after:,} of the {side}'s {before:,} trials are copies of others (the same response id or "
-                "time, and the same text), from a cache or a copied file; they were left out"
+                f"{copies} (the same response id or time, and text), from a cache or a file; they do not count"
             )
     remarks += _identical_answers(cases, found)
     return list(zip(cases["baseline"], cases["vendor"], strict=True)), remarks, found
@@ -155,30 +148,24 @@ def _identical_answers(cases: Cases, found: Found) -> Iterator[str]:
     more than it should: of a baseline nothing is proved. A cached answer is one draw from the model, so that one per
     case is a fair one to compare with.
     """
-    usable = [side for side in SIDES if not found[side]["copies"]]
-    shares = {side: found[side]["identical_share"] for side in SIDES}
-    never = [side for side in usable if (shares[side] or 0.0) >= ALL]
-    is_void = "baseline" in never and shares["vendor"] is not None and shares["vendor"] < shares["baseline"] - APART
-    for side in never:
-        identical = f"the {side}'s trials have identical long answers in {100 * shares[side]:.0f} % of the cases"
-        yield f"{identical}, {ALTHOUGH}: a cache, or a temperature that is ignored"
     counts = {side: _count_identical(own) for side, own in cases.items()}
     for side, other in zip(SIDES, reversed(SIDES), strict=True):
-        (alike, total), (others_alike, others) = counts[side], counts[other]
-        if never or side not in usable or min(total, others) < FEWEST or alike < ALL * total:
+        own, (alike, total), (others_alike, others) = found[side], counts[side], counts[other]
+        if own["copies"]:
             continue
-        if (1 - wilson_interval(1 - others_alike / others, others).low) ** total <= CHANCE:
-            found[side]["unvaried_share"] = alike / total
-            is_void = is_void or side == "baseline"
-            yield (
-                f"the trials of the {side} are identical word for word in {100 * alike / total:.0f} % of the cases, "
-                f"those of the {other} in {100 * others_alike / others:.0f} %, {ALTHOUGH}: a cache that gives each "
-                "answer a new id, or a temperature that is ignored"
-            )
-    if is_void:
-        cases["baseline"] = [trials[:1] for trials in cases["baseline"]]
-        found["baseline"]["voided"] = True
-        yield ONE_COUNTS
+        is_known = min(total, others) >= FEWEST and alike >= ALL * total
+        if is_known and (1 - wilson_interval(1 - others_alike / others, others).low) ** total <= CHANCE:
+            own["unvaried_share"] = alike / total
+            shares = [f"{100 * share:.0f} %" for share in (alike / total, others_alike / others)]
+            identical = f"the trials of the {side} are identical word for word in {shares[0]} of the cases"
+            yield f"{identical}, those of the {other} in {shares[1]}, {ALTHOUGH}"
+            if side == "baseline":
+                cases[side] = [trials[:1] for trials in cases[side]]
+                own["voided"] = True
+                yield ONE_COUNTS
+        elif (own["identical_share"] or 0.0) >= ALL:
+            identical = f"the {side}'s trials have identical long answers in {100 * own['identical_share']:.0f} %"
+            yield f"{identical} of the cases, {ALTHOUGH}"
 
 
 def _call_measures(trials: Sequence[Measures]) -> dict[int, dict[str, Any]]:
@@ -189,17 +176,20 @@ def _call_measures(trials: Sequence[Measures]) -> dict[int, dict[str, Any]]:
     """
     calling = [trial for trial in trials if trial.calls]
     fleeting = _fleeting([trial.calls for trial in calling])
+    keys = [[(name, _digest(values, fleeting)) for name, values in trial.calls] for trial in calling]
+    # Calls that not all answers make are ordered by their names: other arguments are no other order.
+    shared = set[tuple[int, bytes]]().union(*keys).intersection(*keys)
     found, parts = dict[int, dict[str, Any]](), list[tuple[bytes, bytes, bytes]]()
-    for trial in calling:
-        keys = [(_digest(values, fleeting), name) for name, values in trial.calls]
-        places = {key: place for place, key in enumerate(sorted(set(keys)))}
+    for trial, own in zip(calling, keys, strict=True):
+        known = [key if key in shared else (key[0], b"") for key in own]
+        places = {key: str(place) for place, key in enumerate(sorted(set(known)))}
         made = sorted(f"{_digest(values, fleeting, THERE).hex()} {name}" for name, values in trial.calls)
-        order = f"{len(keys)}:{','.join(str(places[key]) for key in keys)}"
+        order = f"{len(known)}:{','.join(places[key] for key in known)}"
         found[id(trial)] = {"order": code(order), "made": code("\n".join(made))}
         # Signatures of the values that repeat, of free text, and of the others.
-        exact = blake2b(b"".join(sorted({digest for digest, _ in keys})), digest_size=len(NOTHING)).digest()
-        values = (one for _, own in trial.calls for one in own)
-        others = {f"{path}={value}" for path, value, _ in values if path in fleeting}
+        exact = blake2b(b"".join(sorted({digest for _, digest in own})), digest_size=len(NOTHING)).digest()
+        listed = (value for _, values in trial.calls for value in values)
+        others = {f"{path}={value}" for path, value, _ in listed if path in fleeting}
         parts.append((exact, trial.free, signature(others)))
     # Parts that do not vary at all are left out, so that the others count in full.
     columns = list(zip(*parts, strict=True))
@@ -243,12 +233,9 @@ def _prompt_offset(sides: Sequence[Trials]) -> tuple[int, list[str]]:
         return 0, []
     ((offset, cases),) = Counter(other - usual for usual, other in counts).most_common(1)
     if cases >= USUAL * len(counts):
-        remark = (
-            f"the vendor counts {abs(offset):,} {'more' if offset > 0 else 'fewer'} prompt tokens than the baseline in "
-            f"{100 * cases / len(counts):.0f} % of the requests, whatever their length: another chat template, or a "
-            "system prompt of its own"
-        )
-        return offset, [remark] if offset else []
+        more = f"{abs(offset):,} {'more' if offset > 0 else 'fewer'} prompt tokens than the baseline"
+        remark = f"the vendor counts {more} in {100 * cases / len(counts):.0f} % of the requests, whatever their length"
+        return offset, [f"{remark}: another chat template, or a system prompt of its own"] if offset else []
     low, factor, high = np.quantile([other / usual for usual, other in counts], (0.25, 0.5, 0.75))
     why = "neither a constant more nor a multiple; this is the median"
     if high - low < STEADY:

@@ -522,14 +522,11 @@ def _describe(row: Mapping[str, Any], gate: str) -> str:
     functions = map(function_of, answered_calls(response))
     parts += [f"{function.get('name')}({_short(function.get('arguments'))})" for function in functions]
     parts += [f"text {_short(text or '')!r}"] if text or not parts else []
-    if gate == "finish":
-        return "; ".join([*parts, f"finish reason {row.get('finish_reason')}"])
-    if gate in OF_TOKENS:
-        counted = {key: value for key, value in object_in(response, "usage").items() if isinstance(value, int)}
-        parts.append(f"usage {json.dumps(counted)}")
-    parts += [f"model {response.get('model')}"] if gate == "model" else []
+    counted = {key: value for key, value in object_in(response, "usage").items() if isinstance(value, int)}
+    more = dict.fromkeys(OF_TOKENS, f"usage {json.dumps(counted)}")
+    more |= {"finish": f"finish reason {row.get('finish_reason')}", "model": f"model {response.get('model')}"}
     said = [one.message for one in findings(row) if one.gate == gate.removesuffix("-leaks")]
-    return "; ".join([*parts, *said[:2]])
+    return "; ".join([*parts, *([more[gate]] if gate in more else []), *said[:2]])
 
 
 def _short(value: Any) -> str:

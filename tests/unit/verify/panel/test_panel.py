@@ -165,6 +165,18 @@ def test_an_argument_that_never_repeats_makes_no_difference(noisy: Sides) -> Non
         assert abs(gates[name].distance.value) < gates[name].gate.margin / 2
 
 
+def test_other_arguments_are_no_other_order_of_calls(brief: Sides) -> None:
+    def elsewhere(row: Row, random: np.random.Generator) -> None:
+        for call in calls(row):
+            call["function"]["arguments"] = call["function"]["arguments"].replace("town", "city of")
+
+    found = judged(brief, played(2, 3, FEW, flips=0.02, change=elsewhere))
+    (order,) = [result for result in found.gates if result.gate.name == "calls"]
+    assert "arguments" in found.different
+    assert order.excess is not None
+    assert order.excess.value == 0.0
+
+
 def test_a_wrong_tool_in_one_call_of_ten_is_different(official: Sides) -> None:
     found = judged(official, played(2, flips=0.02, change=wrong_tool(0.1)))
     assert found.different == ["any", "tools"]
