@@ -42,6 +42,7 @@ def print_report(
     from trialbed.views import print_tables
     from trialbed_verify.tables import verification_records, verification_tables, verified_tables
 
+    tables = verification_tables(summaries) + (verified_tables(comparisons) if comparisons else [])
     if form == "json":
         _echo(json_text({"summaries": summaries, **as_document(comparisons)} if comparisons else summaries[0]))
     elif form == "junit":
@@ -53,14 +54,10 @@ def print_report(
         models = " and ".join(dict.fromkeys(summary["model"] for summary in summaries))
         _echo(html_page(f"Verification of {models}", verification_page(sources, comparisons)))
     elif form == "table":
-        print_tables(verification_tables(summaries), sys.stdout)
-        if comparisons:
-            click.echo()
-            print_tables(verified_tables(comparisons), sys.stdout)
+        print_tables(tables, sys.stdout)
     else:
         from trialbed.cli.formats import records_text
 
-        tables = verification_tables(summaries) + (verified_tables(comparisons) if comparisons else [])
         _echo(records_text(form, tables, verification_records(summaries), "Verification"))
 
 
@@ -82,16 +79,13 @@ def check_answers(summaries: Sequence[dict[str, Any]]) -> None:
         DriverBroken: a driver failed.
         NothingMeasured: no request was answered.
     """
-    failures = [summary["failure"] for summary in summaries if summary["failure"]]
-    if failures:
+    if failures := [summary["failure"] for summary in summaries if summary["failure"]]:
         raise DriverBroken("\n".join(failures))
-    if any(summary["success_count"] for summary in summaries):
-        return
-    problems = [_problems(summary) for summary in summaries]
-    advice = {next(said for pattern, said in ADVICE.items() if re.search(pattern, text)) for _, text in problems}
-    listed = "\n  ".join(f"{where}: {text}" for where, text in problems)
-    todo = ". ".join(sorted(advice))
-    raise NothingMeasured(f"no request was answered:\n  {listed}\n{todo}, then run the same command again.")
+    if not any(summary["success_count"] for summary in summaries):
+        problems = [_problems(summary) for summary in summaries]
+        advice = {next(said for pattern, said in ADVICE.items() if re.search(pattern, text)) for text in problems}
+        listed, todo = "".join(f"\n  {text}" for text in problems), ". ".join(sorted(advice))
+        raise NothingMeasured(f"no request was answered:{listed}\n{todo}, then run the same command again.")
 
 
 def _echo(text: str) -> None:
@@ -108,11 +102,10 @@ def compared_targets(targets: Sequence[Target]) -> VerifiedVendors:
     return compare_and_rank([VerifiedRows(*own) for own in rows])
 
 
-def _problems(summary: dict[str, Any]) -> tuple[str, str]:
-    """Return the model and its address, and what happened there."""
+def _problems(summary: dict[str, Any]) -> str:
+    """Return the model with its address, and its problems with an example."""
     from trialbed.views import counts
 
-    problems = counts(summary["problems"]) or "nothing was sent"
-    examples = [example for examples in summary["examples"]["problems"].values() for example in examples]
-    said = f": {examples[0]['message']}" if examples else ""
-    return f"{summary['model']} at {summary['provenance']['configuration']['base_url']}", f"{problems}{said}"
+    examples = [example["message"] for examples in summary["examples"]["problems"].values() for example in examples]
+    said = ": ".join([counts(summary["problems"]) or "nothing was sent", *examples[:1]])
+    return f"{summary['model']} at {summary['provenance']['configuration']['base_url']}: {said}"

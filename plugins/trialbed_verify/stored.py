@@ -73,8 +73,7 @@ def show_run(run: StoredRun, form: str) -> None:
     Args:
         form: a choice of ``--format``.
     """
-    sources = run_rows(run, run.config.frameworks)
-    comparisons = comparisons_of(run)
+    sources, comparisons = run_rows(run, run.config.frameworks), comparisons_of(run)
     summaries = [summary(own.endpoint, next(iter(read_rows(own, compared=False)), None)) for own in sources]
     if form == "json":
         document = {"run": run.record.model_dump(mode="json"), "summaries": summaries}
@@ -82,9 +81,7 @@ def show_run(run: StoredRun, form: str) -> None:
         print_json(document)
         return
     if form == "table":
-        for line in _about(run):
-            click.echo(printable(line))
-        click.echo()
+        click.echo("".join(f"{printable(line)}\n" for line in _about(run)))
     print_report(form, summaries, comparisons, sources)
 
 
@@ -109,12 +106,8 @@ def lines(run: StoredRun, label: str | None) -> Iterator[bytes]:
 
 def comparisons_of(run: StoredRun) -> VerifiedVendors | None:
     """Return the comparisons and ranks of a run's vendors; None for a single endpoint."""
-    endpoints = run.record.endpoints
-    if len(endpoints) == 1 and not endpoints[0].is_baseline:
-        return None
-    return compare_and_rank(
-        [VerifiedRows(one.model, one.vendor, StoredRows(run, one), one.is_baseline) for one in endpoints]
-    )
+    rows = [VerifiedRows(one.model, one.vendor, StoredRows(run, one), one.is_baseline) for one in run.record.endpoints]
+    return compare_and_rank(rows) if len(rows) > 1 or rows[0].is_baseline else None
 
 
 def _about(run: StoredRun) -> Iterator[str]:

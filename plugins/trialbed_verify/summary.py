@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from trialbed.files import replacing
+from trialbed.files import replace_file
 from trialbed.statistics import Estimate, clustered_interval, quantile
 from trialbed.texts import group_by_key
 from trialbed_verify.documents import as_document
@@ -140,15 +140,12 @@ def spread(values: Sequence[float]) -> dict[str, float] | None:
 
 def _rate(observed: Iterable[tuple[AnswerRow, bool | None]]) -> dict[str, Any] | None:
     """Return the share of successes, with the trials of a case taken together; None if nothing was observed."""
-    cases = group_by_key(
-        (row.key[:-1] if row.data_index is None else row.data_index, success)
-        for row, success in observed
-        if success is not None
-    )
+    known = [(row, success) for row, success in observed if success is not None]
+    cases = group_by_key((row.data_index or row.key[:-1], success) for row, success in known).values()
     if not cases:
         return None
-    parts, wholes = zip(*((sum(own), len(own)) for own in cases.values()), strict=True)
-    return Estimate(sum(parts) / sum(wholes), clustered_interval(parts, wholes), sum(wholes)).as_json()
+    parts, wholes = [sum(own) for own in cases], [len(own) for own in cases]
+    return Estimate(sum(parts) / len(known), clustered_interval(parts, wholes), len(known)).as_json()
 
 
 def _examples(answers: Answers | None) -> dict[str, dict[str, list[dict[str, Any]]]]:
@@ -159,11 +156,10 @@ def _examples(answers: Answers | None) -> dict[str, dict[str, list[dict[str, Any
         kinds = {"problems": [row.problem] if row.problem else [], "calls": reasons, "findings": row.findings}
         wanted = any(len(found[what].get(kind, ())) < EXAMPLES for what, own in kinds.items() for kind in own)
         for what, kind, about in _examples_of(answers.source.row_at(row.place)) if answers and wanted else ():
-            own = found[what].setdefault(kind, [])
-            if kind in kinds[what] and len(own) < EXAMPLES:
+            if kind in kinds[what] and len(own := found[what].setdefault(kind, [])) < EXAMPLES:
                 message = one_line(about.pop("message"), LONGEST_MESSAGE)
                 own.append({"line": row.data_index, "trial": row.trial, **about, "message": message})
-    return {what: {kind: own for kind, own in sorted(kinds.items()) if own} for what, kinds in found.items()}
+    return {what: dict(sorted(kinds.items())) for what, kinds in found.items()}
 
 
 def _examples_of(row: Body) -> Iterator[tuple[str, str, dict[str, Any]]]:
@@ -197,7 +193,6 @@ def write_summary(path: Path, found: Mapping[str, Any]) -> None:
     Raises:
         OSError: the file cannot be written.
     """
-    text = json.dumps(found, ensure_ascii=False, indent=2) + "\n"
-    with replacing(path) as file:
-        # Vendors send lone surrogates, which JSON can hold as escapes only.
-        file.write(text.encode("utf-8", "backslashreplace"))
+    # Vendors send lone surrogates, which JSON can hold as escapes only.
+    text = json.dumps(found, ensure_ascii=False, indent=2).encode("utf-8", "backslashreplace")
+    replace_file(path, text + b"\n")

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from pathlib import PurePath
 from sys import intern
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 import orjson
 
@@ -37,24 +37,19 @@ if TYPE_CHECKING:
 Decision = Literal["tool_calls", "stop", "other", "none"]
 ANSWERS: tuple[Decision, ...] = ("tool_calls", "stop", "other")
 
-T = TypeVar("T")
-
 UNKNOWN = "unknown_failure"
 """The outcome of a failed row whose tool does not say how it failed."""
 
 LARGEST = 1e300
 """Larger values cannot be added up; the comparison excludes ``nan`` too."""
 
-MESSAGES = ("messages", "prompt", "suffix")
-CONTENT = (*MESSAGES, "tools", "functions", "tool_choice", "function_call", "response_format")
+CONTENT = ("messages", "prompt", "suffix", "tools", "functions", "tool_choice", "function_call", "response_format")
 """The content of a request. All other keys are settings, or the vendor's."""
 
 OF_THE_VENDOR = frozenset(("model", "stream", "stream_options", "provider", "user", "metadata"))
 """Keys that may differ between vendors of one model."""
 
 TEXTS = ("config", "vendor", "model", "finish_reason")
-
-SUFFIXES = ("_results", "-results", ".results")
 
 SHOWN = 5
 """Number of lines listed in an error."""
@@ -271,7 +266,8 @@ def _table(source: VendorRows, rows: Sequence[AnswerRow], torn: Sequence[str]) -
     notes, by_key = list(torn), group_by_key((row.key, row) for row in rows)
     counting = [own[-1] for own in by_key.values()]
     if any(row.success for own in by_key.values() for row in own[:-1]):
-        counting = list(_number_trials(by_key.values()))
+        cases = group_by_key((row.key[:-1] or row.key, row) for row in rows).values()
+        counting = [replace(row, trial=number) for own in cases for number, row in enumerate(own)]
         further = f"{len(counting) - len(by_key):,} rows repeat a case that was answered before"
         notes.append(f"{source}: {further}, and count as further trials")
     counting.sort(key=_order)
@@ -282,16 +278,6 @@ def _table(source: VendorRows, rows: Sequence[AnswerRow], torn: Sequence[str]) -
     return Answers(source, vendor, model, tuple(counting), tuple(notes), suites, tuple(moments[:1] + moments[-1:]))
 
 
-def _number_trials(rows: Iterable[list[AnswerRow]]) -> Iterator[AnswerRow]:
-    """Yield all rows, each with a number that no other trial of its case has."""
-    taken: dict[tuple[object, ...], set[int]] = {}
-    for row in (row for own in rows for row in own):
-        numbers = taken.setdefault(row.key[:-1] or row.key, set())
-        number = row.trial if row.trial not in numbers else 1 + max(numbers)
-        numbers.add(number)
-        yield replace(row, trial=number)
-
-
 def _order(row: AnswerRow) -> tuple[int, int, int]:
     return row.line if row.data_index is None else row.data_index, row.trial, row.line
 
@@ -299,9 +285,7 @@ def _order(row: AnswerRow) -> tuple[int, int, int]:
 def file_label(file_name: str) -> str:
     """The vendor's name, from the name of a file whose rows do not have it."""
     stem = PurePath(file_name).stem
-    for suffix in SUFFIXES:
-        stem = stem.removesuffix(suffix)
-    return stem or file_name
+    return stem.removesuffix("_results").removesuffix("-results").removesuffix(".results") or file_name
 
 
 def read_tables(source: VendorRows, *, compared: bool = True) -> list[Answers]:
@@ -324,10 +308,8 @@ def read_one(source: VendorRows, *, compared: bool = True) -> Answers:
     first, *others = read_tables(source, compared=compared)
     if others:
         names = ", ".join(sorted({f"{found.vendor} / {found.model}" for found in (first, *others)}))
-        raise DataError(
-            f"{source}: contains rows of {len(others) + 1} configurations ({names}); a comparison needs one per file: "
-            "give each its own --output in bench verify"
-        )
+        said = f"{source}: contains rows of {len(others) + 1} configurations ({names}); a comparison needs one per file"
+        raise DataError(f"{said}: give each its own --output in bench verify")
     return first
 
 
@@ -346,10 +328,8 @@ def as_trials(tables: Sequence[Answers], vendor: str | None = None) -> Answers:
     offset, rows = 0, list[AnswerRow]()
     for table in tables:
         if table.model != first.model:
-            raise DataError(
-                f"{first.source} has results of {first.model}, {table.source} of {table.model}; all files of one side "
-                "must be of one model"
-            )
+            said = f"{first.source} has results of {first.model}, {table.source} of {table.model}"
+            raise DataError(f"{said}; all files of one side must be of one model")
         rows += (replace(row, trial=row.trial + offset) for row in table.rows)
         offset += 1 + max(row.trial for row in table.rows)
     names = ", ".join(str(table.source) for table in tables)
@@ -441,9 +421,9 @@ def _call(call: Any) -> tuple[bool | None, tuple[str, ...]]:
     return valid if isinstance(valid, bool) else None, tuple(intern(str(reason)) for reason in reasons)
 
 
-def _served_by(row: Body, response: Body) -> tuple[str | None, str | None, str | None]:
+def _served_by(row: Body, response: Body) -> Any:
     source = object_in(row, "served") or response
-    return _share((text_in(source, "model"), text_in(source, "system_fingerprint"), text_in(source, "provider")))
+    return _share(tuple(text_in(source, key) for key in ("model", "system_fingerprint", "provider")))
 
 
 def _count(value: Any) -> float | None:
@@ -472,7 +452,7 @@ def reduce_request(body: Mapping[str, Any]) -> Requested:
     known = {key: value for key, value in body.items() if value is not None}
     content = tuple((part, _digest(known[part])) for part in CONTENT if part in known)
     rest = {key: value for key, value in known.items() if key not in OF_THE_VENDOR and key not in CONTENT}
-    return _share(Requested(content, intern(_canonical(rest).decode())))
+    return _share(Requested(content, intern(_canonical(rest).decode())))  # type: ignore[no-any-return]
 
 
 def _digest(value: Any) -> str:
@@ -486,14 +466,9 @@ def _canonical(value: Any) -> bytes:
         return json.dumps(value, sort_keys=True, separators=(",", ":")).encode()
 
 
-def _share(value: T) -> T:
-    """The first of equal values: the trials of a case, and most answers, have theirs in common."""
-    first: T = _first(value)
-    return first
-
-
 @lru_cache(maxsize=1 << 16)
-def _first(value: Any) -> Any:
+def _share(value: Any) -> Any:
+    """Return the first of equal values: the trials of a case, and most answers, have theirs in common."""
     return value
 
 
