@@ -423,7 +423,7 @@ def _call(call: Any) -> tuple[bool | None, tuple[str, ...]]:
 
 def _served_by(row: Body, response: Body) -> Any:
     source = object_in(row, "served") or response
-    return _share(tuple(text_in(source, key) for key in ("model", "system_fingerprint", "provider")))
+    return _share((text_in(source, "model"), text_in(source, "system_fingerprint"), text_in(source, "provider")))
 
 
 def _count(value: Any) -> float | None:
@@ -431,11 +431,11 @@ def _count(value: Any) -> float | None:
     return value if _is_number(value) and value >= 0 else None
 
 
-def _is_number(value: Any, kind: Any = int | float) -> bool:
+def _is_number(value: Any, kind: Any = (int, float)) -> bool:
     return isinstance(value, kind) and not isinstance(value, bool) and -LARGEST < value < LARGEST
 
 
-def _number(source: Body, key: str, kind: Any = int | float) -> Any:
+def _number(source: Body, key: str, kind: Any = (int, float)) -> Any:
     """Return a number; None for one below 0.
 
     Raises:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Mapping
 from functools import cached_property
-from typing import Any
+from typing import Any, TypeGuard
 
 from trialbed.wire import ToolChoice
 from trialbed.wire.dialects.chat_completions import answered_calls, first_choice, first_message, read_request
@@ -126,7 +126,7 @@ def is_whole(value: Json) -> bool:
     return isinstance(value, int) and not isinstance(value, bool)
 
 
-def is_count(value: Json) -> bool:
+def is_count(value: Json) -> TypeGuard[int]:
     """Return whether a value is a number of tokens."""
     return is_whole(value) and value >= 0
 

@@ -101,10 +101,10 @@ def examine(row: Row, excerpts: Mapping[str, str] | None = None, count: Count | 
             found[note] = finding(note, KINDS[note].meaning, (excerpts or {}).get(note, ""))
     if kind in PROTOCOL_ERRORS:
         found.setdefault(kind, finding(kind, KINDS[kind].meaning, said))
-    for is_so, kind, values, evidence in chain(
-        failed_generation(answer, said), *(check(answer) for check in CHECKS if answer.complete)
-    ):
-        if is_so and kind not in found:
+    checks = chain(failed_generation(answer, said), *(look(answer) for look in CHECKS if answer.complete))
+    for check in checks:
+        if check[0] and check[1] not in found:
+            kind, values, evidence = [*check[1:], answer.reported_usage or ""][:3]
             values = values if isinstance(values, tuple) else (values,)
             found[kind] = finding(kind, MESSAGES.get(kind, "{}").format(*values), evidence)
     return tuple(found.values())
@@ -198,8 +198,7 @@ def check_constraints(answer: AnsweredRow) -> Iterator[Check]:
     for call in made if chosen else ():
         name = function_of(call).get("name")
         yield name not in chosen, "other_tool_than_chosen", (name, ", ".join(chosen)), call
-    is_parallel = request.get("parallel_tool_calls") is False and len(made) > 1
-    yield is_parallel, "parallel_calls", len(made), made
+    yield request.get("parallel_tool_calls") is False and len(made) > 1, "parallel_calls", len(made), made
     if not may_lack_call:
         yield from _check_format(answer, object_of(request.get("response_format")))
     yield from _check_length(answer)
@@ -237,21 +236,22 @@ def _has_no_reasoning(request: Mapping[str, Any]) -> bool:
 
 
 def _check_format(answer: AnsweredRow, wanted: Mapping[str, Any]) -> Iterator[Check]:
-    kind, schema = wanted.get("type"), object_of(wanted.get("json_schema")).get("schema")
+    kind, content = wanted.get("type"), answer.content
+    schema = object_of(wanted.get("json_schema")).get("schema") if kind == "json_schema" else None
     if kind not in FORMATS:
         return
     try:
-        value = parse_json_fast(answer.content.encode("utf-8", "surrogatepass"))
+        value = parse_json_fast(content.encode("utf-8", "surrogatepass"))
     except ValueError as error:
-        yield True, "not_json", f"the text is not JSON: {error}", answer.content or answer.message
+        yield True, "not_json", f"the text is not JSON: {error}", content or answer.message
         return
     is_other = kind == "json_object" and not isinstance(value, dict)
-    yield is_other, "not_json", "the text is JSON, but not an object", answer.content
+    yield is_other, "not_json", "the text is JSON, but not an object", content
     # A schema that cannot be used is the test set's fault.
-    checked = usable_schema(schema) if kind == "json_schema" and schema is not None else ""
+    checked = usable_schema(schema) if schema is not None else ""
     with suppress(Undecided):
         for problem in checked.problems(value, 1) if not isinstance(checked, str) else ():
-            yield True, "not_of_response_schema", (problem.message, "/".join(map(str, problem.path))), answer.content
+            yield True, "not_of_response_schema", (problem.message, "/".join(map(str, problem.path))), content
 
 
 def _check_length(answer: AnsweredRow) -> Iterator[Check]:
@@ -319,72 +319,62 @@ def _check_arguments(function: Mapping[str, Any], text: str) -> Iterator[Check]:
         is_object = isinstance(value, dict)
         yield not is_object, "arguments_not_object", type(value).__name__, function
         yield is_object and repeated, "duplicate_keys", (*repeated[:1],), function
-        is_twice = isinstance(value, str) and isinstance(json.loads(value), dict)
-        yield is_twice, "arguments_encoded_twice", "", function
+        yield isinstance(value, str) and isinstance(json.loads(value), dict), "arguments_encoded_twice", "", function
 
 
 def check_usage(answer: AnsweredRow) -> Iterator[Check]:
     """Yield checks of the counts: whether they are counts, agree with one another, and can be those of this answer."""
-    reported = answer.reported_usage
-    if not reported:
-        is_due = not answer.request.get("stream") or read_request(answer.request).wants_usage
-        yield is_due, "usage_missing", "", ""
+    if not answer.reported_usage:
+        yield not answer.request.get("stream") or read_request(answer.request).wants_usage, "usage_missing", ""
         return
     prompt, completion, total = map(answer.usage.get, COUNTS)
     wrong = [name for name in COUNTS if name not in answer.usage]
-    yield wrong, "usage_not_counts", ", ".join(wrong), reported
+    yield wrong, "usage_not_counts", ", ".join(wrong)
     if prompt is not None and completion is not None:
         summed = prompt + completion
-        yield total not in (None, summed), "total_not_sum", (total, prompt, completion, summed), reported
+        yield total not in (None, summed), "total_not_sum", (total, prompt, completion, summed)
     for name, key, whole in (("completion", "reasoning_tokens", completion), ("prompt", "cached_tokens", prompt)):
-        part = object_of(reported.get(f"{name}_tokens_details")).get(key)
-        if part is not None and not is_count(part):
-            yield True, "usage_details_wrong", f"{key} is not a count", reported
-        elif part is not None and whole is not None:
-            yield part > whole, "usage_details_wrong", f"{part} {key} of {whole} tokens", reported
-    text = answer.text if completion is not None else ""
-    yield completion == 0 and text, "completion_tokens_zero", len(text), reported
-    if completion and text:
-        yield from _check_completion_tokens(answer, completion, text)
-    if prompt is not None and answer.request.get("messages"):
+        part = object_of(answer.reported_usage.get(f"{name}_tokens_details")).get(key)
+        yield part is not None and not is_count(part), "usage_details_wrong", f"{key} is not a count"
+        is_more = is_count(part) and whole is not None and part > whole
+        yield is_more, "usage_details_wrong", f"{part} {key} of {whole} tokens"
+    yield completion == 0 and answer.text, "completion_tokens_zero", len(answer.text)
+    if completion and answer.text:
+        yield from _check_completion_tokens(answer, completion)
+    if prompt is not None:
         yield from _check_prompt_tokens(answer, prompt)
-    elif prompt is not None:
-        asked = answer.request.get("prompt")
-        own = answer.count(asked) if isinstance(asked, str) else None
-        yield _differ(answer, prompt, own), "own_count_differs", (prompt, "prompt", own), reported
 
 
-def _check_completion_tokens(answer: AnsweredRow, counted: int, text: str) -> Iterator[Check]:
-    reported, own = answer.reported_usage, answer.count(answer.text)
-    hidden = answer.usage.get("reasoning_tokens", 0)
+def _check_completion_tokens(answer: AnsweredRow, counted: int) -> Iterator[Check]:
+    hidden, own = answer.usage.get("reasoning_tokens", 0), answer.count(answer.text)
     if own is not None:
         seen = counted - (0 if answer.reasoning else hidden)
-        yield _differ(answer, seen, own), "own_count_differs", (seen, "answer", own), reported
+        yield _differ(answer, seen, own), "own_count_differs", (seen, "answer", own)
         return
-    letters, size = _excess_letters([text], counted), len(text.encode("utf-8", "surrogatepass"))
-    yield letters, "completion_tokens_too_few", (counted, letters), reported
-    is_more = counted - hidden > size + SLACK * (1 + len(answer.listed_calls))
-    yield is_more, "completion_tokens_too_many", (counted, size), reported
+    letters, size = _excess_letters([answer.text], counted), len(answer.text.encode("utf-8", "surrogatepass"))
+    yield letters, "completion_tokens_too_few", (counted, letters)
+    most = size + SLACK * (1 + len(answer.listed_calls))
+    yield counted - hidden > most, "completion_tokens_too_many", (counted, size)
 
 
-def _differ(answer: AnsweredRow, counted: int, own: int | None) -> bool:
-    """Return whether a count is not that of the model's own tokenizer, where it is at hand."""
-    return own is not None and abs(counted - own) > AGREEMENT * own + SLACK * (1 + len(answer.listed_calls))
+def _differ(answer: AnsweredRow, counted: int, own: int) -> bool:
+    """Return whether a count is not that of the model's own tokenizer."""
+    return abs(counted - own) > AGREEMENT * own + SLACK * (1 + len(answer.listed_calls))
 
 
 def _check_prompt_tokens(answer: AnsweredRow, counted: int) -> Iterator[Check]:
     contents = [message.get("content") for message in objects_of(answer.request.get("messages"))]
-    texts = [content for content in contents if isinstance(content, str)]
-    if any(isinstance(content, list) for content in contents):
-        # Images and sound have tokens of their own.
-        return
-    letters = _excess_letters(texts, counted + 1)
-    yield letters, "prompt_tokens_implausible", (counted, f"{letters} characters"), answer.reported_usage
-    if not letters and counted > 2 * sum(map(len, texts)) + OF_A_TEMPLATE:
-        keys = ("messages", "tools", "functions", "response_format")
-        size = len(json.dumps([answer.request.get(key) for key in keys]))
-        is_more = counted > 2 * size + OF_A_TEMPLATE
-        yield is_more, "prompt_tokens_implausible", (counted, f"{size} bytes"), answer.reported_usage
+    texts, prompt = [content for content in contents if isinstance(content, str)], answer.request.get("prompt")
+    if isinstance(prompt, str) and not contents and (own := answer.count(prompt)) is not None:
+        yield _differ(answer, counted, own), "own_count_differs", (counted, "prompt", own)
+    # Images and sound have tokens of their own.
+    if answer.request.get("messages") and not any(isinstance(content, list) for content in contents):
+        letters = _excess_letters(texts, counted + 1)
+        yield letters, "prompt_tokens_implausible", (counted, f"{letters} characters")
+        if not letters and counted > 2 * sum(map(len, texts)) + OF_A_TEMPLATE:
+            keys = ("messages", "tools", "functions", "response_format")
+            size = len(json.dumps([answer.request.get(key) for key in keys]))
+            yield counted > 2 * size + OF_A_TEMPLATE, "prompt_tokens_implausible", (counted, f"{size} bytes")
 
 
 def check_model(answer: AnsweredRow) -> Iterator[Check]:
@@ -396,8 +386,7 @@ def check_model(answer: AnsweredRow) -> Iterator[Check]:
 
 def same_model(asked: str, served: str) -> bool:
     """Return whether two names can stand for one model: publisher, snapshot and case may differ."""
-    one, other = (name.rpartition("/")[2].casefold() for name in (asked, served))
-    short, long = sorted((one, other), key=len)
+    short, long = sorted((name.rpartition("/")[2].casefold() for name in (asked, served)), key=len)
     return long == short or (long.startswith(short) and SNAPSHOT.fullmatch(long, len(short)) is not None)
 
 

@@ -103,8 +103,8 @@ def finding(kind: str, message: str, evidence: Any = "") -> Finding:
     return Finding(KINDS[kind].gate, kind, message, text if len(text) <= SHOWN else f"{text[:SHOWN]}…")
 
 
-Check = tuple[object, str, Any, Any]
+Check = tuple[Any, ...]
 """A condition that is true for a finding, its kind, the values in its message, and its evidence.
 
-Kinds without a message in ``kinds.toml`` have the whole message as their value.
+Kinds without a message in ``kinds.toml`` have the whole message as their value. The usage is the default evidence.
 """

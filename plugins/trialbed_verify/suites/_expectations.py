@@ -124,9 +124,7 @@ def _sent_value(answer: AnsweredRow, name: str, expected: Any) -> Any:
 
 
 _CHECKS = (_answered, _calls, _tool, _most_calls, _arguments, _json, _most_tokens, _clean, _without)
-EXPECTATIONS: Mapping[str, Check] = {
-    check.__name__.strip("_"): check for check in (*_CHECKS, _refusal, _choices, _logprobs)
-}
+EXPECTATIONS: Mapping[str, Check] = {check.__name__[1:]: check for check in (*_CHECKS, _refusal, _choices, _logprobs)}
 """Keys of ``expect`` -> their checks, whose docstrings say what the values mean."""
 
 
