@@ -193,10 +193,10 @@ async def _given_scores(caller: Hook, context: ScoreContext) -> list[Score]:
 
 
 async def _read_scores(given: Any) -> list[Score]:
-    scores = list((await given if inspect.isawaitable(given) else given) or ())
-    for score in scores:
-        if not isinstance(score, Score):
-            raise TypeError(f"score_trial must return a list of trialbed.Score, not of {type(score).__name__}")
+    given = (await given if inspect.isawaitable(given) else given) or ()
+    scores = list(given)
+    if not all(isinstance(score, Score) for score in scores):
+        raise TypeError(f"score_trial must return a list of trialbed.Score, not {given!r:.80}")
     return scores
 
 

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from trialbed.contracts import ToolSelector
+from trialbed.errors import UsageError
 from trialbed.records import ApiRef, Query, Record
 
 
@@ -39,10 +40,18 @@ class ExplainedSelector(ToolSelector):
 
 
 def choose(selector: ToolSelector, query: Query, max_tools: int) -> list[ChosenApi]:
-    """Ask a selector for its choice, best first, each Api once; one that gives no reason is named by its class."""
+    """Ask a selector for its choice, best first, each Api once; one that gives no reason is named by its class.
+
+    Raises:
+        UsageError: it gives something else than identities of Apis.
+    """
     if isinstance(selector, ExplainedSelector):
         return selector.choices(query, max_tools=max_tools)
-    refs = list(dict.fromkeys(selector.select(query, max_tools=max_tools)))[:max_tools]
+    refs = list(selector.select(query, max_tools=max_tools))
+    if wrong := [ref for ref in refs if not isinstance(ref, ApiRef)]:
+        title, given = type(selector).__name__, type(wrong[0]).__name__
+        raise UsageError(f"{title}.select must return a list of ApiRef, such as api.ref, not of {given}")
+    refs = list(dict.fromkeys(refs))[:max_tools]
     return [ChosenApi(api=ref, by=type(selector).__name__) for ref in refs]
 
 
@@ -55,13 +64,8 @@ def explain_choices(selector: ToolSelector, query: Query, max_tools: int) -> dic
         "query_id": query.query_id,
         "query": query.text,
         "choices": [
-            {
-                "rank": place + 1,
-                **choice.api.model_dump(),
-                "gold": choice.api in gold,
-                **choice.model_dump(exclude={"api"}),
-            }
-            for place, choice in enumerate(choices)
+            {"rank": rank, **choice.api.model_dump(), "gold": choice.api in gold, **choice.model_dump(exclude={"api"})}
+            for rank, choice in enumerate(choices, 1)
         ],
         "missed": [[ref.category, ref.tool_name, ref.api_name] for ref in query.gold_apis if ref not in offered],
     }

@@ -193,7 +193,9 @@ async def test_what_is_no_list_of_scores_is_a_failure_of_its_plugin(given: Any) 
 
     scores = {score.name: score for score in await listeners(wrong=Wrong(), good=Good()).score(context())}
     assert scores["length"].value == 3.0
-    assert scores["wrong:failed"].failure is not None
+    failure = scores["wrong:failed"].failure
+    assert failure is not None
+    assert given == 7 or f"must return a list of trialbed.Score, not {given!r:.80}" in failure.message
 
 
 @pytest.mark.parametrize("given", [ValueError("no such luck"), [1, 2], {"set": {1, 2}}, {"object": object()}])

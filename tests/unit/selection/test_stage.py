@@ -1,11 +1,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 import pytest
 
 from trialbed.contracts import ToolSelector
-from trialbed.errors import DataError
+from trialbed.errors import DataError, UsageError
 from trialbed.records import Api, ApiRef, GoldCall, Parameter, Query
 from trialbed_selection import open_selection
 from trialbed_selection.choices import ChosenApi, ExplainedSelector
@@ -46,6 +47,15 @@ def test_descriptions_say_what_tool_and_api_do_within_the_limit() -> None:
     tools = open_selection([short, long]).tools(query(short, long), QuerySelector(), max_tools=10)
     assert tools[0].description == "weather / now\nSays the weather.\nAbout weather: All about weather."
     assert len(tools[1].description) == MAX_DESCRIPTION
+
+
+def test_a_selector_that_gives_something_else_than_identities_is_named() -> None:
+    now = api("weather", "now")
+    wrong: tuple[Any, ...] = (now, ["C", "weather", "now"], now.ref.title)
+    for given in wrong:
+        said = f"Chooses.select must return a list of ApiRef, such as api.ref, not of {type(given).__name__}"
+        with pytest.raises(UsageError, match=said):
+            open_selection([now]).tools(query(now), Chooses(now.ref, given), max_tools=10)
 
 
 def test_names_are_those_of_the_whole_dataset_not_of_the_query() -> None:
