@@ -177,14 +177,16 @@ def _call_measures(trials: Sequence[Measures]) -> dict[int, dict[str, Any]]:
     calling = [trial for trial in trials if trial.calls]
     fleeting = _fleeting([trial.calls for trial in calling])
     keys = [[(name, _digest(values, fleeting)) for name, values in trial.calls] for trial in calling]
-    # Calls that not all answers make are ordered by their names: other arguments are no other order.
-    shared = set[tuple[int, bytes]]().union(*keys).intersection(*keys)
+    # Calls that not all answers make are ordered by their names, and those of tools that not all call come first:
+    # other arguments and tools are no other order.
+    known = [{*own, *((name, b"") for name, _ in own)} for own in keys]
+    shared = set[tuple[int, bytes]]().union(*known).intersection(*known)
     found, parts = dict[int, dict[str, Any]](), list[tuple[bytes, bytes, bytes]]()
     for trial, own in zip(calling, keys, strict=True):
-        known = [key if key in shared else (key[0], b"") for key in own]
-        places = {key: str(place) for place, key in enumerate(sorted(set(known)))}
+        ranked = [next((key for key in (key, (key[0], b"")) if key in shared), (0, b"")) for key in own]
+        places = {key: str(place) for place, key in enumerate(sorted(set(ranked)))}
         made = sorted(f"{_digest(values, fleeting, THERE).hex()} {name}" for name, values in trial.calls)
-        order = f"{len(known)}:{','.join(places[key] for key in known)}"
+        order = f"{len(ranked)}:{','.join(places[key] for key in ranked)}"
         found[id(trial)] = {"order": code(order), "made": code("\n".join(made))}
         # Signatures of the values that repeat, of free text, and of the others.
         exact = blake2b(b"".join(sorted({digest for _, digest in own})), digest_size=len(NOTHING)).digest()

@@ -165,14 +165,16 @@ def test_an_argument_that_never_repeats_makes_no_difference(noisy: Sides) -> Non
         assert abs(gates[name].distance.value) < gates[name].gate.margin / 2
 
 
-def test_other_arguments_are_no_other_order_of_calls(brief: Sides) -> None:
-    def elsewhere(row: Row, random: np.random.Generator) -> None:
-        for call in calls(row):
-            call["function"]["arguments"] = call["function"]["arguments"].replace("town", "city of")
+def elsewhere(row: Row, random: np.random.Generator) -> None:
+    for call in calls(row):
+        call["function"]["arguments"] = call["function"]["arguments"].replace("town", "city of")
 
-    found = judged(brief, played(2, 3, FEW, flips=0.02, change=elsewhere))
+
+@pytest.mark.parametrize(("change", "gate"), [(elsewhere, "arguments"), (wrong_tool(1.0), "tools")])
+def test_other_arguments_and_tools_are_no_other_order_of_calls(brief: Sides, change: Change, gate: str) -> None:
+    found = judged(brief, played(2, 3, FEW, flips=0.02, change=change))
     (order,) = [result for result in found.gates if result.gate.name == "calls"]
-    assert "arguments" in found.different
+    assert gate in found.different
     assert order.excess is not None
     assert order.excess.value == 0.0
 
