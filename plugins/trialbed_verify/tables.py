@@ -457,7 +457,7 @@ def conclusion(found: VendorComparison) -> str:
 def _reasons(panel: Panel) -> tuple[list[str], list[str]]:
     """Return the reasons of a verdict that its conclusion gives, and the others, which an open verdict has."""
     said = panel.reasons(attrgetter("meaning"))
-    leading = 1 + bool(panel.other_models) if panel.needed else len(said)
+    leading = 1 + bool(panel.options.other_models) if panel.needed else len(said)
     return said[:leading], said[leading:]
 
 

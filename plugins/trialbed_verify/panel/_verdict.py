@@ -156,7 +156,7 @@ class Panel:
         whole: the p-value of the permutation test of all gates together.
         trials: the mean number of trials per case that count, of the baseline and of the vendor.
         needed: cases that would settle an inconclusive verdict; None if none is needed, or if no number would.
-        other_models: a sentence if the sides ask for different models; it comes first among the reasons.
+        options: those that it was judged with.
         remarks: sentences about the trials themselves, such as that some are copies.
         deals: of the trials' labels, where a p-value is smallest.
         copies: side -> counts of copied trials.
@@ -167,14 +167,13 @@ class Panel:
     gates: tuple[GateResult, ...]
     whole: float | None
     cases: int
-    trials: tuple[float, float]
-    needed: int | None = None
-    other_models: str = ""
-    remarks: tuple[str, ...] = ()
-    deals: int = 0
-    seed: int = 0
-    copies: Mapping[str, Any] = field(default_factory=dict)
-    price: float | None = None
+    trials: tuple[float, ...]
+    needed: int | None
+    options: PanelOptions
+    remarks: tuple[str, ...]
+    deals: int
+    copies: Mapping[str, Any]
+    price: float | None
 
     @property
     def reason(self) -> str:
@@ -187,7 +186,7 @@ class Panel:
         Args:
             named: names a gate.
         """
-        return [*filter(None, [self.other_models]), *_reasons(self, named)]
+        return [*filter(None, [self.options.other_models]), *_reasons(self, named)]
 
     @property
     def verdict(self) -> str:
@@ -217,7 +216,7 @@ class Panel:
         """Return one JSON object."""
         found = {name: getattr(self, name) for name in ("finding", "reason", "different", "cases")}
         found |= {"trials": dict(zip(("baseline", "vendor"), self.trials, strict=True)), "p_whole": self.whole}
-        found |= {"alpha": ALPHA, "permutations": self.deals, "seed": self.seed, "needed_cases": self.needed}
+        found |= {"alpha": ALPHA, "permutations": self.deals, "seed": self.options.seed, "needed_cases": self.needed}
         found |= {"price_ratio": self.price, "remarks": list(self.remarks), "trial_copies": dict(self.copies)}
         return found | {"gates": [result.as_json() for result in self.gates]}
 
@@ -240,20 +239,10 @@ def judge(sides: Sequence[Trials], options: PanelOptions | None = None) -> Panel
     finding, needed = _conclude(results, whole, len(kept))
     unjudged = ", ".join(result.gate.label for result in results if result.finding == "not judged")
     remarks += [f"not judged, as {ONE_TRIAL}: {unjudged}"] if unjudged else []
-    ours, theirs = (sum(len(pair[side]) for pair in kept) / max(1, len(kept)) for side in (0, 1))
+    trials = tuple(sum(len(pair[side]) for pair in kept) / max(1, len(kept)) for side in (0, 1))
+    deals, price = max(one.distances.dealt.shape[1] for one in compared), price_ratio(sides, chosen.prices)
     return Panel(
-        finding,
-        tuple(results),
-        whole,
-        len(kept),
-        (ours, theirs),
-        needed,
-        chosen.other_models,
-        remarks=tuple(remarks),
-        deals=max(one.distances.dealt.shape[1] for one in compared),
-        seed=chosen.seed,
-        copies=copies,
-        price=price_ratio(sides, chosen.prices),
+        finding, tuple(results), whole, len(kept), trials, needed, chosen, tuple(remarks), deals, copies, price
     )
 
 
