@@ -30,7 +30,6 @@ if TYPE_CHECKING:
 Body = Mapping[str, Any]
 
 TOKENS = ("prompt_tokens", "completion_tokens", "total_tokens")
-UNSAFE = re.compile(r"[^A-Za-z0-9._-]+")
 
 
 class PlacedRow(NamedTuple):
@@ -181,7 +180,7 @@ class StoredRows(VendorRows):
         """The name of the file that was written, if one was."""
         if self.endpoint.exports:
             return Path(self.endpoint.results).name
-        return f"{UNSAFE.sub('_', str(self))}_results.jsonl"
+        return f"{re.sub(r'[^A-Za-z0-9._-]+', '_', str(self))}_results.jsonl"
 
     def __iter__(self) -> Iterator[PlacedRow]:
         from trialbed.store import verified_cases

@@ -42,9 +42,6 @@ EXAMPLES = 3
 LONGEST_MESSAGE = 200
 """Characters of an example's message."""
 
-MILLION = 1_000_000
-"""Tokens to which a price applies."""
-
 
 def summary(endpoint: EndpointInfo, answers: Answers | None) -> dict[str, Any]:
     """Return the summary of an endpoint: the K2-style fields, then Trialbed's own.
@@ -182,9 +179,9 @@ def cost(rows: Sequence[AnswerRow], prices: Mapping[str, float]) -> dict[str, fl
     if not prices:
         return None
     valid = [row for row in rows if row.decision != "none"]
-    asked = sum(_values(valid, "prompt_tokens")) * prices.get("input", 0.0) / MILLION
-    answered = sum(_values(valid, "billed_tokens")) * prices.get("output", 0.0) / MILLION
-    return {"input": asked, "output": answered, "total": asked + answered}
+    counts = {"input": sum(_values(valid, "prompt_tokens")), "output": sum(_values(valid, "billed_tokens"))}
+    costs = {name: count * prices.get(name, 0.0) / 1_000_000 for name, count in counts.items()}
+    return {**costs, "total": sum(costs.values())}
 
 
 def write_summary(path: Path, found: Mapping[str, Any]) -> None:

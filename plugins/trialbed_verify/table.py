@@ -16,13 +16,13 @@ import orjson
 
 from trialbed.errors import DataError, UsageError
 from trialbed.texts import group_by_key, number_of
+from trialbed.wire.dialects.chat_completions import answered_calls
 from trialbed_verify.call_schemas import call_verdicts
 from trialbed_verify.rows import (
     TOKENS,
     Body,
     PlacedRow,
     VendorRows,
-    answer_in,
     billed_tokens,
     object_in,
     sent_request,
@@ -399,13 +399,10 @@ def _verdicts(row: Body, response: dict[str, Any]) -> tuple[bool | None, Any]:
 
 def calls_of(row: Body, response: dict[str, Any]) -> Sequence[Any] | None:
     """Return the calls of a row with the verdict on each, as it has them, else checked against its tools."""
-    listed = row.get("calls")
-    if isinstance(listed, list) or "tool_calls_valid" in row:
-        return listed if isinstance(listed, list) else None
-    made = answer_in(response)[1].get("tool_calls")
-    if not isinstance(made, list) or not made:
-        return None
-    return call_verdicts(made, object_in(row, "request").get("tools"))
+    if isinstance(row.get("calls"), list):
+        return row["calls"]  # type: ignore[no-any-return]
+    made = [] if "tool_calls_valid" in row else answered_calls(response)
+    return call_verdicts(made, object_in(row, "request").get("tools")) if made else None
 
 
 def _text(value: Any) -> str | None:

@@ -103,11 +103,9 @@ class AnsweredRow:
     def reasoning(self) -> str:
         """Return the reasoning that was sent; routers send it in two fields at once."""
         sent = [text_of(self.message.get(key)) for key in ("reasoning_content", "reasoning")]
-        return max(sent, key=len) or "".join(
-            text_of(detail.get(key))
-            for detail in objects_of(self.message.get("reasoning_details"))
-            for key in ("text", "summary")
-        )
+        details = objects_of(self.message.get("reasoning_details"))
+        parts = (text_of(detail.get(key)) for detail in details for key in ("text", "summary"))
+        return max(sent, key=len) or "".join(parts)
 
     @cached_property
     def text(self) -> str:

@@ -37,7 +37,7 @@ from trialbed_verify.findings._kinds import (
     Finding,
     finding,
 )
-from trialbed_verify.findings._text import check_text, failed_generation
+from trialbed_verify.findings._text import check_text, find_call
 
 Row = Mapping[str, Any]
 
@@ -101,7 +101,9 @@ def examine(row: Row, excerpts: Mapping[str, str] | None = None, count: Count | 
             found[note] = finding(note, KINDS[note].meaning, (excerpts or {}).get(note, ""))
     if kind in PROTOCOL_ERRORS:
         found.setdefault(kind, finding(kind, KINDS[kind].meaning, said))
-    checks = chain(failed_generation(answer, said), *(look(answer) for look in CHECKS if answer.complete))
+    # A vendor gives a text back with HTTP 400 if its parser did not find the call in it.
+    returned = find_call(answer, said.partition("failed_generation")[2], "failed_generation")
+    checks = chain(returned, *(look(answer) for look in CHECKS if answer.complete))
     for check in checks:
         if check[0] and check[1] not in found:
             kind, values, evidence = [*check[1:], answer.reported_usage or ""][:3]

@@ -60,8 +60,8 @@ def check_text(answer: AnsweredRow) -> Iterator[Check]:
         for leak in _find_leaks(answer, reasoning, "the reasoning") if "<" in reasoning else ():
             yield leak[1] != "leaked_tool_call" or leak[3][1:2] in ("|", "\uff5c"), *leak[1:]
     if not answer.is_raw and not answer.calls:
-        yield from _find_call(answer, content, "text")
-        found = _find_call(answer, reasoning, "reasoning") if not is_cut else ()
+        yield from find_call(answer, content, "text")
+        found = find_call(answer, reasoning, "reasoning") if not is_cut else ()
         # Next to a text, a call without the marks of a parser is a plan.
         yield from (one for one in found if is_empty or one[2][2] != UNKNOWN)
     left = EXAMINED
@@ -82,13 +82,7 @@ def has_leaks(text: str) -> bool:
     return found or "\ufffd" in text
 
 
-def failed_generation(answer: AnsweredRow, message: str) -> Iterator[Check]:
-    """Yield the call in the text that a vendor gives back with HTTP 400, because its parser did not read it."""
-    if generation := message.partition("failed_generation")[2]:
-        yield from _find_call(answer, generation, "failed_generation")
-
-
-def _find_call(answer: AnsweredRow, text: str, place: str) -> Iterator[Check]:
+def find_call(answer: AnsweredRow, text: str, place: str) -> Iterator[Check]:
     """Yield the first call of an offered tool in a text, unless the request has it too."""
     call = next((call for call in written_calls(text, answer.tool_schemas) if call.is_made), None)
     if call is not None and not answer.is_asked(text[call.place : call.place + 60]):

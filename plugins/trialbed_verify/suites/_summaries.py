@@ -103,23 +103,19 @@ def summarize_suites(rows: Iterable[SuiteRow]) -> dict[str, dict[str, Any]]:
 
 
 def _summary(rows: Sequence[SuiteRow]) -> dict[str, Any]:
-    scored, by = [row for row in rows if row.missed is not None], dict[str, dict[str, set[str]]]()
+    scored, by = [row for row in rows if row.missed is not None], dict[str, dict[str, Any]]()
     cases = group_by_key((row.case, not row.missed) for row in scored)
-    for row in scored:
-        for name, value in row.by:
-            values = by.setdefault(name, {})
-            if value in values or len(values) < MOST_VALUES:
-                values.setdefault(value, set()).add(row.case)
+    values = group_by_key((pair, row.case) for row in scored for pair in row.by)
+    for name, value in sorted(values, key=_order):
+        if len(by.setdefault(name, {})) < MOST_VALUES:
+            by[name][value] = _score([cases[case] for case in dict.fromkeys(values[name, value])])
     missed = [(name, (row.line, row.trial, row.case)) for row in scored for name in row.missed or ()]
     return {
         "rows": len(rows),
         "scored": len(scored),
         "cases": len(cases),
         "score": _score(cases.values()),
-        "by": {
-            name: {value: _score(map(cases.__getitem__, values[value])) for value in sorted(values, key=_order)}
-            for name, values in sorted(by.items())
-        },
+        "by": by,
         "misses": dict(Counter(name for name, _ in missed).most_common()),
         "examples": {
             # The first ones in the order of the test set, in whichever order answers arrive.
@@ -139,33 +135,30 @@ def _score(cases: Iterable[Sequence[bool]]) -> dict[str, Any] | None:
     return Estimate(value, wilson_interval(value, len(means)), len(means)).as_json()
 
 
-def _order(value: str) -> tuple[float, str]:
-    """Numbers by size, then other values by name: answers arrive in any order."""
+def _order(pair: tuple[str, str]) -> tuple[str, float, str]:
+    """By name, then numbers by size, then other values by name: answers arrive in any order."""
+    name, value = pair
     try:
-        return float(value), value
+        return name, float(value), value
     except ValueError:
-        return math.inf, value
+        return name, math.inf, value
 
 
 def _parameters(probes: Sequence[Probe]) -> dict[str, dict[str, Any]]:
     """Return parameter -> the finding, and the answers that it is based on."""
-    counts = {
-        name: Counter(probe.finding for probe in own)
-        for name, own in group_by_key((probe.parameter, probe) for probe in probes).items()
-    }
-    found: dict[str, dict[str, Any]] = {}
-    for name in filter(counts.__contains__, SETTINGS):
-        answers = [probe for probe in probes if probe.parameter == name and probe.finding == "answered"]
-        shares = {setting: _equal([one for one in answers if one.setting == setting]) for setting in SETTINGS[name]}
+    groups, found = group_by_key((probe.parameter, probe) for probe in probes), dict[str, dict[str, Any]]()
+    for name in filter(groups.__contains__, (*SETTINGS, *DIRECT)):
+        counts = Counter(probe.finding for probe in groups[name])
+        if name in DIRECT:
+            found[name] = {"finding": "mixed" if len(counts) > 1 else next(iter(counts)), "answers": dict(counts)}
+            continue
+        shares = {at: _equal([one for one in groups[name] if one.setting == at]) for at in SETTINGS[name]}
         still, moving = shares.values()
-        finding = "refused" if counts[name]["refused"] else "unknown"
+        finding = "refused" if counts["refused"] else "unknown"
         if still is not None and moving is not None:
             finding = "obeyed" if still >= EQUAL > moving else "ignored"
-        failed = {key: counts[name][key] for key in ("refused", "changed")}
+        failed = {key: counts[key] for key in ("refused", "changed")}
         found[name] = {"finding": finding, "equal_pairs": shares, **failed}
-    for name, own in counts.items():
-        if name in DIRECT:
-            found[name] = {"finding": "mixed" if len(own) > 1 else next(iter(own)), "answers": dict(own)}
     return found
 
 
