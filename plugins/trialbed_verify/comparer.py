@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
 from functools import partial, reduce
 from operator import getitem
 from pathlib import Path
@@ -178,14 +177,10 @@ def _rows_of(names: Sequence[str], options: Mapping[str, Any]) -> list[VendorRow
 
 
 def _read_sides(sides: Sequence[NamedVendor], *, compared: bool) -> Iterator[Answers]:
-    """Read the rows of each side; a vendor with the name of one before it, such as their host's, has its source too."""
-    from trialbed_verify.table import as_trials, read_one
+    """Read the rows of each side; vendors of one name, such as their host's, are told apart."""
+    from trialbed_verify.table import as_trials, name_apart, read_one
 
-    names = set[str]()
-    for name, rows in sides:
-        found = as_trials([read_one(own, compared=compared) for own in rows], name)
-        yield replace(found, vendor=f"{found.vendor} ({found.source})") if found.vendor in names else found
-        names.add(found.vendor)
+    return name_apart(as_trials([read_one(own, compared=compared) for own in rows], name) for name, rows in sides)
 
 
 def _page(found: Sequence[VendorComparison], sides: Sequence[NamedVendor], options: Mapping[str, Any]) -> str:

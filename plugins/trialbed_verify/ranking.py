@@ -9,6 +9,7 @@ from __future__ import annotations
 import csv
 import json
 import math
+from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
@@ -39,7 +40,7 @@ from trialbed_verify.documents import as_document, fields_as_document
 from trialbed_verify.panel import Panel, PanelOptions
 from trialbed_verify.rows import VendorRows
 from trialbed_verify.summary import cost
-from trialbed_verify.table import SIDES, Answers, Case, Pairing, pair, read_one, read_tables
+from trialbed_verify.table import SIDES, Answers, Case, Pairing, name_apart, pair, read_one, read_tables
 
 
 class Metric(NamedTuple):
@@ -77,9 +78,7 @@ QUALITY = tuple(name for name, about in METRICS.items() if about.is_share)
 FIGURES = {"tps": "tps", "ttft_ms": "ttft_ms", "avg_token": "total_tokens"}
 """Metric -> the figure of result rows of which it is the mean."""
 
-MANNER = frozenset(
-    ("text-opening", "text-length", "text-words", "usage", "tokens", "prompt-tokens", "bill", "logprobs")
-)
+MANNER = ("text-opening", "text-length", "text-words", "usage", "tokens", "prompt-tokens", "bill", "logprobs")
 """Gates of the panel at which a vendor can differ without breaking a caller: manner, and cost."""
 
 TABLE_MIN_F1 = 0.5
@@ -99,9 +98,7 @@ NO_INTERVALS = "Ranks from a table have no intervals, which need result files"
 ONE_TRIAL = "its F1 is 1 by convention, as its self-consistency is unknown with one trial per case"
 SELF_F1 = "its F1 is its self-F1, the agreement of its own trials with each other"
 NO_BETTER = "its decisions are not shown to be better than chance: F1 minus the F1 of chance"
-NO_BASELINE = (
-    "no vendor is marked as the baseline, so vendors were neither compared nor ranked; mark one with is_baseline: true"
-)
+NO_BASELINE = "no vendor is marked as the baseline, so vendors were not compared; mark one with is_baseline: true"
 NO_OTHER = "the baseline is the only vendor, so there is nothing to compare"
 
 Status = Literal["ranked", "behind", "not_ranked"]
@@ -272,23 +269,16 @@ class Ranking:
 def rank(vendors: Sequence[RankedVendor], options: RankOptions | None = None) -> Ranking:
     """Rank the vendors of each model, and the vendors of all models together."""
     chosen = options or RankOptions()
-    metrics = chosen.metrics
-    if metrics is None:
-        able = [one for one in vendors if _admit(one, chosen.gates, QUALITY).status == "ranked"]
-        metrics = tuple(metric for metric in METRICS if all(one.value(metric) is not None for one in able))
-    chosen = replace(chosen, metrics=tuple(metric for metric in METRICS if metric in metrics))
+    able = [one for one in vendors if _admit(one, chosen.gates, QUALITY).status == "ranked"]
+    wanted = chosen.metrics or [metric for metric in METRICS if all(one.value(metric) is not None for one in able)]
+    chosen = replace(chosen, metrics=(metrics := tuple(metric for metric in METRICS if metric in wanted)))
+    models = {name: _rank(own, chosen) for name, own in group_by_key((one.model, one) for one in vendors).items()}
     notes = [_not_counted(metric, vendors) for metric in METRICS if metric not in metrics]
-    resampled = all(one.columns is not None for one in vendors)
-    return Ranking(
-        k=chosen.k,
-        gates=chosen.gates,
-        resamples=chosen.resamples if resampled else None,
-        seed=chosen.seed if resampled else None,
-        metrics=chosen.metrics or (),
-        models={name: _rank(own, chosen) for name, own in group_by_key((one.model, one) for one in vendors).items()},
-        overall=_rank(vendors, chosen),
-        notes=(*notes, *([] if resampled else [NO_INTERVALS])),
-    )
+    is_resampled = all(one.columns is not None for one in vendors)
+    resamples, seed = (chosen.resamples, chosen.seed) if is_resampled else (None, None)
+    overall = _rank(vendors, chosen)
+    notes += [] if is_resampled else [NO_INTERVALS]
+    return Ranking(chosen.k, chosen.gates, resamples, seed, metrics, models, overall, tuple(notes))
 
 
 def _not_counted(metric: str, vendors: Sequence[RankedVendor]) -> str:
@@ -314,9 +304,8 @@ def _admit(one: RankedVendor, gates: Gates, metrics: Collection[str]) -> RankedV
     """Return a vendor with its status and the reasons why it is not ranked or is placed last, by these metrics."""
     if reasons := tuple(_exclusions(one, gates, metrics)):
         return replace(one, status="not_ranked", reasons=reasons)
-    if not one.is_baseline and (reason := _failing(one, gates)):
-        return replace(one, status="behind", reasons=(reason,))
-    return replace(one, status="ranked")
+    reason = "" if one.is_baseline else _failing(one, gates)
+    return replace(one, status="behind", reasons=(reason,)) if reason else replace(one, status="ranked")
 
 
 def _exclusions(one: RankedVendor, gates: Gates, metrics: Collection[str]) -> Iterator[str]:
@@ -336,13 +325,11 @@ def _failing(one: RankedVendor, gates: Gates) -> str:
     value, least, excess = one.value("f1"), gates.min_f1, one.excess or Estimate(None)
     if least is None and one.columns is None:
         least = TABLE_MIN_F1
-    if value is not None and least is not None and value < least:
+    if least is not None and value is not None and value < least:
         return f"F1 {value:.4f} is below {least:g}"
-    if value is not None and least is None and excess.value is not None:
-        low = excess.interval.low if excess.interval else None
-        if low is None or low <= 0:
-            bound = "unknown" if low is None else f"{low:+.4f}"
-            return f"{NO_BETTER} is {excess.value:+.4f}, lower bound {bound}"
+    low = excess.interval.low if excess.interval else None
+    if least is None and excess.value is not None and not (low and low > 0):
+        return f"{NO_BETTER} is {excess.value:+.4f}, lower bound {'unknown' if low is None else f'{low:+.4f}'}"
     apart = one.panel.gates if one.panel and one.is_different and not gates.rank_different else ()
     # No speed or price makes up for a difference that breaks callers.
     broken = [found.gate.meaning for found in apart if found.finding == "different" and found.gate.name not in MANNER]
@@ -351,18 +338,16 @@ def _failing(one: RankedVendor, gates: Gates) -> str:
 
 def _place(vendors: Sequence[RankedVendor], options: RankOptions) -> tuple[RankedVendor, ...]:
     """Return the vendors in the order of their scores; equal scores share the better place."""
-    metrics, k, found = options.metrics or (), options.k, list[RankedVendor]()
+    metrics = options.metrics or ()
     if not vendors:
         return ()
     figures = np.array([[one.value(metric) for metric in metrics] for one in vendors], dtype=np.float64)
     ranks = [list(map(Fraction, own)) for own in _metric_ranks(figures, metrics)]
-    scores = [sum((1 / (own + k) for own in of_one), Fraction(0)) for of_one in ranks]
-    drawn = _rank_intervals(vendors, options)
-    for number, (one, score) in enumerate(zip(vendors, scores, strict=True)):
-        place, tie = 1 + sum(other > score for other in scores), scores.count(score) > 1
-        of_metrics = dict(zip(metrics, ranks[number], strict=True))
-        placed = replace(one, rank=place, tie=tie, score=score, ranks=of_metrics)
-        found.append(replace(placed, **drawn[number]) if drawn else placed)
+    scores = [sum((1 / (own + options.k) for own in of_one), Fraction(0)) for of_one in ranks]
+    found = list[RankedVendor]()
+    for one, own, score, drawn in zip(vendors, ranks, scores, _rank_intervals(vendors, options), strict=True):
+        place, of_metrics = 1 + sum(other > score for other in scores), dict(zip(metrics, own, strict=True))
+        found.append(replace(one, rank=place, score=score, ranks=of_metrics, tie=scores.count(score) > 1, **drawn))
     return tuple(sorted(found, key=lambda one: one.rank or 0))
 
 
@@ -382,14 +367,14 @@ def average_ranks(values: NDArray[np.float64], *, more_is_better: bool) -> NDArr
 
 
 def _rank_intervals(vendors: Sequence[RankedVendor], options: RankOptions) -> list[dict[str, Any]]:
-    """Return the places of each vendor in 95 % of resamples, and whom it ties with; empty if only figures are known.
+    """Return the places of each vendor in 95 % of resamples, and whom it ties with; nothing if only figures are known.
 
     The same cases are drawn for all vendors of a model.
     """
     metrics, drawn, found = options.metrics or (), list[NDArray[np.float64]](), list[dict[str, Any]]()
     for one in vendors:
         if one.columns is None:
-            return []
+            return [{} for _ in vendors]
         columns = np.stack([column for metric in metrics for column in one.columns[metric]], axis=1)
         sums = CaseBootstrap(len(columns), options.resamples, options.seed).sums(columns)
         with np.errstate(divide="ignore", invalid="ignore"):
@@ -442,10 +427,11 @@ def candidates(
     """
     named = [replace(one, model=model or one.model) for one in files]
     _check_names(named)
+    named = [*name_apart(named, within_models=True)]
     names = baselines or {one.vendor for one in named if one.is_of_baseline}
-    found, how = list[RankedVendor](), {"force": force, "resamples": resamples, "panels": panels or {}}
-    for name, own in group_by_key((str(one.model), one) for one in named).items():
-        found += _of_model(name, own, _baseline(name, own, names), **how)  # type: ignore[arg-type]
+    found = list[RankedVendor]()
+    for own in group_by_key((one.model, one) for one in named).values():
+        found += _of_model(own, _baseline(own, names), force=force, resamples=resamples, panels=panels or {})
     return found
 
 
@@ -454,18 +440,17 @@ def _check_names(files: Sequence[Answers]) -> None:
     for one in files:
         if one.model is None:
             raise UsageError(f"{one.source}: its rows do not agree on one model; name it with --model")
-    unnamed = sorted({str(one.model) for one in files if one.rows[0].model is None})
-    if len(unnamed) > 1:
+    unnamed = ", ".join(sorted({str(one.model) for one in files if one.rows[0].model is None}))
+    if ", " in unnamed:
         hint = "if these are names of the same model, give it one name with --model"
-        raise UsageError(f"the files request different models ({', '.join(unnamed)}); {hint}")
-    for (model, vendor), own in group_by_key(((one.model, one.vendor), one.source) for one in files).items():
-        if len(own) > 1:
-            both = f"{own[0]} and {own[1]} both have results of {model} at {vendor}"
-            raise UsageError(f"{both}; name each vendor with VENDOR=FILE")
+        raise UsageError(f"the files request different models ({unnamed}); {hint}")
+    names = Counter(f"{one.source}: has results of {one.model} at {one.vendor}" for one in files)
+    if twice := [name for name, count in names.items() if count > 1]:
+        raise UsageError(f"{twice[0]} twice; name each vendor with VENDOR=FILE")
 
 
-def _baseline(model: str, files: Sequence[Answers], names: Collection[str]) -> Answers:
-    found = [one for one in files if one.vendor in names]
+def _baseline(files: Sequence[Answers], names: Collection[str]) -> Answers:
+    model, found = files[0].model, [one for one in files if one.vendor in names]
     if not found:
         vendors = ", ".join(one.vendor for one in files)
         raise UsageError(f"{model} has no baseline, which F1 needs; name one of {vendors} with --baseline")
@@ -475,38 +460,30 @@ def _baseline(model: str, files: Sequence[Answers], names: Collection[str]) -> A
 
 
 def _of_model(
-    model: str,
-    files: Sequence[Answers],
-    baseline: Answers,
-    *,
-    force: bool,
-    resamples: int,
-    panels: Mapping[str, Panel],
-) -> list[RankedVendor]:
-    by_name = all(one.names_cases for one in files)
-    pairings = [pair(baseline, one, force=force, by_name=by_name, may_lack=True) for one in files]
+    files: Sequence[Answers], baseline: Answers, *, force: bool, resamples: int, panels: Mapping[str, Panel]
+) -> Iterator[RankedVendor]:
+    by_name, differ = all(one.names_cases for one in files), force or bool(panels)
+    pairings = [pair(baseline, one, force=differ, by_name=by_name, may_lack=True) for one in files]
     complete = [found for found in pairings if force or not found.only_baseline]
     common = [case for case in complete[0].cases if all(case in found.cases for found in complete)]
     if not common:
-        raise UsageError(f"{model}: its files have no case in common, so its vendors cannot be ranked")
-    found = list[RankedVendor]()
+        raise UsageError(f"{baseline.model}: its files have no case in common, so its vendors cannot be ranked")
     for one in pairings:
         lacking, vendor = 0 if force else len(one.only_baseline), one.vendor
         cases = list(one.cases) if lacking else common
-        own = _measure(one, model, cases, CaseBootstrap(len(cases), resamples))
+        own = _measure(one, cases, CaseBootstrap(len(cases), resamples))
         if lacking:
             own = replace(own, incomplete=f"{vendor.source.file_name} lacks {lacking} of the baseline's rows")
         if not own.is_baseline:
-            pairs = [one.cases[case] for case in cases]
-            panel = panels.get(vendor.vendor) or judge_pairs(pairs, PanelOptions(prices=one.prices))
-            own = replace(own, panel=panel)
-        found.append(own)
-    return found
+            pairs, known = [one.cases[case] for case in cases], panels.get(vendor.vendor)
+            own = replace(own, panel=known or judge_pairs(pairs, PanelOptions(prices=one.prices)))
+        yield own
 
 
-def _measure(pairing: Pairing, model: str, cases: Sequence[Case], bootstrap: CaseBootstrap) -> RankedVendor:
+def _measure(pairing: Pairing, cases: Sequence[Case], bootstrap: CaseBootstrap) -> RankedVendor:
     """Return a vendor with its metrics over some cases."""
     vendor, is_baseline = pairing.vendor, pairing.vendor is pairing.baseline
+    name = str(vendor.model), vendor.vendor
     reference, own = (SideRows.of([getattr(pairing.cases[case], side) for case in cases]) for side in SIDES)
     found, notes, excess = agreement(reference, own, delivered=True), vendor.notes, None
     columns = {"success_rate": own.answers, "f1": _f1(found), "schema_accuracy": own.fitting()}
@@ -524,7 +501,7 @@ def _measure(pairing: Pairing, model: str, cases: Sequence[Case], bootstrap: Cas
     broken = sum(row.outcome == "protocol_error" for row in own.rows) / len(own.rows)
     answers, price = own.answers[0].sum(), cost(own.rows, vendor.prices)
     per_1000 = 1000 * price["total"] / answers if price and answers else None
-    return RankedVendor(model, vendor.vendor, metrics, is_baseline, broken, excess, columns, per_1000, notes=notes)
+    return RankedVendor(*name, metrics, is_baseline, broken, excess, columns, per_1000, notes=notes)
 
 
 def _f1(found: Column) -> tuple[Column, Column]:
@@ -568,25 +545,21 @@ def _parse_cells(where: str, row: Mapping[str | None, Any]) -> RankedVendor:
     cells = {name.strip(): (text or "").strip() for name, text in row.items() if isinstance(name, str)}
     if empty := [name for name in ("model", "vendor") if not cells[name]]:
         raise DataError(f"{where}: {empty[0]} is empty")
-    metrics = {metric: Estimate(_parse_figure(where, metric, cells.get(metric, ""))) for metric in METRICS}
+    metrics = {metric: _estimate(where, metric, cells.get(metric, "")) for metric in METRICS}
     return RankedVendor(cells["model"], cells["vendor"], metrics)
 
 
-def _parse_figure(where: str, metric: str, text: str) -> float | None:
-    try:
-        value = float(text or 0)
-    except ValueError:
-        value = math.nan
+def _estimate(where: str, metric: str, given: Any) -> Estimate:
+    """Return a figure; without a value for an empty text, and for a 0 that other tools write for unknown."""
     is_share = METRICS[metric].is_share
+    try:
+        value = math.nan if isinstance(given, bool) else float("0" if given == "" else given)
+    except (TypeError, ValueError):
+        value = math.nan
     if not (0 <= value < math.inf) or (is_share and value > 1):
         wanted = "a number from 0 to 1" if is_share else "a number of at least 0"
-        raise DataError(f"{where}: {metric} is {text!r}, but must be {wanted}")
-    return _figure_of(metric, value) if text else None
-
-
-def _figure_of(metric: str, value: float | None) -> float | None:
-    """Return a figure; None for a 0 that other tools write for unknown."""
-    return None if value == 0 and not METRICS[metric].is_share else value
+        raise DataError(f"{where}: {metric} is {given!r}, but must be {wanted}")
+    return Estimate(None if given == "" or (value == 0 and not is_share) else value)
 
 
 def is_rank_folder(path: Path) -> bool:
@@ -621,30 +594,17 @@ def read_rank_files(folder: Path) -> list[RankedVendor]:
     Raises:
         DataError: a file cannot be read, or has another form.
     """
-    files = {metric: _read_rank_file(folder / f"{about.file}.json") for metric, about in METRICS.items()}
-    names = dict.fromkeys((model, vendor) for values in files.values() for model in values for vendor in values[model])
-    found = list[RankedVendor]()
-    for model, vendor in names:
-        figures = {metric: _figure_of(metric, values.get(model, {}).get(vendor)) for metric, values in files.items()}
-        found.append(RankedVendor(model, vendor, {metric: Estimate(value) for metric, value in figures.items()}))
-    return found
-
-
-def _read_rank_file(path: Path) -> dict[str, dict[str, float]]:
-    try:
-        found: Any = parse_json(path.read_bytes())
-    except FileNotFoundError:
-        return {}
-    except (OSError, ValueError) as error:
-        raise DataError(f"{path}: cannot be read: {error}") from error
-    vendors = list(found.values()) if isinstance(found, dict) else [None]
-    if not all(isinstance(own, dict) and all(map(_is_figure, own.values())) for own in vendors):
-        raise DataError(f"{path}: not an object of models, each with a number for each vendor")
-    return found  # type: ignore[no-any-return]
-
-
-def _is_figure(value: Any) -> bool:
-    return isinstance(value, int | float) and not isinstance(value, bool) and value >= 0
+    found = dict[Name, dict[str, Estimate]]()
+    for metric, about in METRICS.items():
+        path = folder / f"{about.file}.json"
+        try:
+            content: Any = parse_json(path.read_bytes()) if path.exists() else {}
+            figures = [((model, name), value) for model, own in content.items() for name, value in own.items()]
+        except (OSError, ValueError, AttributeError) as error:
+            raise DataError(f"{path}: not an object of models, each with a number for each vendor: {error}") from error
+        for name, value in figures:
+            found.setdefault(name, dict.fromkeys(METRICS, Estimate(None)))[metric] = _estimate(str(path), metric, value)
+    return [RankedVendor(*name, metrics) for name, metrics in found.items()]
 
 
 class VerifiedRows(NamedTuple):
@@ -692,65 +652,44 @@ def compare_and_rank(files: Sequence[VerifiedRows]) -> VerifiedVendors:
     """
     models, ranked = list[ModelComparison](), list[RankedVendor]()
     for model, own in group_by_key((file.model, file) for file in files).items():
-        notes, compared = list[str](), list[VendorComparison]()
+        notes, compared, vendors = list[str](), list[VendorComparison](), list[Answers]()
         baseline = next((file for file in own if file.is_baseline), None)
         others = [file for file in own if file is not baseline]
         if baseline is None:
             notes.append(NO_BASELINE)
         elif not others:
             notes.append(NO_OTHER)
-        elif (truth := next(_read(baseline, notes), None)) is None:
+        elif (truth := next(_read([baseline], notes), None)) is None:
             notes.append(f"the baseline, {baseline.vendor}, has no rows, so vendors were not compared")
         else:
-            compared, found = _compare_vendors(truth, others, notes)
-            ranked += found
+            compared = compare(truth, _read(others, notes, truth, vendors), force=True)
+            panels = {one.vendor: one.panel for one in compared}
+            ranked += candidates([truth, *vendors], [truth.vendor], panels=panels)
         models.append(ModelComparison(model, baseline and baseline.vendor, tuple(compared), tuple(notes)))
     return VerifiedVendors(tuple(models), rank(ranked) if ranked else None)
 
 
-def _compare_vendors(
-    baseline: Answers, files: Sequence[VerifiedRows], notes: list[str]
-) -> tuple[list[VendorComparison], list[RankedVendor]]:
-    """Compare vendors with their baseline; if settings differ, only those whose files are complete are ranked."""
-    vendors = list[Answers]()
-    compared = compare(baseline, _each(baseline, files, vendors, notes), force=True)
-    panels = {one.vendor: one.panel for one in compared}
-    try:
-        return compared, candidates([baseline, *vendors], [baseline.vendor], panels=panels)
-    except UsageError as error:
-        complete = [one for one in vendors if not pair(baseline, one, force=True).only_baseline]
-        notes.append(f"ranked although {_line(error)}")
-        notes += [f"{one.vendor} is not ranked, as it lacks cases" for one in vendors if one not in complete]
-    return compared, candidates([baseline, *complete], [baseline.vendor], panels=panels, force=True)
-
-
-def _each(
-    baseline: Answers, files: Sequence[VerifiedRows], vendors: list[Answers], notes: list[str]
+def _read(
+    files: Sequence[VerifiedRows],
+    notes: list[str],
+    baseline: Answers | None = None,
+    read: list[Answers] | None = None,
 ) -> Iterator[Answers]:
-    """Yield the vendors that have cases in common with the baseline, one in memory at a time.
+    """Yield the answers in files, one in memory at a time; a note names a file without any to the baseline's requests.
 
     Args:
-        vendors: to which each is added once it is done with, without what only comparisons need.
+        read: to which each is added once it is done with, without what only comparisons need.
     """
     for file in files:
-        for found in _read(file, notes, baseline):
-            yield found
-            vendors.append(replace(found, rows=tuple(replace(row, measured=None) for row in found.rows)))
-            # Before the next one is read.
-            del found
-
-
-def _read(file: VerifiedRows, notes: list[str], baseline: Answers | None = None) -> Iterator[Answers]:
-    """Yield the answers in a file, unless it has none, or none to a request of the baseline's: a note says so then."""
-    try:
-        found = replace(read_one(file.source), vendor=file.vendor, model=file.model)
-        if baseline is not None:
-            pair(baseline, found, force=True)
-    except (DataError, UsageError) as error:
-        notes.append(f"{file.vendor} is left out: {_line(error)}")
-        return
-    yield found
-
-
-def _line(error: Exception) -> str:
-    return " ".join(str(error).split())
+        try:
+            found = replace(read_one(file.source), vendor=file.vendor, model=file.model)
+            if baseline is not None:
+                pair(baseline, found, force=True)
+        except (DataError, UsageError) as error:
+            notes.append(f"{file.vendor} is left out: {' '.join(str(error).split())}")
+            continue
+        yield found
+        if read is not None:
+            read.append(replace(found, rows=tuple(replace(row, measured=None) for row in found.rows)))
+        # Before the next one is read.
+        del found

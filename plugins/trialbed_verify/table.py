@@ -313,6 +313,19 @@ def read_one(source: VendorRows, *, compared: bool = True) -> Answers:
     return first
 
 
+def name_apart(tables: Iterable[Answers], *, within_models: bool = False) -> Iterator[Answers]:
+    """Yield tables; a vendor with the name of one before it, such as their host's, has its source in its name, too.
+
+    Args:
+        within_models: vendors of different models may share a name.
+    """
+    names = set[tuple[str, str | None]]()
+    for one in tables:
+        name = one.vendor, one.model if within_models else None
+        yield replace(one, vendor=f"{one.vendor} ({one.source})") if name in names else one
+        names.add(name)
+
+
 def as_trials(tables: Sequence[Answers], vendor: str | None = None) -> Answers:
     """Combine several tables of one vendor as its trials, numbered on from table to table.
 

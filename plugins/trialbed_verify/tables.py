@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from datetime import UTC, datetime
-from itertools import zip_longest
+from dataclasses import replace
 from operator import attrgetter
 from typing import TYPE_CHECKING, Any
 
@@ -18,12 +17,14 @@ from trialbed_verify.table import SIDES
 
 if TYPE_CHECKING:
     from trialbed_verify.compare import VendorComparison
-    from trialbed_verify.panel import GateResult, Panel, PanelGate
+    from trialbed_verify.panel import GateResult, Mean, Panel, PanelGate
     from trialbed_verify.ranking import ModelComparison, RankedVendor, Ranking, Standings, VerifiedVendors
 
 Document = Mapping[str, Any]
 Row = Sequence[str]
 """The texts of a row, its label first."""
+Naming = Callable[["PanelGate"], str]
+"""Names a gate of the panel."""
 
 RATES = {
     "success_rate": "success rate",
@@ -42,202 +43,143 @@ OUTCOMES = ("tool_calls", "stop", "other")
 VIOLATIONS = {kind: about.gate for kind, about in KINDS.items() if about.severity == "violation"}
 ENDS = ("value", "low", "high", "n")
 
+ASKED = ("base_url", "model_id", "provider", "temperature", "max_tokens", "stream", "extra_body", "tokenizer")
+SENT = ("results", "test_set", "trials", "request_concurrency", "vendor_concurrency", "retries", "timeout_s", "proxy")
+DIGESTS = ("test_set_digest", "configuration_digest")
+ABOUT = (*SENT, "trialbed_version", "python", "platform")
+"""Keys of a summary's provenance, and those of the configuration in it, that say where answers come from."""
+
+SECONDS, DIGITS = 19, 12
+"""Characters of a time to the second, and those of a digest that are shown."""
+
 USUAL = 3
-"""Kinds of failures, and names of what served answers, in a cell of a table."""
+"""Names of what served answers, in a cell of a table."""
 
 ALARMING = ("failed", "not sent")
-"""Rows in which any text is a problem."""
-
-MANY = 6
-"""Vendors from which on each has a row, as columns for all of them are too wide to read."""
+"""Beginnings of the labels of rows in which any text is a problem."""
 
 MOST_VALUES = 40
 """Values of one property of a suite that are shown; the summary has them all."""
 
-INTERVALS = (
-    "[low, high] is the 95 % interval, with the trials of a case taken together; times and tokens are p50/p95/p99 "
-    "of the answers that report them."
-)
+INTERVALS = "[low, high]: 95 % interval over cases; times and tokens: p50/p95/p99 of the answers that report them."
+WILSON = "The share of cases that are right, with its 95 % Wilson interval; the trials of a case count as one."
 
 
-def vendor_table(title: str, vendors: Sequence[Document], rows: Iterable[Row], notes: Iterable[str]) -> Table:
-    """Return a table of vendors' figures: a column for each vendor or, for many vendors, a row.
+def vendor_table(title: str, vendors: Sequence[Document], rows: Iterable[Row], notes: Iterable[str] = ()) -> Table:
+    """Return a table with a column for each vendor; rows in which nothing is known are left out."""
+    names = [one["vendor"] + "*" * one["is_baseline"] for one in vendors]
+    known = [(label, tuple(cells)) for label, *cells in rows if not {*cells} <= {"", UNKNOWN}]
+    lines = [TableRow(label, cells, label.startswith(ALARMING)) for label, cells in known]
+    return Table(title, ["", *names], lines, list(notes))
+
+
+def _rows_of_all(found: Sequence[Document], label: str = "", text: Callable[[Any], str] = str) -> Iterator[Row]:
+    """Yield a row for each key that any vendor has, which its label ends with."""
+    for key in dict.fromkeys(key for one in found for key in one):
+        yield f"{label}{key}", *(text(one[key]) if key in one else "" for one in found)
+
+
+def figure_rows(vendors: Sequence[Document], named: Callable[[str], str] = str) -> Iterator[Row]:
+    """Yield the counts, rates, times and tokens of vendors, and the kinds of failures and findings.
 
     Args:
-        rows: a figure each: its label, and its text for each vendor.
+        named: names a kind.
     """
-    names = [one["vendor"] + "*" * one["is_baseline"] for one in vendors]
-    if len(names) < MANY:
-        lines = [TableRow(label, tuple(cells), label in ALARMING) for label, *cells in rows]
-        return Table(title, ["", *names], lines, list(notes))
-    labels, *columns = zip(("vendor", *names), *rows, strict=True)
-    alarming = [place for place, label in enumerate(labels) if label in ALARMING]
-    lines = [TableRow(own[0], own[1:], any(own[place] for place in alarming)) for own in columns]
-    return Table(title, list(labels), lines, list(notes))
+
+    def kinds(key: str) -> list[Document]:
+        return [{named(kind): count for kind, count in one[key].items()} for one in vendors]
+
+    yield "requests ended", *(str(one["case_count"]) for one in vendors)
+    yield from ((name, *(str(one["outcomes"].get(name, 0)) for one in vendors)) for name in OUTCOMES)
+    yield from _rows_of_all(kinds("problems"), "failed: ")
+    yield "not sent", *(str(one.get("not_sent") or "") for one in vendors)
+    yield from ((label, *(_rate(one[key]) for one in vendors)) for key, label in RATES.items())
+    for key, label in SPREADS.items():
+        yield label, *("/".join(compact(one[key][name]) for name in QUANTILES) if one[key] else "-" for one in vendors)
+    yield "cost", *(compact(one["cost"] and one["cost"]["total"]) for one in vendors)
+    yield from _rows_of_all(kinds("call_problems"), "wrong calls: ")
+    yield from _rows_of_all(kinds("notes"), "findings: ")
 
 
-def figure_rows(vendors: Sequence[Document]) -> Iterator[Row]:
-    """Yield the counts, rates, times and tokens of vendors, from their summaries."""
-    rows: dict[str, list[str]] = {"requests ended": [str(one["case_count"]) for one in vendors]}
-    rows |= {name: [str(one["outcomes"].get(name, 0)) for one in vendors] for name in OUTCOMES}
-    rows["failed"] = [_most_common(one["problems"]) for one in vendors]
-    rows["not sent"] = [str(one.get("not_sent") or "") for one in vendors]
-    rows |= {label: [estimate(one[key], 2, with_n=True) for one in vendors] for key, label in RATES.items()}
-    rows |= {label: [_spread(one[key]) for one in vendors] for key, label in SPREADS.items()}
-    if any(one["cost"] for one in vendors):
-        totals = [(one["cost"] and one["cost"]["total"], one["success_count"]) for one in vendors]
-        rows["cost"] = [UNKNOWN if total is None else compact(total) for total, _ in totals]
-        rows["cost of 1,000 answers"] = [compact(1000 * total / n) if total and n else UNKNOWN for total, n in totals]
-    yield from ((label, *cells) for label, cells in rows.items() if any(cells))
-
-
-def _most_common(problems: Mapping[str, int]) -> str:
-    """The usual kinds of failures, and how many are of others; all of them are listed below the table."""
-    usual = dict(list(problems.items())[:USUAL])
-    others = sum(problems.values()) - sum(usual.values())
-    return f"{counts(usual)}, {others} others" if others else counts(usual)
-
-
-def _spread(found: Document | None) -> str:
-    return UNKNOWN if found is None else "/".join(compact(found[name]) for name in QUANTILES)
+def _rate(found: Document | None) -> str:
+    return estimate(found, 2, with_n=True)
 
 
 def verification_tables(summaries: Sequence[Document]) -> list[Table]:
-    """For each model: figures of its vendors, their background, and where they come from."""
+    """For each model: figures of its vendors, their suites, and where they come from."""
     tables = []
     for model, vendors in group_by_key((one["model"], one) for one in summaries).items():
         about = vendors[0]["provenance"]
-        *fewer, most = sorted({one["provenance"]["trials"] for one in vendors})
-        title = (
-            f"{model}: {number_of(about['test_set_cases'], 'request')} of {about['test_set']} "
-            f"({about['test_set_digest'][:12]}), {f'{fewer[0]} to ' if fewer else ''}{number_of(most, 'trial')}, "
-            f"trialbed {about['trialbed_version']}"
-        )
-        tables.append(vendor_table(title, vendors, figure_rows(vendors), _summary_notes(vendors)))
-        tables += suite_tables(vendors)
-        tables.append(vendor_table("Where they come from", vendors, source_rows(vendors), _settings_notes(about)))
+        title = f"{model}: {number_of(about['test_set_cases'], 'request')} of {about['test_set']}"
+        notes = [INTERVALS, *(note for one in vendors for note in _vendor_notes(one))]
+        tables.append(vendor_table(title, vendors, figure_rows(vendors), notes))
+        tables += [*suite_tables(vendors), source_table(vendors)]
     return tables
 
 
-def _summary_notes(summaries: Sequence[Document]) -> Iterator[str]:
-    yield INTERVALS
-    if any(one["is_baseline"] for one in summaries):
-        yield "* is the baseline."
-    for one in summaries:
-        yield from (f"{one['vendor']}: {note}" for note in _vendor_notes(one))
-
-
 def _vendor_notes(summary: Document) -> Iterator[str]:
-    examples = summary["examples"]
+    vendor, examples = summary["vendor"], summary["examples"]
+    if summary["is_baseline"]:
+        yield f"* {vendor} is the baseline."
     if summary["client_saturated"]:
-        lag = compact(summary["loop_lag_ms"]["p95"])
-        yield f"this machine was delayed (p95 {lag} ms), so the times describe it as much as the vendor."
+        yield f"{vendor}: this machine was delayed (own lag), so the times describe it as much as the vendor."
     if summary["failure"]:
-        yield f"stopped because its driver failed: {summary['failure']}"
-    if summary["notes"]:
-        yield f"notes: {counts(summary['notes'])}"
-    for kind, count in summary["problems"].items():
-        yield from _examples(f"{count} {kind}", examples["problems"].get(kind, ()))
-    for reason, count in summary["call_problems"].items():
-        yield from _examples(f"{number_of(count, 'call')} {reason}", examples["calls"].get(reason, ()))
+        yield f"{vendor}: stopped because its driver failed: {summary['failure']}"
+    for kind, own in (item for kinds in ("problems", "calls") for item in examples[kinds].items()):
+        texts = [": ".join(filter(None, (one.get("tool"), one["message"]))) for one in own]
+        # The trials are named as `bench show` takes them behind the vendor's name.
+        trials = (f"{one['line']}/{one['trial']}" for one in own)
+        for text, found in group_by_key(zip(texts, trials, strict=True)).items():
+            yield f"{vendor}: {kind}, trial {', '.join(dict.fromkeys(found))}: {text}"
 
 
-def _examples(title: str, examples: Sequence[Document]) -> Iterator[str]:
-    """The affected trials, as `bench show` takes them behind the vendor's name, with each message once."""
-    trials = group_by_key(
-        (": ".join(filter(None, (one.get("tool"), one["message"]))), f"{one['line']}/{one['trial']}")
-        for one in examples
-    )
-    for said, found in trials.items():
-        listed = dict.fromkeys(found)
-        named = f"{title}, trial{'s' * (len(listed) > 1)} {', '.join(listed)}"
-        yield f"{named}: {said}" if said else named
-        title = "and"
-    if not trials:
-        yield title
+def source_table(vendors: Sequence[Document]) -> Table:
+    """Return where the answers of vendors come from, as far as it is known; a note has what all have in common."""
+    rows = list(_rows_of_all([_source(one) for one in vendors]))
+    common = "; ".join(f"{label} {cell}" for label, cell, *others in rows if {cell, *others} == {cell})
+    apart = [row for row in rows if len({*row[1:]}) > 1]
+    return vendor_table("Where the answers come from", vendors, apart, filter(None, [common]))
 
 
-def source_rows(summaries: Sequence[Document]) -> list[Row]:
-    """Return where the answers of vendors come from, as far as it is known."""
-    return [row for row in _sources(summaries) if {*row[1:]} != {UNKNOWN}]
+def _source(summary: Document) -> dict[str, str]:
+    about = summary["provenance"]
+    found = {key: object_in(about, "configuration").get(key) for key in ASKED}
+    found |= {f"driver of the {kind}": name for kind, name in object_in(about, "drivers").items()}
+    found |= {f"served {kind}": _served(summary[f"served_{kind}"]) for kind in SERVED}
+    found |= {f"{end} ended": (summary[f"{end}_row_at"] or "")[:SECONDS] for end in ("first", "last")}
+    found |= {key: about.get(key) for key in ABOUT} | {key: about.get(key, "")[:DIGITS] for key in DIGESTS}
+    found["skipped lines"] = ", ".join(f"{one['line']} ({one['reason']})" for one in about.get("bad_lines", ()))
+    texts = {key: value if isinstance(value, str) else json.dumps(value) for key, value in found.items() if value != {}}
+    return {key.replace("_", " "): text for key, text in texts.items() if text not in ("", "null")}
 
 
-def _sources(summaries: Sequence[Document]) -> Iterator[Row]:
-    abouts = [summary["provenance"] for summary in summaries]
-    for key, label in (("base_url", "endpoint"), ("model_id", "model asked for"), ("provider", "provider")):
-        yield label, *(object_in(about, "configuration").get(key) or UNKNOWN for about in abouts)
-    for key, label in (("vendor", "vendor driver"), ("model_adapter", "model adapter")):
-        yield label, *(object_in(about, "drivers").get(key) or UNKNOWN for about in abouts)
-    for kind, label in zip(SERVED, ("served model", "fingerprint", "served by"), strict=True):
-        yield label, *(_served_names(summary[f"served_{kind}"]) for summary in summaries)
-    for key, label in (("first_row_at", "first ended"), ("last_row_at", "last ended")):
-        yield label, *(moment(summary[key]) for summary in summaries)
-    yield "proxy", *(about.get("proxy") or UNKNOWN for about in abouts)
-    yield "configuration", *(about.get("configuration_digest", UNKNOWN)[:12] for about in abouts)
-
-
-def moment(at: str | None) -> str:
-    """Return a recorded time in UTC, to the second; a text that is none as it is."""
-    try:
-        return f"{datetime.fromisoformat(at or '').astimezone(UTC):%Y-%m-%d %H:%M:%S} UTC"
-    except ValueError:
-        return at or UNKNOWN
-
-
-def _served_names(found: Mapping[str, int]) -> str:
-    """The names that answers report, the most frequent first, shortened to a few."""
-    if set(found) <= {UNNAMED}:
-        return UNKNOWN
+def _served(found: Mapping[str, int]) -> str:
+    """Return the names that answers report, the most frequent first, shortened to a few."""
     names = [f"{name} ({count})" if len(found) > 1 else name for name, count in found.items()]
-    return ", ".join(names[:USUAL]) + (f", {len(names) - USUAL} more" if len(names) > USUAL else "")
-
-
-def _settings_notes(about: Document) -> Iterator[str]:
-    keys = ("temperature", "max_tokens", "stream", "extra_body", "tokenizer")
-    asked = {key: value for key in keys if (value := about["configuration"][key]) not in (None, {})}
-    yield (
-        f"Test set {about['test_set']}, SHA-256 {about['test_set_digest']}; request concurrency "
-        f"{about['request_concurrency']}, vendor concurrency {about['vendor_concurrency']}, retries "
-        f"{about['retries']}, timeout {about['timeout_s']:g} s; Python {about['python']} on {about['platform']}."
-    )
-    if asked:
-        yield f"For every request: {', '.join(f'{key} {json.dumps(value)}' for key, value in asked.items())}."
-    for line in about["bad_lines"]:
-        yield f"Line {line['line']} of the test set was skipped: {line['reason']}."
+    more = f", {len(names) - USUAL} more" if len(names) > USUAL else ""
+    return "" if {*found} <= {UNNAMED} else ", ".join(names[:USUAL]) + more
 
 
 def suite_tables(vendors: Sequence[Document]) -> Iterator[Table]:
     """A table for each suite that one of these vendors has."""
     for name in dict.fromkeys(name for vendor in vendors for name in vendor["suites"]):
-        found = [vendor["suites"].get(name, {}) for vendor in vendors]
-        yield vendor_table(f"Suite {name}", vendors, _suite_rows(found), _suite_notes(vendors, found))
+        rows = _suite_rows([vendor["suites"].get(name, {}) for vendor in vendors])
+        yield vendor_table(f"Suite {name}", vendors, rows, [WILSON])
 
 
 def _suite_rows(found: Sequence[Document]) -> Iterator[Row]:
-    yield "right", *(_score(one.get("score")) for one in found)
+    yield "right", *(_rate(one.get("score")) for one in found)
     for title in dict.fromkeys(title for one in found for title in one.get("by", ())):
-        own = [one.get("by", {}).get(title, {}) for one in found]
-        values = dict.fromkeys(value for scores in own for value in scores)
-        for value in values if len(values) <= MOST_VALUES else ():
-            yield f"{title}: {value}", *(_score(scores.get(value)) for scores in own)
-    parameters = [one.get("parameters", {}) for one in found]
-    for name in dict.fromkeys(name for own in parameters for name in own):
-        yield f"{name} is", *(own[name]["finding"] if name in own else UNKNOWN for own in parameters)
+        rows = list(_rows_of_all([one.get("by", {}).get(title, {}) for one in found], f"{title}: ", _rate))
+        yield from rows if len(rows) <= MOST_VALUES else ()
+    yield from _rows_of_all([one.get("parameters", {}) for one in found], "parameter ", lambda one: str(one["finding"]))
+    missed = [{name: _missed(one, name) for name in one.get("misses", ())} for one in found]
+    yield from _rows_of_all(missed, "missed: ")
 
 
-def _score(score: Document | None) -> str:
-    return estimate(score, 2, with_n=True)
-
-
-def _suite_notes(vendors: Sequence[Document], found: Sequence[Document]) -> Iterator[str]:
-    yield "The share of cases that are right, with its 95 % Wilson interval; the trials of a case count as one."
-    for vendor, one in zip(vendors, found, strict=True):
-        missed = []
-        for name, count in one.get("misses", {}).items():
-            lines = ", ".join(dict.fromkeys(str(example["line"]) for example in one["examples"].get(name, ())))
-            missed.append(f"{name} {count} times (lines {lines})")
-        if missed:
-            yield f"{vendor['vendor']} misses {', '.join(missed)}."
+def _missed(suite: Document, name: str) -> str:
+    lines = ", ".join(dict.fromkeys(str(example["line"]) for example in suite["examples"].get(name, ())))
+    return f"{suite['misses'][name]} (lines {lines})"
 
 
 def verification_records(summaries: Sequence[Document]) -> list[dict[str, Any]]:
@@ -257,8 +199,8 @@ def _record(summary: Document) -> dict[str, Any]:
     for key, found, ends in figures:
         record |= {f"{key}_{end}".removesuffix("_value"): (found or {}).get(end) for end in ends}
     record |= {"cost": summary["cost"] and summary["cost"]["total"], "client_saturated": summary["client_saturated"]}
-    record |= {name: about["configuration"][name] for name in ("base_url", "model_id", "provider")}
-    record |= {"served_models": _served_names(summary["served_models"])}
+    record |= {name: about["configuration"][name] for name in ASKED[:3]}
+    record |= {"served_models": _served(summary["served_models"]) or UNKNOWN}
     record |= {name: summary[name] for name in ("first_row_at", "last_row_at")}
     return record | {name: about[name] for name in ("test_set_digest", "configuration_digest", "trialbed_version")}
 
@@ -268,9 +210,8 @@ def verification_tests(summary: Document) -> Iterator[TestCase]:
 
     A test for which there is no answer is skipped.
     """
-    name, problems = f"{summary['model']} at {summary['vendor']}", summary["problems"]
-    failed, wrong = summary["failure_count"], summary["schema_validation_error_count"]
-    missing = [f"{failed} were not: {counts(problems)}"] if failed else []
+    problems, wrong = summary["problems"], summary["schema_validation_error_count"]
+    missing = [counts(problems)] if problems else []
     missing += [f"{unsent} were not sent"] if (unsent := summary.get("not_sent")) else []
     unknown = "" if summary["case_count"] else "nothing was sent"
     tests = [("requests are answered", "unanswered", "; ".join(missing), unknown)]
@@ -284,36 +225,35 @@ def verification_tests(summary: Document) -> Iterator[TestCase]:
         tests.append((f"no violations: {gate}", "violation", counts(found), unknown))
     for title, kind, fault, unknown in tests:
         outcome: TestOutcome = "failure" if fault else "skipped" if unknown else "passed"
+        name = f"{summary['model']} at {summary['vendor']}"
         yield TestCase(name, title, outcome=outcome, kind=kind, message=fault or unknown)
 
 
-WORDS = SPREADS | {
-    "completion_tokens": "tokens received",
-    "trigger_rate": "answers with calls",
-    "success_rate": "success",
-    "schema_accuracy": "schema, per response",
-}
+WORDS = SPREADS | RATES | {"completion_tokens": "tokens received", "trigger_rate": "answers with calls"}
+WORDS |= {"schema_accuracy": RATES["schema_accuracy_per_response"]}
 """Figures and the metrics of tests -> their names in tables."""
 
 COUNTS = ("cases", "TP", "FP", "FN", "TN")
 SIMILARITY = {"precision": "precision", "recall": "recall", "f1": "F1", "chance_f1": "F1 of chance", "kappa": "kappa"}
 SCOPES = ("answered", "delivered")
-UNDECIDED = "not decided by one trial"
-CONCLUSIONS = {
-    "different": "{vendor} differs from {baseline}",
-    "equivalent": "{vendor} is equivalent to {baseline}",
-    "inconclusive": "{vendor} is neither shown to equal {baseline} nor to differ",
-    UNDECIDED: "one trial does not decide between {vendor} and {baseline}",
-}
-SCOPES_MEANING = (
-    "Decisions are whether tools are called, and nothing else. answered: cases that both answered. delivered: a "
-    "failure counts as a missed call."
+SCOPES_MEANING = "Decisions: whether tools are called. answered: by both. delivered: a failure counts as a missed call."
+
+PANEL_COLUMNS = ("gate", "finding", "baseline", "vendor", "excess", "margin", "distance", "p (Holm)")
+WIDE_COLUMNS = ("baseline", "vendor", "distance", "p (Holm)")
+"""Columns for which a narrow terminal has no room."""
+
+FLOOR = 1.5
+"""Deals as unusual as the answers, with the answers themselves, below which there is none but them."""
+
+LEGEND = (
+    "baseline: how far its trials are from each other; vendor: how far the vendor's are from them; for faults, the "
+    "share of each. excess: the second less the first; distance: between both distributions, with half the margin. "
+    "Both are 0 for an identical vendor, whatever the model's own spread. [low, high]: one-sided 95 % bounds, which "
+    "decide. breaking: answers that would break a caller, and that the other trials of the baseline never give."
 )
 
 
-def comparison_tables(
-    comparisons: Sequence[VendorComparison], named: Callable[[PanelGate], str] = attrgetter("label")
-) -> list[Table]:
+def comparison_tables(comparisons: Sequence[VendorComparison], named: Naming = attrgetter("label")) -> list[Table]:
     """Return for each vendor the verdict, its rates and the baseline's, figures, and tests.
 
     Args:
@@ -322,11 +262,10 @@ def comparison_tables(
     return [table for one in comparisons for table in _tables(one, named)]
 
 
-def _tables(found: VendorComparison, named: Callable[[PanelGate], str]) -> Iterator[Table]:
+def _tables(found: VendorComparison, named: Naming) -> Iterator[Table]:
     one, vendor, baseline = found.document, found.vendor, found.baseline
-    yield _panel_table(found.panel, vendor, baseline, named)
-    notes = [*map(_as_sentence, _pairing_notes(one)), *(f"{note}." for note in one["notes"]), *_decision_notes(one)]
-    yield Table.of("Decisions", ("", *SCOPES), _similarity(one), notes)
+    yield _panel_table(found, named)
+    yield Table.of("Decisions", ("", *SCOPES), _similarity(one), _decision_notes(one), [SCOPES_MEANING])
     yield Table.of("Rates", ("", baseline, vendor), _rates(one), _failures(one))
     yield Table.of("Tokens and times", ("", baseline, vendor, "paired difference"), _figures(one))
     rows = [
@@ -337,25 +276,61 @@ def _tables(found: VendorComparison, named: Callable[[PanelGate], str]) -> Itera
         yield Table.of("Tests", ("", "method", "cases", "p", "p corrected (Holm)"), rows)
 
 
-def _pairing_notes(one: Document) -> Iterator[str]:
-    pairing, rows = one["pairing"], one["matched_success"] + one["skipped_failures"]
-    yield f"{number_of(pairing['cases'], 'case')}, paired by {pairing['by']}; {number_of(rows, 'pair')} of rows"
-    if pairing["asked_otherwise"]:
-        yield f"Cases whose requests differ: {pairing['asked_otherwise']}"
-    yield from _differing_files(one)
+def _panel_table(found: VendorComparison, named: Naming) -> Table:
+    """Return the verdict and every gate that applies, with an example of each difference in the notes."""
+    # Gates with the same figures share a row, as most have the same where nothing differs.
+    cells = ((tuple(_panel_cells(one, found.panel.deals)), named(one.gate)) for one in found.panel.applicable)
+    gates = group_by_key(cells)
+    rows = [TableRow(", ".join(names), cells, cells[0] == "different") for cells, names in gates.items()]
+    table = Table(verdict_title(found), PANEL_COLUMNS, rows, list(_panel_notes(found)), legend=[LEGEND])
+    return replace(table, narrow=table.without(*WIDE_COLUMNS))
+
+
+def verdict_title(found: VendorComparison) -> str:
+    """Return the verdict on a vendor."""
+    return f"{found.vendor} compared with {found.baseline}: {found.panel.verdict}"
+
+
+def _panel_cells(one: GateResult, deals: int) -> Iterator[str]:
+    yield from (one.finding, number(one.baseline, 3), number(one.vendor, 3))
+    yield from (_bounds(one.excess), f"{one.gate.margin:g}", _bounds(one.distance))
+    # Where no deal was as unusual as the answers, the p-value is the most that it can be.
+    tested = one.finding != "not judged" or one.differing is not None
+    yield (f"≤ {one.p_holm:.2g}" if one.p * (deals + 1) < FLOOR else f"{one.p_holm:.3f}") if tested else UNKNOWN
+
+
+def _bounds(found: Mean | None) -> str:
+    return UNKNOWN if found is None else f"{found.value:+.3f} [{found.low:.3f}, {found.high:.3f}]"
+
+
+def _panel_notes(found: VendorComparison) -> Iterator[str]:
+    panel = found.panel
+    yield from map(as_sentence, (panel.reason, *panel.remarks))
+    for one in panel.found("different"):
+        yield f"{one.gate.label}: {one.gate.meaning} differ; {one.reason}."
+        if example := one.example:
+            where = f"line {example.line}" if example.line else "for example"
+            yield f"  {where}, {found.baseline}: {example.baseline}"
+            yield f"  {where}, {found.vendor}: {example.vendor}"
+    ours, theirs = panel.trials
+    together = f"all gates together: p = {UNKNOWN if panel.whole is None else f'{panel.whole:.2g}'}"
+    deals = f"up to {panel.deals:,} permutations of trials within cases"
+    yield f"{panel.cases} cases with {ours:.3g} and {theirs:.3g} trials that count; {together} ({deals})."
+
+
+def as_sentence(text: str) -> str:
+    """Return a text with a capital and a full stop."""
+    return f"{text[0].upper()}{text[1:]}."
 
 
 def _differing_files(one: Document) -> Iterator[str]:
-    """Say which rows only one file has, and which settings differ."""
+    """Say in how many cases the requests differ, which rows only one file has, and which settings differ."""
     pairing = one["pairing"]
-    if left_out := pairing["only_baseline"] + pairing["only_vendor"]:
-        yield f"{number_of(left_out, 'row')} {'is' if left_out == 1 else 'are'} left out because only one file has them"
+    counted = {"cases whose requests differ": pairing["asked_otherwise"]}
+    counted["rows that are left out because only one file has them"] = pairing["only_baseline"] + pairing["only_vendor"]
+    yield from (f"{words}: {count}" for words, count in counted.items() if count)
     for text, count in pairing["settings"].items():
         yield f"settings of {number_of(count, 'request')} differ: {text}"
-
-
-def _as_sentence(text: str) -> str:
-    return f"{text[0].upper()}{text[1:]}."
 
 
 def _similarity(one: Document) -> Iterator[Row]:
@@ -367,21 +342,15 @@ def _similarity(one: Document) -> Iterator[Row]:
 
 
 def _decision_notes(one: Document) -> Iterator[str]:
+    pairing, pairs = one["pairing"], one["matched_success"] + one["skipped_failures"]
+    yield f"{number_of(pairing['cases'], 'case')}, paired by {pairing['by']}; {number_of(pairs, 'pair')} of rows."
+    yield from (*map(as_sentence, _differing_files(one)), *(f"{note}." for note in one["notes"]))
     if (itself := one["self_consistency"]["baseline"]) is None:
         yield "The baseline has one trial per case, so its self-consistency is unknown."
     else:
-        yield (
-            f"The baseline compared with itself ({number_of(itself['trials'], 'trial')}): "
-            f"F1 {estimate(itself['self_f1'])}, flip rate {estimate(itself['flip_rate'])}, "
-            f"{itself['stable_cases']} of {itself['cases']} cases stable."
-        )
-    yield SCOPES_MEANING
-    k2, schema = one["tool_call_trigger_similarity"], one["tool_call_schema_accuracy"]["schema_accuracy"]
-    yield (
-        f"K2-style, of {number_of(one['matched_success'], 'pair')} without failures: TP {k2['TP']}, FP {k2['FP']}, "
-        f"FN {k2['FN']}, TN {k2['TN']}, precision {k2['precision']}, recall {k2['recall']}, F1 {k2['f1']}, "
-        f"schema accuracy {schema}."
-    )
+        trials, stable = number_of(itself["trials"], "trial"), f"{itself['stable_cases']} of {itself['cases']} cases"
+        rates = f"F1 {estimate(itself['self_f1'])}, flip rate {estimate(itself['flip_rate'])}"
+        yield f"The baseline compared with itself ({trials}): {rates}, {stable} stable."
 
 
 def _rates(one: Document) -> Iterator[Row]:
@@ -401,15 +370,16 @@ def _failures(one: Document) -> Iterator[str]:
 
 def _figures(one: Document) -> Iterator[Row]:
     for figure, own in one["figures"].items():
-        digits, label, sides = 2 if figure == "tps" else 1, WORDS[figure], [own[side] for side in SIDES]
-        if not any(side["n"] for side in sides):
-            yield label, UNKNOWN, UNKNOWN, UNKNOWN
-            continue
-        missing = (f", {side['missing']} missing" * bool(side["missing"]) for side in sides)
-        means = (estimate(side["mean"], digits) for side in (*sides, {"mean": own["difference"]}))
-        yield f"{label}, mean", *map("".join, zip_longest(means, missing, fillvalue=""))
-        spread = ["/".join(number(side[name]["value"], digits) for name in QUANTILES) for side in sides]
-        yield f"{label}, {'/'.join(QUANTILES)}", *spread, ""
+        digits, sides = 2 if figure == "tps" else 1, [own[side] for side in SIDES]
+        if any(side["n"] for side in sides):
+            means = (estimate(side["mean"], digits) + _missing(side["missing"]) for side in sides)
+            yield f"{WORDS[figure]}, mean", *means, estimate(own["difference"], digits)
+            spread = ["/".join(number(side[name]["value"], digits) for name in QUANTILES) for side in sides]
+            yield f"{WORDS[figure]}, {'/'.join(QUANTILES)}", *spread, ""
+
+
+def _missing(answers: int) -> str:
+    return f", {answers} missing" if answers else ""
 
 
 def _p_value(value: float) -> str:
@@ -421,13 +391,12 @@ def comparison_records(comparisons: Sequence[VendorComparison]) -> list[dict[str
     return [
         {"vendor": one.vendor, "baseline": one.baseline, "side": side, "figure": name, **found}
         for one in comparisons
-        for side, name, found in _estimates(one)
+        for side, name, found in _estimates(one.document)
     ]
 
 
-def _estimates(found: VendorComparison) -> Iterator[tuple[str, str, Document]]:
+def _estimates(one: Document) -> Iterator[tuple[str, str, Document]]:
     """Yield the side, the name and the value, with its interval, of every figure of a comparison."""
-    one = found.document
     for gate in one["panel"]["gates"]:
         ends = ((name, gate[name]) for name in ("excess", "distance") if gate[name])
         yield from ((gate["finding"], f"panel_{gate['gate']}_{name}", mean) for name, mean in ends)
@@ -438,91 +407,11 @@ def _estimates(found: VendorComparison) -> Iterator[tuple[str, str, Document]]:
     for side in SIDES:
         schema = one["schema_accuracy"][side]
         yield side, "success_rate", one["success_rate"][side]
-        yield from (
-            (side, f"schema_accuracy_{unit}", schema[unit]) for unit in ("per_response", "per_call") if schema[unit]
-        )
+        units = [unit for unit in ("per_response", "per_call") if schema[unit]]
+        yield from ((side, f"schema_accuracy_{unit}", schema[unit]) for unit in units)
         for figure, own in one["figures"].items():
             yield side, f"{figure}_mean", own[side]["mean"]
             yield from ((side, f"{figure}_{name}", own[side][name] | {"n": own[side]["n"]}) for name in QUANTILES)
-
-
-def conclusion(found: VendorComparison) -> str:
-    """Return the verdict on a vendor in words, its meaning for callers, and the cases that would settle an open one."""
-    panel = found.panel
-    verdict = CONCLUSIONS[panel.verdict].format(vendor=found.vendor, baseline=found.baseline)
-    needed = [f"about {panel.needed:,} cases would settle it"] if panel.needed else []
-    return f"{verdict}: {'; '.join([*_reasons(panel)[0], *needed])}."
-
-
-def _reasons(panel: Panel) -> tuple[list[str], list[str]]:
-    """Return the reasons of a verdict that its conclusion gives, and the others, which an open verdict has."""
-    said = panel.reasons(attrgetter("meaning"))
-    leading = 1 + bool(panel.options.other_models) if panel.needed else len(said)
-    return said[:leading], said[leading:]
-
-
-def brief_reasons(panel: Panel) -> Iterator[str]:
-    """Yield in words the reasons of the verdict that its conclusion does not give."""
-    rest = "; ".join(_reasons(panel)[1])
-    if rest and not rest.startswith("about "):
-        yield _as_sentence(rest)
-    yield from map(_as_sentence, panel.remarks)
-
-
-PANEL_COLUMNS = ("gate", "finding", "baseline", "vendor", "excess", "margin", "distance", "margin", "p (Holm)")
-
-PANEL_DIGITS = 3
-
-FLOOR = 1.5
-"""Deals as unusual as the answers, with the answers themselves, below which there is none but them."""
-
-LEGEND = (
-    "baseline: how far its trials are from each other; vendor: how far the vendor's are from them; for faults, the "
-    "share of each. excess: the second less the first; distance: between both distributions. Both are 0 for an "
-    "identical vendor, whatever the model's own spread. [low, high]: one-sided 95 % bounds, which decide. breaking: "
-    "answers that would break a caller, and that the other trials of the baseline never give. At "
-    "most so many of 1,000 answers break a caller: the upper bound of its excess, and beyond it those that are too "
-    "rare to have been seen."
-)
-
-
-def _panel_table(panel: Panel, vendor: str, baseline: str, named: Callable[[PanelGate], str]) -> Table:
-    """Return the verdict and every gate that applies, with an example of each difference in the notes."""
-    # Gates with the same figures share a row, as most have the same where nothing differs.
-    gates = group_by_key((tuple(_panel_cells(one, panel.deals)), named(one.gate)) for one in panel.applicable)
-    rows = [TableRow(", ".join(names), cells, cells[0] == "different") for cells, names in gates.items()]
-    brief = [TableRow(row.label, (row.cells[0], *row.cells[3:5]), row.alarming) for row in rows]
-    title = f"{vendor} compared with {baseline}: {panel.verdict}"
-    notes = list(_panel_notes(panel, vendor, baseline))
-    narrow = Table(title, ["gate", "finding", "excess", "margin"], brief, notes, legend=[LEGEND])
-    return Table(title, list(PANEL_COLUMNS), rows, notes, narrow=narrow, legend=[LEGEND])
-
-
-def _panel_cells(one: GateResult, deals: int) -> Iterator[str]:
-    yield from (one.finding, number(one.baseline, PANEL_DIGITS), number(one.vendor, PANEL_DIGITS))
-    for mean, margin in ((one.excess, one.gate.margin), (one.distance, one.gate.distance_margin)):
-        yield UNKNOWN if mean is None else f"{mean.value:+.3f} [{mean.low:.3f}, {mean.high:.3f}]"
-        yield UNKNOWN if margin is None else f"{margin:g}"
-    # Where no deal was as unusual as the answers, the p-value is the most that it can be.
-    tested = one.finding != "not judged" or one.differing is not None
-    yield (f"≤ {one.p_holm:.2g}" if one.p * (deals + 1) < FLOOR else f"{one.p_holm:.3f}") if tested else UNKNOWN
-
-
-def _panel_notes(panel: Panel, vendor: str, baseline: str) -> Iterator[str]:
-    yield from map(_as_sentence, (panel.reason, *panel.remarks))
-    for one in panel.gates:
-        if one.finding == "different":
-            yield f"{one.gate.label}: {one.gate.meaning} differ; {one.reason}."
-            if found := one.example:
-                where = f"line {found.line}" if found.line else "for example"
-                yield f"  {where}, {baseline}: {found.baseline}"
-                yield f"  {where}, {vendor}: {found.vendor}"
-    ours, theirs = panel.trials
-    whole = UNKNOWN if panel.whole is None else f"{panel.whole:.2g}"
-    yield (
-        f"{panel.cases} cases with {ours:.3g} and {theirs:.3g} trials that count; all gates "
-        f"together: p = {whole} (up to {panel.deals:,} permutations of trials within cases)."
-    )
 
 
 def comparison_tests(found: VendorComparison, rejected: Sequence[str] = ()) -> Iterator[TestCase]:
@@ -542,6 +431,7 @@ def comparison_tests(found: VendorComparison, rejected: Sequence[str] = ()) -> I
 
 
 BREAKING, PRICE = "answers in 1,000 that break a caller", "price of an answer"
+VERDICT_COLUMNS = ("vendor", "verdict", BREAKING, PRICE, "differs in", "cases")
 
 MOST_NAMES, NAMED = 5, 3
 """Vendors up to which notes name all, and those that they name of more."""
@@ -549,39 +439,41 @@ MOST_NAMES, NAMED = 5, 3
 
 def verified_tables(found: VerifiedVendors) -> list[Table]:
     """Return a table of comparisons for each model, and those of the ranking."""
-    tables = [verdict_table(one, _verdict_notes(one), in_words=False) for one in found.models]
-    return tables + (ranking_tables(found.ranking, verdicts=False) if found.ranking else [])
+    notes = [_notes_of_all((own.panel.reason, own.vendor) for own in one.comparisons) for one in found.models]
+    tables = [verdict_table(*own, attrgetter("label")) for own in zip(found.models, notes, strict=True)]
+    return tables + (ranking_tables(found.ranking) if found.ranking else [])
 
 
-def verdict_table(found: ModelComparison, notes: Iterable[str] = (), *, in_words: bool = True) -> Table:
+def verdict_table(found: ModelComparison, notes: Iterable[str], named: Naming) -> Table:
     """Return the verdict on each vendor of a model, those that differ first.
 
     Args:
-        in_words: name the gates at which vendors differ in words, not by their labels.
+        named: names the gates at which vendors differ.
     """
     compared = sorted(found.comparisons, key=lambda one: one.panel.finding != "different")
-    rows = [_verdict(one.vendor, one.panel, in_words=in_words) for one in compared]
-    notes = [*notes, *(f"{note}." for note in found.notes)]
-    table = Table(found.title, ["vendor", "verdict", BREAKING, PRICE, "differs in", "cases"], rows, notes)
-    return table if any(one.panel.price is not None for one in compared) else table.without(PRICE)
+    rows = [TableRow(one.vendor, _verdict(one.panel, named), one.panel.finding == "different") for one in compared]
+    files = [f"{one.vendor}: {text}." for one in found.comparisons for text in _differing_files(one.document)]
+    return _known(Table(found.title, VERDICT_COLUMNS, rows, [*notes, *files, *(f"{note}." for note in found.notes)]))
 
 
-def _verdict(vendor: str, panel: Panel, *, in_words: bool) -> TableRow:
+def _verdict(panel: Panel, named: Naming) -> tuple[str, ...]:
     from trialbed_verify.panel import breaking_in_thousand
 
-    breaking, apart = panel.at("any"), [one.gate for one in panel.found("different")]
+    breaking, apart = panel.at("any"), ", ".join(named(one.gate) for one in panel.found("different"))
     share = UNKNOWN if breaking is None or breaking.excess is None else breaking_in_thousand(breaking.excess)
     price = UNKNOWN if panel.price is None else f"{round(100 * (panel.price - 1)):+d} %"
-    subjects = ", ".join(gate.meaning if in_words else gate.label for gate in apart)
-    cells = (panel.verdict, share, price, subjects or "nothing shown", str(panel.cases))
-    return TableRow(vendor, cells, alarming=panel.finding == "different")
+    return panel.verdict, share, price, apart or "nothing shown", str(panel.cases)
 
 
-def _verdict_notes(found: ModelComparison) -> Iterator[str]:
-    for reason, vendors in group_by_key((one.panel.reason, one.vendor) for one in found.comparisons).items():
-        yield f"{_some(vendors)}: {reason}."
-    for one in found.comparisons:
-        yield from (f"{one.vendor}: {text}." for text in _differing_files(one.document))
+def _known(table: Table) -> Table:
+    """Return a table without the columns in which nothing is known."""
+    columns = zip(table.columns, zip(*table.lines, strict=True), strict=False)
+    return table.without(*(name for name, cells in columns if {*cells} == {UNKNOWN}))
+
+
+def _notes_of_all(found: Iterable[tuple[str, str]]) -> Iterator[str]:
+    """Yield each text once, behind the names of the vendors that it is true of."""
+    yield from (f"{_some(names)}: {text}." for text, names in group_by_key(found).items())
 
 
 def _some(names: Sequence[str]) -> str:
@@ -590,139 +482,63 @@ def _some(names: Sequence[str]) -> str:
     return ", ".join(names[:NAMED] if others else names) + others
 
 
-Names = Mapping[tuple[str, str], str]
-"""Model and vendor -> the name in a table."""
-
-RANGE = "rank 95 %"
-
 RANK_DIGITS = {"tps": 2, "ttft_ms": 1, "avg_token": 1}
-
+RANK_COLUMNS = ("vendor", "rank", "rank 95 %", "IRF")
 COST = "cost of 1,000"
 """The column of what 1,000 answers cost at the prices of the configuration, by which no vendor is ranked."""
 
-MAY_LACK = ("rank", RANGE, "IRF", COST)
-"""Columns that are left out if no vendor has them."""
+OUT = {"behind": "placed last", "not_ranked": "not ranked"}
 
-EXPLAINED = (
-    "IRF, inverse rank fusion, orders the vendors: the sum of 1 / (rank + {k}) over the vendor's ranks in each metric; "
-    "more is better."
-)
-
+EXPLAINED = "IRF, inverse rank fusion: the sum of 1 / (rank + {k}) over a vendor's ranks by metric; more is better."
 UNSETTLED = "neither is ahead in 95 % of resamples; where they are equal, both have the better rank"
 
-SEVERAL = {
-    "its decisions are": "their decisions are",
-    "of its answers": "of their answers",
-    "it differs in": "they differ in",
-}
-"""Words about one vendor, and those about several."""
 
+def ranking_tables(ranking: Ranking) -> list[Table]:
+    """Return a table per model, and one of all if there are several; the last one explains the figures."""
+    from trialbed_verify.ranking import METRICS
 
-def ranking_tables(ranking: Ranking, *, reasons: bool = True, verdicts: bool = True) -> list[Table]:
-    """Return a table per model, and one of all if there are several; the first with ranks explains their score.
-
-    Args:
-        reasons: say why vendors are not ranked or placed last, which pages say already.
-        verdicts: say why vendors differ from the baseline; tables of their comparisons say so already.
-    """
-    first = next((model for model, found in ranking.models.items() if found.ranked), None)
     tables = []
     for model, found in ranking.models.items():
         names = {row.name: row.vendor for row in found.rows}
-        notes = [EXPLAINED.format(k=ranking.k)] if model == first else []
-        notes += _order_notes(found, ranking.metrics, names)
-        notes += (f"{text}." for text in _unranked(found) if reasons)
-        notes += (text for text in _difference_notes(found) if verdicts)
-        tables.append(_rank_table(model, found, ranking.metrics, names, notes))
+        tables.append(_rank_table(model, found, ranking.metrics, names, _notes_of_all(_rank_notes(found))))
     if len(tables) > 1:
         names = {row.name: f"{row.vendor} ({row.model})" for row in ranking.overall.rows}
-        notes = list(_order_notes(ranking.overall, ranking.metrics, names))
-        tables.append(_rank_table("all models", ranking.overall, ranking.metrics, names, notes))
-    notes = [f"{note}." for note in ranking.notes]
-    return [*tables, Table("Note", notes=notes)] if notes else tables
+        tables.append(_rank_table("all models", ranking.overall, ranking.metrics, names, ()))
+    legend = [f"{METRICS[name].label}: {METRICS[name].meaning}." for name in ranking.metrics]
+    explained = [EXPLAINED.format(k=ranking.k)] if ranking.overall.ranked else []
+    notes = [*tables[-1].notes, *(f"{note}." for note in ranking.notes), *explained]
+    return [*tables[:-1], replace(tables[-1], notes=notes, legend=legend)]
 
 
-def _rank_table(title: str, found: Standings, metrics: Sequence[str], names: Names, notes: Sequence[str]) -> Table:
+def _rank_table(
+    title: str, found: Standings, metrics: Sequence[str], names: Mapping[tuple[str, str], str], notes: Iterable[str]
+) -> Table:
     from trialbed_verify.ranking import METRICS
 
-    rows = found.rows
-    columns = [
-        ("vendor", [_starred(row, names) + " (different)" * row.is_different for row in rows]),
-        ("rank", [_place(row) for row in rows]),
-        (RANGE, [UNKNOWN if row.rank_low is None else f"{row.rank_low}-{row.rank_high}" for row in rows]),
-        ("IRF", [number(row.irf) for row in rows]),
-    ]
-    for name in metrics:
-        figures = [number(row.metrics[name].value, RANK_DIGITS.get(name, 4)) for row in rows]
-        columns.append((METRICS[name].label, figures))
-    columns.append((COST, [number(row.cost) for row in rows]))
-    shown = {name: cells for name, cells in columns if name not in MAY_LACK or {*cells} != {UNKNOWN}}
+    lines, ties = list[Row](), list[str]()
+    for row in found.rows:
+        place = f"{row.rank}{' tie' * bool(row.tie)}{' last' * (row.status == 'behind')}"
+        span = UNKNOWN if row.rank_low is None else f"{row.rank_low}-{row.rank_high}"
+        figures = [number(row.metrics[name].value, RANK_DIGITS.get(name, 4)) for name in metrics]
+        name = names[row.name] + "*" * row.is_baseline + " (different)" * row.is_different
+        lines.append((name, UNKNOWN if row.rank is None else place, span, number(row.irf), *figures, number(row.cost)))
+    for higher, row in enumerate(found.ranked, 1):
+        if others := [names[other.name] for other in found.ranked[higher:] if other.name in (row.tied_with or ())]:
+            ties.append(f"{names[row.name]} ties with {_some(others)}: {UNSETTLED}.")
     count = "six metrics" if len(metrics) == len(METRICS) else f"{len(metrics)} of six metrics"
     heading = f"{title}: ranked over {count}" if found.ranked else f"{title}: no vendor is ranked"
-    legend = [f"{METRICS[name].label}: {METRICS[name].meaning}." for name in metrics]
-    starred = ((_starred(row, names), note) for row in rows for note in row.notes)
-    notes = [*notes, *(f"{names}: {note}." for names, _, note in _by_text(starred))]
-    return Table.of(heading, list(shown), zip(*shown.values(), strict=True), notes, legend)
+    columns = [*RANK_COLUMNS, *(METRICS[name].label for name in metrics), COST]
+    return _known(Table.of(heading, columns, lines, [*ties, *notes]))
 
 
-def _starred(row: RankedVendor, names: Names) -> str:
-    return names[row.name] + "*" * row.is_baseline
-
-
-def _place(row: RankedVendor) -> str:
-    return UNKNOWN if row.rank is None else f"{row.rank}{' tie' * bool(row.tie)}{' last' * (row.status == 'behind')}"
-
-
-def _order_notes(found: Standings, metrics: Sequence[str], names: Names) -> Iterator[str]:
-    """Yield the vendors whose order the data do not settle, and those that are equal in a metric."""
-    from trialbed_verify.ranking import METRICS
-
-    for place, row in enumerate(found.ranked, 1):
-        if others := [names[other.name] for other in found.ranked[place:] if other.name in (row.tied_with or ())]:
-            yield f"{names[row.name]} ties with {_some(others)}: {UNSETTLED}."
-    for metric in metrics:
-        sharing = group_by_key((float(row.ranks[metric]), names[row.name]) for row in found.ranked)
-        for rank, equal in sorted(sharing.items()):
-            if len(equal) > 1:
-                yield f"Equal in {METRICS[metric].label}, rank {rank:g} each: {_some(equal)}."
-
-
-def _difference_notes(found: Standings) -> Iterator[str]:
-    """Say why vendors are shown to differ from the baseline."""
-    panels = ((row.vendor, row.panel.reason) for row in found.rows if row.panel and row.is_different)
-    for names, verb, reason in _by_text(panels):
-        yield f"{names} {verb} not the baseline's equal{'s' * (verb == 'are')}: {reason}."
-
-
-def _unranked(found: Standings) -> Iterator[str]:
-    for rows, words in ((found.behind, "placed last"), (found.not_ranked, "not ranked")):
-        why = ((row.vendor, "; ".join(row.reasons)) for row in rows)
-        yield from (f"{names} {verb} {words}: {reason}" for names, verb, reason in _by_text(why))
-
-
-def _by_text(found: Iterable[tuple[str, str]]) -> Iterator[tuple[str, str, str]]:
-    """Yield each text once: the names that it is true of, the verb for as many, and the text."""
-    for text, names in group_by_key((text, name) for name, text in found).items():
-        *others, last = names
-        listed = _some(names) if len(names) > MOST_NAMES else " and ".join(filter(None, (", ".join(others), last)))
-        for one, several in SEVERAL.items() if others else ():
-            text = text.replace(one, several)
-        yield listed, "are" if others else "is", text
-
-
-def rank_sentence(model: str, found: Standings) -> str:
-    """Say who leads, whether that is shown, and who is placed last or not ranked, in one sentence."""
-    said = []
-    if found.ranked:
-        first = found.ranked[0]
-        leading = [row for row in found.ranked if row.rank == first.rank]
-        behind = [row for row in found.ranked if row not in leading and row.name in (first.tied_with or ())]
-        leads, tied = (" and ".join(row.vendor for row in rows) for rows in (leading, behind))
-        is_shared = len(leading) > 1
-        place = "share the first rank, as their scores are equal" if is_shared else "leads" if tied else "ranks first"
-        ahead = f", {'and are' if is_shared else 'but is'} not shown to be ahead of {tied}" if tied else ""
-        said.append(f"{leads} {place}{ahead}")
-    return f"{model}: {'; '.join([*said, *_unranked(found)])}."
+def _rank_notes(found: Standings) -> Iterator[tuple[str, str]]:
+    """Yield the reasons why vendors have no rank or the last one, and remarks, each with the vendor."""
+    for row in found.rows:
+        if row.status in OUT:
+            yield f"{OUT[row.status]}: {'; '.join(row.reasons)}", row.vendor
+        if row.panel and row.is_different and row.status != "behind":
+            yield f"not the baseline's equal: {row.panel.reason}", row.vendor
+        yield from ((note, row.vendor + "*" * row.is_baseline) for note in row.notes)
 
 
 def ranking_records(ranking: Ranking) -> list[dict[str, Any]]:

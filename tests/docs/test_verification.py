@@ -114,8 +114,9 @@ def test_the_table_shown_is_the_one_printed(followed: tuple[Path, str]) -> None:
 
     shown = blocks(GUIDE, "text")[1]
     printed = titles(followed[1])
-    assert set(titles(shown)) - set(printed) <= {"failed"}
-    assert set(printed) <= set(titles(shown))
+    kinds = ("failed: ", "wrong calls: ")  # as they happen to be among fewer cases
+    assert {title for title in titles(shown) if not title.startswith(kinds)} <= set(printed)
+    assert {title for title in printed if not title.startswith(kinds)} <= set(titles(shown))
     for title in re.findall(r"^(?:demo-model|vendor) .*$", shown, re.MULTILINE):
         assert title.split("  ")[0].split("(")[0].split(":")[0] in followed[1]
 

@@ -13,7 +13,7 @@ from trialbed.cli.options import FiniteRange, json_option, option, plain_option,
 from trialbed.cli.stored import store_option
 
 if TYPE_CHECKING:
-    from trialbed_verify.ranking import RankedVendor, Ranking
+    from trialbed_verify.ranking import RankedVendor
 
 EPILOG = """\b
 Examples:
@@ -70,70 +70,52 @@ def command(files: tuple[str, ...], **given: Any) -> None:
     callers rely on, or whose decisions are no better than chance, is placed last. Ranks from results have
     intervals.
     """
+    from trialbed.views import print_tables
     from trialbed_verify.ranking import Gates, RankOptions, rank
+    from trialbed_verify.tables import ranking_records, ranking_tables
 
     form = chosen_format(given["form"], as_json=given["as_json"])
     gates = Gates(
         given["min_success"], given["max_protocol_errors"], given["min_f1"], rank_different=given["rank_different"]
     )
     metrics = _metrics(given["metrics"])
-    found = _table(files, given, metrics) if _is_table(files) else _results(files, given)
-    _write(rank(found, RankOptions(gates=gates, metrics=metrics)), form)
-
-
-def _metrics(text: str | None) -> tuple[str, ...] | None:
-    """The metrics that are asked for, if any."""
-    from trialbed_verify.ranking import METRICS
-
-    if text is None:
-        return None
-    names = tuple(name.strip() for name in text.split(","))
-    unknown = [name for name in names if name not in METRICS]
-    if unknown:
-        raise click.BadParameter(
-            f"{unknown[0]!r} is not a metric; choose from {', '.join(METRICS)}", param_hint="--metrics"
-        )
-    return names
-
-
-def _is_table(files: tuple[str, ...]) -> bool:
-    from trialbed_verify.ranking import is_rank_folder
-
-    tables = [file for file in files if file.lower().endswith(".csv") or is_rank_folder(Path(file))]
-    if tables and len(files) > 1:
-        raise click.UsageError(f"{tables[0]} is a table; rank it alone, or rank result files")
-    return bool(tables)
-
-
-def _table(files: tuple[str, ...], given: dict[str, Any], metrics: tuple[str, ...] | None) -> list[RankedVendor]:
-    from trialbed_verify.ranking import METRICS, is_rank_folder, read_rank_files, read_table
-
-    if given["baselines"] or given["model"] or given["force"]:
-        raise click.UsageError("--baseline, --model and --force apply to result files only; leave them out for a table")
-    place = Path(files[0])
-    return read_rank_files(place) if is_rank_folder(place) else read_table(place, metrics or tuple(METRICS))
-
-
-def _results(files: tuple[str, ...], given: dict[str, Any]) -> list[RankedVendor]:
-    from trialbed_verify.comparer import vendor_files
-    from trialbed_verify.ranking import candidates, read_named
-    from trialbed_verify.stored import named_rows
-
-    found = []
-    for file in files:
-        name, sources = vendor_files(file)
-        found += [one for rows in named_rows(sources, given["store"]) for one in read_named(name, rows)]
-    return candidates(found, given["baselines"], model=given["model"], force=given["force"])
-
-
-def _write(ranking: Ranking, form: str) -> None:
-    from trialbed.views import print_tables
-    from trialbed_verify.tables import ranking_records, ranking_tables
-
+    ranking = rank(_vendors(files, given, metrics), RankOptions(gates=gates, metrics=metrics))
     tables = ranking_tables(ranking)
     if form == "table":
         print_tables(tables, sys.stdout)
     elif form == "json":
         print_json(ranking.as_json())
     else:
-        click.echo(records_text(form, tables, list(ranking_records(ranking)), "Ranks"), nl=False)
+        click.echo(records_text(form, tables, ranking_records(ranking), "Ranks"), nl=False)
+
+
+def _metrics(text: str | None) -> tuple[str, ...] | None:
+    """Return the metrics that are asked for, if any."""
+    from trialbed_verify.ranking import METRICS
+
+    if text is None:
+        return None
+    names = tuple(name.strip() for name in text.split(","))
+    if unknown := [name for name in names if name not in METRICS]:
+        wanted = f"{unknown[0]!r} is not a metric; choose from {', '.join(METRICS)}"
+        raise click.BadParameter(wanted, param_hint="--metrics")
+    return names
+
+
+def _vendors(files: tuple[str, ...], given: dict[str, Any], metrics: tuple[str, ...] | None) -> list[RankedVendor]:
+    """Return the vendors of results, or of one table or folder of ranks."""
+    from trialbed_verify.comparer import vendor_files
+    from trialbed_verify.ranking import METRICS, candidates, is_rank_folder, read_named, read_rank_files, read_table
+    from trialbed_verify.stored import named_rows
+
+    place, found = Path(files[0]), []
+    tables = [file for file in files if file.lower().endswith(".csv") or is_rank_folder(Path(file))]
+    if tables and len(files) > 1:
+        raise click.UsageError(f"{tables[0]} is a table; rank it alone, or rank result files")
+    if tables and (given["baselines"] or given["model"] or given["force"]):
+        raise click.UsageError("--baseline, --model and --force apply to result files only; leave them out for a table")
+    if tables:
+        return read_rank_files(place) if is_rank_folder(place) else read_table(place, metrics or tuple(METRICS))
+    for name, sources in map(vendor_files, files):
+        found += [one for rows in named_rows(sources, given["store"]) for one in read_named(name, rows)]
+    return candidates(found, given["baselines"], model=given["model"], force=given["force"])

@@ -53,9 +53,11 @@ async def test_the_report_has_tables_files_and_examples(bench: Run, file: Path, 
     broken = [row["data_index"] for row in found if row["calls"] and row["calls"][0]["valid"] is False]
     assert cut
     assert broken
-    for text in (" ".join(printed["table"].split()), printed["markdown"].replace("\\_", "_")):
-        assert f"{len(cut)} cut_stream, trial" in text
-        assert f"{len(broken)} calls invalid_json, trial" in text
+    for text in (" ".join(printed["table"].split()), " ".join(printed["markdown"].replace("\\_", "_").split())):
+        cells = text.replace("| ", "")
+        assert f"failed: cut_stream {len(cut)} " in cells
+        assert f"wrong calls: invalid_json {len(broken)} " in cells
+        assert "cut_stream, trial " in text
         assert "fp_scripted" in text
     assert server.url in printed["table"]
     (record,) = csv.DictReader(io.StringIO(printed["csv"]))

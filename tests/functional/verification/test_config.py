@@ -100,7 +100,7 @@ async def test_the_table_ends_with_verdicts_and_ranks(bench: Run, file: Path, tm
     assert "kimi-k2 compared with official" in text
     assert "faithful not decided by one trial at most " in text
     assert "--stream" not in text
-    assert "careless is not ranked: " in text
+    assert "careless: not ranked: " in text
 
 
 async def test_a_baseline_with_others_is_asked_twice_and_the_price_is_said_before(

@@ -136,7 +136,7 @@ def test_other_models_are_named_before_the_verdict(tmp_path: Path) -> None:
         ("not applicable", words)
     ]
     assert other.page is not None
-    assert f": {words}; 24 cases are too few for a verdict; " in other.page().partition("</p>")[0]
+    assert f"; {words}." in other.page().partition("</p>")[0]
     assert any(note.lower().startswith(f"{words}; 24 cases are too few") for note in other.tables[0].notes)
     (line,) = compared(paths[0], paths[1], fail_if="not-equivalent").failed
     assert line.startswith(f"acme: the verdict is not decided by one trial: {words}; ")

@@ -1,41 +1,12 @@
-"""The ranks of vendors in words."""
+"""The ranks of vendors as records."""
 
 from __future__ import annotations
 
-from typing import Any
-
 from trialbed.statistics import Estimate
-from trialbed_verify.ranking import METRICS, RankedVendor, Standings, rank
-from trialbed_verify.tables import rank_sentence, ranking_records
+from trialbed_verify.ranking import METRICS, RankedVendor, rank
+from trialbed_verify.tables import ranking_records
 
 SOUND = {"success_rate": Estimate(1.0)}
-
-
-def placing(
-    vendor: str, rank: int | None = None, tied: tuple[str, ...] = (), *, tie: bool = False, **more: Any
-) -> RankedVendor:
-    found = {"status": "ranked", "rank": rank, "tie": tie, **more}
-    metrics = {metric: Estimate(1.0) for metric in METRICS}
-    return RankedVendor("m", vendor, metrics, tied_with=tuple(("m", name) for name in tied), **found)
-
-
-def test_the_sentence_says_who_leads_whether_that_is_shown_and_who_has_no_rank() -> None:
-    first, second = placing("acme", 1), placing("bolt", 2)
-    assert rank_sentence("m", Standings("acme", (first, second), (), ())) == "m: acme ranks first."
-    tied = placing("acme", 1, ("bolt",))
-    last = placing("cut", status="behind", reasons=("it differs in what callers rely on (calls)",))
-    gone = [placing(name, status="not_ranked", reasons=("its answers break",)) for name in ("dead", "down")]
-    assert rank_sentence("m", Standings("acme", (tied, second), (last,), (*gone,))) == (
-        "m: acme leads, but is not shown to be ahead of bolt; cut is placed last: it differs in what callers rely on "
-        "(calls); dead and down are not ranked: its answers break."
-    )
-
-
-def test_vendors_with_equal_scores_share_the_first_rank() -> None:
-    both = placing("acme", 1, ("bolt", "cut"), tie=True), placing("bolt", 1, ("acme", "cut"), tie=True)
-    assert rank_sentence("m", Standings("acme", (*both, placing("cut", 3)), (), ())) == (
-        "m: acme and bolt share the first rank, as their scores are equal, and are not shown to be ahead of cut."
-    )
 
 
 def test_a_record_has_the_place_in_its_model_and_among_all() -> None:

@@ -197,6 +197,14 @@ def test_names_can_be_given_to_files_and_models(tmp_path: Path) -> None:
     assert [one.name for one in found] == [("m", "official"), ("m", "acme")]
 
 
+def test_vendors_of_one_name_are_told_apart_and_no_file_counts_twice(tmp_path: Path) -> None:
+    paths = [str(own_file(tmp_path / name, [YES, NO] * 4, vendor="a")) for name in ("x.jsonl", "y.jsonl")]
+    found = candidates(read_sources(paths), ("a",), resamples=100)
+    assert [one.vendor for one in found] == ["a", f"a ({paths[1]})"]
+    with pytest.raises(UsageError, match=r"x\.jsonl: has results of m at a twice"):
+        candidates(read_sources([paths[0], paths[0]]), ("a",))
+
+
 def test_one_file_may_hold_several_vendors(tmp_path: Path) -> None:
     rows = [own_row(n, YES if n % 2 else NO, vendor=vendor) for vendor in ("a", "b") for n in range(1, 9)]
     found = candidates(read_sources([str(write_rows(tmp_path / "all.jsonl", rows))]), ("a",), resamples=100)
