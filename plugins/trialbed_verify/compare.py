@@ -292,9 +292,7 @@ def agreement(baseline: SideRows, vendor: SideRows, *, delivered: bool) -> Colum
     ours, theirs = baseline.shares(delivered=False), vendor.shares(delivered=delivered)
     known = np.isfinite(ours) & np.isfinite(theirs)
     ours, theirs = np.where(known, ours, 0.0), np.where(known, theirs, 0.0)
-    return np.stack(
-        [ours * theirs, (1 - ours) * theirs * known, ours * (1 - theirs) * known, (1 - ours) * (1 - theirs) * known]
-    )
+    return np.stack([ours * theirs, (1 - ours) * theirs, ours * (1 - theirs), (1 - ours) * (1 - theirs)]) * known
 
 
 def self_agreement(side: SideRows) -> tuple[NDArray[np.bool_], NDArray[np.bool_], Column]:

@@ -1,10 +1,10 @@
 from ._answers import BITS as BITS
+from ._answers import GATES as GATES
 from ._answers import Measures as Measures
+from ._answers import PanelGate as PanelGate
 from ._answers import measure as measure
-from ._distances import GATES as GATES
 from ._distances import Compared as Compared
 from ._distances import Mean as Mean
-from ._distances import PanelGate as PanelGate
 from ._distances import compare_values as compare_values
 from ._verdict import Conclusion as Conclusion
 from ._verdict import GateExample as GateExample

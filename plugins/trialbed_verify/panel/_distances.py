@@ -1,4 +1,4 @@
-"""The gates of the panel, and the distances between two sides' trials at a gate, case by case, with their means.
+"""The distances between two sides' trials at a gate, case by case, and their means.
 
 One trial per side does not show how far a side is from itself, so the distance of two answers means nothing. But a
 vendor of the same model has a trait that the baseline lacks as often as the other way round: such cases are compared by
@@ -10,22 +10,19 @@ from __future__ import annotations
 import math
 from bisect import bisect_left
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import lru_cache, partial
+from functools import lru_cache
 from itertools import combinations
 from math import comb
-from operator import attrgetter
 from statistics import NormalDist
-from struct import Struct
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from trialbed.errors import UsageError
 from trialbed.statistics import mcnemar
-from trialbed_verify.panel._answers import BITS, CALL, NOTHING, Measures
+from trialbed_verify.panel._answers import CALL, GATES, WHOLE, Measures, PanelGate, Scale, all_gates
 from trialbed_verify.panel._trials import Trials
 
 Array = NDArray[Any]
@@ -33,15 +30,6 @@ Array = NDArray[Any]
 Values = tuple[Array, Array, Array]
 """Values of shape (trials, places), and the case and the side of each trial, True for the vendor's; ordered by case,
 and in it the baseline's before the vendor's."""
-
-Scale = Literal["category", "novelty", "signature", "number", "probabilities", "fault"]
-"""The distance of two values: 1 if they differ; the share of unequal places; the difference, at most 1; the divergence.
-
-``novelty``: a category whose excess is the share of the vendor's answers that the baseline never gives, less the share
-of the baseline's own that its other trials never give.
-``fault``: 1 for an answer with a fault; the gate compares their shares, and only more of them than the baseline has
-counts.
-"""
 
 ALPHA = 0.05
 """Chance of each of the two errors, and beyond each end of an interval: both are one-sided bounds at 95 %."""
@@ -56,21 +44,6 @@ NOISE = 1e-24
 """Variance that comes from rounding alone."""
 
 Z = NormalDist().inv_cdf(1 - ALPHA)
-
-LOG_RANGE = 1.386
-"""Difference of logarithms that counts as 1: a factor of four."""
-
-BREAKING = BITS["schema"] | BITS["text"] | BITS["constraints"] | BITS["protocol"]
-"""Violations that break a caller."""
-
-LABELS = {"any": "breaking"}
-"""Gate -> the name that people read, where it is another."""
-
-BILLED = "at four prompt tokens for a completion token"
-"""The price of tokens in the bill (``OUTPUT_PRICE``)."""
-
-DISTANCE_SHARE = 0.5
-"""The margin of a gate's distance, as a share of that of its excess."""
 
 BLOCK, TOGETHER = 2048, 256
 """Cases whose values are in memory at a time, and those whose deals are added up in one step."""
@@ -97,147 +70,6 @@ ALONE = 2
 
 LEAST = 6
 """Cases that must differ in a trait for it to count: fewer show nothing at 5 %."""
-
-
-@dataclass(frozen=True)
-class PanelGate:
-    """One subject on which a vendor is compared with the baseline.
-
-    Attributes:
-        margin: the largest excess that does not matter.
-        value: an answer's value; None where the gate does not apply to it.
-        meaning: the subject, for readers.
-        trait, having: what one trial per case can show to differ, and what cases do that have it; empty if nothing.
-        stands_alone: it is judged over the cases that it applies to, however few of all these are.
-    """
-
-    name: str
-    scale: Scale
-    margin: float
-    value: Callable[[Measures], Any]
-    meaning: str
-    trait: str = ""
-    having: str = ""
-    stands_alone: bool = False
-
-    @property
-    def label(self) -> str:
-        """Return the name that people read; documents and options have the other."""
-        return LABELS.get(self.name, self.name)
-
-    @property
-    def distance_margin(self) -> float | None:
-        """Return the largest distance that does not matter; None where only more counts, as there is no distance."""
-        return None if self.is_directed else self.margin * DISTANCE_SHARE
-
-    @property
-    def is_directed(self) -> bool:
-        """Return whether only more than the baseline has counts: faults, and answers that it never gives."""
-        return self.scale in ("fault", "novelty")
-
-
-def _category(name: str) -> Callable[[Measures], Any]:
-    return lambda found: getattr(found, name) or None
-
-
-def _number(name: str, scale: float = 1.0) -> Callable[[Measures], Any]:
-    return lambda found: None if (value := getattr(found, name)) != value else value / scale
-
-
-def _violation(subject: str) -> Callable[[Measures], Any]:
-    bit = BITS[subject]
-    return lambda found: bool(found.violations & bit) if found.answered else None
-
-
-def _breaking(found: Measures) -> int:
-    """Return the category of all that a caller relies on: calls by name and value, the finish, form and faults."""
-    faults = found.violations & BREAKING
-    seen = (found.decision, found.made, found.finish, found.form, int(found.cut), int(found.schema or 0), faults)
-    return (hash(seen) or 1) if found.answered else 0
-
-
-def _everything(found: Measures) -> list[int]:
-    """Return all categories of an answer, and places of its signatures; absent ones are 0."""
-    places = [found.decision, found.tools, found.order, found.finish, found.form, int(found.answered)]
-    for signature in (found.arguments, found.wording):
-        places += FIRST_PLACES.unpack_from(signature or NOTHING)
-    return [*places, int(found.schema or 0), found.violations, found.prompt, int(found.cut), found.opening]
-
-
-DECISIONS = "decisions", "cases call"
-TOOLS = "called tools", "cases call one of the tools"
-ARGUMENTS = "arguments", "cases have one of the values"
-
-GATES: tuple[PanelGate, ...] = (
-    PanelGate("any", "novelty", 0.02, _breaking, "answers that break a caller"),
-    PanelGate("decision", "category", 0.02, _category("decision"), "whether tools are called", *DECISIONS),
-    PanelGate("tools", "category", 0.03, _category("tools"), "which tools are called", *TOOLS),
-    PanelGate("arguments", "signature", 0.03, attrgetter("arguments"), "the arguments of calls", *ARGUMENTS),
-    PanelGate("calls", "category", 0.03, _category("order"), "the number and order of calls"),
-    PanelGate("finish", "category", 0.02, _category("finish"), "finish reasons"),
-    PanelGate("schema", "fault", 0.02, attrgetter("schema"), "calls that break their schemas"),
-    PanelGate("text-form", "category", 0.03, _category("form"), "form and language of texts"),
-    PanelGate("text-opening", "category", 0.05, _category("opening"), "the first words of texts"),
-    PanelGate("text-length", "number", 0.05, _number("length", LOG_RANGE), "the length of texts"),
-    PanelGate("text-words", "signature", 0.05, attrgetter("wording"), "the words of texts"),
-    PanelGate("text-leaks", "fault", 0.02, _violation("text"), "leaked tokens and broken encoding"),
-    PanelGate("constraints", "fault", 0.02, _violation("constraints"), "constraints not obeyed"),
-    PanelGate("availability", "fault", 0.02, lambda found: not found.answered, "requests without valid answers"),
-    PanelGate("protocol", "fault", 0.02, _violation("protocol"), "answers that break the protocol"),
-    PanelGate("usage", "fault", 0.02, _violation("usage"), "implausible token counts"),
-    PanelGate("tokens", "number", 0.05, _number("ratio", LOG_RANGE), "tokens for the same text"),
-    PanelGate("prompt-tokens", "category", 0.02, _category("prompt"), "prompt tokens of a request"),
-    PanelGate("bill", "fault", 0.02, _number("cost"), f"the bill {BILLED}"),
-    PanelGate("model", "fault", 0.02, _violation("model"), "answers that name another model"),
-    PanelGate("logprobs", "probabilities", 0.02, attrgetter("logprobs"), "the first token's probabilities"),
-)
-"""All gates but those of suites, in the order of reports."""
-
-UNLIKE = frozenset({"bill"})
-"""Gates that have no part in the test of all together: a constant moves them in every case."""
-
-FIRST_PLACES = Struct("<4H")
-"""Places of a signature that count in the comparison of everything."""
-
-WHOLE = PanelGate("whole", "signature", 0.02, _everything, "everything together")
-"""All subjects at once, for the permutation test of the whole; it has no part in the verdict."""
-
-PARAMETER, SUITE = "constraints:", "suite:"
-
-SUITE_MARGIN = 0.03
-
-
-def all_gates(trials: Sequence[Measures], margins: Mapping[str, float]) -> list[PanelGate]:
-    """Return all gates, with one per suite and per parameter that constrains answers, and with other margins.
-
-    Raises:
-        UsageError: a gate is unknown or is given by both its names, or a margin is not between 0 and 1.
-    """
-    gates = list(GATES)
-    for name in sorted({trial.suite[0] for trial in trials if trial.suite is not None}):
-        meaning = f"cases of the suite {name} that went wrong"
-        gates.append(PanelGate(f"{SUITE}{name}", "fault", SUITE_MARGIN, partial(_suite_loss, name), meaning))
-    for name in sorted(set[str]().union(*(trial.asked for trial in trials))):
-        meaning, disobeyed = f"answers that do not obey {name}", partial(_is_disobeyed, name)
-        gates.append(PanelGate(f"{PARAMETER}{name}", "fault", 0.02, disobeyed, meaning, stands_alone=True))
-    chosen = {gate.name: margins.get(gate.name, margins.get(gate.label)) for gate in gates}
-    known = {name for gate in gates for name in (gate.name, gate.label)}
-    for name, margin in margins.items():
-        if LABELS.get(name) in margins:
-            raise UsageError(f"--gate-margin: {LABELS[name]} and {name} are one gate; give its margin once")
-        if name not in known and not name.startswith((SUITE, PARAMETER)):
-            raise UsageError(f"--gate-margin: unknown gate {name!r}; choose from {', '.join(sorted(chosen))}")
-        if not 0 < margin < 1:
-            raise UsageError(f"--gate-margin: the margin of {name} is {margin:g}, but must lie between 0 and 1")
-    return [replace(gate, margin=chosen[gate.name] or gate.margin) for gate in gates]
-
-
-def _suite_loss(name: str, found: Measures) -> float | None:
-    return 1.0 - found.suite[1] if found.suite and found.suite[0] == name else None
-
-
-def _is_disobeyed(name: str, found: Measures) -> bool | None:
-    return name in found.disobeyed if found.answered and name in found.asked else None
 
 
 @dataclass(frozen=True)

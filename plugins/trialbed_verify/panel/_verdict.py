@@ -15,15 +15,12 @@ import numpy as np
 from trialbed.statistics import holm, wilson_interval
 from trialbed.wire.dialects.chat_completions import answered_calls
 from trialbed_verify.findings import findings, function_of, kind_in_words
-from trialbed_verify.panel._answers import BITS, Measures
+from trialbed_verify.panel._answers import BILLED, BITS, UNLIKE, Measures, PanelGate
 from trialbed_verify.panel._distances import (
     ALPHA,
-    BILLED,
-    UNLIKE,
     Compared,
     Distances,
     Mean,
-    PanelGate,
     Z,
     compare_gates,
     fewest_cases,
