@@ -161,11 +161,8 @@ class Exchange:
         )
 
     async def _ask(self, prepared: PreparedRequest, run: _Run) -> Reading:
-        body = _Body(prepared.body, run)
-        request = self._session.post(
-            self._url, data=body, headers=self._headers, allow_redirects=False, **self._through
-        )
-        async with request as response:
+        own = {"data": _Body(prepared.body, run), "headers": self._headers, **self._through}
+        async with self._session.post(self._url, allow_redirects=False, **own) as response:
             with _noticing_malformed_chunks(response):
                 return await self._read(response, prepared, run)
 
@@ -187,29 +184,29 @@ class Exchange:
     async def _events(
         self, response: aiohttp.ClientResponse, decoder: Decoder, run: _Run, stream: EventStream
     ) -> Reading:
-        left = LARGEST
-        async for chunk in response.content.iter_any():
-            for part in decoder.feed(chunk):
-                stream.feed(part, self._clock())
-                left -= len(part)
-                if left < 0:
-                    stream.refuse("too_large", _TOO_LARGE)
-                    response.close()
-                    break
-                if stream.over:
-                    run.finished = run.finished or self._clock()
+        left, parts = LARGEST, _parts(response, decoder)
+        async for part in parts:
+            stream.feed(part, self._clock())
+            left -= len(part)
+            if left < 0:
+                stream.refuse("too_large", _TOO_LARGE)
+                response.close()
+            elif stream.over:
+                run.finished = self._clock()
+                if decoder.packed or not response.content.at_eof():
+                    await self._drain(response, parts, decoder, stream)
             if stream.over:
-                if left >= 0 and (decoder.packed or not response.content.at_eof()):
-                    await self._drain(response, decoder, stream)
                 break
         run.finished = run.finished or self._clock()
         return stream.end(run.finished, cut=_CUT_PACKED if decoder.is_cut else None)
 
-    async def _drain(self, response: aiohttp.ClientResponse, decoder: Decoder, stream: EventStream) -> None:
+    async def _drain(
+        self, response: aiohttp.ClientResponse, parts: AsyncIterator[bytes], decoder: Decoder, stream: EventStream
+    ) -> None:
         """Read the body to its end, so that the connection can be used again."""
         try:
             async with asyncio.timeout(LINGER):
-                async for part in _parts(response, decoder):
+                async for part in parts:
                     stream.feed(part, self._clock())
             if decoder.is_cut:
                 stream.note("encoding_unfinished")
@@ -217,7 +214,10 @@ class Exchange:
             response.close()
         except asyncio.CancelledError:
             response.close()
-            _cancel_later()
+            if (task := asyncio.current_task()) is not None:
+                # The answer is whole, and is handed over first: the cancellation takes effect at the next wait.
+                task.uncancel()
+                task.cancel()
 
 
 def _headers(target: Target) -> dict[str, str]:
@@ -242,6 +242,15 @@ def _headers(target: Target) -> dict[str, str]:
 
 class MalformedChunks(aiohttp.ClientPayloadError):
     """A body whose chunks are none."""
+
+
+KINDS: dict[str, tuple[type[Exception], ...]] = {
+    "connect": (aiohttp.ClientConnectorError, aiohttp.ClientHttpProxyError),
+    "disconnected": (aiohttp.ServerDisconnectedError,),
+    "malformed_http": (aiohttp.ClientResponseError, MalformedChunks),
+    "reset": (aiohttp.ClientPayloadError,),
+}
+"""Kind of a problem -> the errors by which it shows; the first one counts."""
 
 
 @contextmanager
@@ -274,14 +283,6 @@ def _retrieve(closed: asyncio.Future[None]) -> None:
         closed.exception()
 
 
-def _cancel_later() -> None:
-    """Let the task's cancellation take effect at its next wait: the answer is whole, and is handed over first."""
-    task = asyncio.current_task()
-    if task is not None:
-        task.uncancel()
-        task.cancel()
-
-
 @dataclass
 class _Run:
     """The state of an attempt that is under way."""
@@ -301,10 +302,12 @@ class _Run:
 
     def broken(self, error: Exception) -> Reading:
         """End the attempt by an error: of the connection, of HTTP, or of the body's."""
-        text = _text(error)
-        if isinstance(error, aiohttp.ClientPayloadError) and _kind(error) == "reset" and not RESET.search(str(error)):
-            return self._cut()
-        return self.ended("transport_error", Problem(_kind(error), text))
+        kind = _kind(error)
+        if isinstance(error, aiohttp.ClientPayloadError) and kind == "reset" and not RESET.search(str(error)):
+            # The body ended early, because its peer closed the connection.
+            text = "the connection was closed before the body was complete"
+            return self.stream.end(self.clock(), cut=text) if self.stream else failed("cut_body", text)
+        return self.ended("transport_error", Problem(kind, _text(error)))
 
     def ended(self, outcome: Outcome, problem: Problem) -> Reading:
         """End the attempt from outside; the part that had been streamed is kept."""
@@ -312,12 +315,6 @@ class _Run:
             return Reading(outcome, problem=problem)
         reading = self.stream.end(self.clock(), cut=problem.message)
         return replace(reading, outcome=outcome, problem=problem)
-
-    def _cut(self) -> Reading:
-        """The body ended early, because its peer closed the connection."""
-        if self.stream is not None:
-            return self.stream.end(self.clock(), cut="the connection was closed before the body was complete")
-        return failed("cut_body", "the connection was closed before the body was complete")
 
 
 class _Body(BytesPayload):
@@ -353,10 +350,8 @@ async def _parts(response: aiohttp.ClientResponse, decoder: Decoder) -> AsyncIte
 def _with_surplus(reading: Reading, decoder: Decoder) -> Reading:
     if not decoder.surplus:
         return reading
-    notes = sorted({*reading.notes, "bytes_after_body"})
-    return replace(
-        reading, notes=tuple(notes), excerpts={**reading.excerpts, "bytes_after_body": repr(decoder.surplus)}
-    )
+    excerpts = {**reading.excerpts, "bytes_after_body": repr(decoder.surplus)}
+    return replace(reading, notes=tuple(sorted({*reading.notes, "bytes_after_body"})), excerpts=excerpts)
 
 
 async def _read_body(response: aiohttp.ClientResponse, decoder: Decoder, most: int) -> bytes:
@@ -399,24 +394,12 @@ def _excerpt(body: bytes) -> str:
 
 
 def _kind(error: Exception) -> str:
-    if isinstance(error, (aiohttp.ClientConnectorError, aiohttp.ClientHttpProxyError)):
-        return "connect"
-    if isinstance(error, aiohttp.ServerDisconnectedError):
-        return "disconnected"
-    if isinstance(error, (aiohttp.ClientResponseError, MalformedChunks)):
-        return "malformed_http"
-    if isinstance(error, aiohttp.ClientPayloadError):
-        return "reset"
-    return "reset" if _by_reset(error) else "transport"
-
-
-def _by_reset(error: BaseException) -> bool:
+    found = next((kind for kind, types in KINDS.items() if isinstance(error, types)), None)
     cause: BaseException | None = error
-    while cause is not None:
-        if isinstance(cause, OSError):
-            return True
+    while found is None and cause is not None:
+        found = "reset" if isinstance(cause, OSError) else None
         cause = cause.__cause__ or cause.__context__
-    return False
+    return found or "transport"
 
 
 def _text(error: BaseException) -> str:

@@ -155,9 +155,8 @@ class Verification:
                 trials = {target: self.options.trials_of(target) for target in self.targets}
                 self.progress.start(self._run, trials, self.cases)
                 for label, target in named.items():
-                    session = await stack.enter_async_context(new_session(self.options.concurrency_at(target)))
-                    exchange = Exchange(target, session, self.options.timeout)
-                    queues.append(await self._queue(label, target, stored[label], exchange, commits, lag, turns))
+                    queue = await self._queue(label, target, stored[label], commits, lag, turns, stack)
+                    queues.append(queue)
                 if any(queue.todo for queue in queues):
                     self._listeners.notify("run_started", run=self._run)
                 async with commits.open():
@@ -182,36 +181,25 @@ class Verification:
         label: str,
         target: Target,
         stored: Mapping[Key, KeptCase],
-        exchange: Exchange,
         commits: Commits,
         lag: LagMeter,
         turns: asyncio.Lock,
+        stack: AsyncExitStack,
     ) -> TargetQueue:
-        options = self.options
+        options, concurrency = self.options, self.options.concurrency_at(target)
         keys = ((line, trial) for trial in range(options.trials_of(target)) for line in self.cases.indices)
         todo = deque(key for key in keys if not (key in stored and stored[key].is_answered))
+        exchange = Exchange(target, await stack.enter_async_context(new_session(concurrency)), options.timeout)
+        # Where targets wait for a slot, none holds one while its circuit breaker is open.
+        breaker = VendorCircuit(blocking=len(self.targets) <= options.vendor_concurrency)
         redaction, session = RowRedaction(target.secrets), self._began.isoformat()
 
         def keep(key: Key, row: Row) -> None:
             attempt = stored[key].attempt + 1 if key in stored else 0
             commits.put(trial_result(label, row, redaction, attempt=attempt, session=session))
 
-        queue = TargetQueue(
-            label,
-            target,
-            self.cases,
-            todo,
-            stored,
-            exchange,
-            options.concurrency_at(target),
-            retry_waits(options.retries),
-            # Where targets wait for a slot, none holds one while its circuit breaker is open.
-            VendorCircuit(blocking=len(self.targets) <= options.vendor_concurrency),
-            lag,
-            turns,
-            keep,
-            commits.room,
-        )
+        own = (label, target, self.cases, todo, stored, exchange, concurrency)
+        queue = TargetQueue(*own, retry_waits(options.retries), breaker, lag, turns, keep, commits.room)
         if todo:
             # Loads the files of a tokenizer, and finds a broken driver before anything is sent.
             await asyncio.to_thread(queue.prepare, next(iter(self.cases)))

@@ -102,9 +102,10 @@ class TargetQueue:
         label: the endpoint's, in the run.
         todo: those that were not sent or not completed.
         stored: those that the store had before.
+        breaker: the vendor's.
+        turns: shared by all queues.
         keep: is given the row of each completed case, at once.
         room: waits while many rows are yet to be stored.
-        turns: shared by all queues.
         completed: the cases that were completed.
         down: whether sending was stopped for good.
         failure: the driver's error, if that is what stopped it.
