@@ -52,6 +52,7 @@ class ChatStreamReader(AnswerStream):
         super().__init__(read_answer)
         self._names = names
         self._head: Document = {}
+        self._told: tuple[Any, ...] = ()
         self._choices: dict[int, _Choice] = {}
         self._usage: Any = None
 
@@ -86,9 +87,9 @@ class ChatStreamReader(AnswerStream):
 
     def _add_head(self, chunk: Document) -> None:
         """Take all of a chunk but its choices."""
-        head = self._head
-        for key in HEAD:
-            value = chunk.get(key)
+        head, told = self._head, tuple(map(chunk.get, HEAD))
+        # Most chunks have the fields of the one before.
+        for key, value in zip(HEAD, told, strict=True) if told != self._told else ():
             if value is None or value == "":
                 if key in STABLE:
                     self.note("chunk_field_missing")
@@ -96,6 +97,7 @@ class ChatStreamReader(AnswerStream):
                 head[key] = value
             elif head[key] != value and key in STABLE:
                 self.note(f"{key}_changed")
+        self._told = told
         # The chunks of raw completions, which have texts, are other objects.
         choices = objects_of(chunk.get("choices"))
         if chunk.get("object") != CHUNK and not any("text" in choice for choice in choices):
@@ -165,9 +167,10 @@ class _Choice:
             self.finish_reason = reason
         if logprobs and not isinstance(logprobs, dict):
             self._note("logprobs_wrong")
-        for key, tokens in mapping_of(logprobs).items():
-            if isinstance(tokens, list):
-                self._logprobs.setdefault(key, []).extend(tokens)
+        elif logprobs:
+            for key, tokens in logprobs.items():
+                if isinstance(tokens, list):
+                    self._logprobs.setdefault(key, []).extend(tokens)
         if isinstance(delta, dict):
             self.has_message = True
         else:
@@ -185,14 +188,16 @@ class _Choice:
                 said[kind] = said.get(kind) or text
         if pieces is not None:
             pieces += [(kind, text) for kind, text in said.items() if text]
-        # Reasoning in typed parts, as routers send it.
-        details = objects_of(delta.get("reasoning_details"))
-        self._details += details
-        token = any(said.values()) or any(part.get(key) for part in details for key in ("text", "summary", "data"))
+        token = any(said.values())
+        if "reasoning_details" in delta:
+            # Reasoning in typed parts, as routers send it.
+            details = objects_of(delta["reasoning_details"])
+            self._details += details
+            token |= any(part.get(key) for part in details for key in ("text", "summary", "data"))
         if isinstance(function := delta.get("function_call"), dict):
             self._function = self._function or _CallPieces(None)
             token |= self._function.add({"function": function})
-        return self._add_calls(delta.get("tool_calls")) or token
+        return ("tool_calls" in delta and self._add_calls(delta["tool_calls"])) or token
 
     def document(self, number: int) -> Document:
         texts = {key: "".join(parts) for key, parts in self._texts.items()}
