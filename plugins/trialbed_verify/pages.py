@@ -32,7 +32,7 @@ from trialbed.views import (
 from trialbed.wire.redaction import redact
 from trialbed_verify.compare import VendorComparison
 from trialbed_verify.findings import kind_in_words
-from trialbed_verify.panel import GateExample, GateResult, Mean
+from trialbed_verify.panel import GateExample, GateResult, Mean, Panel
 from trialbed_verify.ranking import VerifiedRows, VerifiedVendors, compare_and_rank
 from trialbed_verify.rows import FileRows, VendorRows, first_row, object_in, sent_request
 from trialbed_verify.suites import SUITES
@@ -96,7 +96,7 @@ def vendor_page(
     if found is not None and len(shown) > 1:
         # Vendors that differ come first.
         compared = sorted(found.comparisons, key=lambda one: one.panel.finding != "different")
-        verdicts = [f"{verdict_title(one)}; {one.panel.reasons(MEANING)[0]}." for one in compared]
+        verdicts = [f"{verdict_title(one)}; {'; '.join(_reasons(one.panel)[0])}." for one in compared]
         parts = [Table("", notes=verdicts)] if compared else []
         parts += [verdict_table(one, (), MEANING) for one in found.models]
         parts += [part for one in compared for part in _comparison(one)]
@@ -193,7 +193,7 @@ def _comparison(found: VendorComparison) -> Iterator[Part]:
     """Yield why a vendor is judged as it is: in words, as a plot and with answers; and below a line all its figures."""
     vendor, panel = found.vendor, found.panel
     within = ", ".join(one.gate.meaning for one in panel.found("equivalent"))
-    notes = [*panel.reasons(MEANING)[1:], *panel.remarks, *([f"within the margin: {within}"] if within else [])]
+    notes = [*_reasons(panel)[1], *panel.remarks, *([f"within the margin: {within}"] if within else [])]
     yield Table(verdict_title(found), notes=list(map(as_sentence, notes)))
     open_gates = [one for one in panel.gates if one.finding != "equivalent"]
     if points := [_gate_point(one, one.excess) for one in open_gates if one.excess]:
@@ -204,6 +204,13 @@ def _comparison(found: VendorComparison) -> Iterator[Part]:
     gates, *others = comparison_tables([found], MEANING)
     table = replace(gates, title="Gates", notes=gates.notes[-1:])
     yield Folded(f"All figures of {vendor}: gates, decisions, rates, tokens, times and tests", [table, *others])
+
+
+def _reasons(panel: Panel) -> tuple[list[str], list[str]]:
+    """Return the reasons of a verdict that the page begins with, and the others, which an open verdict has."""
+    said = panel.reasons(MEANING)
+    leading = 1 if panel.finding == "inconclusive" else len(said)
+    return said[:leading], said[leading:]
 
 
 def _gate_point(one: GateResult, excess: Mean) -> PlotPoint:

@@ -271,13 +271,14 @@ def rank(vendors: Sequence[RankedVendor], options: RankOptions | None = None) ->
     chosen = options or RankOptions()
     able = [one for one in vendors if _admit(one, chosen.gates, QUALITY).status == "ranked"]
     wanted = chosen.metrics or [metric for metric in METRICS if all(one.value(metric) is not None for one in able)]
-    chosen = replace(chosen, metrics=(metrics := tuple(metric for metric in METRICS if metric in wanted)))
+    metrics = tuple(metric for metric in METRICS if metric in wanted)
+    chosen = replace(chosen, metrics=metrics)
     models = {name: _rank(own, chosen) for name, own in group_by_key((one.model, one) for one in vendors).items()}
-    notes = [_not_counted(metric, vendors) for metric in METRICS if metric not in metrics]
     is_resampled = all(one.columns is not None for one in vendors)
+    notes = [_not_counted(metric, vendors) for metric in METRICS if metric not in metrics]
+    notes += [] if is_resampled else [NO_INTERVALS]
     resamples, seed = (chosen.resamples, chosen.seed) if is_resampled else (None, None)
     overall = _rank(vendors, chosen)
-    notes += [] if is_resampled else [NO_INTERVALS]
     return Ranking(chosen.k, chosen.gates, resamples, seed, metrics, models, overall, tuple(notes))
 
 

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from trialbed.texts import group_by_key, number_of
 from trialbed.views import UNKNOWN, Table, TableRow, TestCase, TestOutcome, compact, counts, estimate, number
+from trialbed.wire.redaction import redact
 from trialbed_verify.findings import GATES, KINDS, PROTOCOL_ERRORS
 from trialbed_verify.rows import object_in
 from trialbed_verify.summary import QUANTILES, SERVED, UNNAMED
@@ -147,10 +148,10 @@ def _source(summary: Document) -> dict[str, str]:
     found |= {f"driver of the {kind}": name for kind, name in object_in(about, "drivers").items()}
     found |= {f"served {kind}": _served(summary[f"served_{kind}"]) for kind in SERVED}
     found |= {f"{end} ended": (summary[f"{end}_row_at"] or "")[:SECONDS] for end in ("first", "last")}
-    found |= {key: about.get(key) for key in ABOUT} | {key: about.get(key, "")[:DIGITS] for key in DIGESTS}
+    found |= {key: about.get(key) for key in ABOUT} | {key: str(about.get(key) or "")[:DIGITS] for key in DIGESTS}
     found["skipped lines"] = ", ".join(f"{one['line']} ({one['reason']})" for one in about.get("bad_lines", ()))
     texts = {key: value if isinstance(value, str) else json.dumps(value) for key, value in found.items() if value != {}}
-    return {key.replace("_", " "): text for key, text in texts.items() if text not in ("", "null")}
+    return {key.replace("_", " "): redact(text) for key, text in texts.items() if text not in ("", "null")}
 
 
 def _served(found: Mapping[str, int]) -> str:
@@ -211,10 +212,9 @@ def verification_tests(summary: Document) -> Iterator[TestCase]:
     A test for which there is no answer is skipped.
     """
     problems, wrong = summary["problems"], summary["schema_validation_error_count"]
-    missing = [counts(problems)] if problems else []
-    missing += [f"{unsent} were not sent"] if (unsent := summary.get("not_sent")) else []
+    missing = [counts(problems), f"{unsent} were not sent" if (unsent := summary.get("not_sent")) else ""]
     unknown = "" if summary["case_count"] else "nothing was sent"
-    tests = [("requests are answered", "unanswered", "; ".join(missing), unknown)]
+    tests = [("requests are answered", "unanswered", "; ".join(filter(None, missing)), unknown)]
     unknown = "" if wrong or summary["successful_tool_call_count"] else "no answer has calls that can be checked"
     tests.append(("calls fit their schemas", "schema", f"{wrong} responses do not" if wrong else "", unknown))
     unknown = "" if summary["success_count"] else "no request was answered"

@@ -118,6 +118,14 @@ def test_settings_that_were_asked_for_are_told(tmp_path: Path) -> None:
     assert "; skipped lines 9 (not JSON)" in note
 
 
+def test_keys_in_settings_are_redacted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("ACME_API_KEY", "sk-nobody-may-see-this")
+    summary = summarised(tmp_path)
+    summary["provenance"]["configuration"]["extra_body"] = {"auth": "sk-nobody-may-see-this"}
+    (note,) = verification_tables([summary])[1].notes
+    assert 'extra body {"auth": "[redacted]"}; ' in note
+
+
 def test_failures_and_requests_that_were_not_sent_are_alarming(summaries: list[dict[str, Any]]) -> None:
     figures, _ = verification_tables(summaries)
     assert [row.label for row in figures.rows if row.alarming] == ["failed: cut_stream", "not sent"]
