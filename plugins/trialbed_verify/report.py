@@ -19,16 +19,6 @@ if TYPE_CHECKING:
     from trialbed_verify.verification import Target
 
 
-ADVICE = {
-    r"insufficient_quota|http_402": "The account is out of credit: top it up",
-    r"\d http_429": "The vendor limits requests: wait, or use a lower --concurrency",
-    r"\d (http_5\d\d|timeout)": "The vendor failed: wait until it has recovered, or use a longer --timeout",
-    r"\d (connect|disconnected)": "Check the base URL: its host and port, and whether these speak http:// or https://",
-    "": "Check the base URL (it ends before /chat/completions), the key and the model's name",
-}
-"""Pattern of a vendor's problems, of which none was answered -> what to do; the first one counts."""
-
-
 def print_report(
     form: str, summaries: Sequence[dict[str, Any]], comparisons: VerifiedVendors | None, sources: Sequence[VendorRows]
 ) -> None:
@@ -79,6 +69,8 @@ def check_answers(summaries: Sequence[dict[str, Any]]) -> None:
         DriverBroken: a driver failed.
         NothingMeasured: no request was answered.
     """
+    from trialbed_verify.findings import ADVICE
+
     if failures := [summary["failure"] for summary in summaries if summary["failure"]]:
         raise DriverBroken("\n".join(failures))
     if not any(summary["success_count"] for summary in summaries):

@@ -258,8 +258,9 @@ def answer_in(response: dict[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]
 
 
 def usage_of(response: dict[str, Any]) -> dict[str, Any]:
-    """Return the tokens that an answer reports, beside its choices or in the first of them."""
-    return object_in(response, "usage") or object_in(first_choice(response), "usage")
+    """Return the tokens that an answer reports, in the first of the places where vendors put them."""
+    groq, choice = object_in(response, "x_groq"), first_choice(response)
+    return object_in(response, "usage") or object_in(groq, "usage") or object_in(choice, "usage")
 
 
 def billed_tokens(usage: Mapping[str, Any]) -> Any:

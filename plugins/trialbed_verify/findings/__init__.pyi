@@ -9,6 +9,7 @@ from ._checks import constrained_parameters as constrained_parameters
 from ._checks import examine as examine
 from ._checks import findings as findings
 from ._checks import same_model as same_model
+from ._kinds import ADVICE as ADVICE
 from ._kinds import CALL_REASONS as CALL_REASONS
 from ._kinds import GATES as GATES
 from ._kinds import KINDS as KINDS

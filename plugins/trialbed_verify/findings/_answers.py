@@ -10,7 +10,7 @@ from typing import Any, TypeGuard
 from trialbed.wire import ToolChoice
 from trialbed.wire.dialects.chat_completions import answered_calls, first_choice, first_message, read_request
 from trialbed_verify.call_schemas import declared_schemas
-from trialbed_verify.rows import sent_request
+from trialbed_verify.rows import sent_request, usage_of
 
 Json = Any
 
@@ -84,9 +84,7 @@ class AnsweredRow:
     @cached_property
     def reported_usage(self) -> dict[str, Json]:
         """Return the usage as it came, in the first of the places where vendors put it."""
-        groq = object_of(self.response.get("x_groq"))
-        places = (self.response.get("usage"), groq.get("usage"), self.choice.get("usage"))
-        return next((place for place in places if isinstance(place, dict) and place), {})
+        return usage_of(self.response)
 
     @cached_property
     def usage(self) -> Mapping[str, int]:

@@ -53,6 +53,9 @@ CALL_REASONS = {name: KINDS[name].meaning for name in (*_FILE["schema"]["violati
 PARAMETERS: Mapping[str, list[str]] = _FILE["parameters"]
 """Parameter of requests -> the kinds of findings that an answer does not obey it."""
 
+ADVICE: Mapping[str, str] = _FILE["advice"]
+"""Pattern of a vendor's problems, of which none was answered -> what to do; the first one counts."""
+
 UNCONSTRAINING: Mapping[str, list[Any]] = _FILE["unconstraining"]
 """Parameter -> the values that constrain an answer no more than its absence."""
 
