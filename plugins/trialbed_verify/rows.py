@@ -65,12 +65,12 @@ class VendorRows(ABC):
         """Return a place as JSON."""
 
     @abstractmethod
-    def is_baseline(self, config: str | None, /) -> bool:
-        """Return whether the vendor whose configuration has this digest is marked as the baseline of its model."""
+    def about(self, config: str | None, /) -> Body:
+        """Return the facts about the vendor whose configuration has this digest; empty if none are known.
 
-    @abstractmethod
-    def provenance(self, config: str | None, /) -> Body:
-        """Return the test set, the configuration, the prices and the options of the rows; empty if none are known."""
+        ``is_baseline`` marks the baseline of its model, and ``provenance`` has the test set, the configuration, the
+        prices and the options of the rows.
+        """
 
     @abstractmethod
     def is_same(self, other: VendorRows) -> bool:
@@ -139,15 +139,8 @@ class FileRows(VendorRows):
         except OSError as error:
             raise DataError(f"{self}: cannot be read: {error.strerror}") from error
 
-    def is_baseline(self, config: str | None, /) -> bool:
-        """Return whether the summary beside the file, by its name or by the usual one, marks it as the baseline."""
-        return self._summary(config).get("is_baseline") is True
-
-    def provenance(self, config: str | None, /) -> Body:
-        """Return that of the summary beside the file."""
-        return object_in(self._summary(config), "provenance")
-
-    def _summary(self, config: str | None) -> Body:
+    def about(self, config: str | None, /) -> Body:
+        """Return the summary beside the file, by its name or by the usual one."""
         stem = self.path.name.removesuffix(".jsonl").removesuffix("_results")
         for name in (f"{stem}_summary.json", f"{stem}-summary.json", "summary.json"):
             with suppress(OSError):
@@ -162,15 +155,15 @@ class FileRows(VendorRows):
         return self.path.samefile(other.path) if isinstance(other, FileRows) else other.is_same(self)
 
 
+@dataclass(frozen=True, eq=False)
 class StoredRows(VendorRows):
     """The rows of an endpoint of a run; a place is the line of the test set and the number of the trial.
 
     They are called RUN/VENDOR, and can be read as long as the store is open.
     """
 
-    def __init__(self, run: StoredRun, endpoint: EndpointInfo) -> None:
-        self.run = run
-        self.endpoint = endpoint
+    run: StoredRun
+    endpoint: EndpointInfo
 
     def __str__(self) -> str:
         return f"{self.run.run_id}/{self.endpoint.label}"
@@ -201,13 +194,9 @@ class StoredRows(VendorRows):
         """Return the run and vendor, the line and the trial."""
         return {"run": str(self), "line": place[0], "trial": place[1]}
 
-    def is_baseline(self, _: str | None, /) -> bool:
-        """Return whether the endpoint is the baseline of its model."""
-        return self.endpoint.is_baseline
-
-    def provenance(self, _: str | None, /) -> Body:
-        """Return the endpoint's."""
-        return self.endpoint.provenance
+    def about(self, _: str | None, /) -> Body:
+        """Return the facts of the endpoint."""
+        return {"is_baseline": self.endpoint.is_baseline, "provenance": self.endpoint.provenance}
 
     def is_same(self, other: VendorRows) -> bool:
         """Return whether the others are of the same endpoint of the same run, or in a file that was written of it."""

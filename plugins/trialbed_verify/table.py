@@ -204,12 +204,12 @@ class Answers:
     @property
     def is_of_baseline(self) -> bool:
         """Return whether its summary marks it as the baseline of its model."""
-        return self.source.is_baseline(self.rows[0].config)
+        return self.source.about(self.rows[0].config).get("is_baseline") is True
 
     @property
     def provenance(self) -> Body:
         """Return the test set, the configuration, the prices and the options of the rows; empty if none are known."""
-        return self.source.provenance(self.rows[0].config)
+        return object_in(self.source.about(self.rows[0].config), "provenance")
 
     @property
     def prices(self) -> Mapping[str, float]:

@@ -79,7 +79,7 @@ def findings(row: Row) -> tuple[Finding, ...]:
     """
     if not isinstance(row.get("findings"), list):
         return examine(row)
-    known = [one for one in objects_of(row["findings"]) if one.get("kind") in KINDS]
+    known = [one for one in objects_of(row["findings"]) if str(one.get("kind")) in KINDS]
     return tuple(finding(one["kind"], str(one.get("message") or ""), one.get("evidence") or "") for one in known)
 
 
@@ -95,7 +95,7 @@ def examine(row: Row, excerpts: Mapping[str, str] | None = None, count: Count | 
     """
     answer, problem, found = AnsweredRow(row, count), object_of(row.get("problem")), dict[str, Finding]()
     kind, said = str(problem.get("kind")), str(problem.get("message") or "")
-    for note in row.get("notes") or ():
+    for note in map(str, list_of(row.get("notes"))):
         # A raw completion has no delta.
         if note in KINDS and KINDS[note].gate == "protocol" and not (answer.is_raw and note == "delta_missing"):
             found[note] = finding(note, KINDS[note].meaning, (excerpts or {}).get(note, ""))
@@ -155,9 +155,8 @@ def _check_choices(answer: AnsweredRow) -> Iterator[Check]:
 
 def check_calls(answer: AnsweredRow) -> Iterator[Check]:
     """Yield checks of the form of the calls; arguments that do not fit are the schema's matter."""
-    calls, legacy, reason = answer.calls, answer.message.get("function_call"), answer.reason
+    calls, legacy, reason, numbers = answer.calls, answer.message.get("function_call"), answer.reason, dict[str, int]()
     yield calls is not None and not isinstance(calls, list), "tool_calls_not_list", type(calls).__name__, calls
-    numbers: dict[str, int] = {}
     for number, call in enumerate(list_of(calls), 1):
         which, identity, kind = f"call {number}", object_of(call).get("id"), object_of(call).get("type")
         if not isinstance(call, dict):
@@ -191,8 +190,7 @@ def _check_function(function: Any, which: str, evidence: Any, given: str) -> Ite
 
 def check_constraints(answer: AnsweredRow) -> Iterator[Check]:
     """Yield checks of the constraints of the request."""
-    request, made, content = answer.request, answer.made, answer.content
-    wanted = answer.wanted_calls
+    request, made, content, wanted = answer.request, answer.made, answer.content, answer.wanted_calls
     may_lack_call = bool(made) or answer.reason in CUT or bool(answer.message.get("refusal"))
     yield wanted.mode == "none" and made, "call_forbidden", len(made), made
     yield wanted.mode == "required" and not may_lack_call, "call_not_made", "", answer.message
@@ -201,8 +199,9 @@ def check_constraints(answer: AnsweredRow) -> Iterator[Check]:
         name = function_of(call).get("name")
         yield name not in chosen, "other_tool_than_chosen", (name, ", ".join(chosen)), call
     yield request.get("parallel_tool_calls") is False and len(made) > 1, "parallel_calls", len(made), made
-    if not may_lack_call:
-        yield from _check_format(answer, object_of(request.get("response_format")))
+    form = object_of(request.get("response_format"))
+    if form.get("type") in FORMATS and not may_lack_call:
+        yield from _check_format(answer, form)
     yield from _check_length(answer)
     number = request["n"] if is_whole(request.get("n")) else 1
     indices = [choice.get("index") for choice in answer.choices]
@@ -240,8 +239,6 @@ def _has_no_reasoning(request: Mapping[str, Any]) -> bool:
 def _check_format(answer: AnsweredRow, wanted: Mapping[str, Any]) -> Iterator[Check]:
     kind, content = wanted.get("type"), answer.content
     schema = object_of(wanted.get("json_schema")).get("schema") if kind == "json_schema" else None
-    if kind not in FORMATS:
-        return
     try:
         value = parse_json_fast(content.encode("utf-8", "surrogatepass"))
     except ValueError as error:

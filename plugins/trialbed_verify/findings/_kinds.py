@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import tomllib
 from collections.abc import Mapping
-from dataclasses import dataclass
 from importlib.resources import files
 from typing import Any, Literal, NamedTuple, get_args
 
@@ -74,8 +73,7 @@ def kind_in_words(kind: str) -> str:
     return KINDS[kind].meaning.replace("`", "") if kind in KINDS else kind
 
 
-@dataclass(frozen=True, slots=True)
-class Finding:
+class Finding(NamedTuple):
     """One thing that is wrong or odd about an answer.
 
     Attributes:
@@ -86,24 +84,20 @@ class Finding:
 
     gate: Subject
     kind: str
+    severity: Severity
     message: str
     evidence: str = ""
 
-    @property
-    def severity(self) -> Severity:
-        """Return its severity: a violation or a note."""
-        return KINDS[self.kind].severity
-
     def as_json(self) -> dict[str, str]:
         """Return its form in a results file."""
-        shown = {"message": self.message, "evidence": self.evidence}
-        return {"gate": self.gate, "kind": self.kind, "severity": self.severity, **shown}
+        return self._asdict()
 
 
 def finding(kind: str, message: str, evidence: Any = "") -> Finding:
     """Make a finding of a known kind; its evidence is shortened, and written as JSON unless it is text."""
     text = evidence if isinstance(evidence, str) else dump_json(evidence).decode()
-    return Finding(KINDS[kind].gate, kind, message, text if len(text) <= SHOWN else f"{text[:SHOWN]}…")
+    gate, severity, _ = KINDS[kind]
+    return Finding(gate, kind, severity, message, text if len(text) <= SHOWN else f"{text[:SHOWN]}…")
 
 
 Check = tuple[Any, ...]
