@@ -138,8 +138,6 @@ class Kit:
                 return tried._replace(outcome="finding")
             if declared is None:
                 return tried._replace(message=advice)
-            if level == "must":
-                return tried._replace(message=f"{advice}\ndeviations declares it, but a must cannot be declared")
             upstream = f" ({declared.upstream})" if declared.upstream else ""
             return tried._replace(outcome="declared", message=f"{declared.text}{upstream}\n{tried.message}")
         if tried.outcome == "passed" and declared is not None:

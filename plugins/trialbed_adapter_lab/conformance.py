@@ -18,9 +18,11 @@ from trialbed_adapter_lab.errors import CheckFailed, NotTried
 Level = Literal["must", "should", "may"]
 """The weight of a check for an adapter that it binds.
 
-``must``: without it, numbers about the framework would be wrong; a deviation from it cannot be declared.
-``should``: it fails unless the adapter's ``deviations`` declare it.
+``must``: without it, numbers about the framework would be wrong.
+``should``: without it, the framework is measured under other conditions than the rest.
 ``may``: the result is reported, and never fails.
+
+Both fail unless the adapter's ``deviations`` declare them as a known limitation, with a reason that every report shows.
 """
 
 Bound = Literal["all", "controlled"]

@@ -57,7 +57,7 @@ async def converse_on_everything(harness: Harness) -> TrialRecord:
     tools = [tool(), tool("Failing_text", errs(TEXT)), tool("Odd_text", returns(TEXT)), tool("Number", returns(1.0))]
     return await harness.run(
         ask(call("Odd_text", {"text": TEXT}), text=TEXT, usage=DETAILED_USAGE),
-        ask(call("Failing_text", {"text": TEXT}), call("Number", {"text": ""}), usage=DETAILED_USAGE),
+        ask(call("Failing_text", {"text": TEXT}), call("Number", {"text": ""}), text="Two.", usage=DETAILED_USAGE),
         ask(call("Odd_text", {"text": "1"}), call("Odd_text", {"text": "1"}), usage=DETAILED_USAGE),
         ask(call("Failing_text", {"text": "2"}), text="I try again.", usage=DETAILED_USAGE),
         ask(call("Number", {"text": "3"}), usage=DETAILED_USAGE),

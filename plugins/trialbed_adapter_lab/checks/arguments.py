@@ -27,6 +27,8 @@ TYPES = {
     "object": {"a": {"b": [1, 2]}},
     "empty_object": {},
     "whole": 2.0,
+    "long": 59.91386912345,
+    "nested": {"whole": 1.0, "nothing": None, "list": [1.0, None, {"whole": 2.0}]},
     "single": [7],
     "twice": [1, 1, 2],
     "Upper": "kept",
@@ -41,11 +43,14 @@ LOOK_ALIKES = {
     "list": "[1, 2]",
     "object": '{"a": 1}',
     "date": "2024-01-01",
+    "time": "2026-11-28T17:00:00Z",
     "spaces": "  kept  ",
     "address": "a%20b",
     "markup": "&lt;b&gt; &amp;",
     "lines": "one\r\ntwo\n",
 }
+TYPED = {"integer": "5", "number": "1.50", "boolean": "true", "null": "null", "array": "[1]", "object": "{}"}
+"""Type of a parameter -> a text that looks like a value of it."""
 HOSTILE_NAMES = (
     *("self", "cls", "agent", "tool", "name", "args", "kwargs", "arguments", "input", "tool_input", "output", "config"),
     *(
@@ -89,9 +94,10 @@ async def argument_types_are_kept(harness: Harness) -> None:
     hint="Switch the framework's coercion of arguments off, or pass the arguments around it.",
 )
 async def text_arguments_stay_text(harness: Harness) -> None:
-    """Texts that look like numbers, booleans, null, JSON or dates arrive as texts."""
+    """Texts that look like numbers, booleans, null, JSON or dates arrive as texts, also where the schema has such types."""
     schema = {"type": "object", "properties": {name: {"type": "string"} for name in LOOK_ALIKES}}
     await _expect_arrival(harness, LOOK_ALIKES, schema)
+    await _expect_arrival(harness, TYPED, {"type": "object", "properties": {name: {"type": name} for name in TYPED}})
 
 
 @must(

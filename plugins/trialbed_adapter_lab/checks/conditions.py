@@ -243,7 +243,7 @@ async def nothing_else_changes_the_model(harness: Harness) -> None:
 )
 async def nothing_else_is_set(harness: Harness) -> None:
     """Requests have no fields but model, messages, temperature, seed, max_tokens, tools and `stream: false`."""
-    for request in await _requests(harness, max_tokens=100):
+    for request in await _requests(harness, max_tokens=100, tools=[tool(), *(tool(f"Other_{n}") for n in range(5))]):
         more = {name: value for name, value in request.body.items() if name not in _usual(request)}
         expect(not more, "no further fields", more)
 

@@ -205,9 +205,10 @@ async def missing_usage_is_no_error(harness: Harness) -> None:
     hint="Use finish_of(text): it is None for an empty text.",
 )
 async def empty_answer_is_unfinished(harness: Harness) -> None:
-    """An empty message (an empty text, spaces or null) leaves the trial unfinished."""
-    for text in ("", None, "  \n "):
-        record = await harness.run(say(text), say(text), say(text), say(text), max_steps=4)
+    """An empty message (an empty text, spaces or null, thoughts or none) leaves the trial unfinished."""
+    for text, thoughts in (("", ""), (None, ""), ("  \n ", ""), ("", "The parrot is green.")):
+        said = say(text, reasoning=thoughts)
+        record = await harness.run(said, said, said, said, max_steps=4)
         if (answer := record.answer) is not None:
             expect(answer.finish is None, f"finish None after the message {text!r}", answer.finish)
             expect(not answer.final_answer.strip(), f"an empty final_answer after {text!r}", answer.final_answer)

@@ -11,10 +11,12 @@ from collections.abc import Iterator
 
 from trialbed_adapter_lab.checks._conversations import asks_echo
 from trialbed_adapter_lab.checks._expectations import expect_answer, expect_equal, expect_no_failure
-from trialbed_adapter_lab.conformance import expect, must, should
+from trialbed_adapter_lab.conformance import expect, may, must, should
+from trialbed_adapter_lab.errors import NotTried
 from trialbed_adapter_lab.harness import (
     Harness,
     Latch,
+    PassingLoop,
     ProcessResources,
     TrialRecord,
     new_tasks,
@@ -27,6 +29,9 @@ WARM_UP = 5
 TRIALS = 20
 TOLERANCE = 4
 """Threads, files, tasks or child processes that may be added by all trials; one per trial would be 20."""
+
+PAUSE = 0.05
+"""Seconds of a sleep that is reported."""
 
 HELD_BACK = 5.0
 """Seconds that a slow model takes at most."""
@@ -130,6 +135,21 @@ async def event_loop_stays_free(harness: Harness) -> None:
         latch.open()
         record = await running
     expect_answer(record, "done")
+
+
+@may(
+    reason="A pause before each request makes every trial longer, and is not the framework's work.",
+    hint="Look for throttles, polling and waits for more events; declare one that the framework cannot do without.",
+)
+async def nothing_pauses(harness: Harness) -> None:
+    """No sleep of 0.05 s or more comes before a request or a call."""
+    loop = asyncio.get_running_loop()
+    if not (harness.is_async and isinstance(loop, PassingLoop)):
+        raise NotTried("answer() runs in a thread, whose sleeps are not seen")
+    before = len(loop.sleeps)
+    expect_answer(await harness.run(_turn(), _turn(), "done"), "done")
+    pauses = [seconds for seconds in loop.sleeps[before:] if seconds >= PAUSE]
+    expect(not pauses, f"no sleep of {PAUSE:g} s or more", f"{pauses} s")
 
 
 @must(

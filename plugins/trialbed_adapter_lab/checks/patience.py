@@ -11,6 +11,7 @@ from trialbed_adapter_lab.checks._conversations import (
     converse,
     converse_on_everything,
     echoes,
+    parse,
 )
 from trialbed_adapter_lab.checks._expectations import expect_answer, expect_calls, expect_equal, expect_requests
 from trialbed_adapter_lab.checks._samples import long_text
@@ -168,6 +169,8 @@ async def trial_with_everything(harness: Harness) -> None:
     record = await converse_on_everything(harness)
     expect_answer(record)
     expect_requests(record, EVERYTHING)
+    asked = [turn.said.calls for turn in record.requests if turn.said is not None]
+    expect_calls(record, *((call.name, parse(call.arguments)) for calls in asked for call in calls))
 
 
 async def _outlast(

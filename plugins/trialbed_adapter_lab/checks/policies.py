@@ -21,6 +21,6 @@ async def scripted_models_take_their_turns(harness: Harness) -> None:
     script = [call(item.spec.name, {"text": item.spec.name}) for item in TOOLS[:CALLS]]
     for name, outcome in right_outcomes(CALLS, LIMIT).items():
         play = policy(name, *script)
-        lines = [lambda request, play=play: play(request.received)] * (LIMIT + 1)
+        lines = [lambda request, play=play: play.turn(request.request)] * (LIMIT + 1)
         record = await harness.run(*lines, tools=TOOLS, max_steps=LIMIT)
         expect_equal(f"requests and calls of scripted:{name}", [len(record.requests), len(record.calls)], list(outcome))

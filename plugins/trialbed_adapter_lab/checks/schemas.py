@@ -191,7 +191,7 @@ async def similar_tool_names_are_told_apart(harness: Harness) -> None:
 )
 async def tool_order_is_kept(harness: Harness) -> None:
     """The tools are offered in the order in which the adapter got them: sorted by name, capitals first."""
-    names = ["B_tool", "Z_tool", "a-tool", "a_tool", "b_tool", "c2", "c10"]
+    names = ["B_tool", "Z_tool", "a-tool", "d_tool", "e_tool", "c2", "c10"]
     for some in (names, names[:2], names[2:5]):
         record = await converse(harness, tools=[tool(name) for name in some])
         offered = [function.get("name") for function in expect_requests(record, 1)[0].functions]

@@ -44,6 +44,7 @@ from ._scenarios import Scenario as Scenario
 from ._scenarios import hard_scenario as hard_scenario
 from ._scenarios import right_outcomes as right_outcomes
 from ._scenarios import stations as stations
+from ._server import Chunks as Chunks
 from ._synchronization import Barrier as Barrier
 from ._synchronization import Delay as Delay
 from ._synchronization import Latch as Latch

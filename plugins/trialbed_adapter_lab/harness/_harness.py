@@ -7,7 +7,7 @@ import inspect
 import sys
 from collections.abc import Sequence
 from contextlib import aclosing
-from typing import Self, TypedDict, Unpack
+from typing import Any, Self, TypedDict, Unpack
 from urllib.parse import urlsplit
 
 from trialbed.contracts import BaseAgent
@@ -19,7 +19,7 @@ from trialbed_adapter_lab.harness._network import NetworkWatch
 from trialbed_adapter_lab.harness._oracle import Oracle
 from trialbed_adapter_lab.harness._process import process_state
 from trialbed_adapter_lab.harness._records import ObservedCall, ObservedRequest, TrialRecord
-from trialbed_adapter_lab.harness._server import HarnessServer, TrialSession
+from trialbed_adapter_lab.harness._server import Chunks, HarnessServer, TrialSession
 from trialbed_adapter_lab.harness._synchronization import PassingLoop
 from trialbed_adapter_lab.harness._tools import ScriptedTool, tool
 from trialbed_scripted import Line
@@ -46,6 +46,7 @@ class TrialSettings(TypedDict, total=False):
         tools: on offer; by default one tool that returns its arguments.
         base_url: of the model's endpoint; by default the harness's own.
         timeout: seconds that the trial may take; by default half a minute, and a minute more for the first.
+        chunks: how answers are streamed to a framework that asks for a stream.
     """
 
     tools: Sequence[ScriptedTool]
@@ -58,6 +59,7 @@ class TrialSettings(TypedDict, total=False):
     seed: int
     base_url: str
     timeout: float
+    chunks: Chunks
 
 
 class PreparedTrial:
@@ -211,8 +213,8 @@ class Harness:
         limits = Limits(max_steps=conditions.get("max_steps", MAX_STEPS), timeout=conditions.get("timeout", TIMEOUT))
         if "base_url" in conditions:
             self._endpoints.append(_address(conditions["base_url"]))
-        finish = self.agent_class.finish_tool
-        session = TrialSession(script, tools, max_steps=limits.max_steps, finish_tool=finish)
+        form: dict[str, Any] = {"finish_tool": self.agent_class.finish_tool, "chunks": conditions.get("chunks", "tokens")}
+        session = TrialSession(script, tools, max_steps=limits.max_steps, **form)
         url = self._server.add(session)
         spec = TrialSpec.at(
             url,

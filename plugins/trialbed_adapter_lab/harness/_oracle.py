@@ -142,6 +142,26 @@ def passes_results_on(record: TrialRecord) -> Iterator[str]:
         if lost:
             yield f"{where} has not the result that an Api gave: {lost}"
             return
+        if swapped := _swapped(request, ended):
+            yield f"{where} {swapped}"
+            return
+
+
+def _swapped(request: ObservedRequest, made: Sequence[ObservedCall]) -> str:
+    """Return the first result that stands under another call's id; empty if there is none."""
+    replies, calls = dict[str, set[str]](), dict[str, str]()
+    for call in made:
+        replies.setdefault(_sort([(call.tool, call.arguments)])[0], set()).add(call.reply or "")
+    for message in request.request.messages:
+        # Ids may come again in later turns, and even in the same one.
+        ids = Counter(call.id for call in message.calls)
+        for asked in message.calls:
+            text = _sort([(request.own_name(asked.name), _value(asked.arguments))])[0]
+            calls[asked.id] = text if ids[asked.id] == 1 else ""
+        own = replies.get(calls.get(message.call_id, "")) if message.role == "tool" else None
+        if own and message.text not in own and any(message.text in others for others in replies.values()):
+            return f"has under the id {message.call_id} the result of another call: {_show(message.text)}"
+    return ""
 
 
 def makes_the_calls_asked_for(record: TrialRecord) -> Iterator[str]:

@@ -15,6 +15,7 @@ from trialbed.wire import ModelRequest, OfferedTool
 from trialbed.wire.dialects import Dialect
 from trialbed.wire.offers import Offers
 from trialbed_scripted import ReceivedRequest, Turn
+from trialbed_scripted.policies import in_calls
 
 
 @dataclass(kw_only=True)
@@ -86,10 +87,10 @@ class ObservedRequest(HarnessRequest):
         """The dialect itself."""
         return self.received.spoken
 
-    @property
+    @cached_property
     def request(self) -> ModelRequest:
-        """The request in the form that all dialects share."""
-        return self.received.asked
+        """The request in the form that all dialects share, with tools and calls that it has in words as such."""
+        return in_calls(self.received.asked)
 
     @property
     def roles(self) -> list[str]:
@@ -99,7 +100,7 @@ class ObservedRequest(HarnessRequest):
     @property
     def messages(self) -> list[dict[str, Any]]:
         """The conversation so far."""
-        return [message.source for message in self.request.messages if isinstance(message.source, dict)]
+        return [message.source for message in self.received.asked.messages if isinstance(message.source, dict)]
 
     @property
     def functions(self) -> list[dict[str, Any]]:
@@ -194,7 +195,9 @@ class TrialRecord:
 
 
 def _function(tool: OfferedTool) -> dict[str, Any]:
-    """Return a tool by the names of chat completions, whatever dialect offers it."""
+    """Return a tool by the names of chat completions, whatever dialect or words offer it."""
+    if not tool.source:
+        return {"name": tool.name, "description": tool.description, "parameters": tool.parameters}
     if "parameters" in tool.source or "input_schema" not in tool.source:
         return {name: value for name, value in tool.source.items() if name != "type"}
     own = {name: value for name, value in tool.source.items() if name not in ("type", "input_schema")}

@@ -5,10 +5,11 @@ from __future__ import annotations
 import asyncio
 import json
 import secrets
+import sys
 from collections.abc import Sequence
 from dataclasses import replace
 from operator import attrgetter
-from typing import Any
+from typing import Any, Literal
 
 from aiohttp import web
 from starlette.types import Message
@@ -21,7 +22,13 @@ from trialbed.wire.mcp import OfferedTools, load_sdk, serve_request
 from trialbed_adapter_lab.harness._records import ObservedCall, ObservedRequest
 from trialbed_adapter_lab.harness._tools import ApiReply, ScriptedTool
 from trialbed_scripted import HttpServer, Line, ReceivedRequest, Response, Script, ScriptedEndpoint, Turn, fail, send
-from trialbed_scripted.policies import as_demanded
+from trialbed_scripted.policies import FieldSpeaker, as_demanded
+
+Chunks = Literal["tokens", "calls", "whole"]
+"""How an answer is streamed: in pieces of a few characters as OpenAI and vLLM do, a call in each chunk, or in one."""
+
+CHUNKS: dict[Chunks, int | None] = {"tokens": 8, "calls": sys.maxsize, "whole": None}
+"""Characters of a text or of arguments in one chunk; None if the whole message is one."""
 
 PARSE_ERROR = "Tool input parse error...\n"
 """The virtual API's answer to a ``tool_input`` that is a text and not JSON."""
@@ -70,14 +77,20 @@ class TrialSession:
     """
 
     def __init__(
-        self, script: Sequence[Line], tools: Sequence[ScriptedTool], *, max_steps: int, finish_tool: str = ""
+        self,
+        script: Sequence[Line],
+        tools: Sequence[ScriptedTool],
+        *,
+        max_steps: int,
+        finish_tool: str = "",
+        chunks: Chunks = "tokens",
     ) -> None:
         self.requests: list[ObservedRequest] = []
         self.calls: list[ObservedCall] = []
         self.strays: list[str] = []
         self._script = Script(*script)
-        # A few events are enough for a framework that always streams.
-        self._endpoint = ScriptedEndpoint(self._say, kept=0, piece=None)
+        self._speaker = FieldSpeaker()
+        self._endpoint = ScriptedEndpoint(self._say, kept=0, piece=CHUNKS[chunks])
         self._apis: dict[ApiRef, ScriptedTool] = {item.spec.api: item for item in tools}
         self._specs = [item.spec for item in tools]
         self._mcp = OfferedTools(sorted(self._specs, key=attrgetter("name")), self._call)
@@ -145,17 +158,21 @@ class TrialSession:
     async def _say(self, received: ReceivedRequest) -> Turn | Response:
         """Say the next line of the script, with calls of the tools by the names under which the request offers them."""
         seen = self.requests[received.number]
-        said = await self._script(seen)
-        if isinstance(said, Response):
-            return said
-        turn = self._with_end(said, seen)
-        seen.usage = _usage(turn)
-        calls = tuple(
-            replace(call, name=seen.offered_name(call.name), id=call.id or f"call_{seen.number}_{place}")
-            for place, call in enumerate(turn.calls)
-        )
-        seen.said = replace(turn, calls=calls)
-        return seen.said
+
+        async def take_turn() -> Turn | Response:
+            said = await self._script(seen)
+            if isinstance(said, Response):
+                return said
+            turn = self._with_end(said, seen)
+            calls = tuple(
+                replace(call, name=seen.offered_name(call.name), id=call.id or f"call_{seen.number}_{place}")
+                for place, call in enumerate(turn.calls)
+            )
+            return replace(turn, calls=calls)
+
+        answer, seen.said = await self._speaker.say(received.asked, take_turn)
+        seen.usage = None if seen.said is None else _usage(seen.said)
+        return answer
 
     def _with_end(self, turn: Turn, seen: ObservedRequest) -> Turn:
         """Return a turn that ends by the adapter's finish tool, if it has one, unless it is none that ends as usual."""

@@ -7,18 +7,34 @@ import contextlib
 import threading
 from abc import ABC, abstractmethod
 from collections.abc import Awaitable, Callable
+from typing import Any
 
 from trialbed_adapter_lab.harness._records import ObservedCall, ObservedRequest
 from trialbed_adapter_lab.harness._tools import ApiReply, Behaviour, echo
 from trialbed_scripted import Response, Turn
 
 
+SLEEP = "_set_result_unless_cancelled"
+"""The function by which ``asyncio.sleep`` ends."""
+
+
 class PassingLoop(asyncio.SelectorEventLoop):
-    """The usual loop, whose clock can be put forward: timers that are due by then fire in its next turn."""
+    """The usual loop, whose clock can be put forward: timers that are due by then fire in its next turn.
+
+    Attributes:
+        sleeps: the seconds of every ``asyncio.sleep`` so far.
+    """
 
     def __init__(self) -> None:
         self._passed = 0.0
+        self.sleeps: list[float] = []
         super().__init__()
+
+    def call_later(self, delay: float, callback: Callable[..., object], *args: Any, **more: Any) -> asyncio.TimerHandle:
+        """Call a function after this many seconds."""
+        if getattr(callback, "__name__", "") == SLEEP:
+            self.sleeps.append(delay)
+        return super().call_later(delay, callback, *args, **more)
 
     def time(self) -> float:
         """Return the loop's own time in seconds: the system's, and all that was let pass."""

@@ -1,4 +1,6 @@
 from ._ending import as_demanded as as_demanded
+from ._fields import FieldSpeaker as FieldSpeaker
+from ._fields import in_calls as in_calls
 from ._histories import TextHistories as TextHistories
 from ._model import PolicyModel as PolicyModel
 from ._model import ScriptedTrialModel as ScriptedTrialModel

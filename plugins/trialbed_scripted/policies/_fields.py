@@ -5,11 +5,12 @@ from __future__ import annotations
 import ast
 import json
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Awaitable, Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
 from trialbed.wire import Call, ModelMessage, ModelRequest, OfferedTool, lenient_json
+from trialbed_scripted._responses import Response
 from trialbed_scripted._turns import Turn
 from trialbed_scripted.schemas import filled_json
 
@@ -108,6 +109,45 @@ def read_form(request: ModelRequest) -> FieldForm | None:
         tools=tuple(_read_tools(structure)),
         messages=tuple(_read_steps(asked[:LONGEST])),
     )
+
+
+def in_calls(request: ModelRequest) -> ModelRequest:
+    """Return a request with the tools and calls that it has in words as tools and calls; any other unchanged."""
+    form = read_form(request)
+    if form is None:
+        return request
+    system = [message for message in request.messages if message.role in ("system", "developer")]
+    read = replace(request)
+    # Both are read from the document only if they are not there yet.
+    vars(read).update(tools=form.tools, messages=(*system, *form.messages))
+    return read
+
+
+class FieldSpeaker:
+    """Says turns in the form that a conversation wants: one call per step, and a text as the end of the steps."""
+
+    def __init__(self) -> None:
+        self._held: list[Turn] = []
+
+    async def say(
+        self, request: ModelRequest, take_turn: Callable[[], Awaitable[Turn | Response]]
+    ) -> tuple[Turn | Response, Turn | None]:
+        """Return the answer to a request, and the turn that it says; None if it is a response.
+
+        Args:
+            take_turn: returns the next turn; it is called once the last one has been said whole.
+        """
+        form = read_form(request)
+        turn = self._held.pop(0) if self._held and form is not None else await take_turn()
+        if isinstance(turn, Response):
+            return turn, None
+        if form is None:
+            return turn, turn
+        if form.is_step:
+            # The text of the end is wanted again as the answer.
+            self._held = [replace(turn, calls=(call,)) for call in turn.calls[1:]] if turn.calls else [turn]
+            turn = replace(turn, calls=turn.calls[:1])
+        return form.fill(turn), turn
 
 
 def one_call(first: Turn, turn: Turn, form: FieldForm) -> Turn:

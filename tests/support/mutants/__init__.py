@@ -3,9 +3,9 @@
 They were written from what agent frameworks do, before the checks were read.
 """
 
-from support.mutants import answers, calls, failures, messages, outside, results, settings
+from support.mutants import answers, calls, failures, messages, mixtures, outside, results, settings
 from support.mutants._mutant import MUTANTS, Mutant
 
 __all__ = ["MUTANTS", "THEMES", "Mutant"]
 
-THEMES = (messages, settings, calls, results, answers, failures, outside)
+THEMES = (messages, settings, calls, results, answers, failures, outside, mixtures)

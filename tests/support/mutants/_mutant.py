@@ -138,6 +138,7 @@ class Mutant(ReferenceAgent):
         return self._message(response)
 
     def _message(self, response):
+        self.body = response.content
         return super()._message(response.content)
 
     def _request(self, messages):

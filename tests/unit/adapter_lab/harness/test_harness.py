@@ -196,18 +196,21 @@ async def test_strays_are_noted_with_their_trial_or_without(harness):
         assert harness.strays == ("GET /elsewhere",)
 
 
-async def test_a_stream_is_answered_as_one(harness):
-    trial = harness.prepare(ask(call("Echo_text", {"text": "x"}), text="hm"))
+@pytest.mark.parametrize(("chunks", "calls"), [("tokens", [1, 1, 1, 1, 1, 1]), ("calls", [1, 1, 1, 1]), ("whole", [2])])
+async def test_a_stream_is_answered_as_one_in_the_chunks_of_the_trial(harness, chunks, calls):
+    made = [call("Echo_text", {"text": "x" * 5}), call("Echo_text", "{}")]
+    trial = harness.prepare(ask(*made), chunks=chunks)
     body = {"model": "m", "messages": [], "stream": True, "stream_options": {"include_usage": True}}
     async with httpx.AsyncClient(trust_env=False) as client:
         reply = await client.post(f"{trial.spec.endpoint.base_url}/chat/completions", json=body)
     assert reply.headers["content-type"] == "text/event-stream"
     *events, end = [line.removeprefix("data: ") for line in reply.text.split("\n\n") if line]
     assert end == "[DONE]"
-    chunks = [json.loads(event) for event in events]
-    assert chunks[0]["choices"][0]["delta"]["tool_calls"][0]["function"]["name"] == "Echo_text"
-    assert chunks[1]["choices"][0]["finish_reason"] == "tool_calls"
-    assert chunks[2]["usage"]["total_tokens"] == 14
+    *said, ended, usage = [json.loads(event) for event in events]
+    deltas = [chunk["choices"][0]["delta"].get("tool_calls") for chunk in said]
+    assert [len(delta) for delta in deltas if delta] == calls
+    assert ended["choices"][0]["finish_reason"] == "tool_calls"
+    assert usage["usage"]["total_tokens"] == 14
 
 
 async def test_an_agent_that_blocks_the_loop_still_gets_its_answers():
