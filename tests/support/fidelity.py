@@ -34,7 +34,6 @@ CONDITIONS = Conditions(
     seconds=60.0,
     parts=PARTS,
     tools=20,
-    many=(120,),
     model_name="gpt-4o",
 )
 

@@ -51,7 +51,7 @@ _QUICK = frozenset(
         *("parallel_results_match_ids", "parallel_calls_overlap", "ids_may_be_equal", "argument_types_are_kept"),
         *("text_arguments_stay_text", "unicode_arguments", "hostile_argument_names", "empty_arguments"),
         *("unknown_tool_goes_back", "mistaken_arguments_are_no_call", "near_names_are_no_call", "slow_model"),
-        *("calls_beside_text_are_made", "model_errors_are_named", "model_error_after_calls", "slow_tool"),
+        *("calls_beside_text_are_made", "model_errors_are_named", "model_error_after_calls"),
         *("empty_answer_is_unfinished", "equal_calls_again_and_again", "trial_with_everything", "step_limit_is_kept"),
         *(
             "tool_order_is_kept",

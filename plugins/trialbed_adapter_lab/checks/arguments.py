@@ -94,7 +94,7 @@ async def argument_types_are_kept(harness: Harness) -> None:
     hint="Switch the framework's coercion of arguments off, or pass the arguments around it.",
 )
 async def text_arguments_stay_text(harness: Harness) -> None:
-    """Texts that look like numbers, booleans, null, JSON or dates arrive as texts, also where the schema has such types."""
+    """Texts that look like numbers, booleans, null, JSON or dates arrive as texts, whatever types the schema has."""
     schema = {"type": "object", "properties": {name: {"type": "string"} for name in LOOK_ALIKES}}
     await _expect_arrival(harness, LOOK_ALIKES, schema)
     await _expect_arrival(harness, TYPED, {"type": "object", "properties": {name: {"type": name} for name in TYPED}})

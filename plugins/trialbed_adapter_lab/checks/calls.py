@@ -176,7 +176,7 @@ async def many_calls_in_one_turn(harness: Harness) -> None:
 
 
 @may(
-    reason="vLLM and Gemini may send all calls of a turn in one chunk, and OpenAI sends a few letters in each.",
+    reason="A chunk may have all calls of a turn, as from vLLM and Gemini, or a few letters, as from OpenAI.",
     hint="Read every entry of `delta.tool_calls`, and join those with the same index.",
 )
 async def calls_come_in_any_chunks(harness: Harness) -> None:

@@ -9,7 +9,6 @@ from trialbed.wire import ModelMessage, OfferedTool
 from trialbed_adapter_lab.checks._conversations import asks_echo, converse
 from trialbed_adapter_lab.checks._expectations import (
     expect_equal,
-    expect_requests,
     expect_requests_at_least,
     expect_words,
 )
@@ -74,18 +73,6 @@ async def system_prompt_is_sent(harness: Harness) -> None:
     expect_words((await _requests(harness))[0], [SYSTEM_PROMPT])
 
 
-@must(
-    reason="Models follow instructions and questions by their roles, and forget what is no longer sent.",
-    hint="Send the system prompt as the system's message and the query as the user's, in every request.",
-)
-async def prompt_and_query_stay_in_their_roles(harness: Harness) -> None:
-    """Every request has the query in a user message and the system prompt in a system (or developer) message."""
-    for request in await _requests(harness):
-        said, prompts = request.said_by("user"), request.said_by("system", "developer")
-        expect(any(QUERY in text for text in said), f"a user message with {QUERY!r}", said)
-        expect(any(SYSTEM_PROMPT in text for text in prompts), f"a system message with {SYSTEM_PROMPT!r}", prompts)
-
-
 @should(
     reason="Words that a framework adds are instructions that the others did not get.",
     hint="Look for the framework's own prompt templates, names and roles, and switch them off or override them.",
@@ -99,19 +86,6 @@ async def nothing_is_added_to_the_messages(harness: Harness) -> None:
         [_plain(message) for message in first.request.messages if message.role],
         expected,
     )
-
-
-@should(
-    reason="Words that a framework adds later are instructions too.",
-    hint="Look for reminders, reflections and summaries that the framework puts between turns.",
-)
-async def nothing_is_added_between_turns(harness: Harness) -> None:
-    """Each further request adds the model's message and the results of its calls, and nothing else."""
-    turns = [asks_echo(str(number)) for number in range(3)]
-    record = await converse(harness, *turns)
-    requests = expect_requests(record, 4)
-    roles = requests[-1].roles[len(requests[0].roles) :]
-    expect_equal("roles of the messages after the first request", roles, ["assistant", "tool"] * 3)
 
 
 @must(

@@ -20,7 +20,6 @@ from trialbed_adapter_lab.differences import show
 from trialbed_adapter_lab.errors import CheckFailed
 from trialbed_adapter_lab.harness import (
     Harness,
-    Latch,
     ObservedRequest,
     TrialRecord,
     breaks,
@@ -60,19 +59,6 @@ async def broken_api_goes_to_the_model(harness: Harness) -> None:
     _, second = expect_requests(record, 2)
     expect(len(record.calls) == 1, "one call of the Api: a failed call is not made again", f"{len(record.calls)}")
     expect_results(second, ["500"])
-
-
-@must(
-    reason="A slow Api has not failed.",
-    hint="Do not give up on a tool before the trial's time limit.",
-)
-async def slow_tool(harness: Harness) -> None:
-    """A slow tool is waited for, and called once."""
-    latch = Latch(timeout=0.5)
-    record = await converse(harness, asks_echo("slow"), tools=[tool(behave=latch.tool())])
-    _, second = expect_requests(record, 2)
-    expect_calls(record, *echoes("slow"))
-    expect_results(second, ["slow"])
 
 
 @must(

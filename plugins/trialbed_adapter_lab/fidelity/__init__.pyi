@@ -12,7 +12,6 @@ from .measurements import Called as Called
 from .measurements import ErrorFinding as ErrorFinding
 from .measurements import Figure as Figure
 from .measurements import InvariantFinding as InvariantFinding
-from .measurements import ManyTools as ManyTools
 from .measurements import Parallel as Parallel
 from .measurements import PolicyRequests as PolicyRequests
 from .measurements import Prompt as Prompt

@@ -16,13 +16,12 @@ from trialbed.errors import TrialbedError
 from trialbed.records import FrameworkInfo
 from trialbed.wire.dialects import CHAT
 from trialbed_adapter_lab.errors import NotMeasured
-from trialbed_adapter_lab.fidelity._options import MANY, REFERENCE, TOOLS, FidelityOptions
+from trialbed_adapter_lab.fidelity._options import REFERENCE, TOOLS, FidelityOptions
 from trialbed_adapter_lab.fidelity._report import Conditions, FidelityReport, FrameworkFidelity, Missing, Part
 from trialbed_adapter_lab.fidelity.measurements import (
     invariant_findings,
     measure_behaviour,
     measure_errors,
-    measure_many,
     measure_prompt,
     measure_schemas,
     run_prompt_trial,
@@ -65,7 +64,6 @@ async def measure(
             seconds=(datetime.now(UTC) - began).total_seconds(),
             parts=options.parts,
             tools=TOOLS,
-            many=MANY,
             model_name=options.model_name,
         )
         return FidelityReport(conditions=conditions, frameworks=tuple(measurement.found.values()))
@@ -132,7 +130,6 @@ class _Measurement:
         return {
             "schemas": lambda: measure_schemas(harness),
             "prompt": lambda: self._prompt(harness),
-            "many": lambda: measure_many(harness, MANY),
             "behaviour": lambda: measure_behaviour(harness, TOOLS),
             "errors": lambda: measure_errors(harness),
         }

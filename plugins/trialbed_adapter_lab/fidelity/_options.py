@@ -12,9 +12,7 @@ from trialbed_adapter_lab.fidelity._report import Part
 REFERENCE = "reference"
 PARTS: tuple[Part, ...] = get_args(Part)
 TOOLS = 20
-"""Tools on offer per trial, except in the parts ``schemas`` and ``many``."""
-MANY = (120, 1000)
-"""The tool counts of the part ``many``."""
+"""Tools on offer per trial, except in the part ``schemas``."""
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -14,24 +14,22 @@ from trialbed_adapter_lab.fidelity.measurements import (
     Behaviour,
     ErrorFinding,
     InvariantFinding,
-    ManyTools,
     Prompt,
     ToolSchemas,
 )
 
-Part = Literal["schemas", "prompt", "behaviour", "errors", "many"]
+Part = Literal["schemas", "prompt", "behaviour", "errors"]
 
 
 class Conditions(Record):
     """The machine, the time and the settings of a measurement.
 
     Attributes:
-        tools: tools on offer per trial, where the part does not say otherwise.
-        many: the tool counts of the part ``many``.
+        tools: tools on offer per trial, except in the part ``schemas``.
         model_name: the name under which frameworks knew the model.
     """
 
-    # Files of earlier versions have the processor, the memory and the load too.
+    # Files of earlier versions have more.
     model_config = ConfigDict(extra="ignore")
 
     measured_at: datetime
@@ -42,7 +40,6 @@ class Conditions(Record):
     seconds: float
     parts: tuple[str, ...]
     tools: int
-    many: tuple[int, ...]
     model_name: str
 
 
@@ -65,6 +62,8 @@ class FrameworkFidelity(Record):
         invariants: of the trials of all parts; None where they were not looked at.
     """
 
+    model_config = ConfigDict(extra="ignore")
+
     framework: str
     version: str | None = None
     adapter: str | None = None
@@ -76,7 +75,6 @@ class FrameworkFidelity(Record):
     prompt: Prompt | None = None
     behaviour: Behaviour | None = None
     errors: tuple[ErrorFinding, ...] | None = None
-    many: tuple[ManyTools, ...] | None = None
     invariants: tuple[InvariantFinding, ...] | None = None
     missing: tuple[Missing, ...] = ()
 
@@ -123,6 +121,5 @@ def _empty(framework: FrameworkFidelity) -> bool:
         framework.prompt,
         framework.behaviour,
         framework.errors,
-        framework.many,
     )
     return all(part is None for part in parts)

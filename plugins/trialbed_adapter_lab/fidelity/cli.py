@@ -26,7 +26,7 @@ from trialbed_adapter_lab.report_command import (
 if TYPE_CHECKING:
     from trialbed_adapter_lab.fidelity import FidelityOptions, FidelityReport
 
-PARTS = ("schemas", "prompt", "behaviour", "errors", "many")
+PARTS = ("schemas", "prompt", "behaviour", "errors")
 
 EPILOG = """\b
 Examples:

@@ -7,7 +7,7 @@ import inspect
 import sys
 from collections.abc import Sequence
 from contextlib import aclosing
-from typing import Any, Self, TypedDict, Unpack
+from typing import Self, TypedDict, Unpack
 from urllib.parse import urlsplit
 
 from trialbed.contracts import BaseAgent
@@ -213,8 +213,8 @@ class Harness:
         limits = Limits(max_steps=conditions.get("max_steps", MAX_STEPS), timeout=conditions.get("timeout", TIMEOUT))
         if "base_url" in conditions:
             self._endpoints.append(_address(conditions["base_url"]))
-        form: dict[str, Any] = {"finish_tool": self.agent_class.finish_tool, "chunks": conditions.get("chunks", "tokens")}
-        session = TrialSession(script, tools, max_steps=limits.max_steps, **form)
+        finish, chunks = self.agent_class.finish_tool, conditions.get("chunks", "tokens")
+        session = TrialSession(script, tools, max_steps=limits.max_steps, finish_tool=finish, chunks=chunks)
         url = self._server.add(session)
         spec = TrialSpec.at(
             url,

@@ -7,12 +7,14 @@ import contextlib
 import threading
 from abc import ABC, abstractmethod
 from collections.abc import Awaitable, Callable
-from typing import Any
+from contextvars import Context
+from typing import TypeVarTuple, Unpack
 
 from trialbed_adapter_lab.harness._records import ObservedCall, ObservedRequest
 from trialbed_adapter_lab.harness._tools import ApiReply, Behaviour, echo
 from trialbed_scripted import Response, Turn
 
+Ts = TypeVarTuple("Ts")
 
 SLEEP = "_set_result_unless_cancelled"
 """The function by which ``asyncio.sleep`` ends."""
@@ -30,11 +32,13 @@ class PassingLoop(asyncio.SelectorEventLoop):
         self.sleeps: list[float] = []
         super().__init__()
 
-    def call_later(self, delay: float, callback: Callable[..., object], *args: Any, **more: Any) -> asyncio.TimerHandle:
+    def call_later(
+        self, delay: float, callback: Callable[[Unpack[Ts]], object], *args: *Ts, context: Context | None = None
+    ) -> asyncio.TimerHandle:
         """Call a function after this many seconds."""
         if getattr(callback, "__name__", "") == SLEEP:
             self.sleeps.append(delay)
-        return super().call_later(delay, callback, *args, **more)
+        return super().call_later(delay, callback, *args, context=context)
 
     def time(self) -> float:
         """Return the loop's own time in seconds: the system's, and all that was let pass."""

@@ -32,7 +32,7 @@ async def asks_for_a_title(self, messages):
     return message
 
 
-@caught_by("single_call", "repeated_calls_are_made_again", "sequential_calls", seam="make")
+@caught_by("single_call", "equal_calls_again_and_again", "sequential_calls", seam="make")
 async def makes_calls_twice(self, calls):
     await asyncio.gather(*map(self._result, calls))
     return await asyncio.gather(*map(self._result, calls))
@@ -133,7 +133,7 @@ def raises_tool_errors(_, content):
     return content
 
 
-@caught_by("slow_tool", seam="tool")
+@caught_by("slow_tool_beside_quick_ones", seam="tool")
 async def has_no_patience(_, tool, arguments):
     try:
         async with asyncio.timeout(0.2):

@@ -34,7 +34,7 @@ def asks_for_another_model(_, request):
     return {**request, "model": "gpt-4o-mini"}
 
 
-@caught_by("prompt_and_query_stay_in_their_roles", "nothing_is_added_to_the_messages", seam="request")
+@caught_by("prompt_and_query_stay", "nothing_is_added_to_the_messages", seam="request")
 def has_no_system_message(_, request):
     first, *others = request["messages"]
     return {**request, "messages": [{**first, "role": "user"}, *others]}

@@ -44,7 +44,7 @@ def remembers_conversations(self, request):
     return {**request, "messages": [first, *earlier, *others]}
 
 
-@caught_by("results_start_afresh", "repeated_calls_are_made_again", seam="tool")
+@caught_by("results_start_afresh", "equal_calls_again_and_again", seam="tool")
 async def reuses_earlier_results(self, tool, arguments):
     known, key = type(self).memory, f"{tool.name} {json.dumps(arguments)}"
     if key not in known:

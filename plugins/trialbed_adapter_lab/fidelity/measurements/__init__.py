@@ -1,6 +1,6 @@
 """The measurements: each module runs scenarios, reads the server's log, and returns a record.
 
-The parts of a report are ``ToolSchemas``, ``Prompt``, ``Behaviour``, the findings on errors and ``ManyTools``.
+The parts of a report are ``ToolSchemas``, ``Prompt``, ``Behaviour`` and the findings on errors.
 Behaviour is made of measurements of its own: requests per turn, parallel calls, settings, and the limits of steps and
 time.
 """
@@ -14,7 +14,6 @@ from trialbed_adapter_lab.fidelity.measurements._errors import (
 )
 from trialbed_adapter_lab.fidelity.measurements._figures import Figure, figure
 from trialbed_adapter_lab.fidelity.measurements._invariants import InvariantFinding, invariant_findings
-from trialbed_adapter_lab.fidelity.measurements._many import ManyTools, measure_many
 from trialbed_adapter_lab.fidelity.measurements._parallel import Parallel
 from trialbed_adapter_lab.fidelity.measurements._prompt import Prompt, TurnSize, measure_prompt, run_prompt_trial
 from trialbed_adapter_lab.fidelity.measurements._schemas import Called, SchemaFinding, ToolSchemas, measure_schemas
@@ -28,7 +27,6 @@ __all__ = [
     "ErrorFinding",
     "Figure",
     "InvariantFinding",
-    "ManyTools",
     "Parallel",
     "PolicyRequests",
     "Prompt",
@@ -44,7 +42,6 @@ __all__ = [
     "invariant_findings",
     "measure_behaviour",
     "measure_errors",
-    "measure_many",
     "measure_prompt",
     "measure_schemas",
     "run_prompt_trial",

@@ -23,9 +23,9 @@ def line(label: str, parts: Sequence[Part | None], cell: Callable[[Part], str], 
     return TableRow(label, tuple(UNKNOWN if part is None else cell(part) for part in parts), alarming=alarming)
 
 
-def with_added(size: int, added: int | None) -> str:
+def with_added(size: int, added: int) -> str:
     """Return a size, and its part beyond the reference's."""
-    return f"{size:,}" if added is None else f"{size:,} ({added:+,})"
+    return f"{size:,} ({added:+,})"
 
 
 def share(whole: int, added: int) -> str:

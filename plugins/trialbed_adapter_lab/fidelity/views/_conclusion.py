@@ -13,8 +13,6 @@ LOST: tuple[Effect, ...] = ("missing", "refused")
 CHANGED: tuple[Effect, ...] = ("lost", "added", "changed", "reordered")
 """The effects by which a schema is another one."""
 
-KINDS = ("tools lost", "tools renamed", "tools added", "schemas changed", "calls not as sent")
-
 
 def conclusions(found: Sequence[FrameworkFidelity], profile: str) -> Iterator[str]:
     """Yield sentences on the frameworks of a profile, the reference left out: on tools and calls, and on the prompt.
@@ -27,8 +25,6 @@ def conclusions(found: Sequence[FrameworkFidelity], profile: str) -> Iterator[st
     schemas = {name: one.schemas for name, one in zip(names, found, strict=True) if one.schemas is not None}
     if schemas:
         yield f"{beginning}{_faithful(schemas)}."
-        if changed := _changes(schemas):
-            yield f"{beginning}{changed}."
     prompts = {name: one.prompt.prompt_tokens() for name, one in zip(names, found, strict=True) if one.prompt}
     longest = max(prompts, key=lambda name: prompts[name][1], default=None)
     if longest is not None and prompts[longest][1] > 0:
@@ -38,7 +34,7 @@ def conclusions(found: Sequence[FrameworkFidelity], profile: str) -> Iterator[st
 
 def _faithful(schemas: Mapping[str, ToolSchemas]) -> str:
     """Say how many frameworks change neither a tool nor a call, and which."""
-    same = [name for name, part in schemas.items() if not any(_counts(part).values())]
+    same = [name for name, part in schemas.items() if _is_faithful(part)]
     if len(schemas) == 1:
         offers, makes = ("offers", "makes") if same else ("does not offer all", "make all")
         (who,) = schemas
@@ -50,24 +46,7 @@ def _faithful(schemas: Mapping[str, ToolSchemas]) -> str:
     return f"{count} {len(schemas)} frameworks {done}{named}"
 
 
-def _changes(schemas: Mapping[str, ToolSchemas]) -> str:
-    """Say which frameworks make each kind of change, and how often, the most first; empty where none does."""
-    every = {name: _counts(part) for name, part in schemas.items()}
-    found = []
-    for kind in KINDS:
-        counts = sorted(((own[kind], name) for name, own in every.items() if own[kind]), key=lambda one: -one[0])
-        if counts:
-            found.append(f"{kind}: {', '.join(f'{name} {count}' for count, name in counts)}")
-    return "; ".join(found)
-
-
-def _counts(part: ToolSchemas) -> dict[str, int]:
-    """Return the number of tools or calls to which each kind of change happened."""
-    counts = (
-        part.count(*LOST),
-        part.count("renamed"),
-        len(part.others),
-        part.count(*CHANGED),
-        len(part.calls) - part.calls.count("as sent"),
-    )
-    return dict(zip(KINDS, counts, strict=True))
+def _is_faithful(part: ToolSchemas) -> bool:
+    """Return whether every tool was offered, and every call made, as it was given."""
+    changed = part.count(*LOST, *CHANGED, "renamed") or part.others
+    return not changed and len(part.calls) == part.calls.count("as sent")

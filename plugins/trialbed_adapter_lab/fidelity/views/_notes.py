@@ -61,10 +61,6 @@ def _own(framework: FrameworkFidelity) -> Iterator[str]:
     if framework.behaviour is not None:
         yield from _behaviour(framework.behaviour)
     yield from _invariants.invariant_notes(framework)
-    for many in framework.many or ():
-        for text in dict.fromkeys((many.reason, many.ended)):
-            if text:
-                yield f"with {many.offered:,} tools: {_cut(text)}"
 
 
 def _prompt(found: Prompt) -> Iterator[str]:

@@ -16,7 +16,7 @@ from trialbed_adapter_lab.fidelity.views._errors import error_rows, error_tables
 from trialbed_adapter_lab.fidelity.views._invariants import invariant_rows
 from trialbed_adapter_lab.fidelity.views._notes import heading, notes
 from trialbed_adapter_lab.fidelity.views._summary import summaries, summary
-from trialbed_adapter_lab.fidelity.views._wire import many_rows, prompt_rows, schema_rows
+from trialbed_adapter_lab.fidelity.views._wire import prompt_rows, schema_rows
 
 LOCK = 12
 """Digits shown of a lock's digest."""
@@ -110,8 +110,6 @@ def _sections(found: Sequence[FrameworkFidelity], conditions: Conditions) -> Ite
         yield "Behaviour", behaviour_rows(found)
     if "errors" in conditions.parts:
         yield "What the user sees", error_rows(found)
-    if "many" in conditions.parts:
-        yield from ((f"With {count:,} tools", many_rows(found, count)) for count in conditions.many)
     if any(one.invariants is not None for one in found):
         yield "Invariants", invariant_rows(found)
 

@@ -7,7 +7,7 @@ from functools import partial
 
 from trialbed.views import UNKNOWN, TableRow
 from trialbed.wire.dialects import CHAT
-from trialbed_adapter_lab.fidelity import Called, Effect, FrameworkFidelity, ManyTools, Prompt, ToolSchemas
+from trialbed_adapter_lab.fidelity import Called, Effect, FrameworkFidelity, Prompt, ToolSchemas
 from trialbed_adapter_lab.fidelity.views._cells import line, of, some, tally, value, with_added
 
 EFFECTS: dict[Effect, str] = {
@@ -89,21 +89,3 @@ def _messages(part: Prompt, *, kind: str, first: bool) -> str:
 
 def _other_tools(part: Prompt) -> str:
     return f"in request {', '.join(map(str, part.other_tools))}" if part.other_tools else "none"
-
-
-def many_rows(found: Sequence[FrameworkFidelity], offered: int) -> Iterator[TableRow]:
-    """Yield the effect on many tools; the reference is the first of the frameworks."""
-    parts = [next((many for many in one.many or () if many.offered == offered), None) for one in found]
-    zero = parts[0]
-    yield line("tools sent", parts, lambda part: UNKNOWN if part.sent is None else of(part.sent, part.offered))
-    yield line("tools unaltered", parts, lambda part: UNKNOWN if part.intact is None else of(part.intact, part.offered))
-    yield line("requests", parts, lambda part: of(part.requests, part.expected))
-    yield line("calls made", parts, lambda part: of(part.calls, part.expected - 1))
-    yield line("bytes, first request", parts, lambda part: _many_bytes(part, zero))
-
-
-def _many_bytes(part: ManyTools, zero: ManyTools | None) -> str:
-    if part.request_bytes is None:
-        return UNKNOWN
-    known = zero is not None and zero.request_bytes is not None
-    return with_added(part.request_bytes, part.request_bytes - (zero.request_bytes or 0) if known and zero else None)

@@ -41,8 +41,8 @@ def test_parts_that_a_file_does_not_have_are_told(tmp_path: Path) -> None:
     figures = tmp_path / "figures.json"
     conditions = CONDITIONS.model_copy(update={"parts": ("prompt",)}).model_dump(mode="json")
     figures.write_text(json.dumps({"conditions": conditions, "frameworks": [{"framework": "reference"}]}))
-    with pytest.raises(DataError, match="has no figures of the part many; it has those of prompt"):
-        _read(figures, ("many",))
+    with pytest.raises(DataError, match="has no figures of the part errors; it has those of prompt"):
+        _read(figures, ("errors",))
     assert _read(figures, ()).conditions.parts == ("prompt",)
 
 
@@ -51,12 +51,12 @@ def test_an_interrupted_measurement_shows_what_was_measured(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path, measured: bool
 ) -> None:
     async def run(self: Any) -> None:
-        self._note("reference", version="1.0", **({"many": ()} if measured else {}))
+        self._note("reference", version="1.0", **({"errors": ()} if measured else {}))
         raise asyncio.CancelledError
 
     monkeypatch.setattr("trialbed_adapter_lab.fidelity._measure._Measurement.run", run)
     figures = tmp_path / "figures.json"
-    arguments = ["--part", "many", "--part", "prompt", "--json", "--output", str(figures)]
+    arguments = ["--part", "errors", "--part", "prompt", "--json", "--output", str(figures)]
     done = CliRunner().invoke(command, arguments)
     assert (done.exit_code, figures.exists()) == (1, measured)
     if measured:

@@ -13,7 +13,6 @@ from trialbed_adapter_lab.fidelity import (
     ErrorFinding,
     FidelityReport,
     FrameworkFidelity,
-    ManyTools,
     Missing,
     Parallel,
     PolicyRequests,
@@ -61,7 +60,6 @@ def whole(name: str = "reference") -> FrameworkFidelity:
             step_limit=StepLimit(limit=5, requests=5),
             time_limit=TimeLimit(limit=1.5, seconds=1.7, killed=True),
         ),
-        many=(ManyTools(offered=120, sent=120, intact=120, order="kept", request_bytes=9, requests=3, calls=2),),
     )
 
 
@@ -110,11 +108,11 @@ def test_every_schema_has_its_row() -> None:
 
 def test_reasons_and_declarations_stand_below() -> None:
     shown = whole("x").model_copy(
-        update={"declared": ("sorts tools",), "missing": (Missing(part="many", reason="it\nbroke"),)}
+        update={"declared": ("sorts tools",), "missing": (Missing(part="prompt", reason="it\nbroke"),)}
     )
     text = markdown(report(whole(), shown))
     assert "* x: its adapter declares: sorts tools" in text
-    assert "* x: many could not be measured: it broke" in text
+    assert "* x: prompt could not be measured: it broke" in text
 
 
 def test_markdown_cannot_be_broken_by_what_a_framework_says() -> None:
@@ -228,13 +226,13 @@ def test_the_table_of_errors_says_what_the_user_sees() -> None:
 
 
 def test_a_report_can_be_cut_down_to_some_parts() -> None:
-    missing = (Missing(part="many", reason="crashed"), Missing(part="errors", reason="broke"))
+    missing = (Missing(part="behaviour", reason="crashed"), Missing(part="errors", reason="broke"))
     shown = whole().model_copy(update={"missing": missing})
     cut = report(shown).of_parts(("errors", "prompt"))
     assert cut.conditions.parts == ("prompt", "errors")
     (found,) = cut.frameworks
     assert found.prompt is not None
-    assert found.schemas is found.behaviour is found.many is None
+    assert found.schemas is found.behaviour is None
     assert [one.part for one in found.missing] == ["errors"]
 
 
@@ -261,7 +259,6 @@ def test_a_page_begins_with_its_conclusions_and_has_the_machine_among_its_notes(
     found = report(whole("reference"), worse, whole("a:controlled"), whole("b:native"), whole("b:controlled"))
     assert lead(found) == [
         "native: 1 of 2 frameworks offers the tools as they are, and makes the calls as the model sent them (b).",
-        "native: tools lost: a 1; schemas changed: a 1; calls not as sent: a 1.",
         "native: a adds most tokens to the prompt: +4 (+50 %).",
         "controlled: all 2 frameworks offer the tools as they are, and make the calls as the model sent them.",
     ]
