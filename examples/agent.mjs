@@ -35,7 +35,7 @@ for (;;) {
   const { message } = (await post(`${process.env.OPENAI_BASE_URL}/chat/completions`, request)).choices[0];
   messages.push(message);
   if (!message.tool_calls?.length) {
-    console.log(message.content);
+    console.log(message.content ?? "");
     break;
   }
   const results = await Promise.all(message.tool_calls.map((wanted) => call(wanted.function)));

@@ -12,6 +12,9 @@ import sys
 from collections.abc import Sequence
 
 from trialbed.errors import TrialbedError
+from trialbed.files import temporary_folder
+from trialbed.records import Deviation
+from trialbed.worker import command_agent
 from trialbed_adapter_lab import CHECKS, LEVELS, QUICK, CheckFinding, check_adapter
 from trialbed_adapter_lab.conformance import MARKS
 
@@ -26,7 +29,15 @@ def main(arguments: Sequence[str] | None = None) -> int:
             return _play(options.framework)
         among = QUICK if options.quick else CHECKS
         chosen = [check for check in among if not options.check or check.name in options.check]
-        report = check_adapter(options.framework, chosen, level=options.level, progress=_print)
+        pairs = [one.partition("=") for one in options.known]
+        known = [Deviation(check=check, text=reason) for check, _, reason in pairs]
+        with temporary_folder() as folder:
+            agent = options.framework
+            if options.command:
+                # Its trials have folders in this one.
+                os.chdir(folder)
+                agent, _ = command_agent(options.framework, options.command)
+            report = check_adapter(agent, chosen, level=options.level, known=known, progress=_print)
     except TrialbedError as error:
         sys.stderr.write(f"{error}\n")
         return USAGE
@@ -37,6 +48,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
 def _options(arguments: Sequence[str] | None) -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="python -m trialbed_adapter_lab")
     parser.add_argument("--framework", required=True)
+    parser.add_argument("--command")
+    parser.add_argument("--known", action="append", default=[])
     parser.add_argument("--check", action="append")
     parser.add_argument("--level", choices=LEVELS, default=LEVELS[-1])
     parser.add_argument("--quick", action="store_true")

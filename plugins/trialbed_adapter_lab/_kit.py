@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import time
 import traceback
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
 from itertools import chain
@@ -59,6 +59,7 @@ class Kit:
         agent: the name of the adapter's entry point, which is loaded, or its class.
         checks: all that the adapter's declarations may name.
         profile: the adapter's; by default the one in its name.
+        known: deviations beside those that it declares.
 
     Attributes:
         agent_class, profile: the adapter's.
@@ -68,13 +69,20 @@ class Kit:
         DriverError: the entry point does not exist, or cannot be loaded.
     """
 
-    def __init__(self, agent: str | type[BaseAgent], checks: Iterable[Check], profile: str | None = None) -> None:
+    def __init__(
+        self,
+        agent: str | type[BaseAgent],
+        checks: Iterable[Check],
+        profile: str | None = None,
+        known: Sequence[Deviation] = (),
+    ) -> None:
         with ExitStack() as stack:
             stack.enter_context(like_a_worker())
             network = stack.enter_context(NetworkWatch())
             self.agent_class, names = named_agent(agent)
             self.profile = profile or framework_profile(names["framework"])
             self.report = ConformanceReport(version=self.agent_class.framework_version(), **names)
+            self._deviations = (*self.agent_class.deviations, *known)
             self._checks = {check.name: check for check in checks}
             # With a factory, the runner does not change the thread's current loop.
             self._runner = asyncio.Runner(loop_factory=PassingLoop)
@@ -104,7 +112,7 @@ class Kit:
             CheckFinding(
                 check=deviation.check, level="should", outcome="outdated", message=_describe_misnamed(deviation)
             )
-            for deviation in self.agent_class.deviations
+            for deviation in self._deviations
             if deviation.check and deviation.check not in self._checks
         ]
 
@@ -131,7 +139,7 @@ class Kit:
 
     def _with_declarations(self, check: Check, tried: Tried) -> Tried:
         """Return the outcome in the light of the adapter's declarations."""
-        declared = next((item for item in self.agent_class.deviations if item.check == check.name), None)
+        declared = next((item for item in self._deviations if item.check == check.name), None)
         level, advice = check.level_for(self.profile), f"{tried.message}\n{_advice(check, tried.cause)}"
         if tried.outcome == "failed":
             if declared is None and level == "may":
@@ -151,6 +159,7 @@ def check_adapter(
     *,
     profile: str | None = None,
     level: Level = "may",
+    known: Sequence[Deviation] = (),
     progress: Callable[[CheckFinding], None] | None = None,
 ) -> ConformanceReport:
     """Run checks on an adapter, in this process.
@@ -160,6 +169,7 @@ def check_adapter(
         checks: by default all.
         profile: the adapter's; by default the one in its name.
         level: only checks of this level and above.
+        known: deviations beside those that the adapter declares.
         progress: called with each finding as soon as it is there.
 
     Raises:
@@ -169,7 +179,7 @@ def check_adapter(
 
     levels = LEVELS[: LEVELS.index(level) + 1]
     findings: list[CheckFinding] = []
-    with Kit(agent, CHECKS, profile) as kit:
+    with Kit(agent, CHECKS, profile, known) as kit:
         chosen = [check for check in (CHECKS if checks is None else checks) if check.level_for(kit.profile) in levels]
         for finding in chain(map(kit.run, chosen), kit.check_declarations()):
             findings.append(finding)

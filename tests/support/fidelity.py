@@ -34,7 +34,6 @@ CONDITIONS = Conditions(
     seconds=60.0,
     parts=PARTS,
     tools=20,
-    model_name="gpt-4o",
 )
 
 ANSWER = Answer(final_answer="done", finish="give_answer")

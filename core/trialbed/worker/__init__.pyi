@@ -1,4 +1,6 @@
+from ._command import CommandAgent as CommandAgent
 from ._loop import WorkerTrial as WorkerTrial
+from ._loop import command_agent as command_agent
 from ._loop import load_agent as load_agent
 from ._protocol import WORKER_MARK as WORKER_MARK
 from ._protocol import Begin as Begin

@@ -219,7 +219,7 @@ def command_agent(name: str, command: str) -> tuple[type[BaseAgent], FrameworkIn
     class NamedAgent(CommandAgent):
         command: ClassVar[CommandSpec]
 
-    NamedAgent.command = CommandSpec.model_validate_json(command)
+    NamedAgent.__name__, NamedAgent.command = name, CommandSpec.model_validate_json(command)
     info = FrameworkInfo(
         name=name,
         version=NamedAgent.framework_version(),

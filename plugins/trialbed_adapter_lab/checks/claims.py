@@ -8,6 +8,7 @@ from trialbed.records import Answer, Usage
 from trialbed_adapter_lab.checks._conversations import converse
 from trialbed_adapter_lab.checks._expectations import expect_answer, expect_equal, expect_requests_at_least, in_order
 from trialbed_adapter_lab.conformance import expect, may, must, should
+from trialbed_adapter_lab.errors import NotTried
 from trialbed_adapter_lab.harness import Harness, TrialRecord, breaks, errs, returns, tool
 from trialbed_scripted import ask, call, forever, say
 
@@ -188,12 +189,14 @@ async def _run_spending(harness: Harness) -> Answer:
 
 def _expect_claims_if_answered(record: TrialRecord) -> None:
     """Expect the claims of a trial to be the calls that reached the Apis, unless it failed, and claims nothing."""
-    if record.answer is not None:
+    if record.makes_claims:
         _expect_claims(record)
 
 
 def _expect_claims(record: TrialRecord) -> None:
     """Expect the claims of a trial to be the calls that reached the Apis."""
+    if record.is_program and not record.makes_claims:
+        raise NotTried("the program prints an answer without its calls")
     made = in_order([call.tool, call.arguments] for call in record.calls)
     expect_equal(
         "claimed calls, compared with those that reached the Apis", in_order(_claims(expect_answer(record))), made

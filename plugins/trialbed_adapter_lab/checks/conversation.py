@@ -42,7 +42,8 @@ async def ids_may_come_again(harness: Harness) -> None:
     expect_calls(record, *echoes(*WORDS))
     expect_results(requests[-1], WORDS)
     claimed = [(claim.arguments or {}).get("text") for claim in answer.calls if isinstance(claim.arguments, dict)]
-    expect_equal("claimed calls", claimed, list(WORDS))
+    if record.makes_claims:
+        expect_equal("claimed calls", claimed, list(WORDS))
 
 
 @should(

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import sys
-from collections.abc import Iterable, Sequence
-from dataclasses import asdict, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from trialbed.cli.environments import env_dir_option, yes_option
+from trialbed.cli.formats import chosen_format, format_option
 from trialbed.cli.options import FOLDER, json_option, plain_option, print_json
 
 if TYPE_CHECKING:
@@ -22,13 +20,13 @@ Examples:
   bench adapter new my-framework
   bench adapter check langgraph
   bench adapter check langgraph:controlled --quick
-  bench adapter list
+  bench adapter check --command 'node agent.mjs'
 """
 
 
 @click.group("adapter", epilog=EPILOG)
 def command() -> None:
-    """Start, check and list adapters of frameworks."""
+    """Start and check adapters of frameworks; `bench doctor` lists them."""
 
 
 @command.command("new", epilog="Example: bench adapter new my-framework")
@@ -61,7 +59,10 @@ def new(name: str, output: Path, as_json: bool) -> None:
 
 
 @command.command("check", epilog="Example: bench adapter check langgraph --level must")
-@click.argument("name")
+@click.argument("name", required=False)
+@plain_option(
+    "--command", metavar="[NAME=]COMMAND", help="Check a program in place of an adapter, as bench run starts it."
+)
 @plain_option(
     "--check",
     "checks",
@@ -86,22 +87,33 @@ def new(name: str, output: Path, as_json: bool) -> None:
     help="Instead of the checks, draw conversations for this long, and print the shortest that breaks something as a "
     "test.",
 )
+@plain_option(
+    "--known",
+    multiple=True,
+    metavar="CHECK=REASON",
+    help="Declare a limitation, as an adapter's deviations do; repeatable.",
+)
 @yes_option
 @env_dir_option
+@format_option("table", "json", "junit")
 @json_option
 def check(
-    name: str,
+    name: str | None,
+    command: str | None,
     checks: tuple[str, ...],
     level: Level,
     quick: bool,
     fuzz: float | None,
+    known: tuple[str, ...],
     yes: bool,
     env_dir: Path | None,
+    form: str | None,
     as_json: bool,
 ) -> int:
     """Check whether an adapter conforms to the contract.
 
-    The checks run where the adapter is installed.
+    The checks run where the adapter is installed; those of a program, in any language, see only what it sends and
+    prints.
     NAME is a framework, NAME:PROFILE for one of its profiles (native unless you name one), or NAME==VERSION for a
     release of it. A framework's own behaviour is a failure of the profile controlled alone; of any other adapter
     it is a finding. Exits with 1 if the adapter does not conform: a check fails that its deviations do not declare, or
@@ -115,49 +127,38 @@ def check(
     from trialbed.environments import expand_profiles
     from trialbed.errors import UsageError
     from trialbed.records import framework_driver, framework_profile
-    from trialbed_adapter_lab.cli._runner import choose, run_kit, show_report
+    from trialbed_adapter_lab.cli._runner import choose, junit_text, program_arguments, run_kit, show_report
 
-    if fuzz and (checks or quick):
-        raise UsageError("--fuzz draws conversations of its own; leave out --check and --quick")
-    choose(checks, level, framework_profile(name))
-    environment = chosen_environments([name], yes=yes, env_dir=env_dir).get(name)
-    expand_profiles([name], (), {name: environment} if environment else {})
+    if (name is None) == (command is None):
+        raise UsageError("name an adapter, or give a program by --command")
+    if fuzz and (checks or quick or command):
+        raise UsageError(
+            "--fuzz draws conversations of its own, for adapters; leave out --check, --quick and --command"
+        )
+    form = chosen_format(form, as_json=as_json)
+    environment, arguments = None, [argument for one in known for argument in ("--known", one)]
+    if name is None:
+        name, program = program_arguments(command or "")
+        arguments += program
+        choose(checks, level, None)
+    else:
+        choose(checks, level, framework_profile(name))
+        environment = chosen_environments([name], yes=yes, env_dir=env_dir).get(name)
+        expand_profiles([name], (), {name: environment} if environment else {})
     if fuzz:
         from trialbed_adapter_lab.cli._fuzz import fuzz as search
 
-        return search(framework_driver(name), environment, fuzz, as_json=as_json)
-    chosen = [argument for wanted in checks for argument in ("--check", wanted)]
-    report = run_kit(framework_driver(name), environment, [*chosen, "--level", level, *["--quick"] * quick])
-    if as_json:
+        return search(framework_driver(name), environment, fuzz, as_json=form == "json")
+    arguments += [argument for wanted in checks for argument in ("--check", wanted)]
+    label = name if command else framework_driver(name)
+    report = run_kit(label, environment, [*arguments, "--level", level, *["--quick"] * quick])
+    if form == "json":
         print_json(report.model_dump(mode="json") | {"badge": report.badge, "conformant": report.ok})
+    elif form == "junit":
+        click.echo(junit_text(report), nl=False)
     else:
         show_report(report)
     return 0 if report.ok else 1
-
-
-@command.command("list", epilog="Example: bench adapter list")
-@env_dir_option
-@json_option
-def list_(env_dir: Path | None, as_json: bool) -> None:
-    """List frameworks, their profiles and where each is installed.
-
-    A framework is installed here or in its own environment; for others, the command that installs it is shown.
-    Environments that a run from here would not use are listed by `bench env list` alone.
-    No adapter is loaded: `bench adapter check` shows how a framework deviates from the contract.
-    """
-    from trialbed.cli.environments import environment_store
-    from trialbed_adapter_lab.cli._places import places
-
-    found = places(environment_store(env_dir))
-    if as_json:
-        print_json([asdict(place) for place in found])
-        return
-    _print_table([place.as_row() for place in found])
-    # Not in a cell, which a narrow terminal would break: it is there to be copied.
-    absent = [place for place in found if place.where == "absent"]
-    if absent:
-        name, which = (absent[0].framework,) * 2 if len(absent) == 1 else ("NAME", "a framework that is missing")
-        click.echo(f"install {which}: bench env add {name}")
 
 
 def _free_names(name: str) -> AdapterNames:
@@ -195,12 +196,3 @@ def _describe(names: AdapterNames, output: Path, files: list[Path]) -> dict[str,
         "folder": str(output / names.distribution),
         "files": [str(output / file) for file in files],
     }
-
-
-def _print_table(rows: Iterable[Sequence[str]]) -> None:
-    """Print as many columns as the terminal has room for: no name, which is there to be copied, is broken."""
-    from trialbed.views import Table, print_tables
-
-    table = Table.of("", ("framework", "profiles", "version", "adapter", "where"), rows)
-    narrow = replace(table.without("adapter"), narrow=table.without("adapter", "profiles"))
-    print_tables([replace(table, narrow=narrow)], sys.stdout)

@@ -6,14 +6,17 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Sequence
+from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
 
 import click
 from pydantic import ValidationError
 
+from trialbed.agent_programs import agent_commands
 from trialbed.errors import NothingMeasured, UsageError
 from trialbed.suggestions import closest, did_you_mean
-from trialbed.worker import WORKER_MARK, worker_environment
+from trialbed.views import TestCase, TestOutcome, TestSuite, junit
+from trialbed.worker import WORKER_MARK, CommandSpec, worker_environment
 from trialbed_adapter_lab import CHECKS, LEVELS, CheckFinding, ConformanceReport, Level
 from trialbed_adapter_lab.conformance import MARKS, PROBLEMS, Outcome
 
@@ -34,6 +37,12 @@ LINES = 18
 NAMED = 12
 """Checks that a list names."""
 
+VERSION = 12
+"""Letters of a program's digest that stand for its version."""
+
+TESTS: dict[Outcome, TestOutcome] = {"passed": "passed", "failed": "failure", "outdated": "failure", "error": "error"}
+"""Outcome of a check -> that of a test; all others are skipped."""
+
 COLOURS = {"passed": "green", "skipped": "cyan", "finding": "cyan", "declared": "yellow"}
 
 
@@ -52,6 +61,34 @@ def choose(names: Sequence[str], level: Level, profile: str | None) -> None:
             raise UsageError(f"{name!r} is not a check{hint}")
     if names and not any(known[name] in levels for name in names):
         raise UsageError(f"{', '.join(names)}: not of level {level!r} or above; omit --level to run every check")
+
+
+def program_arguments(command: str) -> tuple[str, list[str]]:
+    """Return the name of a program, and the options of ``python -m trialbed_adapter_lab`` for it.
+
+    Raises:
+        UsageError: the command cannot be read, or its program is missing.
+    """
+    ((name, found),) = agent_commands([command], Path.cwd()).items()
+    spec = CommandSpec(arguments=found.arguments, version=found.digest()[:VERSION])
+    return name, ["--command", spec.model_dump_json()]
+
+
+def junit_text(report: ConformanceReport) -> str:
+    """Return a report as JUnit's XML, with a test for each check."""
+    cases = [
+        TestCase(
+            classname=f"{report.framework}.{finding.level}",
+            name=finding.check,
+            seconds=finding.seconds,
+            outcome=TESTS.get(finding.outcome, "skipped"),
+            kind=finding.outcome,
+            message=finding.message.partition("\n")[0],
+            text=finding.message,
+        )
+        for finding in report.findings
+    ]
+    return junit([TestSuite(f"{report.framework} {report.version}", cases, {"badge": report.badge})])
 
 
 def run_kit(framework: str, environment: Environment | None, arguments: Sequence[str]) -> ConformanceReport:

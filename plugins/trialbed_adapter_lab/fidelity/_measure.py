@@ -64,7 +64,6 @@ async def measure(
             seconds=(datetime.now(UTC) - began).total_seconds(),
             parts=options.parts,
             tools=TOOLS,
-            model_name=options.model_name,
         )
         return FidelityReport(conditions=conditions, frameworks=tuple(measurement.found.values()))
 
@@ -94,7 +93,7 @@ class _Measurement:
     async def run(self) -> None:
         """Measure all parts."""
         options = self._options
-        async with open_worker_harness(options.environments, options.model_name) as (harness, workers), workers:
+        async with open_worker_harness(options.environments) as (harness, workers), workers:
             for label in options.labels:
                 await self._framework(replace(harness, framework=label, oracle=Oracle()), workers)
 

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import get_args
 
-from trialbed.records import COMMON_NAME, Environment
+from trialbed.records import Environment
 from trialbed_adapter_lab.fidelity._report import Part
 
 REFERENCE = "reference"
@@ -22,13 +22,11 @@ class FidelityOptions:
     Attributes:
         frameworks: labels; the reference is measured too, first, unless ``baseline`` is false.
         parts: which of ``PARTS``.
-        model_name: the name under which frameworks know the model.
         environments: label -> its own environment, for those that do not run in this interpreter.
     """
 
     frameworks: tuple[str, ...] = ()
     parts: tuple[Part, ...] = PARTS
-    model_name: str = COMMON_NAME
     environments: Mapping[str, Environment] = field(default_factory=dict)
     baseline: bool = True
 

@@ -26,7 +26,6 @@ class Conditions(Record):
 
     Attributes:
         tools: tools on offer per trial, except in the part ``schemas``.
-        model_name: the name under which frameworks knew the model.
     """
 
     # Files of earlier versions have more.
@@ -40,7 +39,6 @@ class Conditions(Record):
     seconds: float
     parts: tuple[str, ...]
     tools: int
-    model_name: str
 
 
 class Missing(Record):

@@ -32,7 +32,6 @@ EPILOG = """\b
 Examples:
   bench fidelity -f langgraph
   bench fidelity -f langgraph --part schemas --part prompt
-  bench fidelity -f langgraph --part prompt --part behaviour --model-name my-model
   bench fidelity -f langgraph --output fidelity.json
   bench fidelity --from fidelity.json --format markdown > fidelity.md
   bench fidelity -f langgraph --profile native --profile controlled --part errors
@@ -50,7 +49,6 @@ Examples:
 )
 @setting_option("profiles")
 @part_option(PARTS, "Measure only this part; repeatable. [default: all parts]")
-@option("--model-name", default="gpt-4o", metavar="NAME", help="Name of the model that frameworks are told.")
 @format_option(*FORMATS)
 @output_option("Write the figures to this file, as JSON.")
 @option(

@@ -13,7 +13,7 @@ from urllib.parse import urlsplit
 from trialbed.contracts import BaseAgent
 from trialbed.records import Limits, ModelEndpoint, Outcome, TrialKey, TrialSpec
 from trialbed.tools import ToolClient
-from trialbed.worker import WorkerTrial
+from trialbed.worker import CommandAgent, WorkerTrial
 from trialbed_adapter_lab.errors import CheckFailed
 from trialbed_adapter_lab.harness._network import NetworkWatch
 from trialbed_adapter_lab.harness._oracle import Oracle
@@ -133,6 +133,7 @@ class PreparedTrial:
             adapter=_folder(self._agent_class),
             methods=_methods(self._agent_class),
             connections=self._session.connections,
+            is_program=issubclass(self._agent_class, CommandAgent),
         )
         self._oracle.look(record)
         return record

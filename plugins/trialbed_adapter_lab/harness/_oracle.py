@@ -211,7 +211,7 @@ def asks_nothing_else(record: TrialRecord) -> Iterator[str]:
 
 def claims_its_calls(record: TrialRecord) -> Iterator[str]:
     """The claims of an answer are the calls that reached the Apis."""
-    if record.answer is None:
+    if record.answer is None or not record.makes_claims:
         return
     names = {tool.api: tool.name for tool in record.spec.tools}
     claims = ((names.get(claim.api, "") if claim.api else claim.name, claim.arguments) for claim in record.answer.calls)
@@ -222,7 +222,8 @@ def claims_its_calls(record: TrialRecord) -> Iterator[str]:
 
 def claims_its_responses(record: TrialRecord) -> Iterator[str]:
     """The claimed responses are those that the Apis returned."""
-    if record.answer is None or not record.calls or any(call.reply is None for call in record.calls):
+    replies = [call.reply for call in record.calls]
+    if record.answer is None or not record.makes_claims or not replies or None in replies:
         return
     turns = [request.said for request in record.requests if request.said is not None]
     if any(len({call.id for call in turn.calls}) < len(turn.calls) for turn in turns):

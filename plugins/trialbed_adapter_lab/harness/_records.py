@@ -172,6 +172,7 @@ class TrialRecord:
         connections: how many connections to the model were opened.
         adapter: the folder of the adapter's package.
         methods: where the agent's own methods are defined, as a traceback writes it.
+        is_program: whether the agent is a program, which may print its answer alone.
     """
 
     spec: TrialSpec
@@ -182,11 +183,17 @@ class TrialRecord:
     connections: int = 0
     adapter: str = ""
     methods: Mapping[str, str] = field(default_factory=dict)
+    is_program: bool = False
 
     @property
     def answer(self) -> Answer | None:
         """The answer; None if the trial failed."""
         return self.outcome.answer
+
+    @property
+    def makes_claims(self) -> bool:
+        """Whether there is an answer that says which calls were made."""
+        return self.answer is not None and not (self.is_program and not self.answer.calls)
 
     @property
     def failure(self) -> Failure | None:

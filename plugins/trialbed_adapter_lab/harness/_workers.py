@@ -97,14 +97,12 @@ class WorkerHarness:
 
     Attributes:
         framework: its label.
-        model_name: the name under which the framework knows the model.
         oracle: looks at every trial that ``run`` runs, as far as the server's log has it.
     """
 
     control: ControlClient
     executor: Executor
     framework: str = ""
-    model_name: str = COMMON_NAME
     oracle: Oracle = field(default_factory=Oracle)
 
     async def run(self, scenario: Scenario) -> Observed:
@@ -127,7 +125,7 @@ class WorkerHarness:
             ModelEndpoint(
                 base_url="",
                 api_key=DUMMY_KEY,
-                model=self.model_name,
+                model=COMMON_NAME,
                 temperature=scenario.temperature,
                 max_tokens=scenario.max_tokens,
                 seed=scenario.seed,
@@ -145,7 +143,7 @@ class WorkerHarness:
             TrialRegistration(
                 trial=spec.trial,
                 model=scenario.model,
-                model_name=self.model_name,
+                model_name=COMMON_NAME,
                 tools=scenario.tools,
                 apis=scenario.apis,
                 script=scenario.script,
@@ -158,7 +156,7 @@ class WorkerHarness:
 
 @asynccontextmanager
 async def open_worker_harness(
-    environments: Mapping[str, Environment], model_name: str = COMMON_NAME
+    environments: Mapping[str, Environment],
 ) -> AsyncIterator[tuple[WorkerHarness, Executor]]:
     """Yield a harness with a server and a response cache of its own, and its executor, which the caller enters.
 
@@ -179,7 +177,7 @@ async def open_worker_harness(
             )
             async with server(options) as control:
                 workers = driver(environments=environments)
-                yield WorkerHarness(control, workers, model_name=model_name), workers
+                yield WorkerHarness(control, workers), workers
 
 
 def _request(number: int, call: ModelCall, spec: TrialSpec) -> ObservedRequest:

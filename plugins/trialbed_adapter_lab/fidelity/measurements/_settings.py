@@ -6,7 +6,7 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from trialbed.records import Json, Record
+from trialbed.records import COMMON_NAME, Json, Record
 from trialbed.wire.dialects import dialect
 from trialbed_adapter_lab.fidelity.reading import body, is_same
 from trialbed_adapter_lab.harness import Observed, WorkerHarness, stations
@@ -56,7 +56,7 @@ async def measure_settings(harness: WorkerHarness, tools: int) -> Settings:
         NotMeasured: the trial failed, or a request cannot be read.
     """
     scenario = stations(tools, CALLS, temperature=TEMPERATURE, seed=SEED, max_tokens=MAX_TOKENS)
-    asked = {"model": harness.model_name, "temperature": TEMPERATURE, "seed": SEED, "max_tokens": MAX_TOKENS}
+    asked = {"model": COMMON_NAME, "temperature": TEMPERATURE, "seed": SEED, "max_tokens": MAX_TOKENS}
     return settings_of((await harness.run(scenario)).require_success(), asked)
 
 

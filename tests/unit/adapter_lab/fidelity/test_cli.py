@@ -24,10 +24,6 @@ def test_the_command_offers_every_part_and_format() -> None:
     assert FORMATS == ("table", "markdown", "json")
 
 
-def test_the_default_is_that_of_the_python_api() -> None:
-    assert OPTIONS["model_name"].default == FidelityOptions().model_name
-
-
 def test_a_variable_that_is_meant_for_runs_changes_no_measurement() -> None:
     assert OPTIONS["output"].envvar is None
 

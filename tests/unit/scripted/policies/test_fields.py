@@ -8,7 +8,8 @@ from typing import Any
 import pytest
 
 from trialbed.wire import written_calls
-from trialbed_scripted import ReceivedRequest, Turn, call, policy
+from trialbed_scripted import ReceivedRequest, Response, Turn, ask, call, fail, policy, say
+from trialbed_scripted.policies import FieldSpeaker, in_calls
 
 CALLS = (call("find", id=7), call("refund", id=7))
 STEP = "next_thought", "next_tool_name", "next_tool_args"
@@ -144,3 +145,32 @@ def test_half_a_step_is_answered_as_other_fields_are(as_json: bool) -> None:
 def test_other_requests_are_answered_as_ever(system: str) -> None:
     messages = [{"role": "system", "content": system}, {"role": "user", "content": "?"}]
     assert policy("none")(ReceivedRequest(0, {"messages": messages})).text == "I can answer this without any tool."
+
+
+async def test_a_script_is_said_step_by_step_and_its_text_again_as_the_answer() -> None:
+    turns = iter([ask(*CALLS), say("Refunded."), fail(500)])
+
+    async def take_turn() -> Turn | Response:
+        return next(turns)
+
+    speaker = FieldSpeaker()
+    steps = [asked([]), asked(STEPS[:1]), asked(STEPS[:2]), asked(STEPS[:2], ("reasoning", "answer")), asked([])]
+    said = [await speaker.say(request.asked, take_turn) for request in steps]
+    assert [turn and (turn.text, [made.name for made in turn.calls]) for _, turn in said] == [
+        (None, ["find"]),
+        (None, ["refund"]),
+        ("Refunded.", []),
+        ("Refunded.", []),
+        None,
+    ]
+    texts = [answer.text or "" for answer, _ in said[:4] if isinstance(answer, Turn)]
+    assert ["finish" in text for text in texts] == [False, False, True, False]
+    assert "Refunded." in texts[3]
+
+
+def test_a_request_in_words_is_read_with_its_tools_and_calls() -> None:
+    read = in_calls(asked(STEPS[:2]).asked)
+    assert [tool.name for tool in read.tools] == ["find", "refund", "look"]
+    assert [message.role for message in read.messages] == ["system", "user", "assistant", "tool", "assistant", "tool"]
+    plain = ReceivedRequest(0, {"model": "m", "messages": [{"role": "user", "content": "Where?"}]}).asked
+    assert in_calls(plain) is plain
