@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import subprocess
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
@@ -14,18 +15,17 @@ from trialbed.cli.options import print_json
 from trialbed.errors import NothingMeasured
 from trialbed.records import CONTROLLED, framework_profile
 from trialbed_adapter_lab.cli._runner import start_kit
-from trialbed_adapter_lab.fuzz import Conversation, search
+from trialbed_adapter_lab.fuzz import Breach, Conversation, search
 
 if TYPE_CHECKING:
     from trialbed.records import Environment
-    from trialbed_adapter_lab.fuzz import Breach
 
 SHOWN = 600
 """Characters of a breach that are shown; the test that is printed shows the rest."""
 
 
 def fuzz(framework: str, environment: Environment | None, seconds: float, *, as_json: bool) -> int:
-    """Play drawn conversations for this time, and print the shortest that breaks something as a test.
+    """Play drawn conversations for this time, and print the shortest that breaks each invariant as a test.
 
     A breach is a failure of the profile ``controlled`` alone, also of an adapter that has no other.
 
@@ -35,28 +35,30 @@ def fuzz(framework: str, environment: Environment | None, seconds: float, *, as_
     """
     with _player(framework, environment) as player:
         label, agent = json.loads(player.read())
-        breach, played = search(player.play, seconds)
+        found, played, left = list[Breach](), 0, seconds
+        while left > 0:
+            began = time.monotonic()
+            breach, count = search(player.play, left, known=[one.invariant for one in found])
+            found, played, left = [*found, *filter(None, [breach])], played + count, left - (time.monotonic() - began)
     binds = framework_profile(label) == CONTROLLED
     if not played:
         raise NothingMeasured(f"no conversation was played within {seconds:g} s; give --fuzz more time")
     if as_json:
-        print_json(_describe(agent, breach, played))
-    elif breach is None:
-        click.echo(f"{label}: {played} conversations played, none breaks an invariant")
-    else:
-        click.echo(f"{breach.invariant or 'reference'}: {breach.words[:SHOWN]}\n")
-        click.echo(f"Found after {breach.played} of {played} conversations. As a test:\n")
-        click.echo(breach.conversation.as_test(agent, breach.invariant))
-    if breach is not None and not as_json and not binds:
+        print_json({"played": played, "breaches": [_describe(agent, one) for one in found]})
+        return 1 if found and binds else 0
+    for one in found:
+        click.echo(f"{one.invariant or 'reference'}: {one.words[:SHOWN]}\n")
+        click.echo("As a test:\n")
+        click.echo(one.conversation.as_test(agent, one.invariant))
+    click.echo(f"{label}: {played} conversations played, {len(found) or 'none'} of the invariants broken")
+    if found and not binds:
         click.echo("The profile leaves this to its framework: a finding, and no failure.")
-    return 1 if breach is not None and binds else 0
+    return 1 if found and binds else 0
 
 
-def _describe(agent: str, breach: Breach | None, played: int) -> dict[str, object]:
-    if breach is None:
-        return {"played": played, "breach": None}
+def _describe(agent: str, breach: Breach) -> dict[str, object]:
     test = breach.conversation.as_test(agent, breach.invariant)
-    return {"played": played, "breach": {"invariant": breach.invariant, "words": breach.words, "test": test}}
+    return {"invariant": breach.invariant, "words": breach.words, "test": test}
 
 
 class _Player:
@@ -65,13 +67,12 @@ class _Player:
     def __init__(self, process: subprocess.Popen[str]) -> None:
         self._process = process
 
-    def play(self, conversation: Conversation) -> tuple[str, str]:
-        """Play a conversation; return the broken invariant and the breach, both empty if there is none."""
+    def play(self, conversation: Conversation) -> list[tuple[str, str]]:
+        """Play a conversation; return each broken invariant and the breach."""
         assert self._process.stdin is not None  # noqa: S101 - it is a pipe
         self._process.stdin.write(conversation.model_dump_json() + "\n")
         self._process.stdin.flush()
-        invariant, words = json.loads(self.read())
-        return str(invariant), str(words)
+        return [(invariant, words) for invariant, words in json.loads(self.read())]
 
     def read(self) -> str:
         """Return the next line that the process answers; the output of a framework goes elsewhere."""

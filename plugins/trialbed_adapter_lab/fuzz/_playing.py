@@ -27,22 +27,19 @@ from trialbed_adapter_lab.harness import (
 from trialbed_scripted import Line, ask, call
 
 
-async def play(harness: Harness, conversation: Conversation, expected: TrialRecord | None = None) -> tuple[str, str]:
-    """Play a conversation; return the invariant that it breaks and the breach in words, both empty if there is none.
+async def play(harness: Harness, conversation: Conversation, expected: TrialRecord) -> list[tuple[str, str]]:
+    """Play a conversation; return each invariant that it breaks with the first breach in words.
 
-    Args:
-        expected: the same trial of the reference loop, which the trial is compared with.
+    If it breaks none, the trial is compared with that of the reference loop; a difference has no invariant.
     """
     record = await _run(harness, conversation)
-    for invariant in INVARIANTS:
-        breach = next(invariant(record), "")
-        if breach:
-            return invariant.__name__, breach
-    return "", "" if expected is None else tell_trials_apart(record, expected)
+    found = [(invariant.__name__, breach) for invariant in INVARIANTS if (breach := next(invariant(record), ""))]
+    other = "" if found else tell_trials_apart(record, expected)
+    return [("", other)] if other else found
 
 
 def play_lines(agent: type[BaseAgent], lines: Iterable[str]) -> Iterator[str]:
-    """Play conversations that come as lines of JSON, and yield the breach of each, as a line of JSON."""
+    """Play conversations that come as lines of JSON, and yield the breaches of each, as a line of JSON."""
     reference_loop = cast("type[BaseAgent]", load_driver("frameworks", "reference"))
     with (
         asyncio.Runner(loop_factory=PassingLoop) as runner,
@@ -56,7 +53,7 @@ def play_lines(agent: type[BaseAgent], lines: Iterable[str]) -> Iterator[str]:
                 with watchdog(runner.get_loop(), BLOCKED):
                     found = runner.run(play(harness, conversation, expected))
             except Exception as error:  # noqa: BLE001 - a trial that does not end is a breach, too
-                found = "", f"{type(error).__name__}: {error}"
+                found = [("", f"{type(error).__name__}: {error}")]
             harness.clear()
             reference.clear()
             yield json.dumps(found)

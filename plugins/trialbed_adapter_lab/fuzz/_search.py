@@ -6,7 +6,7 @@ import json
 import math
 import random
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Collection, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
@@ -15,8 +15,8 @@ from trialbed.errors import TrialbedError, UsageError
 from trialbed_adapter_lab.fuzz._conversation import LONG, MOST_CALLS, TOOLS, Conversation, DrawnCall, DrawnTurn
 from trialbed_adapter_lab.harness import DETAILED_USAGE
 
-Play = Callable[[Conversation], tuple[str, str]]
-"""Plays a conversation; returns the broken invariant and the breach in words, both empty if there is none."""
+Play = Callable[[Conversation], Sequence[tuple[str, str]]]
+"""Plays a conversation; returns each broken invariant and the breach in words."""
 
 EXAMPLES = 100_000
 """More conversations than the time allows."""
@@ -48,8 +48,12 @@ class Breach:
     played: int
 
 
-def search(play: Play, seconds: float, *, seed: int | None = None) -> tuple[Breach | None, int]:
+def search(
+    play: Play, seconds: float, *, known: Collection[str] = (), seed: int | None = None
+) -> tuple[Breach | None, int]:
     """Draw and play conversations for this time; return the shortest breach, if any, and how many were played.
+
+    Breaches of ``known`` invariants do not count.
 
     The time begins with the first conversation. Half as long goes into making a breach shorter.
 
@@ -85,15 +89,15 @@ def search(play: Play, seconds: float, *, seed: int | None = None) -> tuple[Brea
             raise _TimeIsOver
         played += 1
         try:
-            invariant, words = play(conversation)
+            found = [one for one in play(conversation) if one[0] not in known]
         except TrialbedError as error:
             # Hypothesis would take it for a breach, and play it again.
             failures.append(error)
             raise _TimeIsOver from error
-        if words:
+        if found:
             deadline = deadline if best else time.monotonic() + seconds / 2
-            best.append(Breach(conversation, invariant, words, played))
-            raise _Broken(invariant)
+            best.append(Breach(conversation, *found[0], played))
+            raise _Broken(found[0][0])
 
     with suppress(_TimeIsOver, _Broken, HypothesisException):
         # With a seed of its own hypothesis does not say how to repeat a failure, which is none here.

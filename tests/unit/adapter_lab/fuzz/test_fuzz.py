@@ -32,7 +32,7 @@ BY_NAME = {mutant.__name__: mutant for mutant in MUTANTS}
 
 def played(agent: type[BaseAgent], *conversations: Conversation) -> Iterator[tuple[str, str]]:
     for answer in play_lines(agent, [one.model_dump_json() for one in conversations]):
-        invariant, told = json.loads(answer)
+        invariant, told = next(iter(json.loads(answer)), ("", ""))
         yield invariant, told
 
 
@@ -63,27 +63,32 @@ def test_what_a_mutant_does_in_long_trials_is_seen() -> None:
 
 
 def test_the_shortest_conversation_is_found() -> None:
-    def play(conversation: Conversation) -> tuple[str, str]:
-        return ("only_grows", "it shrank") if len(conversation.turns) > 3 else ("", "")
+    def play(conversation: Conversation) -> list[tuple[str, str]]:
+        turns = len(conversation.turns)
+        return [("only_grows", "it shrank")] * (turns > 3) + [("keeps_tools", "one is gone")] * (turns > 4)
 
     breach, count = search(play, 60, seed=27)
     assert breach is not None
     assert count > 3
-    assert len(breach.conversation.turns) == 4
+    assert (breach.invariant, len(breach.conversation.turns)) == ("only_grows", 4)
+    # It goes on past those that are known.
+    other, _ = search(play, 60, seed=27, known=["only_grows"])
+    assert other is not None
+    assert (other.invariant, len(other.conversation.turns)) == ("keeps_tools", 5)
 
 
 def test_nothing_is_found_where_nothing_breaks_and_nothing_is_left_behind(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    breach, count = search(lambda _: ("", ""), 0.3, seed=1)
+    breach, count = search(lambda _: [], 0.3, seed=1)
     assert breach is None
     assert count > 0
     assert [*tmp_path.iterdir()] == []
 
 
 def test_what_cannot_be_played_is_no_success() -> None:
-    def play(_: Conversation) -> tuple[str, str]:
+    def play(_: Conversation) -> list[tuple[str, str]]:
         raise NothingMeasured("the adapter's process ended with 7")
 
     with pytest.raises(NothingMeasured, match="ended with 7"):
@@ -93,7 +98,7 @@ def test_what_cannot_be_played_is_no_success() -> None:
 def test_the_time_begins_with_the_first_conversation(monkeypatch: pytest.MonkeyPatch) -> None:
     ticks = iter([0.0, 0.0, 5.0, 11.0])
     monkeypatch.setattr("trialbed_adapter_lab.fuzz._search.time.monotonic", lambda: next(ticks, 12.0))
-    assert search(lambda _: ("", ""), 10)[1] == 2
+    assert search(lambda _: [], 10)[1] == 2
 
 
 LATE = SAME.model_copy(update={"delay": 700.0, "text": "long " * 5000})
