@@ -25,7 +25,6 @@ THEMES = (
     arguments,
     faults,
     mistakes,
-    policies,
     schemas,
     limits,
     patience,
@@ -35,6 +34,7 @@ THEMES = (
     isolation,
     hygiene,
     invariants,
+    policies,
 )
 
 
@@ -43,7 +43,8 @@ _LAST = "only_the_rig_is_talked_to"
 CHECKS: tuple[Check, ...] = tuple(
     sorted((check for theme in THEMES for check in checks_of(theme)), key=lambda check: check.name == _LAST)
 )
-"""Every check, in the order in which they are run: invariants after all whose trials they look at, contacts last."""
+"""Every check, in the order in which they are run: invariants after all whose trials they look at, then what policies
+lead to, which much can change, and contacts last."""
 
 _QUICK = frozenset(
     (

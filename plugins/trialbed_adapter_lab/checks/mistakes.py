@@ -84,10 +84,12 @@ async def mistaken_arguments_go_back(harness: Harness) -> None:
 )
 async def near_names_are_no_call(harness: Harness) -> None:
     """Names that differ from a tool's by case, a letter, a dash or a namespace lead to no call."""
-    record = await harness.run(*[ask(call(name, OBJECT)) for name in NAMES], "done", max_steps=20)
-    expect_answer(record, "done")
-    made = len(record.calls)
-    expect(not made, "no call of a tool that is not named", f"{made} calls for {len(NAMES)} names")
+    # In halves: of long trials other checks say more.
+    for names in (NAMES[::2], NAMES[1::2]):
+        record = await harness.run(*[ask(call(name, OBJECT)) for name in names], "done", max_steps=10)
+        expect_answer(record, "done")
+        made = len(record.calls)
+        expect(not made, "no call of a tool that is not named", f"{made} calls for {len(names)} names")
 
 
 @must(

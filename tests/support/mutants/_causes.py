@@ -105,15 +105,19 @@ _NAMED: dict[tuple[str, ...], str] = {
     SHORTENED: ("KeepsTwentyFiveTurns KeepsFiftyTurns ForgetsOldFailures"),
     SHORTENED_RESULTS: ("KeepsABudgetOfCharacters KeepsABudgetOfResults OmitsOlderResults"),
     ORDER: ("SortsResults GathersAsCompleted"),
+    ("many_calls_in_one_turn", "results_go_back_whole"): ("ExchangesResults"),
+    ("trial_with_everything",): ("MakesOneCallAfterErrors"),
+    ("nothing_pauses",): ("WaitsBeforeLaterRequests"),
     ONE_RESULT_EACH: ("JoinsResults KeepsEightResults RefersToEqualResults"),
-    TURNS: ("JoinsLinesOfPlans ForgetsThoughtsInText"),
+    TURNS: ("DropsTextBesideSeveralCalls JoinsLinesOfPlans ForgetsThoughtsInText"),
     SEED: ("SeedsOnce ReseedsAfterErrors FoldsSeeds GrowsSeeds"),
     TEMPERATURE: ("CoolsNoMoreAfterErrors RoundsTheTemperature BoundsTheTemperature HeatsUp HeatsUpAfterErrors"),
     MAX_TOKENS: ("SavesTokens BoundsLaterTurns"),
     MODEL: ("FoldsTheModelsName CutsTheModelsName AsksASmallModelLater"),
     CHANGES: (
         "PenalisesRepetition ForcesTheFirstCall ForcesCallsAfterErrors ForbidsCallsNearTheLimit "
-        "ForbidsParallelCallsOfMany StopsAtObservations ThinksLessLater AsksForTwo ForbidsCallsAtTheLimit"
+        "ForbidsParallelCallsOfMany AsksForParallelCallsOfMany StopsAtObservations ThinksLessLater "
+        "AsksForTwo ForbidsCallsAtTheLimit"
     ),
     TOOLS_LATER: (
         "OffersNothingAfterErrors OffersNothingAtTheLimit WithdrawsTools ReversesToolsLater OffersAnEndLater "
@@ -145,7 +149,8 @@ _NAMED: dict[tuple[str, ...], str] = {
     ARGUMENTS: (
         "DropsNulls DropsEmptyValues DropsFalsyValues StripsArguments ComposesArguments RewritesLineEndsOfArguments "
         "UnescapesArguments UnquotesArguments CountsTruth NarrowsFloats WritesObjectsAsText OpensSingleLists "
-        "DropsDuplicates CutsArguments FoldsNamesOfArguments DropsPrivateArguments ComposesLettersOfArguments"
+        "DropsDuplicates CutsArguments NarrowsNestedFloats DropsNestedNulls RoundsArguments CoercesBySchema "
+        "RewritesTimes FoldsNamesOfArguments DropsPrivateArguments ComposesLettersOfArguments"
     ),
     REPEATED: ("DropsEqualCalls"),
     ("many_calls_in_one_turn",): ("MakesSixteenCalls"),
@@ -183,7 +188,7 @@ _NAMED: dict[tuple[str, ...], str] = {
         "KeepsAsciiOfAnswers"
     ),
     THOUGHTS: ("DropsThoughts"),
-    EMPTY: ("TakesAnEarlierText TakesTheLastResult"),
+    EMPTY: ("AnswersWithThoughts TakesAnEarlierText TakesTheLastResult"),
     CLAIMS: ("ClaimsCallsWithArguments ClaimsEqualCallsOnce ClaimsFiftyCalls ClaimsTexts ClaimsTheLastCallTwice"),
     RESPONSES: ("CutsClaimedResponses StripsClaimedResponses ClaimsTheFirstResponse CutsClaimedResponsesEarly"),
     USAGE: ("ClaimsTheAverage CountsCachedTokensTwice CountsReasoningTwice CountsAudioTokens ForgetsUsageAtTheLimit"),

@@ -20,7 +20,7 @@ async def exchanges_results(self, calls):
 @at("make", "after a failed call only the first call of the next turn is made")
 async def makes_one_call_after_errors(self, calls):
     failed = any(one["role"] == "tool" and one["content"].startswith("Error") for one in self.messages[-3:-1])
-    results = [await self._result(call) for call in (calls[:1] if failed else calls)]
+    results = await asyncio.gather(*map(self._result, calls[:1] if failed else calls))
     rest = [{"role": "tool", "tool_call_id": call["id"], "content": ""} for call in calls[len(results) :]]
     return [*results, *rest]
 
