@@ -28,7 +28,7 @@ SECTIONS = {
         "plan": "Estimate how many tasks or cases you need for a verdict, from a pilot.",
     },
     "Frameworks": {
-        "adapter": "Start, check and list adapters of frameworks.",
+        "adapter": "Start and check adapters of frameworks; `bench doctor` lists them.",
         "env": "Build, list, lock and remove environments of frameworks.",
         "fidelity": "Measure what frameworks do to the traffic between model and tools.",
         "releases": "Show how a framework changes over its releases.",

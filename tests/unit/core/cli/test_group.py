@@ -38,7 +38,6 @@ BESIDE = ("adopt",) if find_spec("trialbed_masbench") else ()
 
 PRINTS_A_RESULT = (
     "adapter check",
-    "adapter list",
     "adapter new",
     *(f"{name} masbench" for name in BESIDE),
     "compare",
