@@ -95,6 +95,15 @@ def test_one_trial_per_side_shows_another_vendor(vendor: str, cases: int, share:
     assert remark.startswith("not judged, as one trial per case does not show a side's own spread: breaking")
 
 
+def test_of_traits_that_tell_as_much_the_vendors_is_named() -> None:
+    panel, calling = verdict_on("another city", 100, 1.0, lambda _: (1, 1))
+    gate = panel.at("arguments")
+    assert gate
+    assert ": 0 cases have one of the values at the baseline only, " in gate.reason
+    assert gate.differing
+    assert gate.differing[0] > 0.9 * calling
+
+
 def sides_of(pool: dict[int, list[Measures]], ours: int, theirs: int, seed: int) -> list[Trials]:
     random = np.random.default_rng(seed)
     drawn = [[own[place] for place in random.permutation(len(own))] for own in pool.values()]
