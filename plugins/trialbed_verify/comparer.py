@@ -16,7 +16,7 @@ from trialbed.errors import UsageError
 from trialbed.files import read_bytes
 
 if TYPE_CHECKING:
-    from trialbed.views import TestCase
+    from trialbed.views import TestCase, TestOutcome
     from trialbed_verify.compare import VendorComparison
     from trialbed_verify.rows import VendorRows
     from trialbed_verify.table import Answers
@@ -78,21 +78,16 @@ class VendorComparer(Comparer):
         thresholds = figure_thresholds(options["fail_under"])
         sides = _sides(values, options)
         _check_sides(sides)
-        tables = _read_sides(sides, compared=True)
-        margins = gate_margins(options["gate_margin"])
-        found = compare(next(tables), tables, force=options["force"], gate_margins=margins)
+        read, margins = _read_sides(sides, compared=True), gate_margins(options["gate_margin"])
+        found = compare(next(read), read, force=options["force"], gate_margins=margins)
         verdicts = FAILING.get(options["fail_if"] or "", ())
         tests = [test for one in found for test in comparison_tests(one, verdicts)]
         asked = [test for one in found for test in _threshold_tests(one, thresholds)]
         tests, asked = [*tests, *asked], [*asked, *(test for test in tests if verdicts and test.name == "verdict")]
-        return Comparison(
-            document=found[0].document if len(found) == 1 else [one.document for one in found],
-            tables=comparison_tables(found),
-            records=comparison_records(found),
-            failed=[test.message for test in asked if test.outcome == "failure"],
-            page=partial(_page, found, sides, options),
-            tests=tests,
-        )
+        document = found[0].document if len(found) == 1 else [one.document for one in found]
+        tables, records = comparison_tables(found), comparison_records(found)
+        failed = [test.message for test in asked if test.outcome == "failure"]
+        return Comparison(document, tables, records, failed, partial(_page, found, sides, options), tests)
 
 
 def figure_thresholds(given: Sequence[str]) -> dict[str, float]:
@@ -237,10 +232,9 @@ def _threshold_tests(found: VendorComparison, thresholds: Mapping[str, float]) -
     for name, least in thresholds.items():
         value = reduce(getitem, FIGURES[name], found.document)["value"]
         shown = "not known" if value is None else format(value, ".4f")
-        yield TestCase(
+        outcome: TestOutcome = "passed" if value is not None and value >= least else "failure"
+        title, message = (
             f"{found.vendor} against {found.baseline}",
-            f"{name} >= {least:g}",
-            outcome="passed" if value is not None and value >= least else "failure",
-            kind="below",
-            message=f"{found.vendor}: {name} is {shown}, below {least:g}",
+            f"{found.vendor}: {name} is {shown}, below {least:g}",
         )
+        yield TestCase(title, f"{name} >= {least:g}", outcome=outcome, kind="below", message=message)
