@@ -9,11 +9,6 @@ from typing import Any, TypedDict
 from trialbed.wire import dump_json, parse_json_fast
 from trialbed.wire.json_schemas import JsonSchema, Undecided, UnusableSchema
 
-MAX_COMPILED = 4096
-"""Schemas that are kept compiled."""
-
-MAX_REASONS = 5
-
 SHOWN = 200
 """Characters of a verdict's details."""
 
@@ -59,7 +54,7 @@ def usable_schema(schema: Any) -> JsonSchema | str:
         return str(error)
 
 
-@lru_cache(maxsize=MAX_COMPILED)
+@lru_cache(maxsize=4096)
 def _compile(text: bytes) -> JsonSchema | str:
     try:
         return JsonSchema(parse_json_fast(text))
@@ -88,7 +83,7 @@ def _verdict(call: Any, declared: Mapping[str, Any], custom: Mapping[str, Any]) 
     schema = usable_schema({"type": "string"}) if is_custom else _arguments_schema(offered[name])
     try:
         arguments = value if is_custom else _arguments(value)
-        problems = () if isinstance(schema, str) else schema.problems(arguments, MAX_REASONS)
+        problems = () if isinstance(schema, str) else schema.problems(arguments)
     except Undecided as error:
         schema, problems = str(error), ()
     except (ValueError, RecursionError):

@@ -81,7 +81,7 @@ def show_run(run: StoredRun, form: str) -> None:
         print_json(document)
         return
     if form == "table":
-        click.echo("".join(f"{printable(line)}\n" for line in _about(run)))
+        click.echo(_about(run))
     print_report(form, summaries, comparisons, sources)
 
 
@@ -110,10 +110,8 @@ def comparisons_of(run: StoredRun) -> VerifiedVendors | None:
     return compare_and_rank(rows) if len(rows) > 1 or rows[0].is_baseline else None
 
 
-def _about(run: StoredRun) -> Iterator[str]:
+def _about(run: StoredRun) -> str:
     took = f", took {seconds(run.overall_time)}" if run.overall_time else ""
-    yield f"run   {run.run_id}: {run.status}, began {moment(run.created_at)} UTC{took}"
-    if run.tags:
-        yield f"tags  {', '.join(run.tags)}"
-    if run.note:
-        yield f"note  {run.note}"
+    began = f"{run.run_id}: {run.status}, began {moment(run.created_at)} UTC{took}"
+    about = {"run": began, "tags": ", ".join(run.tags), "note": run.note}
+    return "".join(f"{printable(f'{name:<6}{text}')}\n" for name, text in about.items() if text)

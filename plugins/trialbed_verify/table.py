@@ -10,7 +10,7 @@ from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from pathlib import PurePath
 from sys import intern
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import orjson
 
@@ -34,8 +34,7 @@ from trialbed_verify.suites import SuiteRow, suite_row, summarize_suites
 if TYPE_CHECKING:
     from trialbed_verify.panel import Measures
 
-Decision = Literal["tool_calls", "stop", "other", "none"]
-ANSWERS: tuple[Decision, ...] = ("tool_calls", "stop", "other")
+ANSWERS = ("tool_calls", "stop", "other")
 
 UNKNOWN = "unknown_failure"
 """The outcome of a failed row whose tool does not say how it failed."""
@@ -129,7 +128,7 @@ class AnswerRow:
     measured: Measures | None = None
 
     @property
-    def decision(self) -> Decision:
+    def decision(self) -> str:
         """The vendor's decision: to call tools, to stop, another ending, or no valid answer."""
         return self.outcome if self.outcome in ANSWERS else "none"
 
@@ -161,9 +160,6 @@ class AnswerRow:
         value = getattr(self, "tokens" if name == "total_tokens" else name)
         return None if value is None or (value == 0 and name != "duration_ms") else float(value)
 
-
-Group = tuple[str | None, str | None, str | None]
-"""Vendor, model and configuration."""
 
 Case = tuple[object, ...]
 """Identifies a case in every table: its content, and its number among repeats of that content."""
@@ -248,7 +244,7 @@ def read_rows(source: VendorRows, rows: Iterable[PlacedRow] | None = None, *, co
     Raises:
         DataError: the rows cannot be read, or one is not a result row.
     """
-    groups, torn = dict[Group, list[AnswerRow]](), list[str]()
+    groups, torn = dict[Any, list[AnswerRow]](), list[str]()
     for number, place, row in source if rows is None else rows:
         if row is None:
             torn = [f"{source}: line {number} is cut off and was skipped"]
@@ -579,11 +575,10 @@ def _problems(found: Pairing, *, may_lack: bool = False) -> Iterator[str]:
         if rows and not (may_lack and rows is found.only_baseline):
             yield f"{here} lacks {number_of(len(rows), 'row')} that {there} has: {_lines(rows)}"
     if differing := found.asked_otherwise:
-        parts: dict[str, None] = {}
-        for one, other in ([dict(row.requested.content) for row in rows] for rows in differing):
-            parts |= dict.fromkeys(part for part in one | other if one.get(part) != other.get(part))
+        contents = [[set(row.requested.content) for row in rows] for rows in differing]
+        parts = {part for one, other in contents for part, _ in one ^ other}
         cases, lines = number_of(len(differing), "case"), _lines([row for row, _ in differing])
-        yield f"{cases} with different requests ({', '.join(parts)}): {ours}, {lines}"
+        yield f"{cases} with different requests ({', '.join(filter(parts.__contains__, CONTENT))}): {ours}, {lines}"
     for difference, count in found.settings.items():
         yield f"the settings of {number_of(count, 'request')} differ: {difference}"
 

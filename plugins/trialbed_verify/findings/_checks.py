@@ -38,13 +38,13 @@ from trialbed_verify.findings._kinds import (
     finding,
 )
 from trialbed_verify.findings._text import check_text, find_call
+from trialbed_verify.rows import TOKENS
 
 Row = Mapping[str, Any]
 
 REASONS = frozenset(("stop", "length", "tool_calls", "content_filter", "function_call"))
 FORMATS = ("json_object", "json_schema")
 FIELDS = {"id": str, "object": str, "created": int, "model": str}
-COUNTS = ("prompt_tokens", "completion_tokens", "total_tokens")
 
 CALL_TYPES = {"function": "arguments", "custom": "input"}
 """Type of a call -> the key of its input."""
@@ -326,8 +326,8 @@ def check_usage(answer: AnsweredRow) -> Iterator[Check]:
     if not answer.reported_usage:
         yield not answer.request.get("stream") or read_request(answer.request).wants_usage, "usage_missing", ""
         return
-    prompt, completion, total = map(answer.usage.get, COUNTS)
-    wrong = [name for name in COUNTS if name not in answer.usage]
+    prompt, completion, total = map(answer.usage.get, TOKENS)
+    wrong = [name for name in TOKENS if name not in answer.usage]
     yield wrong, "usage_not_counts", ", ".join(wrong)
     if prompt is not None and completion is not None:
         summed = prompt + completion

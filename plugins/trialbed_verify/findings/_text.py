@@ -18,11 +18,7 @@ from trialbed_verify.findings._kinds import Check
 
 _FILE: dict[str, Any] = tomllib.loads(files("trialbed_verify.findings").joinpath("parsers.toml").read_text("utf-8"))
 PARSERS = {name: re.compile(pattern) for name, pattern in _FILE["calls"].items()}
-LEAKS = {
-    "leaked_tool_call": ("the markup of a tool call", re.compile("|".join(_FILE["calls"].values()))),
-    "leaked_thinking": ("a tag of thinking", re.compile("|".join(_FILE["thinking"].values()))),
-    "leaked_tokens": ("a control token", re.compile("|".join(_FILE["tokens"].values()))),
-}
+LEAKS = {kind: (words, re.compile("|".join(_FILE[group].values()))) for kind, (group, words) in _FILE["leaks"].items()}
 CLOSING = re.compile(rf"</(?P<name>{_FILE['arguments']['names']}|[\w.-]{{1,64}})>")
 OF_PARSERS = re.compile(_FILE["arguments"]["names"])
 CONTROL = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f]")

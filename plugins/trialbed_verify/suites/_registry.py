@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import lzma
 import tomllib
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from importlib.resources import files
 from pathlib import Path
@@ -46,9 +46,7 @@ def _read(name: str) -> bytes:
     return file.read_bytes() if file.is_file() else lzma.decompress((folder / f"{name}.xz").read_bytes())
 
 
-SUITES: Mapping[str, Suite] = {
-    name: Suite(name, **row) for name, row in tomllib.loads(_read("suites.toml").decode()).items()
-}
+SUITES = {name: Suite(name, **about) for name, about in tomllib.loads(_read("suites.toml").decode()).items()}
 
 
 def suite(name: str) -> Suite:

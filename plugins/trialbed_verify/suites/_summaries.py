@@ -85,11 +85,10 @@ def _read_probe(row: Row, probe: Row, parameter: Any, missed: Sequence[str] | No
         finding = "refused" if missed and "refused" in missed else "ignored" if missed else "obeyed"
         return None if missed is None else Probe(parameter, finding)
     name, request = str(probe.get("parameter")), sent_request(row)
-    if any(request.get(key) != value for key, value in object_in(probe, "sent").items()):
-        # Options, entries and drivers can replace the settings that a case probes.
-        return Probe(name, "changed")
-    if object_in(row, "problem").get("kind") in REFUSED:
-        return Probe(name, "refused")
+    # Options, entries and drivers can replace the settings that a case probes.
+    is_changed = any(request.get(key) != value for key, value in object_in(probe, "sent").items())
+    if is_changed or object_in(row, "problem").get("kind") in REFUSED:
+        return Probe(name, "changed" if is_changed else "refused")
     if not probe or row.get("status") != "success" or not isinstance(row.get("response"), dict):
         return None
     text = dialect().read_answer(row["response"]).text.encode("utf-8", "surrogatepass")
