@@ -133,16 +133,12 @@ def _answers(shown: Sequence[Shown]) -> Iterator[Part]:
 
 def _sentence(found: Document) -> str:
     """Say how many requests a vendor answers, and whether its calls are right."""
-    said = f"{found['vendor']} answers {_share(found['success_rate'])} of {found['case_count']} requests"
+    said = f"{found['vendor']} answers {percent(found['success_rate']['value'])} of {found['case_count']} requests"
     if found["problems"]:
         said += f" ({counts(found['problems'])})"
     if valid := found["schema_accuracy_per_response"]:
-        said += f"; of its answers with calls, {_share(valid)} fit the schemas of their tools"
+        said += f"; of its answers with calls, {percent(valid['value'])} fit the schemas of their tools"
     return f"{said}."
-
-
-def _share(found: Document) -> str:
-    return "all" if found["value"] == 1 else percent(found["value"])
 
 
 def _model(model: str, vendors: Sequence[Document]) -> Iterator[Part]:
