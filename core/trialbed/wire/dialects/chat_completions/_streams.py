@@ -127,12 +127,20 @@ class ChatStreamReader(AnswerStream):
                 self.note("choice_index_missing")
                 number = position
             if number not in self._choices:
-                self._choices[number] = _Choice(self._names, self.note)
+                self._choices[number] = _Choice(self._names)
             token |= self._choices[number].add(choice, self.pieces if number == 0 else None)
+            self._take_notes(self._choices[number])
         return token
+
+    def _take_notes(self, choice: _Choice) -> None:
+        for kind in choice.notes:
+            self.note(kind)
+        choice.notes.clear()
 
     def _document(self) -> Document:
         choices = [self._choices[number].document(number) for number in sorted(self._choices)]
+        for choice in self._choices.values():
+            self._take_notes(choice)
         return {**self._head, "object": "chat.completion", "choices": choices, "usage": self._usage}
 
 
@@ -141,13 +149,16 @@ class _Choice:
 
     Attributes:
         has_message: whether any piece of a message has come.
+        notes: peculiarities since the list was emptied. The choice has no reference to its reader: two objects that
+            have one to each other stay in memory, with the tools on offer, until garbage is searched for.
     """
 
-    def __init__(self, names: Collection[str], note: Note) -> None:
+    def __init__(self, names: Collection[str]) -> None:
         self.finish_reason: str | None = None
         self.has_message = False
+        self.notes: list[str] = []
         self._names = names
-        self._note = note
+        self._note: Note = self.notes.append
         self._role: str | None = None
         self._texts: dict[str, list[str]] = {}
         self._details: list[Any] = []
