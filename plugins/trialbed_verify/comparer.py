@@ -172,7 +172,7 @@ def _rows_of(names: Sequence[str], options: Mapping[str, Any]) -> list[VendorRow
 
 
 def _read_sides(sides: Sequence[NamedVendor], *, compared: bool) -> Iterator[Answers]:
-    """Read the rows of each side; vendors of one name, such as their host's, are told apart."""
+    """Read the rows of each side, and distinguish vendors of one name, such as their host's."""
     from trialbed_verify.table import as_trials, name_apart, read_one
 
     return name_apart(as_trials([read_one(own, compared=compared) for own in rows], name) for name, rows in sides)
