@@ -20,12 +20,12 @@ import orjson
 
 from trialbed.errors import DataError
 from trialbed.files import LARGEST_FILE, read_bytes, read_lines
-from trialbed.wire import lenient_json
+from trialbed.wire import dump_json, lenient_json, parse_json
 from trialbed.wire.dialects.chat_completions import first_choice, first_message
 
 if TYPE_CHECKING:
     from trialbed.records import EndpointInfo
-    from trialbed.store import StoredRun
+    from trialbed.store import StoredRun, VerifiedCase
 
 Body = Mapping[str, Any]
 
@@ -177,18 +177,16 @@ class StoredRows(VendorRows):
 
     def __iter__(self) -> Iterator[PlacedRow]:
         from trialbed.store import verified_cases
-        from trialbed_verify.verification.row import row_of
 
         cases = enumerate(verified_cases(self.run, self.endpoint.label), 1)
-        return (PlacedRow(number, place, row_of(case)) for number, (place, case) in cases)
+        return (PlacedRow(number, place, parse_json(row_line(case))) for number, (place, case) in cases)
 
     def row_at(self, place: Any) -> Body:
         """Return the row of a case and trial; empty if there is none."""
         from trialbed.store import verified_case
-        from trialbed_verify.verification.row import row_of
 
         case = verified_case(self.run, self.endpoint.label, place)
-        return {} if case is None else row_of(case)
+        return {} if case is None else parse_json(row_line(case))
 
     def describe(self, place: Any) -> dict[str, Any]:
         """Return the run and vendor, the line and the trial."""
@@ -263,3 +261,11 @@ def one_line(text: str, longest: int) -> str:
     """Return a text of a row on one line, without control characters, cut where it has more characters."""
     line = "".join(letter if letter.isprintable() else "?" for letter in " ".join(text.split()))
     return line if len(line) <= longest else f"{line[:longest]}…"
+
+
+def row_line(case: VerifiedCase) -> bytes:
+    """Return the line of a stored case in a results file, with the texts of its request and response as they are."""
+    rest = dict(case.verified)
+    head: tuple[Any, ...] = rest.pop("data_index"), case.request.encode()
+    head += dump_json(rest.pop("extra_body")), case.response.encode()
+    return b'{"data_index":%d,"request":%s,"extra_body":%s,"response":%s,' % head + dump_json(rest)[1:] + b"\n"

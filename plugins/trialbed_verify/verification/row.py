@@ -9,20 +9,20 @@ from dataclasses import replace
 from datetime import UTC, datetime
 from itertools import pairwise, takewhile
 from pathlib import Path
-from typing import Any, BinaryIO, Literal, NotRequired, TypedDict, TypeVar, cast
+from typing import Any, BinaryIO, Literal, NotRequired, TypedDict, TypeVar
 from urllib.parse import quote
 
 from trialbed.files import replacing
 from trialbed.records import Attempt, Failure, ModelCall, Outcome, Record, Timing, TrialKey, TrialResult, Usage, WireLog
 from trialbed.settings import MIN_SECRET, REDACTED
-from trialbed.store import StoredRun, VerifiedCase, verified_cases
+from trialbed.store import StoredRun, verified_cases
 from trialbed.wire import ANSWERED, Reading, dump_json, parse_json, parse_json_fast
 from trialbed.wire import Outcome as WireOutcome
 from trialbed.wire.dialects.chat_completions import answered_calls, first_choice, first_message
 from trialbed.wire.redaction import redaction_of
 from trialbed_verify.call_schemas import CallFields, all_valid, call_verdicts
 from trialbed_verify.findings import CALL_REASONS, PROTOCOL_ERRORS, UNRELIABLE_COUNT, examine
-from trialbed_verify.rows import FileRows, PlacedRow
+from trialbed_verify.rows import FileRows, PlacedRow, row_line
 from trialbed_verify.table import Answers, read_rows
 from trialbed_verify.verification.cases import Case
 from trialbed_verify.verification.exchange import AttemptFields, EndpointAttempt, milliseconds
@@ -278,19 +278,6 @@ def _earlier(attempts: Sequence[AttemptFields]) -> Iterator[Attempt]:
         facts: dict[str, Any] = {"status": attempt["status"] or 0, "wait": following["waited_ms"] / 1000}
         yield Attempt(started=started, duration=duration, error=error, **facts)
         started += duration
-
-
-def row_line(case: VerifiedCase) -> bytes:
-    """Return the line of a stored case in a results file, with the texts of its request and response as they are."""
-    rest = dict(case.verified)
-    head: tuple[Any, ...] = rest.pop("data_index"), case.request.encode()
-    head += dump_json(rest.pop("extra_body")), case.response.encode()
-    return b'{"data_index":%d,"request":%s,"extra_body":%s,"response":%s,' % head + dump_json(rest)[1:] + b"\n"
-
-
-def row_of(case: VerifiedCase) -> Row:
-    """Return the row of a stored case, with its keys in the order of results files."""
-    return cast("Row", parse_json(row_line(case)))
 
 
 def row_lines(run: StoredRun, label: str) -> Iterator[bytes]:

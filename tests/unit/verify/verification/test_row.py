@@ -18,9 +18,10 @@ from trialbed.contracts import ModelAdapter
 from trialbed.store import Store, VerifiedCase, new_run, open_store
 from trialbed.wire import Problem, Reading, dump_json, parse_json
 from trialbed.wire.dialects.chat_completions import ChatStreamReader, read_body
+from trialbed_verify.rows import row_line
 from trialbed_verify.verification import Case
 from trialbed_verify.verification.exchange import EndpointAttempt
-from trialbed_verify.verification.row import RowRedaction, result_row, row_lines, row_of, trial_result
+from trialbed_verify.verification.row import RowRedaction, result_row, row_lines, trial_result
 from trialbed_verify.verification.targets import PreparedRequest
 
 CALL = {"id": "1", "type": "function", "function": {"name": "look", "arguments": "{}"}}
@@ -157,7 +158,8 @@ def test_whatever_a_vendor_sends_becomes_a_row(value: Any) -> None:
         assert made["outcome"] == found.outcome
         trial = trial_result("acme", made, RowRedaction(()), attempt=0, session="s")
         (call,) = trial.wire.model_calls
-        assert dump_json(row_of(VerifiedCase(trial.verified or {}, call.request, call.response))) == dump_json(made)
+        line = row_line(VerifiedCase(trial.verified or {}, call.request, call.response))
+        assert dump_json(parse_json(line)) == dump_json(made)
 
 
 @settings(max_examples=examples(0.1), suppress_health_check=[HealthCheck.function_scoped_fixture])
