@@ -13,11 +13,11 @@ import re
 import subprocess
 from base64 import b64encode
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 from urllib.parse import unquote, urlsplit
 from urllib.request import getproxies_environment, proxy_bypass
 
@@ -467,16 +467,22 @@ def config_targets(path: Path, settings: RequestSettings, model_type: str | None
     """
     entries = read_config(path)
     vendors = Counter(entry.model for entry in entries)
+    # A baseline that others are compared with is sent every case twice.
     return [
-        replace(
-            _target(path, entry, settings, model_type, folder),
-            is_repeated=entry.is_baseline and vendors[entry.model] > 1,
-        )
+        _target(path, entry, settings, model_type, folder, is_repeated=entry.is_baseline and vendors[entry.model] > 1)
         for entry in entries
     ]
 
 
-def _target(path: Path, entry: VendorEntry, settings: RequestSettings, model_type: str | None, folder: Path) -> Target:
+def _target(
+    path: Path,
+    entry: VendorEntry,
+    settings: RequestSettings,
+    model_type: str | None,
+    folder: Path,
+    *,
+    is_repeated: bool,
+) -> Target:
     adapter_name, adapter = load_adapter(model_type, entry.model)
     driver_name, vendor = _vendor(entry)
     provider = (entry.provider or "").strip("/")
@@ -498,6 +504,7 @@ def _target(path: Path, entry: VendorEntry, settings: RequestSettings, model_typ
         proxy=proxy_for(vendor.url),
         headers=_headers(path, entry),
         prices={str(name): price for name, price in entry.prices.items()},
+        is_repeated=is_repeated,
         **{name: getattr(entry, name) for name in ("is_baseline", "trials", "concurrency")},
     )
 
@@ -558,8 +565,7 @@ def load_vendor(name: str) -> type[Vendor]:
     Raises:
         DriverError: it is not installed or cannot be used.
     """
-    loaded: type[Vendor] = load_driver("vendors", name, VENDOR_CONTRACT)
-    return loaded
+    return cast("type[Vendor]", load_driver("vendors", name, VENDOR_CONTRACT))
 
 
 def load_adapter(name: str | None, model: str) -> tuple[str, ModelAdapter]:
@@ -575,8 +581,7 @@ def load_adapter(name: str | None, model: str) -> tuple[str, ModelAdapter]:
 
 
 def _adapter(name: str) -> type[ModelAdapter]:
-    loaded: type[ModelAdapter] = load_driver("model_adapters", name, VENDOR_CONTRACT)
-    return loaded
+    return cast("type[ModelAdapter]", load_driver("model_adapters", name, VENDOR_CONTRACT))
 
 
 CLOSE = 0.75
@@ -614,9 +619,7 @@ def doubtful_models(targets: Sequence[Target]) -> Iterator[str]:
             )
 
 
-def _hint(model: str, known: dict[str, dict[str, str]]) -> str:
+def _hint(model: str, known: Iterable[str]) -> str:
     folded = {name.lower(): name for name in known}
-    close = difflib.get_close_matches(model.lower(), folded, n=1, cutoff=CLOSE)
-    if not close or folded[close[0]] == model:
-        return ""
-    return f"did you mean {folded[close[0]]!r} (--list-models)? Otherwise "
+    meant = [folded[close] for close in difflib.get_close_matches(model.lower(), folded, n=1, cutoff=CLOSE)]
+    return f"did you mean {meant[0]!r} (--list-models)? Otherwise " if meant and meant != [model] else ""
