@@ -12,9 +12,6 @@ PIECE = 2**18
 GZIP, ZLIB, RAW = 31, 15, -15
 """Formats, as zlib has them."""
 
-METHOD = 0x0F
-DEFLATE = 8
-
 NAMES = {"gzip": "gzip", "x-gzip": "gzip", "deflate": "deflate", "identity": "", "": ""}
 """Name in a header -> encoding."""
 
@@ -29,6 +26,9 @@ class Decoder:
     Args:
         encodings: the header's value, in the order in which they were applied.
 
+    Attributes:
+        packed: whether there is anything to undo.
+
     Raises:
         UndecodableBody: an encoding is not known.
     """
@@ -39,16 +39,12 @@ class Decoder:
             if name not in NAMES:
                 raise UndecodableBody(f"the body is encoded as {name}, which was not asked for")
         self._layers = [_Layer(NAMES[name]) for name in reversed(names) if NAMES[name]]
-
-    @property
-    def packed(self) -> bool:
-        """Return whether there is anything to undo."""
-        return bool(self._layers)
+        self.packed = bool(self._layers)
 
     @property
     def is_cut(self) -> bool:
         """Return whether the bytes so far are less than the whole body."""
-        return any(layer.is_open for layer in self._layers)
+        return any(layer.stream is not None for layer in self._layers)
 
     @property
     def surplus(self) -> bytes:
@@ -68,25 +64,26 @@ class Decoder:
 
 
 class _Layer:
-    """One encoding; a body in gzip may have several members, one after the other."""
+    """One encoding; a body in gzip may have several members, one after the other.
+
+    Attributes:
+        stream: unpacks the member that has begun and not ended; None if there is none.
+        surplus: the beginning of what came after the last member.
+    """
 
     def __init__(self, name: str) -> None:
+        self.stream: zlib._Decompress | None = None
         self.surplus = b""
         self._name = name
-        self._stream: zlib._Decompress | None = None
         self._ended = False
-
-    @property
-    def is_open(self) -> bool:
-        """Return whether a packed part has begun and not ended."""
-        return self._stream is not None
 
     def feed(self, chunk: bytes) -> Iterator[bytes]:
         while chunk:
-            if self._stream is None and not self._begins(chunk):
+            if self.stream is None and self._ended and not (self._name == "gzip" and chunk[:1] == b"\x1f"):
+                # Zeros may fill up a file in gzip.
+                self.surplus = self.surplus or chunk.strip(b"\0")[:40]
                 return
-            stream = self._stream
-            assert stream is not None  # noqa: S101 - it has just begun
+            stream = self.stream = self.stream or zlib.decompressobj(self._format(chunk))
             more = True
             while more:
                 try:
@@ -99,14 +96,10 @@ class _Layer:
                 if part:
                     yield part
             if stream.eof:
-                chunk, self._stream, self._ended = stream.unused_data, None, True
+                chunk, self.stream, self._ended = stream.unused_data, None, True
 
-    def _begins(self, chunk: bytes) -> bool:
-        """Begin a member with these bytes; after the last one they are surplus."""
-        if self._ended and not (self._name == "gzip" and chunk[:1] == b"\x1f"):
-            # Zeros may fill up a file in gzip.
-            self.surplus = self.surplus or chunk.strip(b"\0")[:40]
-            return False
-        wrapped = self._name == "gzip" or chunk[0] & METHOD == DEFLATE
-        self._stream = zlib.decompressobj(GZIP if self._name == "gzip" else ZLIB if wrapped else RAW)
-        return True
+    def _format(self, chunk: bytes) -> int:
+        """Return the format of a member that begins like this; some servers send deflate without its wrapping."""
+        if self._name == "gzip":
+            return GZIP
+        return ZLIB if chunk[0] & 0x0F == zlib.DEFLATED else RAW

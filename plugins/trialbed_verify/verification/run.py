@@ -129,9 +129,9 @@ class Verification:
             else one
             for one in endpoints
         )
-        names: dict[str, Any] = {"tags": self.options.tags, "note": self.options.note}
-        own = RunChanges(endpoints=merged)
-        self._run = record_run(store, found, _config(self.cases, merged), digest, **names, own=own)
+        config, own = _config(self.cases, merged), RunChanges(endpoints=merged)
+        options = self.options
+        self._run = record_run(store, found, config, digest, tags=options.tags, note=options.note, own=own)
         self._endpoints = {one.label: one for one in self._run.endpoints}
         self.run_id = self._run.run_id
         return found
@@ -160,7 +160,7 @@ class Verification:
                 if any(queue.todo for queue in queues):
                     self._listeners.notify("run_started", run=self._run)
                 async with commits.open():
-                    await send_all(queues, self.options.vendor_concurrency, self._note_down)
+                    await send_all(queues, self.options.vendor_concurrency, self.progress.down)
             # A case is missing if no attempt of it is stored.
             is_whole = all(queue.stored.keys() >= set(queue.todo) for queue in queues)
             status = "finished" if is_whole else "incomplete"
@@ -206,9 +206,6 @@ class Verification:
         staying = len(stored.keys() - set(todo))
         self.progress.begin(target, staying + len(todo), staying)
         return queue
-
-    def _note_down(self, queue: TargetQueue) -> None:
-        self.progress.down(queue.target, len(queue.todo), queue.failure)
 
     def _finish(
         self, store: Store, queues: Sequence[TargetQueue], status: RunStatus, is_new: bool

@@ -50,7 +50,7 @@ class KeptCase(NamedTuple):
 
 
 async def send_all(
-    queues: Sequence[TargetQueue], vendor_concurrency: int, on_down: Callable[[TargetQueue], None]
+    queues: Sequence[TargetQueue], vendor_concurrency: int, on_down: Callable[[Target, int, str | None], None]
 ) -> None:
     """Send all cases; targets take turns, a block at a time, so that what changes over time affects all of them alike.
 
@@ -58,7 +58,7 @@ async def send_all(
 
     Args:
         vendor_concurrency: targets served at a time.
-        on_down: is given each queue for which sending was stopped for good.
+        on_down: is given each target to which sending was stopped for good, the cases left, and a driver's error.
     """
     slots = asyncio.Semaphore(vendor_concurrency)  # It is fair: first come, first served.
     busy = [queue for queue in queues if queue.todo]
@@ -69,7 +69,7 @@ async def send_all(
                 await queue.send(BLOCK * queue.concurrency if len(busy) > vendor_concurrency else len(queue.todo))
             await asyncio.sleep(queue.breaker.pause)
         if queue.down:
-            on_down(queue)
+            on_down(queue.target, len(queue.todo), queue.failure)
 
     async with asyncio.TaskGroup() as group:
         for queue in busy:
