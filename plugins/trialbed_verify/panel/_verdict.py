@@ -14,7 +14,7 @@ import numpy as np
 
 from trialbed.statistics import holm, wilson_interval
 from trialbed.wire.dialects.chat_completions import answered_calls
-from trialbed_verify.findings import findings, function_of, kind_in_words
+from trialbed_verify.findings import findings, function_of, kind_in_words, objects_of
 from trialbed_verify.panel._answers import BILLED, BITS, UNLIKE, Measures, PanelGate
 from trialbed_verify.panel._distances import (
     ALPHA,
@@ -505,7 +505,7 @@ def _describe(row: Mapping[str, Any], gate: str) -> str:
     if row.get("status") != "success":
         kind = object_in(row, "problem").get("kind") or row.get("outcome") or "failed"
         parts.append(f"no answer: {kind_in_words(str(kind))}")
-    functions = map(function_of, answered_calls(response))
+    functions = [function_of(call) or call for call in objects_of(answered_calls(response))]
     parts += [f"{function.get('name')}({_short(function.get('arguments'))})" for function in functions]
     parts += [f"text {_short(text or '')!r}"] if text or not parts else []
     counted = {key: value for key, value in object_in(response, "usage").items() if isinstance(value, int)}
