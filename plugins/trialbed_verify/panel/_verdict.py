@@ -440,12 +440,11 @@ def _cost(panel: Panel) -> Iterator[str]:
         return
     low, value, high = (100 * figure for figure in (found.excess.low, found.excess.value, found.excess.high))
     digits = 2 if found.excess.high - found.excess.low < NARROW else 1
-    bill = f"the same within {max(high, -low):.{digits}f} %"
+    bill = f"its bill is the same within {max(high, -low):.{digits}f} % {BILLED}"
     if not low <= 0 <= high:
         least, most = sorted(map(abs, (low, high)))
-        higher = "higher" if value > 0 else "lower"
-        bill = f"{abs(value):.{digits}f} % [{least:.{digits}f}, {most:.{digits}f}] {higher}"
-    bill = f"its bill is {bill} {BILLED}"
+        more = f"{abs(value):.{digits}f} % [{least:.{digits}f}, {most:.{digits}f}] {'higher' if value > 0 else 'lower'}"
+        bill = f"its bill is {more} {BILLED}"
     if (price := panel.price) is not None:
         share = round(abs(100 * (price - 1)))
         cost = f"is {share} % {'cheaper' if price < 1 else 'dearer'}" if share else "costs the same"
