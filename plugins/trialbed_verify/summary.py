@@ -101,8 +101,7 @@ def answer_figures(answers: Answers | None) -> dict[str, Any]:
     for place, kind in enumerate(SERVED):
         found[f"served_{kind}"] = dict(_names(row.served[place] or UNNAMED for row in answered).most_common())
     first, last = answers.moments if answers and answers.moments else (None, None)
-    suites = answers.suites if answers else {}
-    return found | {"suites": suites, "first_row_at": first, "last_row_at": last}
+    return found | {"suites": answers.suites if answers else {}, "first_row_at": first, "last_row_at": last}
 
 
 def by_frequency(values: Iterable[str]) -> dict[str, int]:

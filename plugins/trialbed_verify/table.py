@@ -544,16 +544,14 @@ def pair(
     Raises:
         UsageError: the tables have no case in common, or their requests or settings differ and ``force`` is not set.
     """
-    if by_name is None:
-        by_name = baseline.names_cases and vendor.names_cases
-    ours, theirs = (table.cases(by_name=by_name) for table in (baseline, vendor))
+    has_names = baseline.names_cases and vendor.names_cases if by_name is None else by_name
+    ours, theirs = (table.cases(by_name=has_names) for table in (baseline, vendor))
     cases = {case: Pair(trials, theirs[case]) for case, trials in ours.items() if case in theirs}
     firsts = [one.first for one in cases.values()]
-    lacked, further = (
-        [row for case, trials in own.items() if case not in cases for row in trials.values()] for own in (ours, theirs)
-    )
+    lacked = [row for case, trials in ours.items() if case not in cases for row in trials.values()]
+    further = [row for case, trials in theirs.items() if case not in cases for row in trials.values()]
     otherwise = [rows for rows in firsts if len({row.requested.content for row in rows}) > 1]
-    found = Pairing(baseline, vendor, by_name, cases, lacked, further, otherwise, _settings(firsts))
+    found = Pairing(baseline, vendor, has_names, cases, lacked, further, otherwise, _settings(firsts))
     if not cases:
         what = "the files have no request in common, so they cannot be compared:"
         raise UsageError("\n  ".join([what, *_problems(found)]))
