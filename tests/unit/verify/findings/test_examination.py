@@ -32,6 +32,14 @@ def test_a_right_answer_has_no_findings() -> None:
     assert kinds(row({"role": "assistant", "content": None, "tool_calls": [CALL]}, "tool_calls")) == []
 
 
+@for_each("name", [None, {"a": 1}, [1], 5, ""])
+def test_a_call_whose_name_is_not_a_text_is_a_finding(name: Any) -> None:
+    call = {**CALL, "function": {"name": name, "arguments": "{}"}}
+    assert "call_function_missing" in kinds(
+        row({"role": "assistant", "content": None, "tool_calls": [call]}, "tool_calls")
+    )
+
+
 def test_findings_of_a_row_are_read_as_they_were_written() -> None:
     asked = row({"role": "assistant", "content": " "})
     (found,) = findings(asked)
