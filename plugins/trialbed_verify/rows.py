@@ -203,9 +203,16 @@ class StoredRows(VendorRows):
         return isinstance(other, StoredRows) and str(self) == str(other)
 
 
+FIRST_LINE = 4 * 2**20
+"""Bytes of a file that are read to see what it is."""
+
+
 def first_row(path: Path) -> Body:
-    """Return the first row of a file; empty if there is none."""
-    return FileRows(path).row_at(0)
+    """Return the first row of a file; empty if there is none. Other files may be one line of any length."""
+    with suppress(OSError, ValueError, RecursionError), path.open("rb") as file:
+        row = _parse_json(file.readline(FIRST_LINE))
+        return row if isinstance(row, dict) else {}
+    return {}
 
 
 def _parse_json(line: bytes) -> Any:
