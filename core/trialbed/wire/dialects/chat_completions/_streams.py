@@ -24,9 +24,6 @@ from trialbed.wire.dialects._stream_reader import DONE, AnswerStream, Phase
 from trialbed.wire.dialects.chat_completions._answers import read_answer, reports_error
 from trialbed.wire.dialects.chat_completions._requests import REASONING
 
-Note = Callable[[str], None]
-"""Called with the kind of each peculiarity that the completion does not show."""
-
 CHUNK = "chat.completion.chunk"
 
 HEAD = ("id", "created", "model", "system_fingerprint", "provider")
@@ -52,7 +49,6 @@ class ChatStreamReader(AnswerStream):
         super().__init__(read_answer)
         self._names = names
         self._head: Document = {}
-        self._told: tuple[Any, ...] = ()
         self._choices: dict[int, _Choice] = {}
         self._usage: Any = None
 
@@ -87,9 +83,9 @@ class ChatStreamReader(AnswerStream):
 
     def _add_head(self, chunk: Document) -> None:
         """Take all of a chunk but its choices."""
-        head, told = self._head, tuple(map(chunk.get, HEAD))
-        # Most chunks have the fields of the one before.
-        for key, value in zip(HEAD, told, strict=True) if told != self._told else ():
+        head = self._head
+        for key in HEAD:
+            value = chunk.get(key)
             if value is None or value == "":
                 if key in STABLE:
                     self.note("chunk_field_missing")
@@ -97,7 +93,6 @@ class ChatStreamReader(AnswerStream):
                 head[key] = value
             elif head[key] != value and key in STABLE:
                 self.note(f"{key}_changed")
-        self._told = told
         # The chunks of raw completions, which have texts, are other objects.
         choices = objects_of(chunk.get("choices"))
         if chunk.get("object") != CHUNK and not any("text" in choice for choice in choices):
@@ -126,21 +121,14 @@ class ChatStreamReader(AnswerStream):
             if type(number) is not int:
                 self.note("choice_index_missing")
                 number = position
-            if number not in self._choices:
-                self._choices[number] = _Choice(self._names)
-            token |= self._choices[number].add(choice, self.pieces if number == 0 else None)
-            self._take_notes(self._choices[number])
+            own = self._choices.get(number) or self._choices.setdefault(number, _Choice(self._names))
+            token |= own.add(choice, self.pieces if number == 0 else None)
+            for kind in own.notes:
+                self.note(kind)
         return token
 
-    def _take_notes(self, choice: _Choice) -> None:
-        for kind in choice.notes:
-            self.note(kind)
-        choice.notes.clear()
-
     def _document(self) -> Document:
-        choices = [self._choices[number].document(number) for number in sorted(self._choices)]
-        for choice in self._choices.values():
-            self._take_notes(choice)
+        choices = [self._choices[number].document(number, self.note) for number in sorted(self._choices)]
         return {**self._head, "object": "chat.completion", "choices": choices, "usage": self._usage}
 
 
@@ -149,16 +137,16 @@ class _Choice:
 
     Attributes:
         has_message: whether any piece of a message has come.
-        notes: peculiarities since the list was emptied. The choice has no reference to its reader: two objects that
-            have one to each other stay in memory, with the tools on offer, until garbage is searched for.
+        notes: kinds of peculiarities. The choice has no reference to its reader: two objects that have one to each
+            other stay in memory, with the tools on offer, until garbage is searched for.
     """
 
     def __init__(self, names: Collection[str]) -> None:
         self.finish_reason: str | None = None
         self.has_message = False
-        self.notes: list[str] = []
+        self.notes: dict[str, None] = {}
         self._names = names
-        self._note: Note = self.notes.append
+        self._note = self.notes.setdefault
         self._role: str | None = None
         self._texts: dict[str, list[str]] = {}
         self._details: list[Any] = []
@@ -178,10 +166,9 @@ class _Choice:
             self.finish_reason = reason
         if logprobs and not isinstance(logprobs, dict):
             self._note("logprobs_wrong")
-        elif logprobs:
-            for key, tokens in logprobs.items():
-                if isinstance(tokens, list):
-                    self._logprobs.setdefault(key, []).extend(tokens)
+        for key, tokens in mapping_of(logprobs).items() if logprobs else ():
+            if isinstance(tokens, list):
+                self._logprobs.setdefault(key, []).extend(tokens)
         if isinstance(delta, dict):
             self.has_message = True
         else:
@@ -199,18 +186,16 @@ class _Choice:
                 said[kind] = said.get(kind) or text
         if pieces is not None:
             pieces += [(kind, text) for kind, text in said.items() if text]
-        token = any(said.values())
-        if "reasoning_details" in delta:
-            # Reasoning in typed parts, as routers send it.
-            details = objects_of(delta["reasoning_details"])
-            self._details += details
-            token |= any(part.get(key) for part in details for key in ("text", "summary", "data"))
+        # Reasoning in typed parts, as routers send it.
+        details = objects_of(delta["reasoning_details"]) if "reasoning_details" in delta else []
+        self._details += details
+        token = any(said.values()) or any(part.get(key) for part in details for key in ("text", "summary", "data"))
         if isinstance(function := delta.get("function_call"), dict):
             self._function = self._function or _CallPieces(None)
             token |= self._function.add({"function": function})
         return ("tool_calls" in delta and self._add_calls(delta["tool_calls"])) or token
 
-    def document(self, number: int) -> Document:
+    def document(self, number: int, note: Callable[[str], object]) -> Document:
         texts = {key: "".join(parts) for key, parts in self._texts.items()}
         message: Document = {"role": self._role or "assistant", "content": texts.pop("content", "")}
         message |= {key: text for key, text in texts.items() if text}
@@ -220,7 +205,7 @@ class _Choice:
             message["function_call"] = self._function.document(self._names)["function"]
         calls = [call for call in self._calls if not call.is_repetition(self._names)]
         if not all(call.has_arguments for call in calls):
-            self._note("arguments_missing")
+            note("arguments_missing")
         message["tool_calls"] = [call.document(self._names) for call in calls] or None
         choice = {"index": number, "message": message, "finish_reason": self.finish_reason}
         return {**choice, "logprobs": self._logprobs} if self._logprobs else choice
@@ -279,7 +264,7 @@ class _CallPieces:
         self._names: list[str] = []
         self._arguments: list[str] = []
 
-    def add(self, piece: Document, note: Note = lambda _kind: None) -> bool:
+    def add(self, piece: Document, note: Callable[[str], object] = lambda _kind: None) -> bool:
         """Take a piece; return whether it has arguments that are not empty."""
         identity, function = piece.get("id"), piece.get("function")
         if identity and self.identity and identity != self.identity:
