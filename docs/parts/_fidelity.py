@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from trialbed.views import markdown
 from trialbed_adapter_lab.fidelity import FidelityReport
-from trialbed_adapter_lab.fidelity.views import markdown
+from trialbed_adapter_lab.fidelity.views import report_tables
 from trialbed_adapter_lab.report_command import read_report
 
 FOLDER = Path(__file__).parents[1] / "reference"
@@ -22,4 +23,4 @@ def erring_models() -> str:
 
 
 def _tables(name: str) -> str:
-    return markdown(read_report(FidelityReport, FOLDER / name, "bench fidelity"))
+    return markdown(report_tables(read_report(FidelityReport, FOLDER / name, "bench fidelity")))

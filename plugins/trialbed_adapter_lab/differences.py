@@ -54,18 +54,22 @@ def tell_texts_apart(expected: str, seen: str) -> str:
     """Return the first place where two texts differ in words, to the character, with invisible ones made visible."""
     if expected == seen:
         return "both are the same text"
-    at = next((i for i, pair in enumerate(zip(expected, seen, strict=False)) if pair[0] != pair[1]), None)
-    if at is None and seen and len(seen) < len(expected):
-        rest = visible(expected[len(seen) :][:NEAR])
-        return f"it ends after {len(seen):,} of {len(expected):,} characters, before {rest}"
-    if at is None and expected and len(seen) > len(expected):
-        return f"it goes on after {len(expected):,} characters with {visible(seen[len(expected) :][:NEAR])}"
-    at = at or 0
+    at = common_length(expected, seen)
+    if 0 < at == len(seen):
+        return f"it ends after {at:,} of {len(expected):,} characters, before {visible(expected[at:][:NEAR])}"
+    if 0 < at == len(expected):
+        return f"it goes on after {at:,} characters with {visible(seen[at:][:NEAR])}"
     start = max(0, at - NEAR)
     wanted, found = (visible(text[start : at + NEAR]) or "nothing" for text in (expected, seen))
     return (
         f"from character {at} on, {found} in place of {wanted} ({len(seen):,} characters in place of {len(expected):,})"
     )
+
+
+def common_length(one: str, other: str) -> int:
+    """Return the length of the common beginning of two texts."""
+    pairs = enumerate(zip(one, other, strict=False))
+    return next((place for place, (a, b) in pairs if a != b), min(len(one), len(other)))
 
 
 def visible(text: str) -> str:

@@ -8,7 +8,7 @@ from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
-from typing import Any, TextIO, TypeVar
+from typing import TYPE_CHECKING, Any, Literal, TypeVar, get_args
 
 import click
 
@@ -17,15 +17,19 @@ from trialbed.errors import DataError
 from trialbed.files import read_bytes, write_text
 from trialbed.records import Record
 
+if TYPE_CHECKING:
+    from trialbed.views import Table
+
+Part = Literal["schemas", "prompt", "behaviour", "errors"]
+PARTS: tuple[Part, ...] = get_args(Part)
 FORMATS = ("table", "markdown", "json")
 
-P = TypeVar("P", bound=str)
 R = TypeVar("R", bound=Record)
 
 
-def part_option(parts: Sequence[str], help_text: str) -> Callable[[Decorated], Decorated]:
+def part_option(help_text: str) -> Callable[[Decorated], Decorated]:
     """The option ``--part``, which may be repeated."""
-    return option("--part", "parts", type=click.Choice(parts), multiple=True, help=help_text)
+    return option("--part", "parts", type=click.Choice(PARTS), multiple=True, help=help_text)
 
 
 def output_option(help_text: str) -> Callable[[Decorated], Decorated]:
@@ -33,9 +37,9 @@ def output_option(help_text: str) -> Callable[[Decorated], Decorated]:
     return option("-o", "--output", envvar=None, type=FILE, help=help_text)
 
 
-def choose_parts(parts: Sequence[P], chosen: Collection[str]) -> tuple[P, ...]:
-    """Return the parts that were chosen, in their own order; all where none was."""
-    return tuple(part for part in parts if not chosen or part in chosen)
+def choose_parts(chosen: Collection[str]) -> tuple[Part, ...]:
+    """Return the parts that were chosen, in their own order; all if none was."""
+    return tuple(part for part in PARTS if not chosen or part in chosen)
 
 
 @contextmanager
@@ -50,16 +54,20 @@ def show_steps() -> Iterator[Callable[[str], None]]:
         yield status.update
 
 
-def print_report(
-    report: R, form: str, *, markdown: Callable[[R], str], write_table: Callable[[R, TextIO], None]
-) -> None:
-    """Print a report in one of ``FORMATS``."""
+def print_report(report: R, form: str, tables: Callable[..., Sequence[Table]]) -> None:
+    """Print a report in one of ``FORMATS``.
+
+    Args:
+        tables: returns its tables; with ``whole=False`` those for a terminal.
+    """
+    from trialbed.views import markdown, print_tables
+
     if form == "json":
         print_json(report.model_dump(mode="json"))
     elif form == "markdown":
-        click.echo(markdown(report), nl=False)
+        click.echo(markdown(tables(report)), nl=False)
     else:
-        write_table(report, sys.stdout)
+        print_tables(tables(report, whole=False), sys.stdout)
 
 
 def read_report(kind: type[R], path: Path, command: str) -> R:

@@ -21,8 +21,9 @@ from trialbed.records import (
     TrialSpec,
     WireLog,
 )
-from trialbed_adapter_lab.fidelity import PARTS, Conditions
+from trialbed_adapter_lab.fidelity import Conditions
 from trialbed_adapter_lab.harness import Observed, Scenario, stations
+from trialbed_adapter_lab.report_command import PARTS
 
 NOW = datetime(2026, 1, 2, tzinfo=UTC)
 CONDITIONS = Conditions(

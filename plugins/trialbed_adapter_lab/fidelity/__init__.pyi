@@ -1,12 +1,10 @@
 from ._measure import OnStep as OnStep
 from ._measure import measure as measure
-from ._options import PARTS as PARTS
 from ._options import FidelityOptions as FidelityOptions
 from ._report import Conditions as Conditions
 from ._report import FidelityReport as FidelityReport
 from ._report import FrameworkFidelity as FrameworkFidelity
 from ._report import Missing as Missing
-from ._report import Part as Part
 from .measurements import Behaviour as Behaviour
 from .measurements import Called as Called
 from .measurements import ErrorFinding as ErrorFinding

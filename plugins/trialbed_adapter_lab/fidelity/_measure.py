@@ -17,7 +17,7 @@ from trialbed.records import FrameworkInfo
 from trialbed.wire.dialects import CHAT
 from trialbed_adapter_lab.errors import NotMeasured
 from trialbed_adapter_lab.fidelity._options import REFERENCE, TOOLS, FidelityOptions
-from trialbed_adapter_lab.fidelity._report import Conditions, FidelityReport, FrameworkFidelity, Missing, Part
+from trialbed_adapter_lab.fidelity._report import Conditions, FidelityReport, FrameworkFidelity, Missing
 from trialbed_adapter_lab.fidelity.measurements import (
     invariant_findings,
     measure_behaviour,
@@ -27,6 +27,7 @@ from trialbed_adapter_lab.fidelity.measurements import (
     run_prompt_trial,
 )
 from trialbed_adapter_lab.harness import Observed, Oracle, WorkerHarness, open_worker_harness
+from trialbed_adapter_lab.report_command import Part
 
 INTERRUPTED = "interrupted before it was measured"
 

@@ -4,13 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import get_args
 
 from trialbed.records import Environment
-from trialbed_adapter_lab.fidelity._report import Part
+from trialbed_adapter_lab.report_command import PARTS, Part
 
 REFERENCE = "reference"
-PARTS: tuple[Part, ...] = get_args(Part)
 TOOLS = 20
 """Tools on offer per trial, except in the part ``schemas``."""
 

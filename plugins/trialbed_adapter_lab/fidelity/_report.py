@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from datetime import datetime
-from typing import Literal, get_args
+from typing import Literal
 
 from pydantic import ConfigDict
 
@@ -17,8 +17,7 @@ from trialbed_adapter_lab.fidelity.measurements import (
     Prompt,
     ToolSchemas,
 )
-
-Part = Literal["schemas", "prompt", "behaviour", "errors"]
+from trialbed_adapter_lab.report_command import PARTS, Part
 
 
 class Conditions(Record):
@@ -81,12 +80,6 @@ class FrameworkFidelity(Record):
         """Its profile; None for a framework without profiles."""
         return framework_profile(self.framework)
 
-    def of_parts(self, parts: Sequence[str]) -> FrameworkFidelity:
-        """Return the figures of these parts alone."""
-        others = {part: None for part in get_args(Part) if part not in parts}
-        missing = tuple(one for one in self.missing if not one.part or one.part in parts)
-        return self.model_copy(update={**others, "missing": missing})
-
 
 class FidelityReport(Record):
     """The effect of each framework on the traffic; ``reference``, the baseline, is the first."""
@@ -97,9 +90,15 @@ class FidelityReport(Record):
     def of_parts(self, parts: Sequence[Part]) -> FidelityReport:
         """Return the report on these of its parts alone."""
         chosen = tuple(part for part in self.conditions.parts if part in parts)
+        others: dict[str, None] = {part: None for part in PARTS if part not in chosen}
         return FidelityReport(
             conditions=self.conditions.model_copy(update={"parts": chosen}),
-            frameworks=tuple(framework.of_parts(chosen) for framework in self.frameworks),
+            frameworks=tuple(
+                one.model_copy(
+                    update={**others, "missing": tuple(gap for gap in one.missing if gap.part in ("", *chosen))}
+                )
+                for one in self.frameworks
+            ),
         )
 
     @property
@@ -110,14 +109,5 @@ class FidelityReport(Record):
     @property
     def empty(self) -> bool:
         """No part was measured of any framework but the reference."""
-        return all(_empty(framework) for framework in self.frameworks[1:] or self.frameworks)
-
-
-def _empty(framework: FrameworkFidelity) -> bool:
-    parts = (
-        framework.schemas,
-        framework.prompt,
-        framework.behaviour,
-        framework.errors,
-    )
-    return all(part is None for part in parts)
+        measured = self.frameworks[1:] or self.frameworks
+        return all(getattr(one, part) is None for one in measured for part in PARTS)

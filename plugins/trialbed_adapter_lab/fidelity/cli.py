@@ -26,8 +26,6 @@ from trialbed_adapter_lab.report_command import (
 if TYPE_CHECKING:
     from trialbed_adapter_lab.fidelity import FidelityOptions, FidelityReport
 
-PARTS = ("schemas", "prompt", "behaviour", "errors")
-
 EPILOG = """\b
 Examples:
   bench fidelity -f langgraph
@@ -48,7 +46,7 @@ Examples:
     help="Framework to measure, or a release of it; repeatable.",
 )
 @setting_option("profiles")
-@part_option(PARTS, "Measure only this part; repeatable. [default: all parts]")
+@part_option("Measure only this part; repeatable. [default: all parts]")
 @format_option(*FORMATS)
 @output_option("Write the figures to this file, as JSON.")
 @option(
@@ -69,14 +67,19 @@ def command(source: Path | None, form: str | None, as_json: bool, **given: Any) 
     got. Only observed figures are shown. Exits with 1 if a part
     could not be measured for a framework. If it is interrupted, it shows the figures so far.
     """
+    from trialbed.errors import NothingMeasured
+    from trialbed_adapter_lab.fidelity.views import report_tables
+
     form, output = chosen_format(form, as_json=as_json), given.pop("output")
     report, interrupted = (_read(source, given["parts"]), False) if source else _run_measurement(given)
     if output is not None:
         write_report(output, report)
-    _print(report, form)
+    print_report(report, form, report_tables)
     if interrupted:
         raise click.Abort
-    return _exit_code(report)
+    if report.empty:
+        raise NothingMeasured("nothing could be measured; see the reasons above")
+    return 0 if report.complete else 1
 
 
 def _run_measurement(given: dict[str, Any]) -> tuple[FidelityReport, bool]:
@@ -114,7 +117,7 @@ def _options(given: dict[str, Any]) -> FidelityOptions:
     built = chosen_environments([name for name in asked if name != "reference"], yes=yes, env_dir=env_dir)
     labels = expand_profiles(asked, given.pop("profiles"), built)
     environments = {label: built[framework] for label, framework in labels.items() if framework in built}
-    parts = choose_parts(PARTS, given["parts"])
+    parts = choose_parts(given["parts"])
     return FidelityOptions(**{**given, "frameworks": tuple(labels), "parts": parts, "environments": environments})
 
 
@@ -128,18 +131,4 @@ def _read(path: Path, parts: Sequence[str]) -> FidelityReport:
         if part not in report.conditions.parts:
             there = ", ".join(report.conditions.parts)
             raise DataError(f"{path}: has no figures of the part {part}; it has those of {there}")
-    return report.of_parts(parts or PARTS)  # type: ignore[arg-type]
-
-
-def _print(report: FidelityReport, form: str) -> None:
-    from trialbed_adapter_lab.fidelity.views import markdown, write_table
-
-    print_report(report, form, markdown=markdown, write_table=write_table)
-
-
-def _exit_code(report: FidelityReport) -> int:
-    from trialbed.errors import NothingMeasured
-
-    if report.empty:
-        raise NothingMeasured("nothing could be measured; see the reasons above")
-    return 0 if report.complete else 1
+    return report.of_parts(choose_parts(parts))

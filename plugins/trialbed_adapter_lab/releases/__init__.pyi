@@ -14,3 +14,4 @@ from ._report import ReleaseChange as ReleaseChange
 from ._report import ReleasesReport as ReleasesReport
 from ._report import release_between as release_between
 from ._report import report_on as report_on
+from ._views import report_tables as report_tables

@@ -14,16 +14,13 @@ from trialbed.texts import one_line
 from trialbed.views import UNKNOWN, TableRow
 from trialbed_adapter_lab.differences import Difference, differences
 from trialbed_adapter_lab.fidelity import ErrorFinding, FrameworkFidelity, SchemaFinding
-from trialbed_adapter_lab.fidelity.views import behaviour_rows, error_rows, prompt_rows, value
+from trialbed_adapter_lab.fidelity.views import describe_difference, part_rows, value
 from trialbed_adapter_lab.releases._records import MeasuredRelease, SentRequests
 
 LONGEST = 200
 """Characters of a text that a fact shows; it is compared as a whole."""
 
-SHARED = 20
-"""Characters of the common beginning of two texts that are shown."""
-
-TIMED = ("… from first to last, s", "calls of one turn")
+TIMED = ("calls of one turn, s", "calls at once")
 """Rows of behaviour that depend on the speed of the machine: times, and how many calls are under way at once."""
 
 NOT_MEASURED = "not measured"
@@ -85,12 +82,12 @@ Named = tuple[tuple[str, str, str], Fact]
 
 def _of_figures(one: FrameworkFidelity) -> Iterator[Named]:
     if one.errors is not None:
-        for row in error_rows([one]):
+        for row in part_rows("errors", [one]):
             yield ("errors", row.label, "the user sees"), _plain(row.cells[0])
         for finding in one.errors:
             yield from _of_error(finding)
     if one.behaviour is not None:
-        yield from _of_rows("behaviour", [row for row in behaviour_rows([one]) if row.label not in TIMED])
+        yield from _of_rows("behaviour", [row for row in part_rows("behaviour", [one]) if row.label not in TIMED])
         parallel = one.behaviour.parallel
         manner = "at the same time" if parallel.at_once > 1 else "one after the other"
         yield ("behaviour", "calls of one turn", ""), _plain(f"{parallel.made} of {parallel.asked} made, {manner}")
@@ -99,7 +96,7 @@ def _of_figures(one: FrameworkFidelity) -> Iterator[Named]:
             ended = f"; {_without_places(policy.ended)}" if policy.ended else ""
             yield ("behaviour", f"scripted:{policy.policy}", "requests"), _plain(text + ended)
     if one.prompt is not None:
-        yield from _of_rows("prompt", list(prompt_rows([one])))
+        yield from _of_rows("prompt", part_rows("prompt", [one]))
     if one.schemas is not None:
         yield ("schemas", "all tools", "order"), _plain(one.schemas.order)
         for schema in one.schemas.findings:
@@ -164,36 +161,13 @@ def _digest(content: Any) -> str:
 
 
 def first_difference(before: Fact, now: Fact) -> str:
-    """Return the first difference of the sources of two facts, in one line; empty where they have none."""
+    """Return the first difference of the sources of two facts, in one line; empty if they have none."""
     if not (before.bodies and now.bodies):
-        return _first_other(before.changes, now.changes)
-    for number, (old, new) in enumerate(zip(before.bodies, now.bodies, strict=False), 1):
-        for found in differences(old, new):
-            return f"request {number}, {_in_words(found)}"
+        # The sources are changes to a schema; the first one that only one of the two releases makes counts.
+        new = [f"now {describe_difference(one)}" for one in now.changes if one not in before.changes]
+        gone = [f"no longer {describe_difference(one)}" for one in before.changes if one not in now.changes]
+        return one_line(next(iter(new + gone), ""), LONGEST)
+    for number, (old, new_body) in enumerate(zip(before.bodies, now.bodies, strict=False), 1):
+        for found in differences(old, new_body):
+            return one_line(f"request {number}, {describe_difference(found)}", LONGEST)
     return f"{len(before.bodies)} → {len(now.bodies)} requests; as far as both go they are equal"
-
-
-def _first_other(before: Sequence[Difference], now: Sequence[Difference]) -> str:
-    """Return the first change to a schema that only one of two releases makes."""
-    known, after = [item.model_dump_json() for item in before], [item.model_dump_json() for item in now]
-    for item in now:
-        if item.model_dump_json() not in known:
-            return f"now {_in_words(item)}"
-    return next((f"no longer {_in_words(item)}" for item in before if item.model_dump_json() not in after), "")
-
-
-def _in_words(found: Difference) -> str:
-    place = f"{found.pointer or '/'} {found.kind}"
-    if found.kind == "changed":
-        return one_line(f"{place}: {' → '.join(map(value, _from_where_they_differ(found.given, found.sent)))}", LONGEST)
-    return one_line(f"{place}: {value(found.sent if found.kind == 'added' else found.given)}", LONGEST)
-
-
-def _from_where_they_differ(given: Any, sent: Any) -> tuple[Any, Any]:
-    """Return two values; two long texts from shortly before the first place at which they differ."""
-    if not (isinstance(given, str) and isinstance(sent, str)):
-        return given, sent
-    pairs = enumerate(zip(given, sent, strict=False))
-    first = next((place for place, (one, other) in pairs if one != other), min(len(given), len(sent)))
-    begin = max(0, first - SHARED)
-    return (f"…{given[begin:]}", f"…{sent[begin:]}") if begin else (given, sent)

@@ -24,11 +24,12 @@ from trialbed.environments import (
 )
 from trialbed.errors import EnvironmentFailed, TrialbedError
 from trialbed.records import PIN
-from trialbed_adapter_lab.fidelity import FidelityOptions, OnStep, Part, measure
+from trialbed_adapter_lab.fidelity import FidelityOptions, OnStep, measure
 from trialbed_adapter_lab.releases._folder import ReleaseFolder
 from trialbed_adapter_lab.releases._index import PublishedRelease
 from trialbed_adapter_lab.releases._records import MeasuredRelease
 from trialbed_adapter_lab.releases._requests import measure_requests
+from trialbed_adapter_lab.report_command import Part
 
 TEMPORARY = ".releases"
 """The folder within that of all environments for those that are removed again, so that nobody else can use one."""

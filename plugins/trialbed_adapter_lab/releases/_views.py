@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import TextIO
 
-from trialbed import views
 from trialbed.texts import one_line
 from trialbed.views import UNKNOWN, Table, TableRow
 from trialbed_adapter_lab.releases._report import ReleaseChange, ReleaseRow, ReleasesReport
@@ -18,23 +16,13 @@ LONGEST = 90
 """Characters of a value in a table of the terminal; a page has all that is kept."""
 
 
-def write_table(report: ReleasesReport, stream: TextIO) -> None:
-    """Write a report for a terminal."""
-    views.print_tables(report_tables(report, LONGEST), stream)
-
-
-def markdown(report: ReleasesReport, level: int = 2) -> str:
-    """Return the report as a part of a page.
+def report_tables(report: ReleasesReport, *, whole: bool = True) -> list[Table]:
+    """Return the releases, and a table of changes for each that has any.
 
     Args:
-        level: of its headings.
+        whole: return values whole; otherwise cut as a terminal needs them.
     """
-    return views.markdown(report_tables(report), level=level)
-
-
-def report_tables(report: ReleasesReport, longest: int = 1000) -> list[Table]:
-    """Return the releases, and a table of changes for each that has any."""
-    return [_overview(report), *_tables(report, longest)]
+    return [_overview(report), *_tables(report, 1000 if whole else LONGEST)]
 
 
 def _sentence(report: ReleasesReport) -> str:

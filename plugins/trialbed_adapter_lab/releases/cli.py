@@ -24,10 +24,7 @@ from trialbed_adapter_lab.report_command import (
 )
 
 if TYPE_CHECKING:
-    from trialbed_adapter_lab.fidelity import Part
     from trialbed_adapter_lab.releases import KnownReleases, ReleaseFolder, ReleaseMeasurement, ReleasesReport, Wanted
-
-PARTS: tuple[Part, ...] = ("schemas", "prompt", "behaviour", "errors")
 
 EPILOG = """\b
 Examples:
@@ -81,7 +78,7 @@ class ReleaseVersion(click.ParamType[str]):
 )
 @option("--kept", is_flag=True, envvar=None, help="Measure nothing; show the releases of the folder.")
 @setting_option("profiles")
-@part_option(PARTS, "Measure only this part of bench fidelity; repeatable. [default: all of these]")
+@part_option("Measure only this part of bench fidelity; repeatable. [default: all of these]")
 @option("--adapter", envvar=None, default="", metavar="REQUIREMENT", help="Installs the adapter, if it is elsewhere.")
 @option(
     "--folder", type=FOLDER, default=Path("releases"), envvar=None, help="Where releases are kept, with their locks."
@@ -105,7 +102,7 @@ def command(framework: str, form: str | None, as_json: bool, **given: Any) -> in
     with the lock of its environment; a release that this state of the kit measured is not measured again. Printed are
     the changes from each release to the next. Exits with 1 if a release could not be measured.
     """
-    from trialbed_adapter_lab.releases import ReleaseFolder
+    from trialbed_adapter_lab.releases import ReleaseFolder, report_tables
 
     form, output, fail = chosen_format(form, as_json=as_json), given.pop("output"), given.pop("fail_if_changed")
     _check(framework)
@@ -113,7 +110,7 @@ def command(framework: str, form: str | None, as_json: bool, **given: Any) -> in
     report, new = _report(folder, given)
     if output is not None:
         write_report(output, report, exclude_defaults=True)
-    _print(report, form)
+    print_report(report, form, report_tables)
     if given["newer"] and not given["kept"] and report.measured:
         # Only now: a command that was stopped before leaves to the next one to show them.
         folder.keep_watched(report.measured[-1])
@@ -180,7 +177,7 @@ async def _measure(folder: ReleaseFolder, wanted: Wanted, given: dict[str, Any])
         report_on,
     )
 
-    framework, parts = folder.framework, choose_parts(PARTS, given["parts"])
+    framework, parts = folder.framework, choose_parts(given["parts"])
     how = ReleaseMeasurement(
         framework=framework,
         profiles=tuple(dict.fromkeys(given["profiles"])) or ("native", "controlled"),
@@ -232,12 +229,6 @@ def _ask_consent(how: ReleaseMeasurement, releases: Sequence[str], *, yes: bool,
     question = f"Build an environment each for {how.framework} {names} with uv in {how.store.folder}"
     if not click.confirm(f"{question}, one after the other, and measure it (minutes each)?", err=True):
         raise EnvironmentFailed(f"{how.framework} {names}: not measured")
-
-
-def _print(report: ReleasesReport, form: str) -> None:
-    from trialbed_adapter_lab.releases._views import markdown, write_table
-
-    print_report(report, form, markdown=markdown, write_table=write_table)
 
 
 def _exit_code(report: ReleasesReport, new: Sequence[str]) -> int:

@@ -21,7 +21,6 @@ PARTS = {
     "trialbed_adapter_lab.fidelity": {
         "reading": (),
         "measurements": ("reading",),
-        "views": ("",),
     },
 }
 """Package -> its parts, and what each of them may import of it; ``""`` is the package itself."""

@@ -11,17 +11,10 @@ from click.testing import CliRunner
 from support.fidelity import CONDITIONS
 
 from trialbed.errors import DataError
-from trialbed_adapter_lab.fidelity import PARTS as ALL_PARTS
 from trialbed_adapter_lab.fidelity import FidelityOptions
-from trialbed_adapter_lab.fidelity.cli import PARTS, _read, command
-from trialbed_adapter_lab.report_command import FORMATS
+from trialbed_adapter_lab.fidelity.cli import _read, command
 
 OPTIONS = {option.name: option for option in command.params if isinstance(option, click.Option)}
-
-
-def test_the_command_offers_every_part_and_format() -> None:
-    assert PARTS == ALL_PARTS
-    assert FORMATS == ("table", "markdown", "json")
 
 
 def test_a_variable_that_is_meant_for_runs_changes_no_measurement() -> None:

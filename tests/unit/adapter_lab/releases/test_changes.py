@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import io
 from pathlib import Path
 
 import pytest
 from support.released import measured
 
+from trialbed import views
 from trialbed.errors import DataError
 from trialbed_adapter_lab.differences import Difference
 from trialbed_adapter_lab.fidelity import (
@@ -30,8 +30,8 @@ from trialbed_adapter_lab.releases import (
     Wanted,
     release_between,
     report_on,
+    report_tables,
 )
-from trialbed_adapter_lab.releases._views import markdown, write_table
 from trialbed_adapter_lab.report_command import read_report, write_report
 
 CLOSED = Difference(pointer="/parameters/additionalProperties", kind="added", sent=False)
@@ -44,6 +44,10 @@ RAISES = ErrorFinding(
     requests=1,
     calls=0,
 )
+
+
+def markdown(report: ReleasesReport) -> str:
+    return views.markdown(report_tables(report))
 
 
 def schemas(*names: str, changes: tuple[Difference, ...] = ()) -> ToolSchemas:
@@ -85,14 +89,14 @@ def test_a_change_names_its_release_with_what_the_wire_had_before_and_after(tmp_
     assert by["errors", "the model is told"].now == "(none)"
     assert by["errors", "in these words"].now == "at …", "addresses differ from trial to trial"
     evidence = by["requests", ""].evidence
-    assert evidence == 'request 1, /conversation/0/content changed: "Hello" → "Hello, be brief"'
+    assert evidence == 'request 1, /conversation/0/content changed: "…, be brief" was added around it'
 
 
 def test_the_evidence_begins_where_long_texts_differ(tmp_path: Path) -> None:
     prompt = "You are an agent. " * 20
-    report = kept(tmp_path, measured("1.0", content=prompt), measured("1.1", content=f"{prompt}Be brief."))
+    report = kept(tmp_path, measured("1.0", content=f"{prompt}Be long."), measured("1.1", content=f"{prompt}Be brief."))
     (change,) = report.changes
-    assert change.evidence.endswith(': "…. You are an agent. " → "…. You are an agent. Be brief."')
+    assert change.evidence.endswith(': "…ou are an agent. Be long." → "…ou are an agent. Be brief."')
 
 
 def test_a_release_like_the_one_before_has_no_change(tmp_path: Path) -> None:
@@ -100,9 +104,7 @@ def test_a_release_like_the_one_before_has_no_change(tmp_path: Path) -> None:
         tmp_path, measured("1.0", RAISES), measured("1.1", RAISES.model_copy(update={"text": "at 0x7f9999999"}))
     )
     assert report.changes == ()
-    shown = io.StringIO()
-    write_table(report, shown)
-    assert "acme 1.0 to 1.1: no change in 1 step between neighbours." in shown.getvalue()
+    assert "acme 1.0 to 1.1: no change in 1 step between neighbours." in markdown(report)
 
 
 def test_tools_that_change_alike_are_one_change_with_the_first_difference(tmp_path: Path) -> None:

@@ -14,19 +14,14 @@ from support.released import measured
 
 from trialbed.errors import NothingMeasured, UsageError
 from trialbed_adapter_lab import releases
-from trialbed_adapter_lab.fidelity import PARTS as ALL_PARTS
 from trialbed_adapter_lab.releases import KnownReleases, MeasuredRelease, PublishedRelease, ReleaseFolder
-from trialbed_adapter_lab.releases.cli import PARTS, command
+from trialbed_adapter_lab.releases.cli import command
 
 
 def run(*arguments: object) -> int | None:
     """The exit code."""
     code: int | None = command.main([*map(str, arguments)], standalone_mode=False)
     return code
-
-
-def test_the_parts_are_those_of_fidelity_that_have_no_times() -> None:
-    assert ALL_PARTS == PARTS
 
 
 @for_each(

@@ -6,8 +6,8 @@ import re
 import pytest
 from support.fidelity import CONDITIONS
 
-from trialbed import HardSchema, hard_schemas
-from trialbed.views import Folded, Table
+from trialbed import HardSchema, hard_schemas, views
+from trialbed.views import Table
 from trialbed_adapter_lab.fidelity import (
     Behaviour,
     ErrorFinding,
@@ -26,8 +26,7 @@ from trialbed_adapter_lab.fidelity import (
     ToolSchemas,
     TurnSize,
 )
-from trialbed_adapter_lab.fidelity.views import markdown, page_parts, write_table
-from trialbed_adapter_lab.fidelity.views._cells import share
+from trialbed_adapter_lab.fidelity.views import page_parts, report_tables
 
 DASH = "-"
 
@@ -67,10 +66,14 @@ def report(*frameworks: FrameworkFidelity, **conditions: object) -> FidelityRepo
     return FidelityReport(conditions=CONDITIONS.model_copy(update=conditions), frameworks=frameworks)
 
 
+def markdown(shown: FidelityReport) -> str:
+    return views.markdown(report_tables(shown))
+
+
 def table(shown: FidelityReport, monkeypatch: pytest.MonkeyPatch, width: int = 120) -> str:
     monkeypatch.setenv("COLUMNS", str(width))
     stream = io.StringIO()
-    write_table(shown, stream)
+    views.print_tables(report_tables(shown, whole=False), stream)
     return stream.getvalue()
 
 
@@ -92,18 +95,19 @@ def test_what_was_not_observed_is_a_dash_in_every_row() -> None:
 def test_only_the_parts_asked_for_are_shown() -> None:
     text = markdown(report(whole(), parts=("prompt",)))
     assert re.findall(r"^## (.+)$", text, re.MULTILINE) == [
-        "Summary",
+        "What is added to the prompt of the model",
         "Measured",
         "Prompt, with 20 tools",
         "Notes",
-        "Every schema",
     ]
 
 
-def test_every_schema_has_its_row() -> None:
-    text = markdown(report(whole(), whole("other")))
-    for schema in hard_schemas():
-        assert f"| {schema.stresses}" in text.replace("\\", "")
+def test_each_changed_schema_has_its_row() -> None:
+    changed = as_given(hard_schemas()[0]).model_copy(update={"effects": ("renamed",)})
+    schemas = ToolSchemas(findings=(changed, as_given(hard_schemas()[1])), order="kept", trials=1)
+    text = markdown(report(whole(), whole("other").model_copy(update={"schemas": schemas})))
+    assert f"| {hard_schemas()[0].stresses} | as given | renamed |" in text
+    assert hard_schemas()[1].stresses not in text
 
 
 def test_reasons_and_declarations_stand_below() -> None:
@@ -133,7 +137,7 @@ def test_the_table_is_as_wide_as_the_terminal_and_has_the_reference_in_every_blo
     assert max(map(len, text.splitlines())) <= max(80, width)
 
 
-def test_the_table_says_how_calls_of_one_turn_were_made(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_table_says_how_calls_of_one_turn_were_made() -> None:
     def made(**fields: int) -> FrameworkFidelity:
         found = whole("x")
         assert found.behaviour is not None
@@ -141,19 +145,20 @@ def test_the_table_says_how_calls_of_one_turn_were_made(monkeypatch: pytest.Monk
         return found.model_copy(update={"behaviour": found.behaviour.model_copy(update={"parallel": parallel})})
 
     for fields, words in [
-        ({}, "in parallel: 4 of 4 at once"),
-        ({"at_once": 1}, "in sequence: 1 of 4 at once"),
-        ({"at_once": 2}, "partly in parallel: 2 of 4 at once"),
-        ({"made": 1, "at_once": 1}, "refused: 1 of 4 made"),
+        ({}, "4 of 4"),
+        ({"at_once": 1}, "1 of 4"),
+        ({"made": 1, "at_once": 1}, "1 of 4, 1 made"),
     ]:
-        assert cells(markdown(report(made(**fields))), "calls of one turn") == [words]
+        behaviour = page_parts(report(made(**fields)))[3]
+        assert isinstance(behaviour, Table)
+        assert behaviour.rows[0].cells[-1] == words
 
 
 def test_calls_are_counted_against_those_that_can_be_told() -> None:
     made = as_given(hard_schemas()[0]).model_copy(update={"call": "as sent"})
     found = ToolSchemas(findings=(made,), order="kept", trials=1)
     text = markdown(report(whole().model_copy(update={"schemas": found})))
-    assert cells(text, "calls, arguments as sent") == ["1 of 1"]
+    assert cells(text, "reference")[-1] == "1 of 1"
     assert cells(text, "calls not made") == ["none"]
 
 
@@ -165,7 +170,7 @@ def test_profiles_stand_below_each_other_in_the_summary_and_have_their_own_table
     text = markdown(profiles("reference", "a:native", "a:controlled", "b:native", "b:controlled"))
     head, first, second = re.split(r"^## Measured, ", text, flags=re.MULTILINE)
     rows = re.findall(r"^\| ((?:reference|[ab]:)\S*) \|", head, re.MULTILINE)
-    assert rows == ["reference", "a:native", "a:controlled", "b:native", "b:controlled"]
+    assert rows == ["reference", "a:native", "b:native", "a:controlled", "b:controlled"] * 3
     assert "| reference | a:native | b:native |" in first
     assert "| reference | a:controlled | b:controlled |" in second
     assert "a:controlled" not in first.split("## Notes")[0].split("## Measured")[0]
@@ -194,13 +199,15 @@ def test_the_summary_tells_what_a_framework_does() -> None:
     size = shown.prompt.turns[0].model_copy(update={"added_bytes": 30, "added_tokens": 4})
     schemas = ToolSchemas(findings=(renamed, lost, impossible), order="kept", trials=1, others=("think",))
     prompt = shown.prompt.model_copy(update={"turns": (size,)})
-    text = markdown(report(whole(), shown.model_copy(update={"schemas": schemas, "prompt": prompt})))
-    heads = next(line for line in text.splitlines() if line.startswith("| framework |")).split("|")[2:-1]
-    row = dict(zip(map(str.strip, heads), cells(text, "x"), strict=True))
+    parts = page_parts(report(whole(), shown.model_copy(update={"schemas": schemas, "prompt": prompt})))
+    row: dict[str, str] = {}
+    for part in parts:
+        if isinstance(part, Table) and part.rows:
+            row |= zip(part.columns[1:], part.rows[1].cells, strict=True)
     assert row["tools lost"] == row["tools renamed"] == row["tools added"] == row["schemas changed"] == "1"
     assert row["calls as sent"] == "1 of 2"
-    assert row["bytes"] == "+30 (+50 %)"
-    assert row["tokens"] == "+4 (+50 %)"
+    assert row["bytes"] == "90 (+30, +50 %)"
+    assert row["tokens"] == "12 (+4, +50 %)"
     assert row["requests after 429"] == "1"
     assert row["requests after 500"] == DASH
 
@@ -237,14 +244,14 @@ def test_a_report_can_be_cut_down_to_some_parts() -> None:
 
 
 def lead(found: FidelityReport) -> list[str]:
-    """The sentences that a page begins with."""
+    """The sentences that a page begins with, before the machine."""
     first = page_parts(found)[0]
     assert isinstance(first, Table)
     assert not first.title
-    return list(first.notes)
+    return list(first.notes[:-1])
 
 
-def test_a_page_begins_with_its_conclusions_and_has_the_machine_among_its_notes() -> None:
+def test_a_page_begins_with_its_conclusions_and_the_machine() -> None:
     lost = SchemaFinding(name="a", stresses="", effects=("missing",), call="not made")
     changed = SchemaFinding(name="b", stresses="", effects=("changed",), call="as sent")
     whole_a = whole("a:native")
@@ -258,12 +265,11 @@ def test_a_page_begins_with_its_conclusions_and_has_the_machine_among_its_notes(
     )
     found = report(whole("reference"), worse, whole("a:controlled"), whole("b:native"), whole("b:controlled"))
     assert lead(found) == [
-        "native: 1 of 2 frameworks offers the tools as they are, and makes the calls as the model sent them (b).",
-        "native: a adds most tokens to the prompt: +4 (+50 %).",
-        "controlled: all 2 frameworks offer the tools as they are, and make the calls as the model sent them.",
+        "native: tools and calls are unchanged with 1 of 2 frameworks (b).",
+        "native: a adds most to the prompt, in tokens: 12 (+4, +50 %).",
+        "controlled: tools and calls are unchanged with all 2 frameworks.",
     ]
-    notes = next(part for part in page_parts(found) if isinstance(part, Folded) and part.title == "Notes")
-    assert any("4 cores" in note for part in notes.parts for note in getattr(part, "notes", ()))
+    assert "4 cores" in page_parts(found)[0].notes[-1]
 
 
 def test_a_page_has_a_table_for_each_part_in_which_most_frameworks_of_a_profile_share_a_row() -> None:
@@ -286,18 +292,28 @@ def test_a_page_has_a_table_for_each_part_in_which_most_frameworks_of_a_profile_
 
 def test_markdown_begins_with_the_conclusions_too() -> None:
     found = report(whole("reference"), whole("a:native"))
-    assert markdown(found).startswith(f"{lead(found)[0]}\n")
+    assert markdown(found).startswith(f"* {lead(found)[0]}\n")
 
 
 def test_the_conclusion_on_one_framework_names_it() -> None:
-    assert lead(report(whole("reference"), whole("a:native"))) == [
-        "a:native offers tools as they are, and makes calls as the model sent them."
-    ]
+    assert lead(report(whole("reference"), whole("a:native"))) == ["tools and calls are unchanged with a:native."]
 
 
 @pytest.mark.parametrize(
-    ("added", "shown"), [(0, "+0"), (4, "+4 (+50 %)"), (-4, "-4 (-25 %)"), (100, "+100"), (1, "+1 (<1 %)")]
+    ("tokens", "added", "shown"),
+    [
+        (5, 0, "5 (+0)"),
+        (12, 4, "12 (+4, +50 %)"),
+        (12, -4, "12 (-4, -25 %)"),
+        (100, 100, "100 (+100)"),
+        (1001, 1, "1,001 (+1, <1 %)"),
+    ],
 )
-def test_a_share_that_would_be_rounded_to_none_says_so(added: int, shown: str) -> None:
-    wholes = {4: 12, -4: 12, 100: 100, 1: 1001}
-    assert share(wholes.get(added, 5), added) == shown
+def test_a_share_that_would_be_rounded_to_none_says_so(tokens: int, added: int, shown: str) -> None:
+    found = whole()
+    assert found.prompt is not None
+    turn = found.prompt.turns[0].model_copy(update={"prompt_tokens": tokens, "added_tokens": added})
+    prompt = found.prompt.model_copy(update={"turns": (turn,)})
+    found = found.model_copy(update={"prompt": prompt})
+    tables = {table.title: table for table in report_tables(report(found))}
+    assert tables["What is added to the prompt of the model"].rows[0].cells[1] == shown
