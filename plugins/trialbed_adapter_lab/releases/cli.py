@@ -24,7 +24,7 @@ from trialbed_adapter_lab.report_command import (
 )
 
 if TYPE_CHECKING:
-    from trialbed_adapter_lab.releases import KnownReleases, ReleaseFolder, ReleaseMeasurement, ReleasesReport, Wanted
+    from trialbed_adapter_lab.releases import PublishedRelease, ReleaseFolder, ReleaseMeasurement, Wanted
 
 EPILOG = """\b
 Examples:
@@ -102,144 +102,101 @@ def command(framework: str, form: str | None, as_json: bool, **given: Any) -> in
     with the lock of its environment; a release that this state of the kit measured is not measured again. Printed are
     the changes from each release to the next. Exits with 1 if a release could not be measured.
     """
-    from trialbed_adapter_lab.releases import ReleaseFolder, report_tables
+    import asyncio
 
-    form, output, fail = chosen_format(form, as_json=as_json), given.pop("output"), given.pop("fail_if_changed")
-    _check(framework)
-    folder = ReleaseFolder(given["folder"], framework)
-    report, new = _report(folder, given)
-    if output is not None:
-        write_report(output, report, exclude_defaults=True)
-    print_report(report, form, report_tables)
-    if given["newer"] and not given["kept"] and report.measured:
-        # Only now: a command that was stopped before leaves to the next one to show them.
-        folder.keep_watched(report.measured[-1])
-    return _exit_code(report, new if fail else ())
-
-
-def _check(framework: str) -> None:
-    """Refuse a profile, a release, and a framework that cannot have any.
-
-    Raises:
-        UsageError: says which option is meant.
-    """
     from trialbed.environments import FrameworkSpec, check_name
-    from trialbed.errors import UsageError
+    from trialbed.errors import NothingMeasured, UsageError
+    from trialbed_adapter_lab.releases import ReleaseFolder, Wanted, report_on, report_tables
 
+    form, output, kept = chosen_format(form, as_json=as_json), given["output"], given["kept"]
     spec = FrameworkSpec.parse(framework)
     if framework != spec.name:
         raise UsageError(f"{framework}: write {spec.name}; --from and --to choose releases, and --profile profiles")
     check_name(spec)
-
-
-def _report(folder: ReleaseFolder, given: dict[str, Any]) -> tuple[ReleasesReport, list[str]]:
-    """Measure those that are still open; return the report, and the releases that are new in it.
-
-    Raises:
-        click.Abort: it was interrupted; the releases measured until then are kept.
-    """
-    import asyncio
-
-    from trialbed_adapter_lab.releases import report_on
-
-    wanted = _read_choice(folder, given)
-    if wanted.newer and not given["kept"]:
+    folder = ReleaseFolder(given["folder"], framework)
+    wanted = Wanted(first=given["first"] or "", last=given["last"] or "", most=given["most"] or 0)
+    wanted = folder.only_newer(wanted) if given["newer"] else wanted
+    if wanted.newer and not kept:
         folder.keep_watched(wanted.first)
     try:
-        new = [] if given["kept"] else asyncio.run(_measure(folder, wanted, given))
+        new = [] if kept else asyncio.run(_measure(folder, wanted, given))
     except (asyncio.CancelledError, KeyboardInterrupt):
+        # The releases measured until then are kept.
         raise click.Abort from None
     report = report_on(folder, wanted)
-    return report, report.measured if wanted.newer else new
-
-
-def _read_choice(folder: ReleaseFolder, given: dict[str, Any]) -> Wanted:
-    from trialbed_adapter_lab.releases import Wanted
-
-    wanted = Wanted(first=given["first"] or "", last=given["last"] or "", most=given["most"] or 0)
-    return folder.only_newer(wanted) if given["newer"] else wanted
+    if output is not None:
+        write_report(output, report, exclude_defaults=True)
+    print_report(report, form, report_tables)
+    if not report.measured:
+        raise NothingMeasured(f"no release of {framework} was measured; see the reasons above")
+    if given["newer"] and not kept:
+        # Only now: a command that was stopped before leaves to the next one to show them.
+        folder.keep_watched(report.measured[-1])
+    new = report.measured if wanted.newer else new
+    changed = given["fail_if_changed"] and any(change.release in new for change in report.changes)
+    return 1 if changed or any(row.failure for row in report.releases) else 0
 
 
 async def _measure(folder: ReleaseFolder, wanted: Wanted, given: dict[str, Any]) -> list[str]:
+    """Measure those that are still open, and return them."""
     from packaging.specifiers import SpecifierSet
 
     from trialbed.cli._build_progress import build_progress
     from trialbed.cli.environments import environment_store
     from trialbed.cli.signals import cancel_on_terminate
+    from trialbed.environments import BuildRequest, FrameworkSpec
     from trialbed.settings import make_folder
     from trialbed_adapter_lab.releases import (
         Progress,
         ReleaseMeasurement,
         choose,
         kit_digest,
+        known_releases,
         measure_releases,
         release_between,
         report_on,
     )
 
-    framework, parts = folder.framework, choose_parts(given["parts"])
+    framework, parts, adapter = folder.framework, choose_parts(given["parts"]), given["adapter"]
     how = ReleaseMeasurement(
         framework=framework,
         profiles=tuple(dict.fromkeys(given["profiles"])) or ("native", "controlled"),
         parts=parts,
-        kit=kit_digest(framework, parts, given["adapter"]),
+        kit=kit_digest(framework, parts, adapter),
         store=environment_store(given["env_dir"]),
-        adapter=given["adapter"],
+        adapter=adapter,
     )
     make_folder(how.store.folder, "--env-dir", shared=True)
     with cancel_on_terminate(), show_steps() as on_step:
-        known = await _ask_index(how, folder)
+        known = await known_releases(BuildRequest(FrameworkSpec.parse(framework), adapter), how.store)
+        folder.keep_known(known)
         chosen = choose(known.published, SpecifierSet(known.allowed), wanted)
         releases = [one for one in chosen if folder.find(one.version, how.kit) is None]
         before = len(chosen) - len(releases)
         click.echo(f"{framework}: {len(chosen)} releases chosen, {before} measured before", err=True)
-        if releases:
-            _ask_consent(how, [one.version for one in releases], yes=given["yes"], narrow=given["narrow"])
         progress = Progress(line=lambda text: click.echo(text, err=True), step=on_step, building=build_progress)
-        measured = await measure_releases(how, releases, folder, progress)
-        while given["narrow"] and (release := release_between(report_on(folder, wanted))):
-            between = [one for one in known.published if one.version == release]
-            if not measured:  # and so nobody was asked yet
-                _ask_consent(how, [release], yes=given["yes"], narrow=True)
-            measured += await measure_releases(how, between, folder, progress)
-    return [one.release for one in measured]
+        measured: list[str] = []
+
+        def narrowed() -> list[PublishedRelease]:
+            between = release_between(report_on(folder, wanted)) if given["narrow"] else ""
+            return [one for one in known.published if one.version == between]
+
+        while releases := releases or narrowed():
+            if not (given["yes"] or measured):
+                _ask_consent(how, [one.version for one in releases], narrow=given["narrow"])
+            measured += [one.release for one in await measure_releases(how, releases, folder, progress)]
+            releases = []
+    return measured
 
 
-async def _ask_index(how: ReleaseMeasurement, folder: ReleaseFolder) -> KnownReleases:
-    """Return the releases that the index has, and keep the list."""
-    from trialbed.environments import BuildRequest, FrameworkSpec
-    from trialbed_adapter_lab.releases import known_releases
-
-    known = await known_releases(BuildRequest(FrameworkSpec.parse(how.framework), how.adapter), how.store)
-    folder.keep_known(known)
-    return known
-
-
-def _ask_consent(how: ReleaseMeasurement, releases: Sequence[str], *, yes: bool, narrow: bool) -> None:
+def _ask_consent(how: ReleaseMeasurement, releases: Sequence[str], *, narrow: bool) -> None:
     from trialbed.errors import EnvironmentFailed, UsageError
 
-    names = ", ".join(releases) + (" and releases between two that differ" if narrow else "")
-    if yes:
-        return
+    names = f"{how.framework} {', '.join(releases)}{' and releases between two that differ' if narrow else ''}"
     if not (sys.stdin.isatty() and sys.stderr.isatty()):
         raise UsageError(
-            f"{how.framework} {names}: each needs an environment, and there is no terminal to ask whether to build "
-            "them: give --yes"
+            f"{names}: each needs an environment, and there is no terminal to ask whether to build them: give --yes"
         )
-    question = f"Build an environment each for {how.framework} {names} with uv in {how.store.folder}"
+    question = f"Build an environment each for {names} with uv in {how.store.folder}"
     if not click.confirm(f"{question}, one after the other, and measure it (minutes each)?", err=True):
-        raise EnvironmentFailed(f"{how.framework} {names}: not measured")
-
-
-def _exit_code(report: ReleasesReport, new: Sequence[str]) -> int:
-    """Return 1 if a release could not be measured, or one of the new ones changes something.
-
-    Raises:
-        NothingMeasured: none was measured.
-    """
-    from trialbed.errors import NothingMeasured
-
-    if not report.measured:
-        raise NothingMeasured(f"no release of {report.framework} was measured; see the reasons above")
-    changed = any(change.release in new for change in report.changes)
-    return 1 if changed or any(row.failure for row in report.releases) else 0
+        raise EnvironmentFailed(f"{names}: not measured")

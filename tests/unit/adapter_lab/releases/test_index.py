@@ -7,7 +7,7 @@ import json
 import pytest
 
 from trialbed.errors import DataError, NothingMeasured
-from trialbed_adapter_lab.releases._index import indexes, published_releases, releases_on
+from trialbed_adapter_lab.releases.index import indexes, published_releases, releases_on
 
 FILES = [
     {"filename": "acme-1.10-py3-none-any.whl", "upload-time": "2026-01-03T00:00:00Z", "yanked": False},
@@ -63,6 +63,6 @@ def test_an_index_that_cannot_be_reached_is_no_finding(monkeypatch: pytest.Monke
     for variable in ("UV_INDEX", "UV_EXTRA_INDEX_URL", "UV_INDEX_URL"):
         monkeypatch.delenv(variable, raising=False)
     monkeypatch.setenv("UV_DEFAULT_INDEX", "http://127.0.0.1:9/simple")
-    with pytest.raises(NothingMeasured, match=r"127\.0\.0\.1 cannot be asked for the releases of acme: ConnectError"):
+    with pytest.raises(NothingMeasured, match=r"127\.0\.0\.1: its page of acme cannot be read: ConnectError"):
         published_releases("acme")
     assert NothingMeasured.exit_code == 3

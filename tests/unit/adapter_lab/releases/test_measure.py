@@ -17,7 +17,7 @@ from trialbed_adapter_lab.releases import (
     PublishedRelease,
     ReleaseFolder,
     ReleaseMeasurement,
-    _measure,
+    measure,
     measure_releases,
 )
 
@@ -27,13 +27,13 @@ def test_two_commands_at_once_measure_a_release_once(tmp_path: Path, monkeypatch
     begun: list[str] = []
     waiting = asyncio.Event()
 
-    async def measure(how: ReleaseMeasurement, published: PublishedRelease, *_: object) -> tuple[MeasuredRelease, str]:
+    async def one(how: ReleaseMeasurement, published: PublishedRelease, *_: object) -> tuple[MeasuredRelease, str]:
         begun.append(published.version)
         await waiting.wait()
         found = measured(published.version, kit=how.kit)
         return found.model_copy(update={"measured_at": datetime.now(UTC)}), ""
 
-    monkeypatch.setattr(_measure, "measure_release", measure)
+    monkeypatch.setattr(measure, "measure_release", one)
     store, releases = EnvironmentStore(tmp_path / "environments"), [PublishedRelease(version="1.0")]
     store.folder.mkdir()
     how = ReleaseMeasurement(framework="acme", profiles=(), parts=(), kit="k1", store=store)
