@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import hashlib
 import json
-from array import array
-from bisect import bisect_left
+import re
 from collections import Counter
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
@@ -21,6 +21,9 @@ from trialbed.wire import parse_json
 from trialbed_verify.call_schemas import declared_schemas, schema_fault
 
 Body = dict[str, Any]
+
+_Place = tuple[int, bytes, int]
+"""Offset of a line in the file, SHA-256 of its request, and the number of lines so far with this request."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,11 +68,9 @@ class TestSet:
         self.size = 0
         self.bad_lines: list[BadLine] = []
         self.faults: list[tuple[int, str, str]] = []
-        self._indices, self._offsets, self._repeats = array("Q"), array("Q"), array("I")
-        self._identities: list[bytes] = []
+        self._places: dict[int, _Place] = {}
         self._counts = Counter[bytes]()
         self._file: BinaryIO | None = None
-        self._floats = _Floats()
         self.digest = self._scan()
 
     def __enter__(self) -> Self:
@@ -83,24 +84,23 @@ class TestSet:
             self._file.close()
 
     def __len__(self) -> int:
-        return len(self._offsets)
+        return len(self._places)
 
     def __iter__(self) -> Iterator[Case]:
-        return map(self.at_line, self._indices)
+        return map(self.at_line, self._places)
 
     def at_line(self, line: int) -> Case:
         """Read the case at this line; the test set is open."""
-        number = bisect_left(self._indices, line)
+        offset, digest, repeat = self._places[line]
         assert self._file is not None  # noqa: S101 - it is open, as the docstring says
-        self._file.seek(self._offsets[number])
-        digest, repeat = self._identities[number].hex(), self._repeats[number]
-        identity = digest if repeat == 1 else f"{digest}#{repeat}"
-        return Case(self._indices[number], identity, parse_json(self._file.readline()))
+        self._file.seek(offset)
+        identity = digest.hex() if repeat == 1 else f"{digest.hex()}#{repeat}"
+        return Case(line, identity, parse_json(self._file.readline()))
 
     @property
     def indices(self) -> list[int]:
         """The line of each case."""
-        return self._indices.tolist()
+        return [*self._places]
 
     def _scan(self) -> str:
         digest, offset = hashlib.sha256(), 0
@@ -116,7 +116,7 @@ class TestSet:
                     offset += len(line)
         except OSError as error:
             raise DataError(f"{self.path}: cannot be read: {error.strerror}") from error
-        if not self._offsets:
+        if not self._places:
             bad = f" (line {self.bad_lines[0].index}: {self.bad_lines[0].reason})" if self.bad_lines else ""
             raise DataError(
                 f"{self.path}: contains no requests; a test set has one chat completion request per line{bad}"
@@ -124,21 +124,17 @@ class TestSet:
         return digest.hexdigest()
 
     def _add(self, index: int, line: bytes, offset: int) -> None:
-        self._floats.plain = True
         try:
-            body = parse_json(line, self._floats)
+            body = parse_json(line)
         except ValueError as error:
             self.bad_lines.append(BadLine(index, f"not JSON: {error}"))
             return
         if fault := _fault(body):
             self.bad_lines.append(BadLine(index, fault))
             return
-        identity = hashlib.sha256(_canonical(body, plain=self._floats.plain)).digest()
+        identity = hashlib.sha256(_canonical(body)).digest()
         self._counts[identity] += 1
-        self._indices.append(index)
-        self._offsets.append(offset)
-        self._repeats.append(self._counts[identity])
-        self._identities.append(identity)
+        self._places[index] = offset, identity, self._counts[identity]
         self.size += len(line)
         for name, schema in declared_schemas(body.get("tools")).items():
             unusable = schema_fault(schema)
@@ -159,27 +155,15 @@ def _fault(body: Any) -> str | None:
     return None if isinstance(body.get("tools"), list | None) else "tools is not a list"
 
 
-class _Floats:
-    """Reads floats.
-
-    Attributes:
-        plain: whether all of them are written alike by every writer of JSON, as they need no exponent.
-    """
-
-    plain = True
-
-    def __call__(self, text: str) -> float:
-        value = float(text)
-        self.plain = self.plain and repr(value).lstrip("-").replace(".", "", 1).isdigit()
-        return value
+_WRITTEN_OTHERWISE = re.compile(rb"\d[eE]|0\.0000|null")
+"""What JSON may have where orjson writes a number otherwise than Python does: with an exponent, small, or infinite."""
 
 
-def _canonical(body: Body, *, plain: bool) -> bytes:
-    """A request as canonical JSON: sorted keys, no spaces; orjson writes other exponents, and not all that JSON has."""
-    try:
-        if plain:
-            return orjson.dumps(body, option=orjson.OPT_SORT_KEYS)
-    except TypeError:
-        pass
-    text = json.dumps(body, sort_keys=True, ensure_ascii=False, separators=(",", ":"))
-    return text.encode("utf-8", "surrogatepass")
+def _canonical(body: Body) -> bytes:
+    """A request as canonical JSON, as Python writes it: with sorted keys and without spaces."""
+    with suppress(TypeError):
+        text = orjson.dumps(body, option=orjson.OPT_SORT_KEYS)
+        if _WRITTEN_OTHERWISE.search(text) is None:
+            return text
+    written = json.dumps(body, sort_keys=True, ensure_ascii=False, separators=(",", ":"))
+    return written.encode("utf-8", "surrogatepass")
