@@ -44,16 +44,7 @@ SECTIONS = {
     "What is asked for": ("model_type", "temperature", "max_tokens", "stream", "extra_body"),
     "How it is sent": ("concurrency", "vendor_concurrency", "timeout", "retries"),
     "Raw completions": ("use_raw_completions", "tokenizer_model", "trust_tokenizer_code"),
-    "What is kept and written": (
-        "summary",
-        "output_dir",
-        "incremental",
-        "fresh",
-        "tags",
-        "note",
-        "store",
-        "rank_files",
-    ),
+    "What is kept": ("summary", "output_dir", "incremental", "fresh", "tags", "note", "store", "rank_files"),
 }
 """The options beside those that most verifications need, under headings."""
 
