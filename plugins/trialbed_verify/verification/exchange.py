@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import re
+from base64 import b64encode
 from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
@@ -13,15 +14,16 @@ from typing import Any, TypedDict
 import aiohttp
 from aiohttp.abc import AbstractStreamWriter
 from aiohttp.payload import BytesPayload
+from multidict import CIMultiDict
 
-from trialbed.errors import DriverBroken, TrialbedError
+from trialbed.errors import DriverBroken
 from trialbed.wire import Outcome, Problem, Reading, failed, is_html, retry_after
 from trialbed.wire.answer_limits import answer_limits
 from trialbed.wire.dialects import Dialect, EventStream, dialect
 from trialbed.wire.redaction import redact
 from trialbed_verify.call_schemas import declared_schemas
 from trialbed_verify.verification.encodings import Decoder, UndecodableBody
-from trialbed_verify.verification.targets import HEADER_NAME, PreparedRequest, Target, is_secret_header
+from trialbed_verify.verification.targets import HEADER_NAME, PreparedRequest, Target, blaming_driver, is_secret_header
 
 EVENTS_TYPE = "text/event-stream"
 SHOWN = 500
@@ -122,15 +124,8 @@ class Exchange:
 
     def __init__(self, target: Target, session: aiohttp.ClientSession, timeout: float) -> None:
         self._session, self._url, self._timeout = session, target.url, timeout
-        self._headers, self._through = _headers(target), dict[str, Any]()
+        self._options = _request_options(target)
         self._dialect, self._clock = dialect(), asyncio.get_running_loop().time
-        if target.proxy is not None:
-            self._through["proxy"] = target.proxy.url
-            if target.url.startswith("https:"):
-                # The tunnel takes a request of its own, which the vendor does not see.
-                self._through["proxy_headers"] = target.proxy.headers
-            else:
-                self._headers |= target.proxy.headers
 
     async def __call__(self, prepared: PreparedRequest, waited: float = 0.0) -> EndpointAttempt:
         """Make one attempt; never raise for anything that the endpoint does.
@@ -161,8 +156,8 @@ class Exchange:
         )
 
     async def _ask(self, prepared: PreparedRequest, run: _Run) -> Reading:
-        own = {"data": _Body(prepared.body, run), "headers": self._headers, **self._through}
-        async with self._session.post(self._url, allow_redirects=False, **own) as response:
+        body = _Body(prepared.body, run)
+        async with self._session.post(self._url, data=body, allow_redirects=False, **self._options) as response:
             with _noticing_malformed_chunks(response):
                 return await self._read(response, prepared, run)
 
@@ -220,24 +215,27 @@ class Exchange:
                 task.cancel()
 
 
-def _headers(target: Target) -> dict[str, str]:
-    """Return the vendor's headers. Errors do not show values, as one of them is the key."""
-    try:
+def _request_options(target: Target) -> dict[str, Any]:
+    """Return the vendor's headers and the proxy. Errors do not show values, as one of them is the key."""
+    with blaming_driver(f"{target.name}: the vendor's driver failed to make request headers", target.secrets):
         headers = dict(target.vendor.headers(target.api_key))
-    except TrialbedError:
-        raise
-    except Exception as error:
-        text = redact(f"{type(error).__name__}: {error}", target.secrets)
-        raise DriverBroken(f"{target.name}: the vendor's driver failed to make request headers: {text}") from error
     for name, value in headers.items():
         if not (isinstance(name, str) and HEADER_NAME.fullmatch(name)):
             raise DriverBroken(f"{target.name}: the vendor's driver makes a header whose name is not valid")
         if not (isinstance(value, str) and value.isprintable()):
             raise DriverBroken(f"{target.name}: the vendor's driver makes a header {name} that is not one line of text")
     # Names of headers do not depend on the case of letters.
-    own = {name.lower() for name in target.headers}
-    kept = {name: value for name, value in headers.items() if target.api_key or not is_secret_header(name)}
-    return {**{name: value for name, value in kept.items() if name.lower() not in own}, **target.headers}
+    sent = CIMultiDict(own for own in headers.items() if target.api_key or not is_secret_header(own[0]))
+    sent.update(target.headers)
+    options: dict[str, Any] = {"headers": sent}
+    if target.proxy is not None:
+        options["proxy"] = target.proxy.with_user(None)
+        if target.proxy.user:
+            login = b64encode(f"{target.proxy.user}:{target.proxy.password or ''}".encode()).decode()
+            # A tunnel is requested alone, by a request that the vendor does not see.
+            place = options.setdefault("proxy_headers", {}) if target.url.startswith("https:") else sent
+            place["Proxy-Authorization"] = f"Basic {login}"
+    return options
 
 
 class MalformedChunks(aiohttp.ClientPayloadError):

@@ -9,11 +9,11 @@ from dataclasses import replace
 from datetime import UTC, datetime
 from itertools import pairwise, takewhile
 from pathlib import Path
-from typing import Any, BinaryIO, Literal, NotRequired, TypedDict, TypeVar
+from typing import Any, BinaryIO, Literal, NotRequired, TypedDict
 from urllib.parse import quote
 
 from trialbed.files import replacing
-from trialbed.records import Attempt, Failure, ModelCall, Outcome, Record, Timing, TrialKey, TrialResult, Usage, WireLog
+from trialbed.records import Attempt, Failure, ModelCall, Outcome, Timing, TrialKey, TrialResult, Usage, WireLog
 from trialbed.settings import MIN_SECRET, REDACTED
 from trialbed.store import StoredRun, verified_cases
 from trialbed.wire import ANSWERED, Reading, dump_json, parse_json, parse_json_fast
@@ -27,8 +27,6 @@ from trialbed_verify.table import Answers, read_rows
 from trialbed_verify.verification.cases import Case
 from trialbed_verify.verification.exchange import AttemptFields, EndpointAttempt, milliseconds
 from trialbed_verify.verification.targets import PreparedRequest, Target
-
-R = TypeVar("R", bound=Record)
 
 SHORTEST_DECODE = 0.01
 """Least seconds from the first token to the last byte for a rate of tokens: arrivals are known to milliseconds."""
@@ -338,12 +336,6 @@ class RowRedaction:
         for spelling in self._spellings:
             found = [_without_prefixes(line, spelling) if spelling[:MIN_SECRET] in line else line for line in found]
         return found
-
-    def record(self, record: R) -> R:
-        """The record without secrets; the same object if it holds none."""
-        text = record.model_dump_json().encode()
-        (redacted,) = self.lines(text)
-        return record if redacted is text else type(record).model_validate_json(redacted)
 
 
 def _spellings(secret: str) -> Iterator[str]:

@@ -25,6 +25,7 @@ from trialbed.listeners import Listeners
 from trialbed.plugins import installed_listeners
 from trialbed.records import EndpointInfo, Run, RunCell, RunConfig, RunStatus, TrialResult
 from trialbed.store import Commits, RunChanges, Store, StoredRun, hold_run, open_store, record_run
+from trialbed.wire.redaction import redaction_of
 from trialbed_verify.rows import FileRows
 from trialbed_verify.summary import summary, write_summary
 from trialbed_verify.verification.cases import TestSet
@@ -236,7 +237,7 @@ class Verification:
         target, output, run_id = queue.target, queue.target.output, self._run.run_id
         session = {"began": self._began, "ended": datetime.now(UTC), "not_sent": len(queue.todo)}
         info = self._endpoints[queue.label].model_copy(update={**session, "failure": queue.failure})
-        info = RowRedaction(target.secrets).record(info)
+        info = redaction_of(target.secrets).record(info)
 
         def note(**changes: Any) -> None:
             nonlocal info
@@ -296,7 +297,7 @@ def endpoint_info(target: Target, label: str, cases: TestSet, options: VerifyOpt
         "configuration": target.configuration(),
         "configuration_digest": target.digest(),
         "drivers": {what: _driver(*named) for what, named in drivers.items()},
-        "proxy": target.proxy.url if target.proxy else None,
+        "proxy": str(target.proxy.with_user(None)) if target.proxy else None,
         "trials": options.trials_of(target),
         "request_concurrency": options.concurrency_at(target),
         "vendor_concurrency": options.vendor_concurrency,
@@ -315,7 +316,7 @@ def endpoint_info(target: Target, label: str, cases: TestSet, options: VerifyOpt
         prices=dict(target.prices),
         results=str(target.output.resolve()),
     )
-    return RowRedaction(target.secrets).record(info)
+    return redaction_of(target.secrets).record(info)
 
 
 def _driver(kind: str, name: str) -> str | None:

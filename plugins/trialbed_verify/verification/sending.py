@@ -15,13 +15,13 @@ from math import inf
 from time import monotonic
 from typing import NamedTuple
 
-from trialbed.errors import DriverBroken, DriverError, TrialbedError, UsageError
+from trialbed.errors import DriverError, UsageError
 from trialbed.wire import RetryWaits, may_recover
 from trialbed.wire.circuit import CircuitBreaker, CircuitOpen
 from trialbed_verify.verification.cases import Case, TestSet
 from trialbed_verify.verification.exchange import EndpointAttempt, Exchange
 from trialbed_verify.verification.row import Row, result_row
-from trialbed_verify.verification.targets import PreparedRequest, Target
+from trialbed_verify.verification.targets import PreparedRequest, Target, blaming_driver
 
 BLOCK = 4
 """Cases per request slot that a target is sent before the next target's turn."""
@@ -190,15 +190,9 @@ class TargetQueue:
         Raises:
             DriverBroken, UsageError: the request cannot be prepared.
         """
-        try:
+        drivers = f"the vendor's driver or the model adapter {self.target.adapter_name!r}"
+        with blaming_driver(f"{self.target.name}: {drivers} could not prepare line {case.index}"):
             return self.target.prepare(case.body)
-        except TrialbedError:
-            raise
-        except Exception as error:
-            raise DriverBroken(
-                f"{self.target.name}: the vendor's driver or the model adapter {self.target.adapter_name!r} could "
-                f"not prepare line {case.index}: {type(error).__name__}: {error}"
-            ) from error
 
     async def _attempt(self, begun: _BegunCase, prepared: PreparedRequest) -> None:
         """Make attempts at a case until one is final, or none is left."""

@@ -5,30 +5,32 @@ Everything is checked before anything is sent, and nothing here sends.
 
 from __future__ import annotations
 
-import difflib
 import hashlib
 import json
 import os
 import re
 import subprocess
-from base64 import b64encode
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from pathlib import Path
 from typing import Any, cast
-from urllib.parse import unquote, urlsplit
+from urllib.parse import urlsplit
 from urllib.request import getproxies_environment, proxy_bypass
 
 import orjson
+from yarl import URL
 
 from trialbed.contracts import VENDOR_CONTRACT, ModelAdapter, Vendor
 from trialbed.drivers import list_drivers, load_driver
 from trialbed.errors import DriverBroken, DriverError, TrialbedError, UsageError
 from trialbed.settings import REDACTED, is_secret, secret_values, store_file
+from trialbed.suggestions import closest
 from trialbed.wire import dump_json
 from trialbed.wire.addresses import is_loopback
+from trialbed.wire.redaction import redact
 from trialbed_verify.verification.config import VendorEntry, read_config
 
 PORTS = {"http": 80, "https": 443}
@@ -57,28 +59,10 @@ def checked_url(url: str, where: str) -> str:
     return parts.geturl().rstrip("/")
 
 
-@dataclass(frozen=True)
-class Proxy:
-    """A proxy from the environment.
-
-    Attributes:
-        url: without credentials.
-        login: user name and password, if given; never recorded.
-    """
-
-    url: str
-    login: tuple[str, str] | None = None
-
-    @property
-    def headers(self) -> dict[str, str]:
-        """Return the headers with the login, if there is one."""
-        if self.login is None:
-            return {}
-        return {"Proxy-Authorization": f"Basic {b64encode(':'.join(self.login).encode()).decode()}"}
-
-
-def proxy_for(url: str) -> Proxy | None:
+def proxy_for(url: str) -> URL | None:
     """The proxy that ``HTTPS_PROXY``, ``HTTP_PROXY`` and ``NO_PROXY`` select for a URL; never one for a loopback host.
+
+    It may have a user name and a password, which are never recorded.
 
     Raises:
         UsageError: the proxy is not an HTTP proxy.
@@ -88,14 +72,29 @@ def proxy_for(url: str) -> Proxy | None:
     host = f"{target.hostname}:{target.port or PORTS[target.scheme]}"
     if not found or is_loopback(target.hostname or "") or proxy_bypass(host):
         return None
-    parts = urlsplit(found if "://" in found else f"http://{found}")
-    if parts.scheme not in PORTS or not parts.hostname:
-        raise UsageError(
-            f"the environment variable {target.scheme.upper()}_PROXY does not name an HTTP proxy; change it, "
-            f"or set NO_PROXY={target.hostname}"
-        )
-    login = (unquote(parts.username), unquote(parts.password or "")) if parts.username else None
-    return Proxy(parts._replace(netloc=parts.netloc.rpartition("@")[2]).geturl(), login)
+    with suppress(ValueError):
+        proxy = URL(found if "://" in found else f"http://{found}")
+        if proxy.scheme in PORTS and proxy.host:
+            return proxy
+    raise UsageError(
+        f"the environment variable {target.scheme.upper()}_PROXY does not name an HTTP proxy; change it, "
+        f"or set NO_PROXY={target.hostname}"
+    )
+
+
+@contextmanager
+def blaming_driver(fault: str, secrets: Iterable[str] = ()) -> Iterator[None]:
+    """Turn an unexpected error of a driver's code into one that blames the driver, without secrets.
+
+    Raises:
+        DriverBroken: with the fault and the error in its message.
+    """
+    try:
+        yield
+    except TrialbedError:
+        raise
+    except Exception as error:
+        raise DriverBroken(f"{fault}: {redact(f'{type(error).__name__}: {error}', secrets)}") from error
 
 
 PLACEHOLDER = re.compile(r"x+|\.+|\*+|<.*>|your.*", re.IGNORECASE)
@@ -176,6 +175,9 @@ def _git(path: Path, *arguments: str) -> int | None:
 
 
 Body = dict[str, Any]
+
+OVERRIDES = ("temperature", "max_tokens", "stream")
+"""Settings that replace a request's own value."""
 
 SUITE = "suite"
 """The key of a test set's line that holds a suite's expectations."""
@@ -296,7 +298,7 @@ class Target:
     summary: Path
     is_baseline: bool = False
     is_repeated: bool = False
-    proxy: Proxy | None = None
+    proxy: URL | None = None
     trials: int | None = None
     concurrency: int | None = None
     headers: Mapping[str, str] = field(default_factory=dict)
@@ -326,8 +328,7 @@ class Target:
         if isinstance(request.get("messages"), list):
             request["messages"] = self.adapter.transform(request["messages"])
         request["model"] = settings.model_id or self.vendor.model_id(settings.model)
-        overrides = {"temperature": settings.temperature, "max_tokens": settings.max_tokens, "stream": settings.stream}
-        request |= {key: value for key, value in overrides.items() if value is not None}
+        request |= {name: value for name in OVERRIDES if (value := getattr(settings, name)) is not None}
         if settings.streams_unsaid and request.get("stream") is None:
             request["stream"] = True
         tools = request.get("tools")
@@ -353,11 +354,7 @@ class Target:
             "vendor": self.driver_name,
             "provider": self.vendor.provider,
             "model_adapter": self.adapter_name,
-            "temperature": settings.temperature,
-            "max_tokens": settings.max_tokens,
-            "stream": settings.stream,
-            "extra_body": settings.extra_body,
-            "tokenizer": settings.tokenizer,
+            **{name: getattr(settings, name) for name in (*OVERRIDES, "extra_body", "tokenizer")},
             **({"streams_unsaid": True} if settings.streams_unsaid else {}),
             # Only where there are some, so that earlier results keep their configuration.
             **({"headers": self._shown_headers()} if self.headers else {}),
@@ -488,8 +485,7 @@ def _target(
     provider = (entry.provider or "").strip("/")
     stem = UNSAFE.sub("_", "_".join(filter(None, (entry.model, entry.name, provider))))
     # The settings for all targets, and in their place those that the entry has itself.
-    given = {name: getattr(entry, name) for name in ("temperature", "max_tokens", "stream")}
-    own: dict[str, Any] = {name: value for name, value in given.items() if value is not None}
+    own: dict[str, Any] = {name: value for name in OVERRIDES if (value := getattr(entry, name)) is not None}
     own |= {"model": entry.model, "model_id": entry.model_id, "extra_body": {**settings.extra_body, **entry.extra_body}}
     return Target(
         name=f"{provider} ({entry.name})" if provider else entry.name,
@@ -528,13 +524,9 @@ def _vendor(entry: VendorEntry) -> tuple[str, Vendor]:
     """The vendor's driver, if one of this name is installed; otherwise a plain endpoint at the entry's URL."""
     known = entry.name in {driver.name for driver in list_drivers("vendors")}
     kind, driver = load_vendor(entry.name) if known else Vendor, f"{entry.where}: the driver of {entry.name}"
-    try:
+    with blaming_driver(f"{driver} failed for {entry.model}"):
         vendor = kind(base_url=entry.url, provider=entry.provider)
         name = entry.model_id or vendor.model_id(entry.model)
-    except TrialbedError:
-        raise
-    except Exception as error:
-        raise DriverBroken(f"{driver} failed for {entry.model}: {type(error).__name__}: {error}") from error
     if not isinstance(name, str):
         raise DriverBroken(f"{driver} does not map {entry.model} to a string")
     if not vendor.url:
@@ -621,5 +613,5 @@ def doubtful_models(targets: Sequence[Target]) -> Iterator[str]:
 
 def _hint(model: str, known: Iterable[str]) -> str:
     folded = {name.lower(): name for name in known}
-    meant = [folded[close] for close in difflib.get_close_matches(model.lower(), folded, n=1, cutoff=CLOSE)]
-    return f"did you mean {meant[0]!r} (--list-models)? Otherwise " if meant and meant != [model] else ""
+    meant = folded.get(closest(model.lower(), folded, cutoff=CLOSE) or "", model)
+    return f"did you mean {meant!r} (--list-models)? Otherwise " if meant != model else ""

@@ -2,9 +2,10 @@ from __future__ import annotations
 
 import pytest
 from support.cases import for_each
+from yarl import URL
 
 from trialbed.errors import UsageError
-from trialbed_verify.verification.targets import Proxy, checked_url, proxy_for
+from trialbed_verify.verification.targets import checked_url, proxy_for
 
 PROXIES = ("HTTP_PROXY", "HTTPS_PROXY", "NO_PROXY", "ALL_PROXY")
 
@@ -57,7 +58,7 @@ def test_this_machine_is_never_reached_through_a_proxy(host: str, monkeypatch: p
 def test_the_proxy_of_the_scheme_is_used_unless_the_host_is_left_out(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("HTTPS_PROXY", "http://us%40er:p%3Aw@proxy:3128")
     monkeypatch.setenv("NO_PROXY", ".intern.example,exact.example:443")
-    assert proxy_for("https://api.example/v1") == Proxy("http://proxy:3128", ("us@er", "p:w"))
+    assert proxy_for("https://api.example/v1") == URL("http://us%40er:p%3Aw@proxy:3128")
     assert proxy_for("http://api.example/v1") is None
     assert proxy_for("https://a.intern.example/v1") is None
     assert proxy_for("https://exact.example/v1") is None
@@ -65,7 +66,7 @@ def test_the_proxy_of_the_scheme_is_used_unless_the_host_is_left_out(monkeypatch
 
 def test_a_proxy_without_a_scheme_is_an_http_proxy(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("HTTP_PROXY", "proxy:3128")
-    assert proxy_for("http://api.example/v1") == Proxy("http://proxy:3128")
+    assert proxy_for("http://api.example/v1") == URL("http://proxy:3128")
 
 
 def test_a_proxy_of_another_kind_is_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
