@@ -24,20 +24,16 @@ from trialbed.statistics import (
     quantile,
     wilson_interval,
 )
-from trialbed_verify.documents import as_document
 from trialbed_verify.findings import same_model
 from trialbed_verify.panel import Conclusion, Panel, PanelOptions, judge, resample_verdict
-from trialbed_verify.summary import QUANTILES, by_frequency
-from trialbed_verify.table import ANSWERS, SIDES, AnswerRow, Answers, Pair, Pairing, Trials, pair
+from trialbed_verify.summary import QUANTILES, as_document, by_frequency
+from trialbed_verify.table import SIDES, AnswerRow, Answers, Pair, Pairing, Trials, pair
 
 Column = NDArray[Any]
 """One value per case."""
 
 Figure = Callable[..., Any]
 """Computes a figure from sums of columns."""
-
-DECISIONS = (*ANSWERS, "none")
-SERVED = ("model", "system_fingerprint", "provider")
 
 FIGURES = ("total_tokens", "completion_tokens", "ttft_ms", "tps", "duration_ms")
 
@@ -115,16 +111,16 @@ def _compare(pairing: Pairing, options: dict[str, Any]) -> VendorComparison:
     document: dict[str, Any] = k2_figures(pairing)
     for side, own in tables.items():
         document[side] = {"file": str(own.source), "vendor": own.vendor, "model": own.model, "rows": len(own.rows)}
-    document |= {"panel": panel, "pairing": about | {"settings": pairing.settings, "forced": options["force"]}}
+    document |= {"panel": panel, "pairing": about | {"settings": pairing.settings}}
     document["similarity"] = {scope: similarity(found, bootstrap) for scope, found in agreements.items()}
     document["self_consistency"] = {"baseline": itself, "vendor": consistency(vendor, bootstrap)}
-    document |= {"stable_subset": subset, "decisions": _decisions(pairing.pairs)}
+    document["stable_subset"] = subset
     document["outcomes"] = {side: _outcomes(own.rows) for side, own in sides.items()}
     document["success_rate"] = {side: case_share(*own.answers) for side, own in sides.items()}
     document["schema_accuracy"] = {side: _schema_accuracy(own) for side, own in sides.items()}
     document["figures"] = _figures(sides, bootstrap)
-    document |= {"tests": list(_tests(baseline, vendor)), "served": {side: _served(sides[side].rows) for side in SIDES}}
-    document |= {"options": options, "notes": [note for own in tables.values() for note in own.notes]}
+    document |= {"tests": list(_tests(baseline, vendor)), "options": options}
+    document |= {"notes": [note for own in tables.values() for note in own.notes]}
     return VendorComparison(as_document(document), panel)
 
 
@@ -370,17 +366,10 @@ def consistency(side: SideRows, bootstrap: CaseBootstrap) -> dict[str, Any] | No
     return counts | drawn | {"stable_cases": int(stable.sum())}
 
 
-def _decisions(pairs: Sequence[Pair]) -> dict[str, dict[str, int]]:
-    """Baseline's decision -> vendor's decision -> count, over rows with equal trial numbers."""
-    counted = Counter((ours.decision, theirs.decision) for pair in pairs for ours, theirs in pair.rows())
-    return {one: {other: counted[one, other] for other in DECISIONS} for one in DECISIONS}
-
-
 def _outcomes(rows: Sequence[AnswerRow]) -> dict[str, Any]:
     failed = by_frequency(row.problem or "?" for row in rows if row.decision == "none")
     others = by_frequency(row.finish_reason or "?" for row in rows if row.outcome == "other")
-    found: dict[str, Any] = {"rows": len(rows), "outcomes": by_frequency(row.outcome for row in rows)}
-    return found | {"problems": failed, "other_finish_reasons": others}
+    return {"problems": failed, "other_finish_reasons": others}
 
 
 def _schema_accuracy(side: SideRows) -> dict[str, Any]:
@@ -391,10 +380,7 @@ def _schema_accuracy(side: SideRows) -> dict[str, Any]:
     found: dict[str, Any] = {"per_response": case_share(*side.fitting())}
     found["per_call"] = per_call if any(row.calls is not None for row in side.rows) else None
     found["reasons"] = by_frequency(reason for fits, reasons in calls if fits is False for reason in reasons)
-    found["unjudged_calls"] = sum(fits is None for fits, _ in calls)
-    found["responses_without_calls"] = sum(row.decision == "tool_calls" and row.calls == () for row in side.rows)
-    others = sum(len(row.calls or ()) for row in side.rows) - len(calls)
-    return found | {"calls_under_another_finish_reason": others}
+    return found
 
 
 def case_share(part: Column, whole: Column) -> Estimate:
@@ -476,8 +462,3 @@ def _majority(side: SideRows) -> Column:
     """Return 1 where most valid answers call tools, 0 where fewer than half do, nan in a tie or without answers."""
     share = side.shares(delivered=False)
     return np.where(share == 0.5, np.nan, np.round(share))
-
-
-def _served(rows: Sequence[AnswerRow]) -> list[dict[str, Any]]:
-    counted = Counter(row.served for row in rows if any(row.served))
-    return [dict(zip(SERVED, served, strict=True)) | {"rows": count} for served, count in counted.most_common()]

@@ -13,7 +13,6 @@ import click
 from trialbed.cli.thresholds import parse_thresholds
 from trialbed.contracts import Comparer, Comparison
 from trialbed.errors import UsageError
-from trialbed.files import read_bytes
 
 if TYPE_CHECKING:
     from trialbed.views import TestCase, TestOutcome
@@ -76,9 +75,10 @@ class VendorComparer(Comparer):
         from trialbed_verify.tables import comparison_records, comparison_tables, comparison_tests
 
         thresholds = figure_thresholds(options["fail_under"])
+        margins = parse_thresholds(options["gate_margin"], "tools=0.02", "--gate-margin", "GATE=X")
         sides = _sides(values, options)
         _check_sides(sides)
-        read, margins = _read_sides(sides, compared=True), gate_margins(options["gate_margin"])
+        read = _read_sides(sides, compared=True)
         found = compare(next(read), read, force=options["force"], gate_margins=margins)
         verdicts = FAILING.get(options["fail_if"] or "", ())
         tests = [test for one in found for test in comparison_tests(one, verdicts)]
@@ -103,22 +103,6 @@ def figure_thresholds(given: Sequence[str]) -> dict[str, float]:
     return thresholds
 
 
-def gate_margins(given: Sequence[str]) -> dict[str, float]:
-    """Return gate -> its margin.
-
-    Raises:
-        UsageError: a value is not of the form GATE=X.
-    """
-    found = {}
-    for text in given:
-        name, _, value = text.partition("=")
-        try:
-            found[name.strip()] = float(value)
-        except ValueError:
-            raise UsageError(f"--gate-margin: {text!r} does not have the form GATE=X, such as tools=0.02") from None
-    return found
-
-
 def vendor_files(text: str) -> tuple[str | None, list[str]]:
     """Return the vendor's name, if the text begins with one, and the results that it names, a folder's in order.
 
@@ -139,36 +123,27 @@ def vendor_files(text: str) -> tuple[str | None, list[str]]:
 
 def _sides(values: Sequence[str], options: Mapping[str, Any]) -> list[NamedVendor]:
     """Return the baseline's rows, and those of each vendor."""
-    baselines, vendors = options["baselines"], options["vendors"]
+    from trialbed_verify.stored import named_rows
+
+    baselines, vendors, store = options["baselines"], options["vendors"], options.get("store")
     if values and (baselines or vendors):
         raise UsageError("name the files by --baseline and --vendor, or in this order without them; not both")
     if len(values) >= 2 or (values and not Path(values[0]).exists()):
         vendors = values[1:]
         # The first vendor of a stored verification is its baseline.
-        sides: list[NamedVendor] = [(None, [own]) for own in _rows_of(vendor_files(values[0])[1], options)]
+        sides: list[NamedVendor] = [(None, [own]) for own in named_rows(vendor_files(values[0])[1], store)]
     elif not baselines or not vendors:
         raise UsageError("name the results of a baseline and of a vendor: --baseline FILE --vendor FILE")
     else:
         files = [file for path in baselines for file in vendor_files(str(path))[1]]
-        sides = [(None, _rows_of(files, options))]
+        sides = [(None, named_rows(files, store))]
     for name, texts in map(vendor_files, map(str, vendors)):
-        rows = _rows_of(texts, options)
+        rows = named_rows(texts, store)
         # All files are trials of one vendor; a stored verification that is named alone may have several vendors.
         sides += [(name, rows)] if len(texts) > 1 or name else [(None, [own]) for own in rows]
     if len(sides) < 2:
         raise UsageError(f"{values[0]} has one vendor; name another verification or file to compare it with")
     return sides
-
-
-def _rows_of(names: Sequence[str], options: Mapping[str, Any]) -> list[VendorRows]:
-    """Return the rows that are meant."""
-    from trialbed_verify.rows import FileRows
-
-    if all(Path(name).exists() for name in names):
-        return [FileRows(Path(name)) for name in names]
-    from trialbed_verify.stored import named_rows
-
-    return named_rows(names, options.get("store"))
 
 
 def _read_sides(sides: Sequence[NamedVendor], *, compared: bool) -> Iterator[Answers]:
@@ -205,24 +180,13 @@ def _check_sides(sides: Sequence[NamedVendor]) -> None:
 
     for number, (_, rows) in enumerate(sides):
         for place, own in enumerate(rows):
-            if isinstance(own, FileRows):
-                _check_file(own.path)
+            if isinstance(own, FileRows) and not own.path.is_file():
+                raise UsageError(f"{own}: no such file; name a result file of bench verify")
             if number and any(own.is_same(other) for other in sides[0][1]):
                 raise UsageError(f"{own}: named as the baseline and as a vendor; a file is not compared with itself")
             if any(own.is_same(other) for other in rows[:place]):
                 side = "one vendor" if number else "the baseline"
                 raise UsageError(f"{own}: named twice as {side}, whose rows would count as trials never made")
-
-
-def _check_file(path: Path) -> None:
-    from trialbed.wire import lenient_json
-
-    if not path.is_file():
-        raise UsageError(f"{path}: no such file; name a result file of bench verify")
-    document = lenient_json(read_bytes(path)) if path.suffix == ".json" else None
-    if isinstance(document, dict) and {"metadata", "summary", "results"} <= document.keys():
-        what = "the document of a run of bench run, not a vendor's results"
-        raise UsageError(f"{path}: this is {what}; bench compare A.json B.json compares runs")
 
 
 def _threshold_tests(found: VendorComparison, thresholds: Mapping[str, float]) -> Iterator[TestCase]:
@@ -231,10 +195,7 @@ def _threshold_tests(found: VendorComparison, thresholds: Mapping[str, float]) -
 
     for name, least in thresholds.items():
         value = reduce(getitem, FIGURES[name], found.document)["value"]
-        shown = "not known" if value is None else format(value, ".4f")
+        message = f"{found.vendor}: {name} is {'not known' if value is None else format(value, '.4f')}, below {least:g}"
         outcome: TestOutcome = "passed" if value is not None and value >= least else "failure"
-        title, message = (
-            f"{found.vendor} against {found.baseline}",
-            f"{found.vendor}: {name} is {shown}, below {least:g}",
-        )
+        title = f"{found.vendor} against {found.baseline}"
         yield TestCase(title, f"{name} >= {least:g}", outcome=outcome, kind="below", message=message)

@@ -36,10 +36,9 @@ from trialbed_verify.compare import (
     judge_pairs,
     self_agreement,
 )
-from trialbed_verify.documents import as_document, fields_as_document
 from trialbed_verify.panel import Panel, PanelOptions
 from trialbed_verify.rows import VendorRows
-from trialbed_verify.summary import cost
+from trialbed_verify.summary import as_document, cost
 from trialbed_verify.table import SIDES, Answers, Case, Pairing, name_apart, pair, read_one, read_tables
 
 
@@ -257,13 +256,14 @@ class Ranking:
     seed: int | None
     metrics: tuple[str, ...]
     models: Mapping[str, Standings]
-    overall: Standings = field(metadata={"key": "global"})
+    overall: Standings
     notes: tuple[str, ...]
 
     def as_json(self) -> dict[str, Any]:
         """Return one JSON object."""
-        models = [{"model": model, **fields_as_document(found)} for model, found in self.models.items()]
-        return fields_as_document(self) | {"models": models}
+        models = [{"model": model, **vars(found)} for model, found in self.models.items()]
+        found = as_document(vars(self) | {"models": models})
+        return {"global" if name == "overall" else name: value for name, value in found.items()}
 
 
 def rank(vendors: Sequence[RankedVendor], options: RankOptions | None = None) -> Ranking:

@@ -11,7 +11,7 @@ import click
 
 from trialbed.cli.options import json_text
 from trialbed.errors import DriverBroken, NothingMeasured
-from trialbed_verify.documents import as_document
+from trialbed_verify.summary import as_document
 
 if TYPE_CHECKING:
     from trialbed_verify.ranking import VerifiedVendors

@@ -18,11 +18,10 @@ from trialbed.errors import UsageError
 from trialbed.store import StoredRun, StoreReader, open_store, run_kind
 from trialbed.suggestions import closest, did_you_mean
 from trialbed.views import printable
-from trialbed_verify.documents import as_document
 from trialbed_verify.ranking import VerifiedRows, VerifiedVendors, compare_and_rank
 from trialbed_verify.report import print_report
 from trialbed_verify.rows import FileRows, StoredRows, VendorRows
-from trialbed_verify.summary import summary
+from trialbed_verify.summary import as_document, summary
 from trialbed_verify.table import read_rows
 from trialbed_verify.verification.row import row_lines
 

@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Any
 from trialbed.files import replace_file
 from trialbed.statistics import Estimate, clustered_interval, quantile
 from trialbed.texts import group_by_key
-from trialbed_verify.documents import as_document
 from trialbed_verify.rows import TOKENS, Body, object_in, one_line
 from trialbed_verify.table import AnswerRow, Answers, calls_of
 
@@ -41,6 +40,12 @@ EXAMPLES = 3
 
 LONGEST_MESSAGE = 200
 """Characters of an example's message."""
+
+
+def as_document(record: Any) -> Any:
+    """Return a record as the JSON values of its ``as_json`` or of its fields; tuples become lists."""
+    text = json.dumps(record, default=lambda one: one.as_json() if hasattr(one, "as_json") else vars(one))
+    return json.loads(text)
 
 
 def summary(endpoint: EndpointInfo, answers: Answers | None) -> dict[str, Any]:

@@ -253,7 +253,7 @@ LEGEND = (
 )
 
 
-def comparison_tables(comparisons: Sequence[VendorComparison], named: Naming = attrgetter("label")) -> list[Table]:
+def comparison_tables(comparisons: Sequence[VendorComparison], named: Naming = attrgetter("name")) -> list[Table]:
     """Return for each vendor the verdict, its rates and the baseline's, figures, and tests.
 
     Args:
@@ -307,7 +307,7 @@ def _panel_notes(found: VendorComparison) -> Iterator[str]:
     panel = found.panel
     yield from map(as_sentence, (panel.reason, *panel.remarks))
     for one in panel.found("different"):
-        yield f"{one.gate.label}: {one.gate.meaning} differ; {one.reason}."
+        yield f"{one.gate.name}: {one.gate.meaning} differ; {one.reason}."
         if example := one.example:
             where = f"line {example.line}" if example.line else "for example"
             yield f"  {where}, {found.baseline}: {example.baseline}"
@@ -421,7 +421,7 @@ def comparison_tests(found: VendorComparison, rejected: Sequence[str] = ()) -> I
     are skipped.
     """
     panel, failing = found.panel, {"different"} if found.panel.finding == "different" else set[str]()
-    tests = [(one.gate.label, one.finding, f"{one.gate.meaning}: {one.reason}", failing) for one in panel.applicable]
+    tests = [(one.gate.name, one.finding, f"{one.gate.meaning}: {one.reason}", failing) for one in panel.applicable]
     reason = f"{found.vendor}: the verdict is {panel.verdict}: {panel.reason}"
     tests.append(("verdict", panel.finding, reason, {"different", *rejected}))
     for name, finding, message, fails in tests:
@@ -440,7 +440,7 @@ MOST_NAMES, NAMED = 5, 3
 def verified_tables(found: VerifiedVendors) -> list[Table]:
     """Return a table of comparisons for each model, and those of the ranking."""
     notes = [_notes_of_all((own.panel.reason, own.vendor) for own in one.comparisons) for one in found.models]
-    tables = [verdict_table(*own, attrgetter("label")) for own in zip(found.models, notes, strict=True)]
+    tables = [verdict_table(*own, attrgetter("name")) for own in zip(found.models, notes, strict=True)]
     return tables + (ranking_tables(found.ranking) if found.ranking else [])
 
 
@@ -459,7 +459,7 @@ def verdict_table(found: ModelComparison, notes: Iterable[str], named: Naming) -
 def _verdict(panel: Panel, named: Naming) -> tuple[str, ...]:
     from trialbed_verify.panel import breaking_in_thousand
 
-    breaking, apart = panel.at("any"), ", ".join(named(one.gate) for one in panel.found("different"))
+    breaking, apart = panel.at("breaking"), ", ".join(named(one.gate) for one in panel.found("different"))
     share = UNKNOWN if breaking is None or breaking.excess is None else breaking_in_thousand(breaking.excess)
     price = UNKNOWN if panel.price is None else f"{round(100 * (panel.price - 1)):+d} %"
     return panel.verdict, share, price, apart or "nothing shown", str(panel.cases)

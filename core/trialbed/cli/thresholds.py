@@ -16,11 +16,13 @@ if TYPE_CHECKING:
     from trialbed.report import Report
 
 
-def parse_thresholds(given: Sequence[str], example: str = "solved=0.8") -> dict[str, float]:
+def parse_thresholds(
+    given: Sequence[str], example: str = "solved=0.8", option: str = "--fail-under", form: str = "SCORE=X"
+) -> dict[str, float]:
     """``SCORE -> X``.
 
     Args:
-        example: shown where a text has another form.
+        example, option, form: shown where a text has another form.
 
     Raises:
         UsageError: a text does not have the form SCORE=X.
@@ -35,7 +37,7 @@ def parse_thresholds(given: Sequence[str], example: str = "solved=0.8") -> dict[
         except ValueError:
             least = math.nan
         if not name.strip() or not math.isfinite(least):
-            raise UsageError(f"--fail-under: {text!r} does not have the form SCORE=X, such as {example}")
+            raise UsageError(f"{option}: {text!r} does not have the form {form}, such as {example}")
         thresholds[score_key(name.strip())] = least
     return thresholds
 

@@ -117,9 +117,6 @@ LOG_RANGE = 1.386
 BREAKING = BITS["schema"] | BITS["text"] | BITS["constraints"] | BITS["protocol"]
 """Violations that break a caller."""
 
-LABELS = {"any": "breaking"}
-"""Gate -> the name that people read, where it is another."""
-
 BILLED = "at four prompt tokens for a completion token"
 """The price of tokens in the bill (``OUTPUT_PRICE``)."""
 
@@ -398,11 +395,6 @@ class PanelGate:
     stands_alone: bool = False
 
     @property
-    def label(self) -> str:
-        """Return the name that people read; documents and options have the other."""
-        return LABELS.get(self.name, self.name)
-
-    @property
     def distance_margin(self) -> float | None:
         """Return the largest distance that does not matter; None where only more counts, as there is no distance."""
         return None if self.is_directed else self.margin * DISTANCE_SHARE
@@ -446,7 +438,7 @@ TOOLS = "called tools", "cases call one of the tools"
 ARGUMENTS = "arguments", "cases have one of the values"
 
 GATES: tuple[PanelGate, ...] = (
-    PanelGate("any", "novelty", 0.02, _breaking, "answers that break a caller"),
+    PanelGate("breaking", "novelty", 0.02, _breaking, "answers that break a caller"),
     PanelGate("decision", "category", 0.02, _category("decision"), "whether tools are called", *DECISIONS),
     PanelGate("tools", "category", 0.03, _category("tools"), "which tools are called", *TOOLS),
     PanelGate("arguments", "signature", 0.03, attrgetter("arguments"), "the arguments of calls", *ARGUMENTS),
@@ -488,7 +480,7 @@ def all_gates(trials: Sequence[Measures], margins: Mapping[str, float]) -> list[
     """Return all gates, with one per suite and per parameter that constrains answers, and with other margins.
 
     Raises:
-        UsageError: a gate is unknown or is given by both its names, or a margin is not between 0 and 1.
+        UsageError: a gate is unknown, or a margin is not between 0 and 1.
     """
     gates = list(GATES)
     for name in sorted({trial.suite[0] for trial in trials if trial.suite is not None}):
@@ -497,16 +489,13 @@ def all_gates(trials: Sequence[Measures], margins: Mapping[str, float]) -> list[
     for name in sorted(set[str]().union(*(trial.asked for trial in trials))):
         meaning, disobeyed = f"answers that do not obey {name}", partial(_is_disobeyed, name)
         gates.append(PanelGate(f"{PARAMETER}{name}", "fault", 0.02, disobeyed, meaning, stands_alone=True))
-    chosen = {gate.name: margins.get(gate.name, margins.get(gate.label)) for gate in gates}
-    known = {name for gate in gates for name in (gate.name, gate.label)}
+    known = sorted(gate.name for gate in gates)
     for name, margin in margins.items():
-        if LABELS.get(name) in margins:
-            raise UsageError(f"--gate-margin: {LABELS[name]} and {name} are one gate; give its margin once")
         if name not in known and not name.startswith((SUITE, PARAMETER)):
-            raise UsageError(f"--gate-margin: unknown gate {name!r}; choose from {', '.join(sorted(chosen))}")
+            raise UsageError(f"--gate-margin: unknown gate {name!r}; choose from {', '.join(known)}")
         if not 0 < margin < 1:
             raise UsageError(f"--gate-margin: the margin of {name} is {margin:g}, but must lie between 0 and 1")
-    return [replace(gate, margin=chosen[gate.name] or gate.margin) for gate in gates]
+    return [replace(gate, margin=margins.get(gate.name, gate.margin)) for gate in gates]
 
 
 def _suite_loss(name: str, found: Measures) -> float | None:

@@ -60,9 +60,6 @@ PAIR = Struct("<II")
 USUAL = 0.5
 """Share of the cases in which the counts must differ by one number, for that number to be a template's."""
 
-STEADY = 0.01
-"""Half of the ratios of counts lie closer together than this, where they are one factor and the rounding of it."""
-
 ALTHOUGH = "although the temperature asked for is not 0: a cache, or a temperature that is ignored"
 ONE_COUNTS = "so one trial per case of the baseline counts, as its own spread is not known: ask again without a cache"
 
@@ -112,10 +109,8 @@ def _without_copies(sides: Sequence[Trials]) -> tuple[list[Trials], list[str], F
         share = alike / total if total >= FEWEST else None
         found[side] = {"trials": before, "copies": before - after, "identical_share": share}
         if after < before:
-            copies = f"{before - after:,} of the {side}'s {before:,} trials are copies of others"
-            remarks.append(
-                f"{copies} (the same response id or time, and text), from a cache or a file; they do not count"
-            )
+            copies = "copies of others (the same response id or time, and text), from a cache or a file"
+            remarks.append(f"{before - after:,} of the {side}'s {before:,} trials are {copies}; they do not count")
     remarks += _identical_answers(cases, found)
     return list(zip(cases["baseline"], cases["vendor"], strict=True)), remarks, found
 
@@ -238,11 +233,8 @@ def _prompt_offset(sides: Sequence[Trials]) -> tuple[int, list[str]]:
         more = f"{abs(offset):,} {'more' if offset > 0 else 'fewer'} prompt tokens than the baseline"
         remark = f"the vendor counts {more} in {100 * cases / len(counts):.0f} % of the requests, whatever their length"
         return offset, [f"{remark}: another chat template, or a system prompt of its own"] if offset else []
-    low, factor, high = np.quantile([other / usual for usual, other in counts], (0.25, 0.5, 0.75))
-    why = "neither a constant more nor a multiple; this is the median"
-    if high - low < STEADY:
-        why = "a factor on the bill, which no chat template explains"
-    return 0, [f"the vendor counts {factor:.3f} times the baseline's prompt tokens for the same requests: {why}"]
+    factor = f"{median(other / usual for usual, other in counts):.3f} times the baseline's prompt tokens"
+    return 0, [f"the vendor counts {factor} for the same requests (the median), which no chat template explains"]
 
 
 def _usual(trials: Sequence[Measures]) -> int:

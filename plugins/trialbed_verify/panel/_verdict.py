@@ -40,7 +40,7 @@ MOST_CASES = 1_000_000
 
 ONE_TRIAL = "one trial per case does not show a side's own spread"
 
-OF_REQUESTS = {"any", "availability"}
+OF_REQUESTS = {"breaking", "availability"}
 """Gates that apply to requests without an answer too."""
 
 SEVERAL = 1.5
@@ -174,8 +174,8 @@ class Panel:
 
     @property
     def reason(self) -> str:
-        """Return the reasons in one sentence, with the gates by their labels."""
-        return "; ".join(self.reasons(attrgetter("label")))
+        """Return the reasons in one sentence, with the gates by their names."""
+        return "; ".join(self.reasons(attrgetter("name")))
 
     def reasons(self, named: Callable[[PanelGate], str]) -> list[str]:
         """Return the clauses of the sentence that gives the verdict.
@@ -234,8 +234,6 @@ def judge(sides: Sequence[Trials], options: PanelOptions | None = None) -> Panel
         if chosen.other_models and one.gate.name == "model":
             results[place] = GateResult(one.gate, "not applicable", chosen.other_models)
     finding, needed = _conclude(results, whole, len(kept))
-    unjudged = ", ".join(result.gate.label for result in results if result.finding == "not judged")
-    remarks += [f"not judged, as {ONE_TRIAL}: {unjudged}"] if unjudged else []
     trials = tuple(sum(len(pair[side]) for pair in kept) / max(1, len(kept)) for side in (0, 1))
     deals, price = max(one.distances.dealt.shape[1] for one in compared), price_ratio(sides, chosen.prices)
     return Panel(
@@ -379,7 +377,8 @@ def _reasons(panel: Panel, named: Callable[[PanelGate], str]) -> Iterator[str]:
     """Yield the damage and the cost, and why the verdict is what it is."""
 
     def names(results: Sequence[GateResult]) -> str:
-        return ", ".join(named(result.gate) for result in results)
+        few = {one.gate: f" ({one.excess.n} cases)" for one in results if one.excess and one.is_rare}
+        return ", ".join(named(one.gate) + few.get(one.gate, "") for one in results)
 
     if panel.cases < FEWEST:
         yield f"{panel.cases} cases are too few for a verdict"
@@ -393,9 +392,9 @@ def _reasons(panel: Panel, named: Callable[[PanelGate], str]) -> Iterator[str]:
         yield f"it differs from the baseline in {names(apart)}"
         yield from (one.reason for one in apart if one.differing and one.distance)
     elif panel.finding == "equivalent":
-        few = [(named(one.gate), one.excess.n) for one in panel.found("too few cases") if one.excess]
+        few = panel.found("too few cases")
         yield f"every gate{' with enough cases' * bool(few)} is shown to be within its margin"
-        yield from [f"not judged: {', '.join(f'{name} ({n} cases)' for name, n in few)}"] if few else []
+        yield from [f"not judged: {names(few)}"] if few else []
     elif {result.gate.name for result in panel.applicable} <= OF_REQUESTS:
         yield "no case has an answer of both sides, so there is nothing to compare"
     elif panel.found("not judged"):
@@ -403,17 +402,11 @@ def _reasons(panel: Panel, named: Callable[[PanelGate], str]) -> Iterator[str]:
     elif unsettled:
         bounds = [(one.excess.at_most, named(one.gate)) for one in panel.gates if one.excess and not one.is_rare]
         yield from (f"no gate is off by more than {most:.2g} ({name})" for most, name in sorted(bounds)[-1:])
-        rare = {
-            one.gate: f" (too few cases: {one.excess.n} of {panel.cases:,} have what it compares)"
-            for one in unsettled
-            if one.excess and one.is_rare
-        }
-        yield f"not settled: {', '.join(named(one.gate) + rare.get(one.gate, '') for one in unsettled)}"
+        yield f"not settled: {names(unsettled)}"
         if close := [one for one in unsettled if one.needed is None]:
             yield f"{names(close)} is about as far off as its margin, which no number of cases would settle"
         else:
-            fewer = f", or fewer in which each of these gates has {FEWEST} cases or more" if rare else ""
-            yield f"about {panel.needed:,} cases with as many trials would do{fewer}"
+            yield f"about {panel.needed:,} cases with as many trials would do"
     else:
         shown = names([one for one in panel.gates if one.excess and one.p_holm <= ALPHA])
         same = f"together they show that it is not the same{', in ' * bool(shown)}{shown} (p = {panel.whole:.2g})"
@@ -421,7 +414,7 @@ def _reasons(panel: Panel, named: Callable[[PanelGate], str]) -> Iterator[str]:
 
 
 def _damage(panel: Panel) -> Iterator[str]:
-    if (found := panel.at("any")) and found.excess:
+    if (found := panel.at("breaking")) and found.excess:
         share = breaking_in_thousand(found.excess)
         yield f"of 1,000 of its answers {share} would break a caller, beyond the baseline's own spread"
 
@@ -455,12 +448,11 @@ def _cost(panel: Panel) -> Iterator[str]:
 def _one_trial(panel: Panel) -> Iterator[str]:
     """Yield what one trial per case shows, and what it does not."""
     shown = [(one, *one.differing) for one in panel.gates if one.differing and one.differing[1]]
-    if apart := [f"{one.gate.trait} differ in {count:,} of {_percent(count, of)}" for one, count, of in shown if count]:
-        least = min((one for one, count, _ in shown if count), key=attrgetter("p"))
-        yield ", ".join(apart)
+    if shown:
+        yield ", ".join(f"{one.gate.trait} differ in {count:,} of {_percent(count, of)}" for one, count, of in shown)
+    if apart := [one for one, count, _ in shown if count]:
+        least = min(apart, key=attrgetter("p"))
         yield f"p = {least.p:.2g} for {least.gate.trait}, {least.p_holm:.2g} after correction"
-    elif shown:
-        yield f"{', '.join(one.gate.trait for one, *_ in shown)} agree in every case"
     if panel.trials[0] < SEVERAL:
         more = " with more cases" * (panel.cases < FEWEST)
         yield f"how much the baseline differs from itself is not known: run it twice{more} to decide"

@@ -111,7 +111,7 @@ def test_a_check_that_holds_is_exit_code_0(bench: Bench, official: Path, acme: P
         (("official.jsonl", "other.jsonl"), "other.jsonl: no such file, and not the id of a run"),
         (("official.jsonl", "20261121T231039-52d790"), "20261121T231039-52d790 about runs"),
         (("--baseline", "official.jsonl", "--vendor", "other.jsonl"), "other.jsonl: no such file"),
-        (("--baseline", "official.jsonl", "--vendor", "run.json"), "bench compare A.json B.json compares runs"),
+        (("--baseline", "official.jsonl", "--vendor", "run.json"), "run.json, line 1: not JSON"),
         (("official.jsonl", "run.json"), "compare things of one kind"),
         (("run.json", "run.json", "--vendor", "acme.jsonl"), "--vendor about verifications"),
         (("README.txt",), "README.txt: cannot be compared; what can be compared: runs"),

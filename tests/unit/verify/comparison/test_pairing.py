@@ -129,5 +129,4 @@ def test_the_document_says_what_was_paired(tmp_path: Path) -> None:
         "only_vendor": 0,
         "asked_otherwise": 0,
         "settings": {},
-        "forced": True,
     }

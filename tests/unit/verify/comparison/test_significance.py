@@ -8,8 +8,8 @@ from support.vendor_rows import own_file
 
 from trialbed.statistics import holm, mcnemar
 from trialbed_verify.compare import compare
-from trialbed_verify.documents import as_document
 from trialbed_verify.rows import FileRows
+from trialbed_verify.summary import as_document
 from trialbed_verify.table import read_one
 
 YES, NO = "tool_calls", "stop"

@@ -86,10 +86,10 @@ def faithful(official: Sides) -> Panel:
 
 def test_small_damages_at_many_gates_add_up(damaged: Panel) -> None:
     assert damaged.finding == "different"
-    assert damaged.different == ["any"]
+    assert damaged.different == ["breaking"]
     assert damaged.reason.startswith("of 1,000 of its answers ")
     assert "would break a caller, beyond the baseline's own spread" in damaged.reason
-    excess = at(damaged, "any").excess
+    excess = at(damaged, "breaking").excess
     assert excess is not None
     assert excess.low <= 0.07 <= excess.high
 
@@ -143,7 +143,7 @@ def test_prompt_tokens_without_a_pattern_are_different(official: Sides) -> None:
 
     found = judged(official, played(2, rounded_up))
     assert "prompt-tokens" in found.different
-    assert any("neither a constant more nor a multiple" in remark for remark in found.remarks)
+    assert any("(the median), which no chat template explains" in remark for remark in found.remarks)
 
 
 def test_few_cases_show_what_they_show() -> None:
@@ -193,7 +193,7 @@ def test_an_answer_that_the_baseline_never_gives_is_new() -> None:
 
 def test_deals_go_on_where_few_are_as_unusual(damaged: Panel) -> None:
     assert damaged.deals == 10_000
-    assert at(damaged, "any").p < 1 / 1000
+    assert at(damaged, "breaking").p < 1 / 1000
 
 
 def stopping(share: float) -> Change:

@@ -91,8 +91,6 @@ def test_one_trial_per_side_shows_another_vendor(vendor: str, cases: int, share:
         return
     assert panel.finding == panel.verdict == "different"
     assert any(one.finding == "not judged" for one in panel.gates)
-    (remark,) = panel.remarks
-    assert remark.startswith("not judged, as one trial per case does not show a side's own spread: breaking")
 
 
 def test_of_traits_that_tell_as_much_the_vendors_is_named() -> None:
@@ -187,9 +185,9 @@ def test_decisions_that_differ_in_more_cases_than_chance_allows(inverted: int, f
 def test_few_cases_with_one_trial_are_not_decided_and_no_number_is_named(vendor: str, differing: int) -> None:
     panel = judge(decided("10" * 6, vendor), PanelOptions(permutations=99))
     assert (panel.finding, panel.verdict, panel.needed) == ("inconclusive", "not decided by one trial", None)
-    first, second, *_ = panel.reasons(lambda gate: gate.label)
+    first, second, *_ = panel.reasons(lambda gate: gate.name)
     assert first == "12 cases are too few for a verdict"
-    assert second.startswith(f"decisions differ in {differing} of 12 cases (" if differing else "decisions, ")
+    assert second.startswith(f"decisions differ in {differing} of 12 cases (")
     assert panel.reason.endswith("is not known: run it twice with more cases to decide")
     assert "would do" not in panel.reason
 

@@ -181,7 +181,7 @@ def test_other_arguments_and_tools_are_no_other_order_of_calls(brief: Sides, cha
 
 def test_a_wrong_tool_in_one_call_of_ten_is_different(official: Sides) -> None:
     found = judged(official, played(2, flips=0.02, change=wrong_tool(0.1)))
-    assert found.different == ["any", "tools"]
+    assert found.different == ["breaking", "tools"]
 
 
 def test_a_faithful_vendor_is_equivalent(official: Sides) -> None:
@@ -219,8 +219,8 @@ def test_a_subject_of_few_cases_is_never_called_equivalent() -> None:
     found = judged(baseline, wrong)
     assert found.finding == "inconclusive"
     assert {one.gate.name: one.finding for one in found.gates}["tools"] == "inconclusive"
-    assert "tools (too few cases: 2 of " in found.reason
-    assert " cases with as many trials would do, or fewer in which each of these gates has 30 cases" in found.reason
+    assert "tools (2 cases)" in found.reason
+    assert " cases with as many trials would do" in found.reason
     faithful = judged(baseline, right)
     assert {one.gate.name: one.finding for one in faithful.gates}["tools"] == "too few cases"
     assert faithful.finding != "different"
@@ -316,7 +316,7 @@ def test_without_probabilities_the_gate_does_not_apply(official: Sides) -> None:
 
 def test_the_document_is_json(brief: Sides) -> None:
     found = judged(brief, played(2, 3, FEW, flips=0.02, change=thrice)).as_json()
-    assert json.loads(json.dumps(found, allow_nan=False))["different"] == ["any", "calls", "bill"]
+    assert json.loads(json.dumps(found, allow_nan=False))["different"] == ["breaking", "calls", "bill"]
 
 
 def written(path: Path, own: Iterator[Row]) -> Sides:

@@ -11,11 +11,11 @@ import pytest
 from support.vendor_rows import own_file, own_row, write_rows
 
 from trialbed.views import Table
-from trialbed_verify.documents import as_document
 from trialbed_verify.pages import vendor_page
 from trialbed_verify.panel import GATES
 from trialbed_verify.ranking import Gates, RankOptions, VerifiedRows, compare_and_rank, rank
 from trialbed_verify.rows import FileRows
+from trialbed_verify.summary import as_document
 from trialbed_verify.table import read_one
 from trialbed_verify.tables import verified_tables
 
