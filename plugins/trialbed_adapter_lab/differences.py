@@ -41,11 +41,6 @@ def differences(given: Json, sent: Json) -> tuple[Difference, ...]:
     return tuple(_compare(given, sent, ""))
 
 
-def is_same(given: Json, sent: Json) -> bool:
-    """Return whether there is no difference."""
-    return next(_compare(given, sent, ""), None) is None
-
-
 NEAR = 24
 """Characters before and after the place of a difference that are shown."""
 

@@ -1,12 +1,7 @@
 """Fidelity: the effect of each framework on the traffic between model and tools, measured at the wire.
 
-``measure`` makes a report (``_report``) from options (``_options``). It stands on three parts:
-
-    reading       how the requests of a framework are read and compared; it runs no trial
-    harness       scenarios, and the server and workers that they run on
-    measurements  the parts of a report, on those two, which are independent of one another
-
-Code outside a part uses its public names. Each part may raise that something was not measured (``_not_measured``).
+``measure`` makes a report (``_report``). ``traffic`` and ``behaviour`` measure its parts: they run scenarios of the
+harness and compare the requests with ``reading``. Each may raise ``NotMeasured``. ``views`` shows a report.
 
 The names are loaded when they are first used.
 """

@@ -5,42 +5,57 @@ from __future__ import annotations
 import asyncio
 import os
 import platform
-from collections.abc import Awaitable, Callable, Sequence
-from dataclasses import replace
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from importlib.metadata import version
 from typing import Any
 
 from trialbed.contracts import Executor
 from trialbed.errors import TrialbedError
-from trialbed.records import FrameworkInfo
+from trialbed.records import Environment
 from trialbed.wire.dialects import CHAT
 from trialbed_adapter_lab.errors import NotMeasured
-from trialbed_adapter_lab.fidelity._options import REFERENCE, TOOLS, FidelityOptions
 from trialbed_adapter_lab.fidelity._report import Conditions, FidelityReport, FrameworkFidelity, Missing
-from trialbed_adapter_lab.fidelity.measurements import (
-    invariant_findings,
-    measure_behaviour,
-    measure_errors,
-    measure_prompt,
-    measure_schemas,
-    run_prompt_trial,
-)
+from trialbed_adapter_lab.fidelity.behaviour import invariant_findings, measure_behaviour, measure_errors
+from trialbed_adapter_lab.fidelity.traffic import measure_prompt, measure_schemas, run_prompt_trial
 from trialbed_adapter_lab.harness import Observed, Oracle, WorkerHarness, open_worker_harness
-from trialbed_adapter_lab.report_command import Part
+from trialbed_adapter_lab.report_command import PARTS, Part
 
 INTERRUPTED = "interrupted before it was measured"
 
 OnStep = Callable[[str], None]
 
 
-def ignore_step(_text: str) -> None:
-    """Show nothing."""
+REFERENCE = "reference"
+TOOLS = 20
+"""Tools on offer per trial, except in the part ``schemas``."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class FidelityOptions:
+    """The options of a measurement.
+
+    Attributes:
+        frameworks: labels; the reference is measured too, first, unless ``baseline`` is false.
+        parts: which of ``PARTS``.
+        environments: label -> its own environment, for those that do not run in this interpreter.
+    """
+
+    frameworks: tuple[str, ...] = ()
+    parts: tuple[Part, ...] = PARTS
+    environments: Mapping[str, Environment] = field(default_factory=dict)
+    baseline: bool = True
+
+    @property
+    def labels(self) -> tuple[str, ...]:
+        """The reference, unless it is not wanted, and all that was asked for, each once."""
+        return tuple(dict.fromkeys((*[REFERENCE] * self.baseline, *self.frameworks)))
 
 
 async def measure(
     options: FidelityOptions,
-    on_step: OnStep = ignore_step,
+    on_step: OnStep = lambda _: None,
     on_interruption: Callable[[FidelityReport], None] | None = None,
 ) -> FidelityReport:
     """Measure every framework; a failure of one is recorded, and the others go on.
@@ -106,15 +121,28 @@ class _Measurement:
         except TrialbedError as error:
             self._missing(label, "", str(error))
             return
-        self._note(label, **_about(info))
-        for part, work in self._parts(harness).items():
-            if part in self._options.parts:
-                self._on_step(f"{label}: {part}")
-                harness.oracle.about = f"the part {part}"
-                try:
-                    self._note(label, **{part: await work()})
-                except NotMeasured as reason:
-                    self._missing(label, part, str(reason))
+        self._note(
+            label,
+            version=info.version,
+            adapter=f"{info.adapter} {info.adapter_version}",
+            python=info.python,
+            lock_digest=info.lock_digest,
+            declared=tuple(deviation.text for deviation in info.deviations),
+            dialect=info.dialect,
+        )
+        work: dict[Part, Callable[[], Awaitable[Any]]] = {
+            "schemas": lambda: measure_schemas(harness),
+            "prompt": lambda: self._prompt(harness),
+            "behaviour": lambda: measure_behaviour(harness, TOOLS),
+            "errors": lambda: measure_errors(harness),
+        }
+        for part in (part for part in work if part in self._options.parts):
+            self._on_step(f"{label}: {part}")
+            harness.oracle.about = f"the part {part}"
+            try:
+                self._note(label, **{part: await work[part]()})
+            except NotMeasured as reason:
+                self._missing(label, part, str(reason))
         self._note(label, invariants=invariant_findings(harness.oracle))
 
     def interrupt(self) -> None:
@@ -125,14 +153,6 @@ class _Measurement:
             for part in parts:
                 if not known & {part, ""} and (not part or getattr(found, part) is None):
                     self._missing(label, part, INTERRUPTED)
-
-    def _parts(self, harness: WorkerHarness) -> dict[Part, Callable[[], Awaitable[Any]]]:
-        return {
-            "schemas": lambda: measure_schemas(harness),
-            "prompt": lambda: self._prompt(harness),
-            "behaviour": lambda: measure_behaviour(harness, TOOLS),
-            "errors": lambda: measure_errors(harness),
-        }
 
     async def _prompt(self, harness: WorkerHarness) -> Any:
         async def reference(spoken: str) -> Observed:
@@ -150,14 +170,3 @@ class _Measurement:
     def _missing(self, label: str, part: Part | str, reason: str) -> None:
         missing = Missing.model_validate({"part": part, "reason": reason})
         self._note(label, missing=(*self.found[label].missing, missing))
-
-
-def _about(info: FrameworkInfo) -> dict[str, Any]:
-    return {
-        "version": info.version,
-        "adapter": f"{info.adapter} {info.adapter_version}",
-        "python": info.python,
-        "lock_digest": info.lock_digest,
-        "declared": tuple(deviation.text for deviation in info.deviations),
-        "dialect": info.dialect,
-    }

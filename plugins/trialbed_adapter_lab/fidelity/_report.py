@@ -10,13 +10,8 @@ from pydantic import ConfigDict
 
 from trialbed.records import Record, framework_profile
 from trialbed.wire.dialects import CHAT
-from trialbed_adapter_lab.fidelity.measurements import (
-    Behaviour,
-    ErrorFinding,
-    InvariantFinding,
-    Prompt,
-    ToolSchemas,
-)
+from trialbed_adapter_lab.fidelity.behaviour import Behaviour, ErrorFinding, InvariantFinding
+from trialbed_adapter_lab.fidelity.traffic import Prompt, ToolSchemas
 from trialbed_adapter_lab.report_command import PARTS, Part
 
 

@@ -14,11 +14,10 @@ from trialbed.records import Json
 from trialbed.texts import group_by_key, one_line
 from trialbed.views import UNKNOWN, Folded, Table, TableRow, printable
 from trialbed.wire.dialects import CHAT
-from trialbed_adapter_lab.differences import common_length
+from trialbed_adapter_lab.differences import Difference, common_length
 from trialbed_adapter_lab.fidelity import (
     Behaviour,
     Called,
-    Difference,
     Effect,
     ErrorFinding,
     FidelityReport,

@@ -177,11 +177,11 @@ async def _measure(folder: ReleaseFolder, wanted: Wanted, given: dict[str, Any])
         progress = Progress(line=lambda text: click.echo(text, err=True), step=on_step, building=build_progress)
         measured: list[str] = []
 
-        def narrowed() -> list[PublishedRelease]:
+        def next_between() -> list[PublishedRelease]:
             between = release_between(report_on(folder, wanted)) if given["narrow"] else ""
             return [one for one in known.published if one.version == between]
 
-        while releases := releases or narrowed():
+        while releases := releases or next_between():
             if not (given["yes"] or measured):
                 _ask_consent(how, [one.version for one in releases], narrow=given["narrow"])
             measured += [one.release for one in await measure_releases(how, releases, folder, progress)]

@@ -13,7 +13,7 @@ from packaging.version import InvalidVersion, Version
 from trialbed.errors import DataError
 from trialbed.files import read_bytes, replace_file
 from trialbed.records import Json, Record
-from trialbed_adapter_lab.fidelity import Figure, FrameworkFidelity
+from trialbed_adapter_lab.fidelity import FrameworkFidelity
 from trialbed_adapter_lab.releases.index import KnownReleases, Wanted
 
 INDEX = "index.json"
@@ -33,6 +33,15 @@ class WatchState(Record):
     """
 
     release: str
+
+
+class Figure(Record):
+    """The median of ``n`` observations, with the lowest and the highest."""
+
+    median: float
+    low: float
+    high: float
+    n: int
 
 
 class SentRequests(Record):

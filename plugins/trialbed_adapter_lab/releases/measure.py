@@ -30,10 +30,10 @@ from trialbed.environments import (
 from trialbed.errors import EnvironmentFailed, TrialbedError
 from trialbed.records import PIN, Environment, Json
 from trialbed_adapter_lab.errors import NotMeasured
-from trialbed_adapter_lab.fidelity import FidelityOptions, Figure, OnStep, measure
+from trialbed_adapter_lab.fidelity import FidelityOptions, OnStep, measure
 from trialbed_adapter_lab.fidelity.reading import body, messages
 from trialbed_adapter_lab.harness import WorkerHarness, open_worker_harness, stations
-from trialbed_adapter_lab.releases.folder import MeasuredRelease, ReleaseFolder, SentRequests
+from trialbed_adapter_lab.releases.folder import Figure, MeasuredRelease, ReleaseFolder, SentRequests
 from trialbed_adapter_lab.releases.index import PublishedRelease
 from trialbed_adapter_lab.report_command import Part
 
@@ -49,7 +49,7 @@ TRIALS = 5
 CONVERSATIONS = ("messages", "input", "instructions", "system")
 """Fields of a request that are its conversation, in one dialect or another."""
 
-LAB = ("differences.py", "harness", "fidelity/measurements", "fidelity/reading")
+LAB = ("differences.py", "harness", "fidelity/reading.py", "fidelity/traffic.py", "fidelity/behaviour.py")
 """The code of ``trialbed_adapter_lab`` that measures, with this file; that which shows figures is not among it."""
 
 

@@ -55,7 +55,7 @@ def test_a_faithful_framework_does_what_the_model_says(measured: Measured) -> No
         assert (one.requests.seen, one.requests.extra) == (one.requests.expected, 0), one.policy
         assert one.calls_made == one.calls_sent, one.policy
     assert all(one.ended == "" for one in found.turns)
-    assert found.parallel.manner == "parallel"
+    assert found.parallel.at_once == found.parallel.asked
     assert found.settings is not None
     assert all(setting.honoured for setting in found.settings.settings)
     assert found.settings.others == {}
@@ -107,18 +107,16 @@ def test_who_ended_a_trial_in_time_shows(measured: Measured) -> None:
 
 
 @pytest.mark.parametrize(
-    ("framework", "manner", "at_once", "made"),
+    ("framework", "at_once", "made"),
     [
-        ("in-sequence", "sequence", 1, 10),
-        ("two-at-once", "partly parallel", 2, 10),
-        ("first-call-only", "refused", 1, 1),
+        ("in-sequence", 1, 10),
+        ("two-at-once", 2, 10),
+        ("first-call-only", 1, 1),
     ],
 )
-def test_calls_that_are_not_made_at_once_show(
-    measured: Measured, framework: str, manner: str, at_once: int, made: int
-) -> None:
+def test_calls_that_are_not_made_at_once_show(measured: Measured, framework: str, at_once: int, made: int) -> None:
     found = behaviour(measured, framework).parallel
-    assert (found.manner, found.at_once, found.made) == (manner, at_once, made)
+    assert (found.at_once, found.made) == (at_once, made)
 
 
 def test_settings_that_do_not_arrive_show(measured: Measured) -> None:

@@ -18,10 +18,6 @@ PARTS = {
         "scaffolding": ("plugin_check",),  # the template of a plugin's tests
         "cli": ("", "conformance", "fuzz", "plugin_check", "scaffolding"),
     },
-    "trialbed_adapter_lab.fidelity": {
-        "reading": (),
-        "measurements": ("reading",),
-    },
 }
 """Package -> its parts, and what each of them may import of it; ``""`` is the package itself."""
 

@@ -5,8 +5,8 @@ from support.cases import for_each
 from support.fidelity import api_call
 
 from trialbed.records import ApiCall
-from trialbed_adapter_lab.fidelity.measurements import Parallel
-from trialbed_adapter_lab.fidelity.measurements._parallel import CALLS, overlap
+from trialbed_adapter_lab.fidelity.behaviour import PARALLEL_CALLS as CALLS
+from trialbed_adapter_lab.fidelity.behaviour import Parallel, overlap
 from trialbed_adapter_lab.harness import stations
 
 APIS = [api.ref for api in stations(CALLS, CALLS).apis]
@@ -17,19 +17,19 @@ def calls(*starts: float, duration: float = 0.25) -> list[ApiCall]:
 
 
 @for_each(
-    ("starts", "at_once", "manner"),
+    ("starts", "at_once"),
     [
-        ([0.01 * number for number in range(CALLS)], CALLS, "parallel"),
-        ([0.25 * number for number in range(CALLS)], 1, "sequence"),
-        ([0.3 * (number // 2) for number in range(CALLS)], 2, "partly parallel"),
-        ([0.0] * (CALLS - 1) + [0.3], CALLS - 1, "partly parallel"),
-        ([0.0], 1, "refused"),
-        ([], 0, "refused"),
+        ([0.01 * number for number in range(CALLS)], CALLS),
+        ([0.25 * number for number in range(CALLS)], 1),
+        ([0.3 * (number // 2) for number in range(CALLS)], 2),
+        ([0.0] * (CALLS - 1) + [0.3], CALLS - 1),
+        ([0.0], 1),
+        ([], 0),
     ],
 )
-def test_the_manner_follows_from_when_calls_were_under_way(starts: list[float], at_once: int, manner: str) -> None:
+def test_calls_at_once_follow_from_when_they_were_under_way(starts: list[float], at_once: int) -> None:
     found = overlap(calls(*starts))
-    assert (found.at_once, found.manner) == (at_once, manner)
+    assert found.at_once == at_once
     assert (found.asked, found.made) == (CALLS, len(starts))
 
 

@@ -7,8 +7,7 @@ from support.cases import for_each
 from support.fidelity import model_call, observed, request
 
 from trialbed.records import Answer, Failure, ModelCall
-from trialbed_adapter_lab.fidelity.measurements import CASES, ErrorFinding, finding_of
-from trialbed_adapter_lab.fidelity.measurements._errors import exception_type
+from trialbed_adapter_lab.fidelity.behaviour import CASES, ErrorFinding, exception_type, finding_of
 
 QUESTION = {"role": "user", "content": "q"}
 RESULT = {"role": "tool", "tool_call_id": "1", "content": "17 degrees"}
@@ -80,5 +79,5 @@ def test_a_worker_that_waits_or_dies_raised_nothing() -> None:
 
 
 def test_every_case_has_a_title_of_its_own() -> None:
-    titles = [case.title for case in CASES]
+    titles = [*CASES]
     assert len(set(titles)) == len(titles)

@@ -5,7 +5,7 @@ from support.fidelity import definition
 
 from trialbed import HardSchema
 from trialbed.records import ToolSpec
-from trialbed_adapter_lab.fidelity.reading import match_tools, order_of, sent_tools, worst
+from trialbed_adapter_lab.fidelity.reading import match_tools, order_of, sent_tools
 from trialbed_adapter_lab.harness import stations
 
 TOOLS = stations(5, 1).tools
@@ -54,9 +54,3 @@ def test_the_order_of_tools_is_told(sent: str, order: str) -> None:
     by_name = {tool.name: tool for tool in given}
     tools = sent_tools({"tools": [definition(by_name[name]) for name in sent]})
     assert order_of(["b", "A", "c"], match_tools(given, tools), tools) == order
-
-
-def test_the_worst_order_counts() -> None:
-    assert worst(["kept", "by name", "kept"]) == "by name"
-    assert worst(["by name", "changed"]) == "changed"
-    assert worst([]) == "kept"

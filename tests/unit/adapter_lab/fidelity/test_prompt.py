@@ -5,7 +5,7 @@ from support.fidelity import definition, model_call, observed, request
 
 from trialbed.records import Failure
 from trialbed_adapter_lab.errors import NotMeasured
-from trialbed_adapter_lab.fidelity.measurements._prompt import compare_prompts
+from trialbed_adapter_lab.fidelity.traffic import compare_prompts
 from trialbed_adapter_lab.harness import Observed, stations
 
 TOOLS = [definition(tool) for tool in stations(4, 2).tools]

@@ -4,8 +4,7 @@ from typing import Any
 
 from support.fidelity import model_call, observed, request
 
-from trialbed_adapter_lab.fidelity.measurements import Settings
-from trialbed_adapter_lab.fidelity.measurements._settings import settings_of
+from trialbed_adapter_lab.fidelity.traffic import Settings, settings_of
 
 
 def settings(*requests: dict[str, Any], **asked: Any) -> Settings:

@@ -12,9 +12,8 @@ from support.fidelity import api_call, definition, model_call, observed, request
 from trialbed import HardSchema, hard_schemas
 from trialbed.records import Failure
 from trialbed_adapter_lab.errors import NotMeasured
-from trialbed_adapter_lab.fidelity.measurements import SchemaFinding, ToolSchemas, measure_schemas
-from trialbed_adapter_lab.fidelity.measurements._schemas import MOST_TRIALS, findings_of
 from trialbed_adapter_lab.fidelity.reading import sent_tools
+from trialbed_adapter_lab.fidelity.traffic import MOST_TRIALS, SchemaFinding, ToolSchemas, findings_of, measure_schemas
 from trialbed_adapter_lab.harness import Observed, Scenario, WorkerHarness, hard_scenario, stations
 
 SCHEMAS = hard_schemas()[:6]
