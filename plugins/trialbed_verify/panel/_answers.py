@@ -199,9 +199,8 @@ class Measures(NamedTuple):
 
 def measure(row: Body, source: VendorRows, place: Any) -> Measures:
     """Measure a row, of this tool or of others."""
-    name = object_in(row, "suite").get("name")
-    scored = score(row) if isinstance(name, str) else None
-    suite = None if scored is None else (str(name), float(scored))
+    name, scored = object_in(row, "suite").get("name"), score(row)
+    suite = (name, scored) if isinstance(name, str) and scored is not None else None
     outcome, finish = row.get("outcome"), row.get("finish_reason")
     by_others = row.get("status") == "success" and finish is not None
     if not (outcome in ("tool_calls", "stop", "other") if isinstance(outcome, str) else by_others):

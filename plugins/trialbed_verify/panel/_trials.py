@@ -31,9 +31,6 @@ Trials = tuple[Sequence[Measures], Sequence[Measures]]
 Cases = dict[str, list[Sequence[Measures]]]
 """Side -> the trials of each case."""
 
-Found = dict[str, dict[str, Any]]
-"""Side -> counts of copies, for the document."""
-
 ALL = 0.98
 """Share of cases whose trials are identical, from which they are all taken to be."""
 
@@ -64,8 +61,8 @@ ALTHOUGH = "although the temperature asked for is not 0: a cache, or a temperatu
 ONE_COUNTS = "so one trial per case of the baseline counts, as its own spread is not known: ask again without a cache"
 
 
-def prepare_trials(sides: Sequence[Trials], ignored: int = 0) -> tuple[list[Trials], list[str], Found]:
-    """Return the trials that count, remarks on the others and on the tokens, and the counts of copies.
+def prepare_trials(sides: Sequence[Trials], ignored: int = 0) -> tuple[list[Trials], list[str]]:
+    """Return the trials that count, and remarks on the others and on the tokens.
 
     The vendor's prompt tokens are less a constant that a template adds. The cost of an answer becomes a share of the
     baseline's mean cost, over the cases in which both sides have one.
@@ -73,7 +70,7 @@ def prepare_trials(sides: Sequence[Trials], ignored: int = 0) -> tuple[list[Tria
     Args:
         ignored: violations that do not count, as bits.
     """
-    kept, remarks, copies = _without_copies(sides)
+    kept, remarks = _without_copies(sides)
     offset, of_tokens = _prompt_offset(kept)
     costs = [[_known_mean(one.cost for one in side) for side in pair] for pair in kept]
     known = [ours for ours, theirs in costs if not math.isnan(ours + theirs)]
@@ -89,30 +86,27 @@ def prepare_trials(sides: Sequence[Trials], ignored: int = 0) -> tuple[list[Tria
     for ours, theirs in kept:
         calls = _call_measures([*ours, *theirs])
         found.append(([prepared(trial, 0) for trial in ours], [prepared(trial, offset) for trial in theirs]))
-    return found, remarks + of_tokens, copies
+    return found, remarks + of_tokens
 
 
-def _without_copies(sides: Sequence[Trials]) -> tuple[list[Trials], list[str], Found]:
-    """Return the trials without copies of others, remarks about the copies, and their counts.
+def _without_copies(sides: Sequence[Trials]) -> tuple[list[Trials], list[str]]:
+    """Return the trials without copies of others, and remarks about the copies.
 
     Trials of a case are copies if they have one response id, which no other case has, or one time of completion, and
     the same text.
     """
     cases: Cases = {side: [pair[place] for pair in sides] for place, side in enumerate(SIDES)}
-    found: Found = {}
-    remarks = []
+    remarks, copied = list[str](), set[str]()
     for side, own in cases.items():
         ids = Counter(name for trials in own for name in {trial.response_id for trial in trials})
         cases[side] = [list(_distinct(trials, ids)) for trials in own]
         before, after = (sum(map(len, trials)) for trials in (own, cases[side]))
-        alike, total = _count_identical(own, LONG)
-        share = alike / total if total >= FEWEST else None
-        found[side] = {"trials": before, "copies": before - after, "identical_share": share}
         if after < before:
+            copied.add(side)
             copies = "copies of others (the same response id or time, and text), from a cache or a file"
             remarks.append(f"{before - after:,} of the {side}'s {before:,} trials are {copies}; they do not count")
-    remarks += _identical_answers(cases, found)
-    return list(zip(cases["baseline"], cases["vendor"], strict=True)), remarks, found
+    remarks += _identical_answers(cases, copied)
+    return list(zip(cases["baseline"], cases["vendor"], strict=True)), remarks
 
 
 def _distinct(trials: Sequence[Measures], ids: Mapping[str | None, int]) -> Iterator[Measures]:
@@ -136,7 +130,7 @@ def _count_identical(cases: Sequence[Sequence[Measures]], size: int = 0) -> tupl
     return sum(len({trial.digest for trial in own}) == 1 for own in several), len(several)
 
 
-def _identical_answers(cases: Cases, found: Found) -> Iterator[str]:
+def _identical_answers(cases: Cases, copied: Collection[str]) -> Iterator[str]:
     """Yield remarks on sides whose answers never vary; one trial per case is kept of such a baseline.
 
     Short answers can be alike by themselves, so that they count only where the other side's vary. And a vendor may vary
@@ -145,21 +139,20 @@ def _identical_answers(cases: Cases, found: Found) -> Iterator[str]:
     """
     counts = {side: _count_identical(own) for side, own in cases.items()}
     for side, other in zip(SIDES, reversed(SIDES), strict=True):
-        own, (alike, total), (others_alike, others) = found[side], counts[side], counts[other]
-        if own["copies"]:
+        if side in copied:
             continue
+        (alike, total), (others_alike, others) = counts[side], counts[other]
+        long_alike, long = _count_identical(cases[side], LONG)
         is_known = min(total, others) >= FEWEST and alike >= ALL * total
         if is_known and (1 - wilson_interval(1 - others_alike / others, others).low) ** total <= CHANCE:
-            own["unvaried_share"] = alike / total
             shares = [f"{100 * share:.0f} %" for share in (alike / total, others_alike / others)]
             identical = f"the trials of the {side} are identical word for word in {shares[0]} of the cases"
             yield f"{identical}, those of the {other} in {shares[1]}, {ALTHOUGH}"
             if side == "baseline":
                 cases[side] = [trials[:1] for trials in cases[side]]
-                own["voided"] = True
                 yield ONE_COUNTS
-        elif (own["identical_share"] or 0.0) >= ALL:
-            identical = f"the {side}'s trials have identical long answers in {100 * own['identical_share']:.0f} %"
+        elif long >= FEWEST and long_alike >= ALL * long:
+            identical = f"the {side}'s trials have identical long answers in {100 * long_alike / long:.0f} %"
             yield f"{identical} of the cases, {ALTHOUGH}"
 
 

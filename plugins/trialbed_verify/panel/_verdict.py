@@ -93,8 +93,7 @@ class GateExample:
     def as_json(self) -> dict[str, Any]:
         """Return one JSON object, with the places of both rows."""
         rows = {"baseline_row": self.baseline_row, "vendor_row": self.vendor_row}
-        places = {name: one.source.describe(one.place) for name, one in rows.items()}
-        return {"line": self.line, "baseline": self.baseline, "vendor": self.vendor, **places}
+        return vars(self) | {name: one.source.describe(one.place) for name, one in rows.items()}
 
 
 @dataclass(frozen=True)
@@ -134,14 +133,11 @@ class GateResult:
 
     def as_json(self) -> dict[str, Any]:
         """Return one JSON object."""
-        gate, excess, distance, example = self.gate, self.excess, self.distance, self.example
-        found: dict[str, Any] = {"gate": gate.name, "meaning": gate.meaning}
-        found |= {"finding": self.finding, "reason": self.reason}
-        found |= {"baseline": self.baseline, "vendor": self.vendor}
-        found |= {"excess": excess and excess.as_json(), "excess_margin": gate.margin}
-        found |= {"distance": distance and distance.as_json(), "distance_margin": gate.distance_margin}
-        found |= {"p": self.p, "p_holm": self.p_holm, "needed_cases": self.needed}
-        return found | {"example": example and example.as_json()}
+        found: dict[str, Any] = {"gate": self.gate.name, "meaning": self.gate.meaning}
+        found |= {name: getattr(self, name) for name in ("finding", "reason", "baseline", "vendor", "excess")}
+        found |= {"excess_margin": self.gate.margin, "distance": self.distance}
+        found |= {"distance_margin": self.gate.distance_margin, "p": self.p, "p_holm": self.p_holm}
+        return found | {"needed_cases": self.needed, "example": self.example}
 
 
 @dataclass(frozen=True)
@@ -156,7 +152,6 @@ class Panel:
         options: those that it was judged with.
         remarks: sentences about the trials themselves, such as that some are copies.
         deals: of the trials' labels, where a p-value is smallest.
-        copies: side -> counts of copied trials.
         price: of an answer of the vendor, as a share of the baseline's; None if prices or tokens are not known.
     """
 
@@ -169,7 +164,6 @@ class Panel:
     options: PanelOptions
     remarks: tuple[str, ...]
     deals: int
-    copies: Mapping[str, Any]
     price: float | None
 
     @property
@@ -214,8 +208,7 @@ class Panel:
         found = {name: getattr(self, name) for name in ("finding", "reason", "different", "cases")}
         found |= {"trials": dict(zip(("baseline", "vendor"), self.trials, strict=True)), "p_whole": self.whole}
         found |= {"alpha": ALPHA, "permutations": self.deals, "seed": self.options.seed, "needed_cases": self.needed}
-        found |= {"price_ratio": self.price, "remarks": list(self.remarks), "trial_copies": dict(self.copies)}
-        return found | {"gates": [result.as_json() for result in self.gates]}
+        return found | {"price_ratio": self.price, "remarks": self.remarks, "gates": self.gates}
 
 
 def judge(sides: Sequence[Trials], options: PanelOptions | None = None) -> Panel:
@@ -225,7 +218,7 @@ def judge(sides: Sequence[Trials], options: PanelOptions | None = None) -> Panel
         sides: per case, the measures of the baseline's trials and of the vendor's.
     """
     chosen = options or PanelOptions()
-    kept, remarks, copies = prepare_trials(sides, BITS["model"] if chosen.other_models else 0)
+    kept, remarks = prepare_trials(sides, BITS["model"] if chosen.other_models else 0)
     compared = compare_gates(kept, chosen.margins, chosen.permutations, chosen.seed)
     results, whole = _settle(compared, len(kept))
     for place, (one, result) in enumerate(zip(compared, results, strict=False)):
@@ -236,9 +229,7 @@ def judge(sides: Sequence[Trials], options: PanelOptions | None = None) -> Panel
     finding, needed = _conclude(results, whole, len(kept))
     trials = tuple(sum(len(pair[side]) for pair in kept) / max(1, len(kept)) for side in (0, 1))
     deals, price = max(one.distances.dealt.shape[1] for one in compared), price_ratio(sides, chosen.prices)
-    return Panel(
-        finding, tuple(results), whole, len(kept), trials, needed, chosen, tuple(remarks), deals, copies, price
-    )
+    return Panel(finding, tuple(results), whole, len(kept), trials, needed, chosen, tuple(remarks), deals, price)
 
 
 def resample_verdict(
@@ -253,7 +244,7 @@ def resample_verdict(
     Args:
         sides: as ``judge`` takes them.
     """
-    kept, _, _ = prepare_trials(sides)
+    kept, _ = prepare_trials(sides)
     options, random = PanelOptions(), np.random.default_rng(0)
     compared = compare_gates(kept, options.margins, options.permutations, options.seed)
     figures = [(one.gate, _without_chance(one)) for one in compared]
@@ -377,7 +368,8 @@ def _reasons(panel: Panel, named: Callable[[PanelGate], str]) -> Iterator[str]:
     """Yield the damage and the cost, and why the verdict is what it is."""
 
     def names(results: Sequence[GateResult]) -> str:
-        few = {one.gate: f" ({one.excess.n} cases)" for one in results if one.excess and one.is_rare}
+        rare = [one for one in results if one.is_rare or one.finding == "too few cases"]
+        few = {one.gate: f" ({one.excess.n} cases)" for one in rare if one.excess}
         return ", ".join(named(one.gate) + few.get(one.gate, "") for one in results)
 
     if panel.cases < FEWEST:
