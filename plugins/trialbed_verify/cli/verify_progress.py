@@ -21,9 +21,6 @@ def verify_progress() -> AbstractContextManager[EndpointProgress]:
 BYTES_PER_TOKEN = 4
 """Bytes of a request for one of its tokens, roughly."""
 
-MOST_NAMES = 3
-TIMES = {1: "once", 2: "twice"}
-
 
 class EndpointProgress:
     """The requests to each endpoint: how many are complete, and how many failed."""
@@ -72,14 +69,7 @@ class EndpointProgress:
 
 def _cost(trials: Mapping[Target, int], cases: TestSet) -> Iterator[str]:
     """Yield the number of requests, and about how many tokens they have, at the price of the configuration."""
-    names: dict[int, list[str]] = {}
-    for target, count in sorted(trials.items(), key=lambda own: -own[1]):
-        names.setdefault(count, []).append(target.name)
-    shares = [
-        f"{' and '.join(own) if len(own) <= MOST_NAMES else f'{len(own)} vendors'} {TIMES.get(count, f'{count} times')}"
-        for count, own in names.items()
-    ]
-    yield number_of(sum(trials.values()) * len(cases), "request") + f" ({' and '.join(shares)})" * (len(trials) > 1)
+    yield number_of(sum(trials.values()) * len(cases), "request")
     tokens = cases.size / BYTES_PER_TOKEN
     yield f"about {tokens * sum(trials.values()):,.0f} prompt tokens"
     prices = [count * tokens * target.prices.get("input", math.nan) / 1e6 for target, count in trials.items()]

@@ -26,6 +26,9 @@ Line = Annotated[str, AfterValidator(_printable)]
 Amount = Annotated[float, Field(ge=0)]
 Count = Annotated[int | None, Field(ge=1, description="a whole number of at least 1")]
 EXTRA = "a mapping of what JSON can hold, with strings as keys"
+HEADER_NAME = r"^[!#$%&'*+.^_`|~0-9A-Za-z-]+$"
+"""A header name that HTTP allows."""
+
 HEADERS = "a mapping of header names to strings of one line"
 PRICES = "a mapping with input and output: numbers of at least 0, per million tokens"
 
@@ -55,7 +58,7 @@ class VendorEntry(BaseModel):
     max_tokens: Count = None
     stream: Annotated[bool | None, Field(description="true or false")] = None
     extra_body: dict[str, JsonValue] = Field(default_factory=dict, description=EXTRA)
-    headers: dict[Line, Line] = Field(default_factory=dict, description=HEADERS)
+    headers: dict[Annotated[str, Field(pattern=HEADER_NAME)], Line] = Field(default_factory=dict, description=HEADERS)
     prices: dict[Literal["input", "output"], Amount] = Field(default_factory=dict, min_length=1, description=PRICES)
     model: str
     where: str

@@ -22,8 +22,9 @@ from trialbed.wire.answer_limits import answer_limits
 from trialbed.wire.dialects import Dialect, EventStream, dialect
 from trialbed.wire.redaction import redact
 from trialbed_verify.call_schemas import declared_schemas
+from trialbed_verify.verification.config import HEADER_NAME
 from trialbed_verify.verification.encodings import Decoder, UndecodableBody
-from trialbed_verify.verification.targets import HEADER_NAME, PreparedRequest, Target, blaming_driver, is_secret_header
+from trialbed_verify.verification.targets import PreparedRequest, Target, blaming_driver, is_secret_header
 
 EVENTS_TYPE = "text/event-stream"
 SHOWN = 500
@@ -220,7 +221,7 @@ def _request_options(target: Target) -> dict[str, Any]:
     with blaming_driver(f"{target.name}: the vendor's driver failed to make request headers", target.secrets):
         headers = dict(target.vendor.headers(target.api_key))
     for name, value in headers.items():
-        if not (isinstance(name, str) and HEADER_NAME.fullmatch(name)):
+        if not (isinstance(name, str) and re.fullmatch(HEADER_NAME, name)):
             raise DriverBroken(f"{target.name}: the vendor's driver makes a header whose name is not valid")
         if not (isinstance(value, str) and value.isprintable()):
             raise DriverBroken(f"{target.name}: the vendor's driver makes a header {name} that is not one line of text")

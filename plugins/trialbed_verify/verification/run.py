@@ -234,34 +234,31 @@ class Verification:
         Raises:
             TrialbedError: a file cannot be written, or a case was lost.
         """
-        target, output, run_id = queue.target, queue.target.output, self._run.run_id
-        session = {"began": self._began, "ended": datetime.now(UTC), "not_sent": len(queue.todo)}
-        info = self._endpoints[queue.label].model_copy(update={**session, "failure": queue.failure})
-        info = redaction_of(target.secrets).record(info)
+        target, label, output, run_id = queue.target, queue.label, queue.target.output, self._run.run_id
 
         def note(**changes: Any) -> None:
-            nonlocal info
-            info = info.model_copy(update=changes)
-            self._endpoints[queue.label] = info
+            info = self._endpoints[label].model_copy(update=changes)
+            self._endpoints[label] = redaction_of(target.secrets).record(info)
             store.update_run(run_id, endpoints=tuple(self._endpoints.values()))
 
         def note_export(digest: str) -> None:
             # Noted first: a file that is there is one that the run has.
-            note(exports=(*dict.fromkeys((*info.exports, digest)),))
+            note(exports=(*dict.fromkeys((*self._endpoints[label].exports, digest)),))
 
+        note(began=self._began, ended=datetime.now(UTC), not_sent=len(queue.todo), failure=queue.failure)
         known, answers = queue.stored.keys() | queue.completed, None
         try:
             # A file with answers of an earlier run is worth more than an empty one.
             if known or not _holds_something(output):
                 if self._owners.get(output, run_id) not in ("", run_id):
                     self.replaced[output] = self._owners[output]
-                answers = write_rows(StoredRun(store, self._run), queue.label, output, note_export)
+                answers = write_rows(StoredRun(store, self._run), label, output, note_export)
             if len(known) != (written := len(answers.rows) if answers else 0):
                 raise TrialbedError(
                     f"{target.name}: cases were lost. This is a bug in Trialbed; please report it. {len(known)} cases "
                     f"were stored or completed, and {written} are stored now. Do not rely on these figures"
                 )
-            found = summary(info, answers)
+            found = summary(self._endpoints[label], answers)
             self._summaries.append(found)
             note(success_rate=(rate := found["success_rate"]) and rate["value"])
             write_summary(target.summary, found)
