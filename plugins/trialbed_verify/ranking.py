@@ -39,7 +39,7 @@ from trialbed_verify.compare import (
 from trialbed_verify.panel import Panel, PanelOptions
 from trialbed_verify.rows import VendorRows
 from trialbed_verify.summary import as_document, cost
-from trialbed_verify.table import SIDES, Answers, Case, Pairing, name_apart, pair, read_one, read_tables
+from trialbed_verify.table import SIDES, Answers, Case, Pairing, name_apart, pair, read_one
 
 
 class Metric(NamedTuple):
@@ -93,12 +93,14 @@ EPSILON = 1e-12
 """Scores that differ by less are equal, apart from floating-point error."""
 
 STREAM_HINT = ". Only streamed answers have a time to the first token: verify with --stream to rank by it"
-NO_INTERVALS = "Ranks from a table have no intervals, which need result files"
 ONE_TRIAL = "its F1 is 1 by convention, as its self-consistency is unknown with one trial per case"
 SELF_F1 = "its F1 is its self-F1, the agreement of its own trials with each other"
 NO_BETTER = "its decisions are not shown to be better than chance: F1 minus the F1 of chance"
 NO_BASELINE = "no vendor is marked as the baseline, so vendors were not compared; mark one with is_baseline: true"
-NO_OTHER = "the baseline is the only vendor, so there is nothing to compare"
+
+DOCUMENTED = ("model", "vendor", "is_baseline", "metrics", "notes", "reasons")
+PLACE = ("rank", "tie", "irf", "rank_low", "rank_high", "tied_with")
+"""Attributes of a vendor that its JSON has unchanged, and those of its place."""
 
 Status = Literal["ranked", "behind", "not_ranked"]
 STATUSES: tuple[Status, ...] = get_args(Status)
@@ -175,17 +177,16 @@ class RankedVendor:
         return self.metrics[metric].value
 
     def as_json(self) -> dict[str, Any]:
-        """Return one JSON object, with the keys of its status."""
-        found = {name: as_document(getattr(self, name)) for name in ("model", "vendor", "is_baseline", "metrics")}
-        found |= {"cost_per_1000": self.cost, "notes": list(self.notes), "panel": None}
-        if one := self.panel:
-            found["panel"] = {"finding": one.finding, "reason": one.reason, "different": one.different}
-        found |= {} if self.status == "not_ranked" else {"rank": self.rank, "tie": self.tie}
-        if self.status != "ranked":
-            return found | {"reasons": list(self.reasons)}
-        found |= {"irf": self.irf, "irf_exact": str(self.score)}
+        """Return one JSON object; what its status lacks is null or empty."""
+        found = {name: as_document(getattr(self, name)) for name in (*DOCUMENTED, *PLACE)} | {
+            "cost_per_1000": self.cost
+        }
+        found |= {"irf_exact": None if self.score is None else str(self.score)}
         found["ranks"] = {metric: float(own) for metric, own in self.ranks.items()}
-        return found | {name: as_document(getattr(self, name)) for name in ("rank_low", "rank_high", "tied_with")}
+        of_panel = (
+            {name: getattr(self.panel, name) for name in ("finding", "reason", "different")} if self.panel else None
+        )
+        return found | {"panel": of_panel}
 
 
 @dataclass(frozen=True)
@@ -203,26 +204,6 @@ class Gates:
     max_protocol_errors: float = 0.05
     min_f1: float | None = None
     rank_different: bool = False
-
-
-@dataclass(frozen=True)
-class RankOptions:
-    """Options of a ranking of vendors.
-
-    Attributes:
-        k: added to each rank.
-        gates: minimum requirements for being ranked.
-        resamples: number of bootstrap resamples.
-        seed: of all random draws.
-        metrics: by which candidates are ranked; None for those of quality, and those of speed and cost that no
-            candidate lacks.
-    """
-
-    k: int = K
-    gates: Gates = field(default_factory=Gates)
-    resamples: int = RESAMPLES
-    seed: int = 0
-    metrics: tuple[str, ...] | None = None
 
 
 @dataclass(frozen=True)
@@ -245,19 +226,19 @@ class Ranking:
     """The ranks of all vendors of each model.
 
     Attributes:
-        resamples, seed: of the intervals; None where there are none.
         metrics: those that count.
+        resamples, seed: of the intervals; None where there are none.
         overall: the vendors of all models together.
     """
 
-    k: int
     gates: Gates
+    metrics: tuple[str, ...]
     resamples: int | None
     seed: int | None
-    metrics: tuple[str, ...]
     models: Mapping[str, Standings]
     overall: Standings
     notes: tuple[str, ...]
+    k: int = K
 
     def as_json(self) -> dict[str, Any]:
         """Return one JSON object."""
@@ -266,20 +247,32 @@ class Ranking:
         return {"global" if name == "overall" else name: value for name, value in found.items()}
 
 
-def rank(vendors: Sequence[RankedVendor], options: RankOptions | None = None) -> Ranking:
-    """Rank the vendors of each model, and the vendors of all models together."""
-    chosen = options or RankOptions()
-    able = [one for one in vendors if _admit(one, chosen.gates, QUALITY).status == "ranked"]
-    wanted = chosen.metrics or [metric for metric in METRICS if all(one.value(metric) is not None for one in able)]
-    metrics = tuple(metric for metric in METRICS if metric in wanted)
-    chosen = replace(chosen, metrics=metrics)
-    models = {name: _rank(own, chosen) for name, own in group_by_key((one.model, one) for one in vendors).items()}
+def rank(
+    vendors: Sequence[RankedVendor],
+    gates: Gates | None = None,
+    metrics: Collection[str] | None = None,
+    *,
+    resamples: int = RESAMPLES,
+) -> Ranking:
+    """Rank the vendors of each model, and the vendors of all models together.
+
+    Args:
+        gates: minimum requirements for being ranked.
+        metrics: by which vendors are ranked; None for those of quality, and those of speed and cost that all have.
+        resamples: number of bootstrap resamples.
+    """
+    wanted, least = metrics, gates or Gates()
+    if wanted is None:
+        able = [one for one in vendors if _admit(one, least, QUALITY).status == "ranked"]
+        wanted = [metric for metric in METRICS if all(one.value(metric) is not None for one in able)]
+    counting = tuple(metric for metric in METRICS if metric in wanted)
+    by_model = group_by_key((one.model, one) for one in vendors)
+    models = {name: _rank(own, least, counting, resamples) for name, own in by_model.items()}
     is_resampled = all(one.columns is not None for one in vendors)
-    notes = [_not_counted(metric, vendors) for metric in METRICS if metric not in metrics]
-    notes += [] if is_resampled else [NO_INTERVALS]
-    resamples, seed = (chosen.resamples, chosen.seed) if is_resampled else (None, None)
-    overall = _rank(vendors, chosen)
-    return Ranking(chosen.k, chosen.gates, resamples, seed, metrics, models, overall, tuple(notes))
+    notes = [_not_counted(metric, vendors) for metric in METRICS if metric not in counting]
+    notes += [] if is_resampled else ["Ranks from a table have no intervals, which need result files"]
+    drawn, seed = (resamples, 0) if is_resampled else (None, None)
+    return Ranking(least, counting, drawn, seed, models, _rank(vendors, least, counting, resamples), tuple(notes))
 
 
 def _not_counted(metric: str, vendors: Sequence[RankedVendor]) -> str:
@@ -293,12 +286,12 @@ def _short(metric: str) -> str:
     return METRICS[metric].label.partition(",")[0]
 
 
-def _rank(vendors: Sequence[RankedVendor], options: RankOptions) -> Standings:
-    admitted = [_admit(one, options.gates, options.metrics or ()) for one in vendors]
+def _rank(vendors: Sequence[RankedVendor], gates: Gates, metrics: Sequence[str], resamples: int) -> Standings:
+    admitted = [_admit(one, gates, metrics) for one in vendors]
     ranked, behind, out = ([one for one in admitted if one.status == status] for status in STATUSES)
     last = tuple(replace(one, rank=len(ranked) + 1, tie=len(behind) > 1) for one in behind)
     baseline = next((one.vendor for one in vendors if one.is_baseline), None)
-    return Standings(baseline, _place(ranked, options), last, tuple(out))
+    return Standings(baseline, _place(ranked, metrics, resamples), last, tuple(out))
 
 
 def _admit(one: RankedVendor, gates: Gates, metrics: Collection[str]) -> RankedVendor:
@@ -337,16 +330,17 @@ def _failing(one: RankedVendor, gates: Gates) -> str:
     return f"it differs in what callers rely on ({', '.join(broken)})" if broken else ""
 
 
-def _place(vendors: Sequence[RankedVendor], options: RankOptions) -> tuple[RankedVendor, ...]:
+def _place(vendors: Sequence[RankedVendor], metrics: Sequence[str], resamples: int) -> tuple[RankedVendor, ...]:
     """Return the vendors in the order of their scores; equal scores share the better place."""
-    metrics = options.metrics or ()
     if not vendors:
         return ()
     figures = np.array([[one.value(metric) for metric in metrics] for one in vendors], dtype=np.float64)
     ranks = [list(map(Fraction, own)) for own in _metric_ranks(figures, metrics)]
-    scores = [sum((1 / (own + options.k) for own in of_one), Fraction(0)) for of_one in ranks]
+    scores = [sum((1 / (own + K) for own in of_one), Fraction(0)) for of_one in ranks]
     found = list[RankedVendor]()
-    for one, own, score, drawn in zip(vendors, ranks, scores, _rank_intervals(vendors, options), strict=True):
+    for one, own, score, drawn in zip(
+        vendors, ranks, scores, _rank_intervals(vendors, metrics, resamples), strict=True
+    ):
         place, of_metrics = 1 + sum(other > score for other in scores), dict(zip(metrics, own, strict=True))
         found.append(replace(one, rank=place, score=score, ranks=of_metrics, tie=scores.count(score) > 1, **drawn))
     return tuple(sorted(found, key=lambda one: one.rank or 0))
@@ -367,20 +361,20 @@ def average_ranks(values: NDArray[np.float64], *, more_is_better: bool) -> NDArr
     return np.asarray((other > one).sum(axis=-1) + ((other == one).sum(axis=-1) + 1) / 2, dtype=np.float64)
 
 
-def _rank_intervals(vendors: Sequence[RankedVendor], options: RankOptions) -> list[dict[str, Any]]:
+def _rank_intervals(vendors: Sequence[RankedVendor], metrics: Sequence[str], resamples: int) -> list[dict[str, Any]]:
     """Return the places of each vendor in 95 % of resamples, and whom it ties with; nothing if only figures are known.
 
     The same cases are drawn for all vendors of a model.
     """
-    metrics, drawn, found = options.metrics or (), list[NDArray[np.float64]](), list[dict[str, Any]]()
+    drawn, found = list[NDArray[np.float64]](), list[dict[str, Any]]()
     for one in vendors:
         if one.columns is None:
             return [{} for _ in vendors]
         columns = np.stack([column for metric in metrics for column in one.columns[metric]], axis=1)
-        sums = CaseBootstrap(len(columns), options.resamples, options.seed).sums(columns)
+        sums = CaseBootstrap(len(columns), resamples).sums(columns)
         with np.errstate(divide="ignore", invalid="ignore"):
             drawn.append(sums[:, 0::2] / sums[:, 1::2])
-    scores = (1 / (_metric_ranks(np.stack(drawn, axis=1), metrics) + options.k)).sum(axis=2)
+    scores = (1 / (_metric_ranks(np.stack(drawn, axis=1), metrics) + K)).sum(axis=2)
     ahead = scores[:, :, None] > scores[:, None, :] + EPSILON
     low, high = np.quantile(1 + ahead.sum(axis=1), (0.025, 0.975), axis=0, method="inverted_cdf").astype(int).tolist()
     shares = ahead.mean(axis=0)
@@ -388,20 +382,6 @@ def _rank_intervals(vendors: Sequence[RankedVendor], options: RankOptions) -> li
         tied = tuple(one.name for other, one in enumerate(vendors) if alike[other] and other != number)
         found.append({"rank_low": low[number], "rank_high": high[number], "tied_with": tied})
     return found
-
-
-def read_named(name: str | None, source: VendorRows) -> list[Answers]:
-    """Read results, whose vendor has this name if one is given.
-
-    Raises:
-        UsageError: a name is given to several vendors.
-        DataError: the rows cannot be read, or are no results.
-    """
-    found = read_tables(source)
-    if name and len(found) > 1:
-        many = f"the file contains {len(found)} vendors or configurations, which cannot share one name"
-        raise UsageError(f"{name}={source}: {many}")
-    return [replace(one, vendor=name or one.vendor) for one in found]
 
 
 def candidates(
@@ -437,14 +417,10 @@ def candidates(
 
 
 def _check_names(files: Sequence[Answers]) -> None:
-    """Check that each file has one model, all have the same one if it is not named, and no vendor is listed twice."""
+    """Check that each file has one model, and no vendor is listed twice."""
     for one in files:
         if one.model is None:
             raise UsageError(f"{one.source}: its rows do not agree on one model; name it with --model")
-    unnamed = ", ".join(sorted({str(one.model) for one in files if one.rows[0].model is None}))
-    if ", " in unnamed:
-        hint = "if these are names of the same model, give it one name with --model"
-        raise UsageError(f"the files request different models ({unnamed}); {hint}")
     names = Counter(f"{one.source}: has results of {one.model} at {one.vendor}" for one in files)
     if twice := [name for name, count in names.items() if count > 1]:
         raise UsageError(f"{twice[0]} twice; name each vendor with VENDOR=FILE")
@@ -453,8 +429,9 @@ def _check_names(files: Sequence[Answers]) -> None:
 def _baseline(files: Sequence[Answers], names: Collection[str]) -> Answers:
     model, found = files[0].model, [one for one in files if one.vendor in names]
     if not found:
+        hint = "or give all files one name with --model if their models are the same"
         vendors = ", ".join(one.vendor for one in files)
-        raise UsageError(f"{model} has no baseline, which F1 needs; name one of {vendors} with --baseline")
+        raise UsageError(f"{model} has no baseline, which F1 needs; name one of {vendors} with --baseline, {hint}")
     if len(found) > 1:
         raise UsageError(f"{model} has {len(found)} baselines: {', '.join(one.vendor for one in found)}; name one")
     return found[0]
@@ -659,7 +636,7 @@ def compare_and_rank(files: Sequence[VerifiedRows]) -> VerifiedVendors:
         if baseline is None:
             notes.append(NO_BASELINE)
         elif not others:
-            notes.append(NO_OTHER)
+            notes.append("the baseline is the only vendor, so there is nothing to compare")
         elif (truth := next(_read([baseline], notes), None)) is None:
             notes.append(f"the baseline, {baseline.vendor}, has no rows, so vendors were not compared")
         else:

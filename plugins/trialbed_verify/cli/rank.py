@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -71,15 +72,13 @@ def command(files: tuple[str, ...], **given: Any) -> None:
     intervals.
     """
     from trialbed.views import print_tables
-    from trialbed_verify.ranking import Gates, RankOptions, rank
+    from trialbed_verify.ranking import Gates, rank
     from trialbed_verify.tables import ranking_records, ranking_tables
 
     form = chosen_format(given["form"], as_json=given["as_json"])
-    gates = Gates(
-        given["min_success"], given["max_protocol_errors"], given["min_f1"], rank_different=given["rank_different"]
-    )
+    names = ("min_success", "max_protocol_errors", "min_f1", "rank_different")
     metrics = _metrics(given["metrics"])
-    ranking = rank(_vendors(files, given, metrics), RankOptions(gates=gates, metrics=metrics))
+    ranking = rank(_vendors(files, given, metrics), Gates(**{name: given[name] for name in names}), metrics)
     tables = ranking_tables(ranking)
     if form == "table":
         print_tables(tables, sys.stdout)
@@ -105,8 +104,9 @@ def _metrics(text: str | None) -> tuple[str, ...] | None:
 def _vendors(files: tuple[str, ...], given: dict[str, Any], metrics: tuple[str, ...] | None) -> list[RankedVendor]:
     """Return the vendors of results, or of one table or folder of ranks."""
     from trialbed_verify.comparer import vendor_files
-    from trialbed_verify.ranking import METRICS, candidates, is_rank_folder, read_named, read_rank_files, read_table
+    from trialbed_verify.ranking import METRICS, candidates, is_rank_folder, read_rank_files, read_table
     from trialbed_verify.stored import named_rows
+    from trialbed_verify.table import read_tables
 
     place, found = Path(files[0]), []
     tables = [file for file in files if file.lower().endswith(".csv") or is_rank_folder(Path(file))]
@@ -117,5 +117,6 @@ def _vendors(files: tuple[str, ...], given: dict[str, Any], metrics: tuple[str, 
     if tables:
         return read_rank_files(place) if is_rank_folder(place) else read_table(place, metrics or tuple(METRICS))
     for name, sources in map(vendor_files, files):
-        found += [one for rows in named_rows(sources, given["store"]) for one in read_named(name, rows)]
+        read = (one for rows in named_rows(sources, given["store"]) for one in read_tables(rows))
+        found += [replace(one, vendor=name or one.vendor) for one in read]
     return candidates(found, given["baselines"], model=given["model"], force=given["force"])

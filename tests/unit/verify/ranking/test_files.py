@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import random
 from collections.abc import Callable, Iterable, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -9,9 +10,9 @@ import pytest
 from support.vendor_rows import k2_row, own_file, own_row, own_summary, write_rows
 
 from trialbed.errors import UsageError
-from trialbed_verify.ranking import RankOptions, candidates, rank, read_named
+from trialbed_verify.ranking import candidates, rank
 from trialbed_verify.rows import FileRows
-from trialbed_verify.table import Answers
+from trialbed_verify.table import Answers, read_tables
 
 YES, NO = "tool_calls", "stop"
 CASES = 300
@@ -31,7 +32,7 @@ def read_sources(sources: Iterable[str]) -> list[Answers]:
         name, _, path = source.rpartition("=")
         key = (name, Path(path).name, Path(path).read_bytes())
         if key not in READ:
-            READ[key] = [*read_named(name, FileRows(Path(path)))]
+            READ[key] = [replace(one, vendor=name or one.vendor) for one in read_tables(FileRows(Path(path)))]
         found += READ[key]
     return found
 
@@ -58,7 +59,7 @@ def _end(die: random.Random, chance: float, failing: float) -> str:
 
 def ranked(*files: str, baseline: str = "official", **options: Any) -> dict[str, Any]:
     found = candidates(read_sources(files), (baseline,), resamples=QUICK, **options)
-    (standing,) = rank(found, RankOptions(resamples=QUICK)).as_json()["models"]
+    (standing,) = rank(found, resamples=QUICK).as_json()["models"]
     return dict(standing)
 
 
@@ -190,7 +191,7 @@ def test_names_can_be_given_to_files_and_models(tmp_path: Path) -> None:
     for own in rows["b"]:
         own["request"] = own["request"] | {"model": "another/m"}
     paths = [str(write_rows(tmp_path / f"{name}.jsonl", own)) for name, own in rows.items()]
-    with pytest.raises(UsageError, match=r"different models .*give it one name with --model"):
+    with pytest.raises(UsageError, match=r"no baseline, .*give all files one name with --model"):
         candidates(read_sources(paths), ("a",))
     named = [f"official={paths[0]}", f"acme={paths[1]}"]
     found = candidates(read_sources(named), ("official",), model="m", resamples=100)

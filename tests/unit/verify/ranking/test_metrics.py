@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from trialbed.errors import DataError
-from trialbed_verify.ranking import METRICS, RankOptions, rank, read_table
+from trialbed_verify.ranking import METRICS, rank, read_table
 from trialbed_verify.tables import ranking_tables
 
 UNSTREAMED = {"tps": None, "ttft_ms": None}
@@ -50,11 +50,11 @@ def test_the_score_is_explained_once_and_only_where_somebody_is_ranked(candidate
 
 def test_chosen_metrics_alone_count(candidate: Any) -> None:
     fast, exact = candidate("fast", tps=99.0, f1=0.7), candidate("exact")
-    assert names(rank([fast, exact], RankOptions(metrics=("tps",))).as_json()["models"][0]["ranked"]) == [
+    assert names(rank([fast, exact], metrics=("tps",)).as_json()["models"][0]["ranked"]) == [
         "fast",
         "exact",
     ]
-    assert names(rank([fast, exact], RankOptions(metrics=("f1",))).as_json()["models"][0]["ranked"]) == [
+    assert names(rank([fast, exact], metrics=("f1",)).as_json()["models"][0]["ranked"]) == [
         "exact",
         "fast",
     ]
@@ -64,7 +64,7 @@ def test_chosen_metrics_alone_count(candidate: Any) -> None:
 def test_a_table_needs_only_the_columns_of_chosen_metrics(tmp_path: Path) -> None:
     path = tmp_path / "t.csv"
     path.write_text("model,vendor,f1\nm,a,0.9\nm,b,0.8\n")
-    found = rank(read_table(path, ("f1",)), RankOptions(metrics=("f1",))).as_json()
+    found = rank(read_table(path, ("f1",)), metrics=("f1",)).as_json()
     assert names(found["models"][0]["ranked"]) == ["a", "b"]
     with pytest.raises(DataError, match="missing columns"):
         read_table(path)

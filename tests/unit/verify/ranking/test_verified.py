@@ -13,7 +13,7 @@ from support.vendor_rows import own_file, own_row, write_rows
 from trialbed.views import Table
 from trialbed_verify.pages import vendor_page
 from trialbed_verify.panel import GATES
-from trialbed_verify.ranking import Gates, RankOptions, VerifiedRows, compare_and_rank, rank
+from trialbed_verify.ranking import Gates, VerifiedRows, compare_and_rank, rank
 from trialbed_verify.rows import FileRows
 from trialbed_verify.summary import as_document
 from trialbed_verify.table import read_one
@@ -98,7 +98,7 @@ def test_neither_speed_nor_price_makes_up_for_answers_that_break_callers(tmp_pat
     (last,) = found.behind
     assert (last.vendor, last.rank, last.score) == ("quick", 3, None)
     assert last.reasons[0].startswith("it differs in what callers rely on (answers that break a caller, whether")
-    by_figures = rank(list(found.rows), RankOptions(gates=Gates(rank_different=True)))
+    by_figures = rank(list(found.rows), Gates(rank_different=True))
     assert by_figures.models["m"].ranked[0].vendor == "quick"
 
 
