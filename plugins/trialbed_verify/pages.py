@@ -6,7 +6,6 @@
 from __future__ import annotations
 
 import json
-from collections import Counter
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import replace
 from functools import partial
@@ -27,7 +26,6 @@ from trialbed.views import (
     PlotPoint,
     Table,
     counts,
-    estimate,
 )
 from trialbed.wire.redaction import redact
 from trialbed_verify.compare import VendorComparison
@@ -37,7 +35,7 @@ from trialbed_verify.ranking import VerifiedRows, VerifiedVendors, compare_and_r
 from trialbed_verify.rows import FileRows, VendorRows, first_row, object_in, sent_request
 from trialbed_verify.suites import SUITES
 from trialbed_verify.summary import answer_counts, answer_figures, cost
-from trialbed_verify.table import AnswerRow, Answers, name_apart, read_one, read_rows
+from trialbed_verify.table import Answers, name_apart, read_one, read_rows
 from trialbed_verify.tables import (
     INTERVALS,
     Document,
@@ -62,8 +60,6 @@ MEANING = attrgetter("meaning")
 ANSWERS = "All figures of the answers: rates, times, tokens, failures and findings"
 
 NOTE = "What came is shown as the results file has it; keys are redacted, and long texts are cut off."
-
-PLOTTED = {"success_rate": "success rate", "schema_accuracy_per_response": "schema, per response"}
 
 LONGEST = 20_000
 """Characters of one excerpt; the results file has the rest."""
@@ -121,7 +117,7 @@ def _figures(one: Answers, baselines: Collection[tuple[str, str | None]]) -> Doc
 
 
 def _answers(shown: Sequence[Shown]) -> Iterator[Part]:
-    """Yield for each model its vendors' figures, with plots of the rates, and examples of failures and findings."""
+    """Yield for each model its vendors' figures, and examples of failures and findings."""
     # Vendors of which a request failed or a call does not fit come first.
     faulty_first = sorted(shown, key=lambda one: not (one[1]["problems"] or one[1]["call_problems"]))
     yield Table("", notes=[_sentence(figures) for _, figures in faulty_first])
@@ -144,21 +140,15 @@ def _sentence(found: Document) -> str:
 def _model(model: str, vendors: Sequence[Document]) -> Iterator[Part]:
     notes = [INTERVALS, *(f"{one['vendor']}: {note}." for one in vendors for note in one["remarks"])]
     yield vendor_table(f"{model}: rates, times and tokens", vendors, figure_rows(vendors, kind_in_words), notes)
-    for key, title in PLOTTED.items():
-        known = [(one["vendor"] + "*" * one["is_baseline"], one[key]) for one in vendors if one[key]]
-        points = [PlotPoint(name, own["value"], own["low"], own["high"], estimate(own, 2)) for name, own in known]
-        if points:
-            yield IntervalPlot(f"{model}: {title}, with its 95 % interval", points, limits=(0.0, 1.0))
     yield from suite_tables(vendors)
 
 
 def _examples(one: Answers, figures: Document) -> Iterator[Disclosure]:
     """Show the first example of each kind of failure and of finding, with its request and its answer."""
-    counted = Counter(kind for row in one.rows for kind in {row.problem, *row.findings} - {None})
-    firsts: dict[str, AnswerRow] = {}
-    for row in sorted(one.rows, key=lambda row: row.problem is None):
-        firsts |= {kind: row for kind in (row.problem, *row.findings) if kind and kind not in firsts}
-    for kind, first in firsts.items():
+    rows = group_by_key(
+        (kind, row) for row in one.rows for kind in {row.problem: 0} | dict.fromkeys(row.findings) if kind
+    )
+    for kind, (first, *others) in rows.items():
         known = [figures["examples"][what].get(kind, ()) for what in ("problems", "findings")]
         example = next((own[0] for own in known if own), {"message": ""})
         where = f", line {first.data_index} of the test set" if first.data_index else ""
@@ -166,7 +156,7 @@ def _examples(one: Answers, figures: Document) -> Iterator[Disclosure]:
         body = one.source.row_at(first.place)
         shown = {"What was seen": example["evidence"]} if example.get("evidence") else {}
         shown |= {"The request": sent_request(body), "The answer": body.get("response")}
-        title = f"{one.vendor}: {kind_in_words(kind)}, {number_of(counted[kind], 'answer')}{where}{said}"
+        title = f"{one.vendor}: {kind_in_words(kind)}, {number_of(1 + len(others), 'answer')}{where}{said}"
         yield _disclosure(title, shown)
 
 
@@ -239,18 +229,17 @@ def _verify_command(about: Document, output: str) -> str:
     """Return the command that sends a test set again as it was sent; drivers and prices are up to its configuration."""
     stem = output.removesuffix(".jsonl").removesuffix("_results")
     asked, name = object_in(about, "configuration"), str(about.get("test_set"))
-    suites = name.removesuffix(".jsonl").split("+")
+    suites, stem = name.removesuffix(".jsonl").split("+"), output.removesuffix(".jsonl").removesuffix("_results")
     words = [word for one in suites for word in ("--suite", one)] if {*suites} <= {*SUITES} else [name]
     given = {"model": asked.get("model_id"), "base-url": asked.get("base_url"), "trials": about.get("trials")}
     given |= {option: asked.get(option.replace("-", "_")) for option in ("temperature", "max-tokens")}
-    given |= {"output": output, "summary": f"{stem}_summary.json"}
-    given |= {"extra-body": json.dumps(body) if (body := asked.get("extra_body")) else None}
-    words += [word for option, value in given.items() if value is not None for word in (f"--{option}", str(value))]
-    if asked.get("tokenizer"):
-        words += ["--use-raw-completions", "--tokenizer-model", str(asked["tokenizer"])]
-    if (streams := True if asked.get("streams_unsaid") else asked.get("stream")) is not None:
-        words.append("--stream" if streams else "--no-stream")
-    return redact(typed_command("verify", *words))
+    given |= {"output": output, "summary": f"{stem}_summary.json", "extra-body": asked.get("extra_body") or None}
+    given |= {"tokenizer-model": asked.get("tokenizer") or None}
+    texts = {name: value if isinstance(value, str) else json.dumps(value) for name, value in given.items()}
+    words += [word for option, text in texts.items() if text != "null" for word in (f"--{option}", text)]
+    words += ["--use-raw-completions"] * bool(asked.get("tokenizer"))
+    streams: dict[Any, list[str]] = {True: ["--stream"], False: ["--no-stream"]}
+    return redact(typed_command("verify", *words, *streams.get(asked.get("streams_unsaid") or asked.get("stream"), ())))
 
 
 class VendorViewer(FileViewer):

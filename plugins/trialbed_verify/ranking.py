@@ -178,15 +178,10 @@ class RankedVendor:
 
     def as_json(self) -> dict[str, Any]:
         """Return one JSON object; what its status lacks is null or empty."""
-        found = {name: as_document(getattr(self, name)) for name in (*DOCUMENTED, *PLACE)} | {
-            "cost_per_1000": self.cost
-        }
-        found |= {"irf_exact": None if self.score is None else str(self.score)}
+        panel, found = self.panel, {name: as_document(getattr(self, name)) for name in (*DOCUMENTED, *PLACE)}
+        found |= {"cost_per_1000": self.cost, "irf_exact": None if self.score is None else str(self.score)}
         found["ranks"] = {metric: float(own) for metric, own in self.ranks.items()}
-        of_panel = (
-            {name: getattr(self.panel, name) for name in ("finding", "reason", "different")} if self.panel else None
-        )
-        return found | {"panel": of_panel}
+        return found | {"panel": panel and {name: getattr(panel, name) for name in ("finding", "reason", "different")}}
 
 
 @dataclass(frozen=True)

@@ -53,9 +53,6 @@ ABOUT = (*SENT, "trialbed_version", "python", "platform")
 SECONDS, DIGITS = 19, 12
 """Characters of a time to the second, and those of a digest that are shown."""
 
-USUAL = 3
-"""Names of what served answers, in a cell of a table."""
-
 ALARMING = ("failed", "not sent")
 """Beginnings of the labels of rows in which any text is a problem."""
 
@@ -157,8 +154,7 @@ def _source(summary: Document) -> dict[str, str]:
 def _served(found: Mapping[str, int]) -> str:
     """Return the names that answers report, the most frequent first, shortened to a few."""
     names = [f"{name} ({count})" if len(found) > 1 else name for name, count in found.items()]
-    more = f", {len(names) - USUAL} more" if len(names) > USUAL else ""
-    return "" if {*found} <= {UNNAMED} else ", ".join(names[:USUAL]) + more
+    return "" if {*found} <= {UNNAMED} else _some(names)
 
 
 def suite_tables(vendors: Sequence[Document]) -> Iterator[Table]:

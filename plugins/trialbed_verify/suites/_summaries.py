@@ -102,10 +102,13 @@ def summarize_suites(rows: Iterable[SuiteRow]) -> dict[str, dict[str, Any]]:
 
 
 def _summary(rows: Sequence[SuiteRow]) -> dict[str, Any]:
-    scored, by = [row for row in rows if row.missed is not None], dict[str, dict[str, Any]]()
+    # In the order of the test set, in whichever order answers arrive.
+    scored = sorted((row for row in rows if row.missed is not None), key=lambda row: (row.line, row.trial))
     cases = group_by_key((row.case, not row.missed) for row in scored)
     values = group_by_key((pair, row.case) for row in scored for pair in row.by)
-    for name, value in sorted(values, key=_order):
+    by = dict[str, dict[str, Any]]()
+    # Numbers by size.
+    for name, value in sorted(values, key=lambda pair: (pair[0], len(pair[1]), pair[1])):
         if len(by.setdefault(name, {})) < MOST_VALUES:
             by[name][value] = _score([cases[case] for case in dict.fromkeys(values[name, value])])
     missed = [(name, (row.line, row.trial, row.case)) for row in scored for name in row.missed or ()]
@@ -117,8 +120,7 @@ def _summary(rows: Sequence[SuiteRow]) -> dict[str, Any]:
         "by": by,
         "misses": dict(Counter(name for name, _ in missed).most_common()),
         "examples": {
-            # The first ones in the order of the test set, in whichever order answers arrive.
-            name: [{"case": case, "line": line or None, "trial": trial} for line, trial, case in sorted(own)[:EXAMPLES]]
+            name: [{"case": case, "line": line or None, "trial": trial} for line, trial, case in own[:EXAMPLES]]
             for name, own in group_by_key(missed).items()
         },
         "parameters": _parameters([row.probe for row in rows if row.probe]),
@@ -132,15 +134,6 @@ def _score(cases: Iterable[Sequence[bool]]) -> dict[str, Any] | None:
         return None
     value = min(1.0, math.fsum(means) / len(means))
     return Estimate(value, wilson_interval(value, len(means)), len(means)).as_json()
-
-
-def _order(pair: tuple[str, str]) -> tuple[str, float, str]:
-    """By name, then numbers by size, then other values by name: answers arrive in any order."""
-    name, value = pair
-    try:
-        return name, float(value), value
-    except ValueError:
-        return name, math.inf, value
 
 
 def _parameters(probes: Sequence[Probe]) -> dict[str, dict[str, Any]]:
