@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import json
 import sys
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
+from dataclasses import fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -42,7 +42,7 @@ Examples:
 SECTIONS = {
     "What is sent": ("list_suites", "write_test_set", "trials", "list_models"),
     "What is asked for": ("model_type", "temperature", "max_tokens", "stream", "extra_body"),
-    "How it is sent": ("concurrency", "vendor_concurrency", "timeout", "retries"),
+    "How it is sent": ("request_concurrency", "vendor_concurrency", "timeout", "retries"),
     "Raw completions": ("use_raw_completions", "tokenizer_model", "trust_tokenizer_code"),
     "What is kept": ("summary", "output_dir", "incremental", "fresh", "tags", "note", "store", "rank_files"),
 }
@@ -77,6 +77,7 @@ READABLE = click.Path(exists=True, dir_okay=False, path_type=Path)
 )
 @option("--extra-body", metavar="JSON", default="{}", help="Object merged into every request, last.")
 @option(
+    "request_concurrency",
     "-j",
     "--concurrency",
     "--request-concurrency",
@@ -189,6 +190,9 @@ def _targets(given: Given) -> list[Target]:
     Raises:
         UsageError: options are missing or contradict each other. The message never shows a key.
     """
+    from urllib.parse import urlsplit
+
+    from trialbed.wire.addresses import is_loopback
     from trialbed_verify.verification import config_targets, endpoint_target
     from trialbed_verify.verification.targets import checked_url
 
@@ -201,7 +205,8 @@ def _targets(given: Given) -> list[Target]:
     if not (given["model"] and given["base_url"]):
         raise click.UsageError("name one endpoint with --model and --base-url, or several with --config")
     url = checked_url(given["base_url"], "--base-url")
-    key = given["api_key"] or _local_key(url)
+    # A server of this machine seldom asks for a key.
+    key = given["api_key"] or (NO_KEY if is_loopback(urlsplit(url).hostname or "") else None)
     if not key:
         raise click.UsageError(
             "the endpoint needs a key: put OPENAI_API_KEY into the environment or .env, or use --api-key (any word "
@@ -212,25 +217,12 @@ def _targets(given: Given) -> list[Target]:
 
 def _check_places(given: Given) -> None:
     """Refuse the places of results that would not be used: of one endpoint where there are several, and the reverse."""
-    if given["config"]:
-        unused, kind = ["output", "summary"], "the endpoint of --base-url"
-        use = "with --config, results and summaries go into the folder of --output-dir"
-    else:
-        unused, kind = ["output_dir"], "the vendors of --config"
-        use = "results and the summary of one endpoint go to --output and --summary"
     context = click.get_current_context()
-    for name in unused:
-        if context.get_parameter_source(name) is click.core.ParameterSource.COMMANDLINE:
-            raise click.UsageError(f"--{name.replace('_', '-')} is for {kind}; {use}")
-
-
-def _local_key(base_url: str) -> str | None:
-    """A key for a server of this machine, which seldom asks for one; None for any other."""
-    from urllib.parse import urlsplit
-
-    from trialbed.wire.addresses import is_loopback
-
-    return NO_KEY if is_loopback(urlsplit(base_url).hostname or "") else None
+    places = {"--base-url": ["--output", "--summary"], "--config": ["--output-dir"]}
+    used, other = ("--config", "--base-url") if given["config"] else ("--base-url", "--config")
+    for place in places[other]:
+        if context.get_parameter_source(place[2:].replace("-", "_")) is click.core.ParameterSource.COMMANDLINE:
+            raise click.UsageError(f"{place} is for {other}; with {used}, results go to {' and '.join(places[used])}")
 
 
 def _options(given: Given) -> VerifyOptions:
@@ -240,9 +232,8 @@ def _options(given: Given) -> VerifyOptions:
 
     if given["incremental"] and given["fresh"]:
         raise click.UsageError("--incremental keeps existing results and --fresh discards them; choose one")
-    same = ("trials", "vendor_concurrency", "timeout", "retries", "incremental", "fresh", "tags", "note")
-    own = {name: given[name] for name in same}
-    return VerifyOptions(**own, request_concurrency=given["concurrency"], store=given["store"] or store_file())
+    named = {one.name: given[one.name] for one in fields(VerifyOptions)}
+    return VerifyOptions(**named | {"store": given["store"] or store_file()})
 
 
 def _warn(cases: TestSet, targets: Sequence[Target]) -> None:
@@ -267,8 +258,6 @@ def _settings(given: Given) -> RequestSettings:
 
     if given["use_raw_completions"] and not given["tokenizer_model"]:
         raise click.UsageError("--use-raw-completions needs --tokenizer-model")
-    if given["trust_tokenizer_code"] and not given["use_raw_completions"]:
-        raise click.UsageError("--trust-tokenizer-code applies to --use-raw-completions only")
     own = {name: given[name] for name in ("temperature", "max_tokens", "stream", "trust_tokenizer_code")}
     tokenizer = given["tokenizer_model"] if given["use_raw_completions"] else None
     return RequestSettings(
@@ -277,14 +266,12 @@ def _settings(given: Given) -> RequestSettings:
 
 
 def _extra_body(text: str) -> dict[str, Any]:
-    try:
-        body = json.loads(text)
-        json.dumps(body, allow_nan=False)
-    except ValueError as error:
-        raise click.BadParameter(f"not JSON: {error}", param_hint="--extra-body") from error
-    if not isinstance(body, dict):
-        raise click.BadParameter("must be a JSON object", param_hint="--extra-body")
-    return body
+    from trialbed.wire import finite_float, parse_json
+
+    with suppress(ValueError):
+        if isinstance(body := parse_json(text, finite_float), dict):
+            return body
+    raise click.BadParameter("must be a JSON object, with finite numbers", param_hint="--extra-body")
 
 
 @contextmanager
@@ -294,10 +281,8 @@ def chosen_test_set(file: Path | None, suites: Sequence[str]) -> Iterator[Path]:
     Raises:
         UsageError: it is missing, or given in several ways.
     """
-    if file and suites:
-        raise click.UsageError("FILE and --suite both name the test set; leave one out")
-    if not (file or suites):
-        raise click.UsageError("name the test set: bench verify FILE, or --suite NAME (--list-suites)")
+    if bool(file) == bool(suites):
+        raise click.UsageError("name one test set: bench verify FILE, or --suite NAME (--list-suites)")
     if file:
         yield file
         return

@@ -164,8 +164,7 @@ def _with_raw_calls(target: Target, reading: Reading) -> Reading:
         return reading
     message = {"role": "assistant", **message, "content": rest, "tool_calls": calls}
     changed = {**choice, "message": message, "finish_reason": "tool_calls"}
-    choices = [changed if other is choice else other for other in response["choices"]]
-    whole = {**response, "choices": choices}
+    whole = {**response, "choices": [changed if other is choice else other for other in response["choices"]]}
     return replace(reading, outcome="tool_calls", finish_reason="tool_calls", response=whole)
 
 

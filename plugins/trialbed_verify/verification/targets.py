@@ -30,7 +30,7 @@ from trialbed.settings import REDACTED, is_secret, secret_values, store_file
 from trialbed.suggestions import closest
 from trialbed.wire import dump_json
 from trialbed.wire.addresses import is_loopback
-from trialbed.wire.redaction import redact
+from trialbed.wire.redaction import event_texts, redact
 from trialbed_verify.verification.config import VendorEntry, read_config
 
 PORTS = {"http": 80, "https": 443}
@@ -307,10 +307,16 @@ class Target:
     @property
     def secrets(self) -> tuple[str, ...]:
         """Texts that must not be recorded: the key, the environment's secrets, secret headers and fields."""
-        # The key alone, too, of a header such as "Token KEY".
-        secret = (value for name, value in self.headers.items() if is_secret_header(name))
-        headers = (part for value in secret for part in (value, *value.split()[-1:]))
-        return self.api_key, *secret_values(), *headers, *_secret_fields(self.settings.extra_body)
+        found = [self.api_key, *secret_values()]
+        for name, value in self.headers.items():
+            if is_secret_header(name):
+                # The key alone, too, of a header such as "Token KEY".
+                found += (value, *value.split()[-1:])
+        for path, holder, key in event_texts(self.settings.extra_body):
+            name = next(part for part in reversed(path) if isinstance(part, str))
+            if is_secret(name.replace("-", "_")):
+                found.append(holder[key])
+        return tuple(found)
 
     @property
     def url(self) -> str:
@@ -364,18 +370,6 @@ class Target:
         """SHA-256 of the configuration, hex; answers are reused only under the same one."""
         text = json.dumps(self.configuration(), sort_keys=True, ensure_ascii=False)
         return hashlib.sha256(text.encode()).hexdigest()
-
-
-def _secret_fields(value: Any, name: str = "") -> Iterator[str]:
-    """Texts whose names look like those of keys, tokens and passwords."""
-    if isinstance(value, dict):
-        for key, inner in value.items():
-            yield from _secret_fields(inner, str(key))
-    elif isinstance(value, list):
-        for inner in value:
-            yield from _secret_fields(inner, name)
-    elif isinstance(value, str) and is_secret(name.replace("-", "_")):
-        yield value
 
 
 @dataclass(frozen=True)

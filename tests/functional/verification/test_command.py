@@ -311,14 +311,14 @@ async def test_what_came_in_one_piece_has_no_rate_of_tokens(bench: Run, tmp_path
     [
         (("--temperature", "nan"), "'--temperature': nan is not a finite number"),
         (("--timeout", "inf"), "'--timeout': inf is not a finite number"),
-        (("--extra-body", '{"top_p": NaN}'), "--extra-body: not JSON"),
-        (("--extra-body", '{"top_p": 1e999}'), "--extra-body: not JSON"),
-        (("--extra-body", "{oops"), "not JSON"),
+        (("--extra-body", '{"top_p": NaN}'), "--extra-body: must be a JSON object"),
+        (("--extra-body", '{"top_p": 1e999}'), "--extra-body: must be a JSON object"),
+        (("--extra-body", "{oops"), "must be a JSON object"),
         (("--extra-body", "[1]"), "must be a JSON object"),
         (("--use-raw-completions",), "needs --tokenizer-model"),
         (("--incremental", "--fresh"), "choose one"),
         (("--config", "set.jsonl"), "leave out --model and --base-url"),
-        (("--output-dir", "elsewhere"), "--output-dir is for the vendors of --config; results and the summary of one"),
+        (("--output-dir", "elsewhere"), "--output-dir is for --config; with --base-url, results go to --output"),
     ],
 )
 async def test_options_that_make_no_sense_are_refused(
@@ -334,5 +334,5 @@ async def test_a_file_of_one_endpoint_is_refused_where_there_are_several(
 ) -> None:
     (tmp_path / "config.yaml").write_text("models: {}\n")
     done = await bench("verify", file, "--config", tmp_path / "config.yaml", option, tmp_path / "x.json", code=2)
-    assert f"{option} is for the endpoint of --base-url; with --config" in done.err
+    assert f"{option} is for --base-url; with --config" in done.err
     assert "--output-dir" in done.err

@@ -25,8 +25,8 @@ def test_a_suite_is_a_file_only_as_long_as_it_is_sent() -> None:
 @for_each(
     ("given", "message"),
     [
-        ((None, []), "name the test set"),
-        ((Path("a"), ["leaks"]), "FILE and --suite both name the test set"),
+        ((None, []), "name one test set"),
+        ((Path("a"), ["leaks"]), "name one test set"),
     ],
 )
 def test_one_test_set_is_named(given: tuple[Path | None, list[str]], message: str) -> None:
