@@ -121,7 +121,7 @@ def _compare_lists(given: list[Any], sent: list[Any], pointer: str) -> Iterator[
         return
     found = [_compare_in_place(given, sent, pointer)] if len(given) == len(sent) else []
     if before != after:
-        found.append(_compare_aligned(given, sent, pointer, SequenceMatcher(None, before, after, autojunk=False)))
+        found.append(_compare_aligned(given, sent, pointer, before, after))
     # The shorter list of differences is the likelier one.
     yield from min(map(list, found), key=len)
 
@@ -132,9 +132,9 @@ def _compare_in_place(given: list[Any], sent: list[Any], pointer: str) -> Iterat
 
 
 def _compare_aligned(
-    given: list[Any], sent: list[Any], pointer: str, matcher: SequenceMatcher[str]
+    given: list[Any], sent: list[Any], pointer: str, before: list[str], after: list[str]
 ) -> Iterator[Difference]:
-    for tag, first, last, start, stop in matcher.get_opcodes():
+    for tag, first, last, start, stop in SequenceMatcher(None, before, after, autojunk=False).get_opcodes():
         # Replaced items are compared one by one; the longer side's rest was lost or added.
         both = min(last - first, stop - start) if tag in ("equal", "replace") else 0
         for offset in range(both):

@@ -8,7 +8,7 @@ from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, TypeVar, get_args
+from typing import TYPE_CHECKING, Literal, TypeVar, get_args
 
 import click
 
@@ -88,14 +88,10 @@ def write_report(path: Path, report: Record, *, exclude_defaults: bool = False) 
     Raises:
         UsageError: it cannot be written.
     """
+    dumps = partial(json.dumps, ensure_ascii=False, allow_nan=False)
     document = json.loads(report.model_dump_json(exclude_defaults=exclude_defaults))
-    fields = ",\n".join(f'"{name}": {_write_lines(value)}' for name, value in document.items())
+    for name, value in document.items():
+        document[name] = "[\n" + ",\n".join(map(dumps, value)) + "\n]" if isinstance(value, list) else dumps(value)
+    fields = ",\n".join(f'"{name}": {text}' for name, text in document.items())
     write_text(path, f"{{\n{fields}\n}}\n", "--output")
     click.echo(f"written: {path}", err=True)
-
-
-def _write_lines(value: Any) -> str:
-    dumps = partial(json.dumps, ensure_ascii=False, allow_nan=False)
-    if not isinstance(value, list):
-        return dumps(value)
-    return "[\n" + ",\n".join(map(dumps, value)) + "\n]"

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import os
 import platform
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from importlib.metadata import version
@@ -149,7 +149,7 @@ class _Measurement:
         """Note the parts that were not measured."""
         for label, found in self.found.items():
             known = {one.part for one in found.missing}
-            parts: Sequence[Part | str] = self._options.parts if found.version is not None else [""]
+            parts: tuple[Part | str, ...] = self._options.parts if found.version is not None else ("",)
             for part in parts:
                 if not known & {part, ""} and (not part or getattr(found, part) is None):
                     self._missing(label, part, INTERRUPTED)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from datetime import datetime
-from typing import Literal
+from typing import Any, Literal
 
 from pydantic import ConfigDict
 
@@ -85,16 +85,13 @@ class FidelityReport(Record):
     def of_parts(self, parts: Sequence[Part]) -> FidelityReport:
         """Return the report on these of its parts alone."""
         chosen = tuple(part for part in self.conditions.parts if part in parts)
-        others: dict[str, None] = {part: None for part in PARTS if part not in chosen}
-        return FidelityReport(
-            conditions=self.conditions.model_copy(update={"parts": chosen}),
-            frameworks=tuple(
-                one.model_copy(
-                    update={**others, "missing": tuple(gap for gap in one.missing if gap.part in ("", *chosen))}
-                )
-                for one in self.frameworks
-            ),
-        )
+        gone: dict[str, Any] = {part: None for part in PARTS if part not in chosen}
+        frameworks = []
+        for one in self.frameworks:
+            missing = tuple(gap for gap in one.missing if gap.part in ("", *chosen))
+            frameworks.append(one.model_copy(update={**gone, "missing": missing}))
+        conditions = self.conditions.model_copy(update={"parts": chosen})
+        return FidelityReport(conditions=conditions, frameworks=tuple(frameworks))
 
     @property
     def complete(self) -> bool:

@@ -256,26 +256,21 @@ async def _run_policy(harness: WorkerHarness, policy: str, tools: int) -> Policy
 
 async def _run_refusal(harness: WorkerHarness, status: int, tools: int) -> PolicyRequests:
     seen = await harness.run(stations(tools, CALLS, model=f"{REFUSING}{status}", limits=LIMITS))
-    found = _count_requests(seen, str(status), 1)
-    if others := {call.status for call in seen.wire.model_calls} - {status}:
-        reason = f"the gateway answered with {sorted(others)}, not {status}"
-        return found.model_copy(update={"requests": None, "reason": reason})
-    return found
+    others = {call.status for call in seen.wire.model_calls} - {status}
+    reason = f"the gateway answered with {sorted(others)}, not {status}" if others else ""
+    return _count_requests(seen, str(status), 1, reason)
 
 
-def _count_requests(seen: Observed, policy: str, expected: int) -> PolicyRequests:
-    requests, reason = None, ""
+def _count_requests(seen: Observed, policy: str, expected: int, reason: str = "") -> PolicyRequests:
+    requests = None
     try:
-        requests = explain(seen.requests, expected)
+        requests = None if reason else explain(seen.requests, expected)
     except NotMeasured as error:
         reason = str(error)
+    sent = sum(call.problem is None for turn in seen.wire.model_calls for call in turn.tool_calls)
+    made = len(seen.wire.api_calls)
     return PolicyRequests(
-        policy=policy,
-        requests=requests,
-        calls_sent=sum(call.problem is None for turn in seen.wire.model_calls for call in turn.tool_calls),
-        calls_made=len(seen.wire.api_calls),
-        ended=seen.ended,
-        reason=reason,
+        policy=policy, requests=requests, calls_sent=sent, calls_made=made, ended=seen.ended, reason=reason
     )
 
 

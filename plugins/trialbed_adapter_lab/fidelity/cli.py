@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -24,7 +24,7 @@ from trialbed_adapter_lab.report_command import (
 )
 
 if TYPE_CHECKING:
-    from trialbed_adapter_lab.fidelity import FidelityOptions, FidelityReport
+    from trialbed_adapter_lab.fidelity import FidelityReport
 
 EPILOG = """\b
 Examples:
@@ -90,35 +90,30 @@ def _run_measurement(given: dict[str, Any]) -> tuple[FidelityReport, bool]:
     """
     import asyncio
 
+    from trialbed.cli.environments import chosen_environments
+    from trialbed.cli.signals import cancel_on_terminate
+    from trialbed.environments import expand_profiles
+    from trialbed_adapter_lab.fidelity import FidelityOptions, measure
+
+    asked = tuple(dict.fromkeys(given["frameworks"]))
+    needed = [name for name in asked if name != "reference"]
+    built = chosen_environments(needed, yes=given["yes"], env_dir=given["env_dir"])
+    labels = expand_profiles(asked, given["profiles"], built)
+    environments = {label: built[framework] for label, framework in labels.items() if framework in built}
+    parts = choose_parts(given["parts"])
+    options = FidelityOptions(frameworks=tuple(labels), parts=parts, environments=environments)
     partly: list[FidelityReport] = []
+
+    async def run() -> FidelityReport:
+        with cancel_on_terminate(), show_steps() as on_step:
+            return await measure(options, on_step, partly.append)
+
     try:
-        return asyncio.run(_measure(_options(given), partly.append)), False
+        return asyncio.run(run()), False
     except (asyncio.CancelledError, KeyboardInterrupt):
         if not partly or partly[0].empty:
             raise click.Abort from None
         return partly[0], True
-
-
-async def _measure(options: FidelityOptions, on_interruption: Callable[[FidelityReport], None]) -> FidelityReport:
-    from trialbed.cli.signals import cancel_on_terminate
-    from trialbed_adapter_lab.fidelity import measure
-
-    with cancel_on_terminate(), show_steps() as on_step:
-        return await measure(options, on_step, on_interruption)
-
-
-def _options(given: dict[str, Any]) -> FidelityOptions:
-    from trialbed.cli.environments import chosen_environments
-    from trialbed.environments import expand_profiles
-    from trialbed_adapter_lab.fidelity import FidelityOptions
-
-    yes, env_dir = given.pop("yes"), given.pop("env_dir")
-    asked = tuple(dict.fromkeys(given["frameworks"]))
-    built = chosen_environments([name for name in asked if name != "reference"], yes=yes, env_dir=env_dir)
-    labels = expand_profiles(asked, given.pop("profiles"), built)
-    environments = {label: built[framework] for label, framework in labels.items() if framework in built}
-    parts = choose_parts(given["parts"])
-    return FidelityOptions(**{**given, "frameworks": tuple(labels), "parts": parts, "environments": environments})
 
 
 def _read(path: Path, parts: Sequence[str]) -> FidelityReport:
@@ -127,8 +122,7 @@ def _read(path: Path, parts: Sequence[str]) -> FidelityReport:
     from trialbed_adapter_lab.fidelity import FidelityReport
 
     report = read_report(FidelityReport, path, "bench fidelity")
-    for part in parts:
-        if part not in report.conditions.parts:
-            there = ", ".join(report.conditions.parts)
-            raise DataError(f"{path}: has no figures of the part {part}; it has those of {there}")
+    if absent := [part for part in parts if part not in report.conditions.parts]:
+        there = ", ".join(report.conditions.parts)
+        raise DataError(f"{path}: has no figures of the part {absent[0]}; it has those of {there}")
     return report.of_parts(choose_parts(parts))

@@ -213,10 +213,10 @@ def _pairs(reference: Sequence[Any], sent: Sequence[Any], old: range, new: range
     for index in new:
         role, text = _role(sent[index]).replace("developer", "system"), json.dumps(sent[index])
         alike = [other for other in left if _role(reference[other]).replace("developer", "system") == role]
-        likeness = {other: SequenceMatcher(None, json.dumps(reference[other]), text).ratio() for other in alike}
         if alike:
-            pairs[index] = closest = max(alike, key=lambda other: likeness[other])
-            left = [other for other in left if other > closest]
+            likeness = [SequenceMatcher(None, json.dumps(reference[other]), text).ratio() for other in alike]
+            pairs[index] = alike[likeness.index(max(likeness))]
+            left = [other for other in left if other > pairs[index]]
     return pairs
 
 

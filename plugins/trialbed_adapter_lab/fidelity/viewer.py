@@ -36,21 +36,9 @@ class FidelityViewer(FileViewer):
     def views(self, files: Sequence[Path]) -> Sequence[FileView]:
         """Return a page for each file."""
         return [
-            FileView(f"{number}-{_simple(path.stem)}", _title(path), [path], partial(_parts, path))
+            FileView(f"{number}-{_simple(path.stem)}", f"Fidelity: {path.stem}", [path], partial(_parts, path))
             for number, path in enumerate(files, 1)
         ]
-
-
-def _title(path: Path) -> str:
-    """Return which frameworks a file is about and the day of their measurement, as far as it says so."""
-    try:
-        found = json.loads(path.read_bytes())
-        day = str(found["conditions"]["measured_at"])[:10]
-        names = list(dict.fromkeys(one["framework"].partition(":")[0] for one in found["frameworks"][1:]))
-    except (OSError, ValueError, TypeError, LookupError, AttributeError):
-        return "Fidelity"
-    who = names[0] if len(names) == 1 else f"{len(names)} frameworks" if names else "the reference"
-    return f"Fidelity of {who}, measured on {day}"
 
 
 def _parts(path: Path) -> list[Table | Folded]:

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from trialbed.records import Json
-from trialbed.texts import group_by_key, one_line
+from trialbed.texts import group_by_key, number_of, one_line
 from trialbed.views import UNKNOWN, Folded, Table, TableRow, printable
 from trialbed.wire.dialects import CHAT
 from trialbed_adapter_lab.differences import Difference, common_length
@@ -36,7 +36,7 @@ SHARED = 20
 """Characters of the common beginning of two texts that are shown."""
 
 FEW = 3
-"""Fewest equal rows of a profile that are shown as one."""
+"""Fewest equal rows of a profile that are shown as one, and the most frameworks that a sentence names."""
 
 LOST: tuple[Effect, ...] = ("missing", "refused")
 """The effects by which a tool is not there for the model."""
@@ -109,11 +109,6 @@ def _requests_after(status: str) -> Cell:
     return lambda part: str(UNKNOWN if (found := part.requests_after(status)) is None else found)
 
 
-def _requests_per_turn(part: Behaviour) -> str:
-    seen, expected = sum(one.seen for one in part.requests), sum(one.expected for one in part.requests)
-    return f"{seen / expected:.2f} ({seen} for {expected})" if expected else UNKNOWN
-
-
 def _calls_at_once(part: Behaviour) -> str:
     calls = part.parallel
     made = f", {calls.made} made" if calls.made < calls.asked else ""
@@ -147,19 +142,18 @@ def _setting(name: str) -> Cell:
 
 
 def _other_fields(part: Behaviour) -> str:
-    others = (
-        [f"{name}: {' | '.join(map(value, sent))}" for name, sent in part.settings.others.items()]
-        if part.settings
-        else [UNKNOWN]
-    )
-    return ", ".join(others) or "none"
+    if part.settings is None:
+        return UNKNOWN
+    return ", ".join(f"{name}: {' | '.join(map(value, sent))}" for name, sent in part.settings.others.items()) or "none"
 
 
 def _step_limit(part: Behaviour) -> str:
     limit = part.step_limit
+    answered = ", with an answer" if limit.answered else ""
     if limit.refused:
-        return f"not kept: {limit.refused} refused after {limit.requests}"
-    return f"{'' if limit.requests == limit.limit else 'not '}kept: {limit.requests} requests of {limit.limit}"
+        return f"not kept: {limit.refused} refused after {limit.requests}{answered}"
+    kept = "kept" if limit.requests == limit.limit else "not kept"
+    return f"{kept}: {limit.requests} requests of {limit.limit}{answered}"
 
 
 def _time_limit(part: Behaviour) -> str:
@@ -217,7 +211,6 @@ DETAILS: dict[str, dict[str, Cell]] = {
         "tokens, first request": lambda part: _size(*part.prompt_tokens(1)),
     },
     "behaviour": {
-        "requests per turn": _requests_per_turn,
         "requests repeated": _requests("repeated"),
         "hidden requests": _requests("aside"),
         "turns too many": _requests("beyond"),
@@ -238,16 +231,6 @@ TITLES = {
     "behaviour": ("Requests after an error, and turns", "Behaviour"),
 }
 """Part -> the titles of the two."""
-
-SEEN = {
-    "answer": "answer",
-    "other text": "text of its own as answer",
-    "error text": "error text as answer",
-    "tool result": "tool result as answer",
-    "empty answer": "empty answer",
-    "waits": "waits for ever",
-    "worker died": "process died",
-}
 
 NO_CALLS = (
     *("arguments cut by the length limit", "arguments that are a list"),
@@ -275,9 +258,7 @@ def page_parts(report: FidelityReport) -> list[Table | Folded]:
     notes = Folded("Notes", [Table("", notes=list(_notes(report)))])
     parts: list[Table | Folded] = [_lead(report), *_summary(report), notes]
     for suffix, found in _by_profile(report.frameworks):
-        parts.append(Folded(f"Every figure{suffix}", list(_figures(report, found, suffix))))
-        if long := list(_long(found, suffix)):
-            parts.append(Folded(f"Schemas and errors one by one{suffix}", long))
+        parts.append(Folded(f"Every figure{suffix}", [*_figures(report, found, suffix), *_long(found, suffix)]))
     return parts
 
 
@@ -285,15 +266,13 @@ def part_rows(part: str, found: Sequence[FrameworkFidelity]) -> list[TableRow]:
     """Return every row on a part, also those of the summary, with a cell for each framework."""
     if part == "errors":
         return _error_rows(found, _seen)
-    return _rows(part, {**SUMMARY[part], **DETAILS[part]}, found)
+    return list(_rows(part, {**SUMMARY[part], **DETAILS[part]}, found))
 
 
-def _rows(part: str, cells: Mapping[str, Cell], found: Sequence[FrameworkFidelity]) -> list[TableRow]:
+def _rows(part: str, cells: Mapping[str, Cell], found: Sequence[FrameworkFidelity]) -> Iterator[TableRow]:
     figures = [getattr(one, part) for one in found]
-    return [
-        TableRow(label, tuple(UNKNOWN if one is None else cell(one) for one in figures))
-        for label, cell in cells.items()
-    ]
+    for label, cell in cells.items():
+        yield TableRow(label, tuple(UNKNOWN if one is None else cell(one) for one in figures))
 
 
 def _named_rows(cells: Sequence[Mapping[str, str]]) -> list[TableRow]:
@@ -322,21 +301,13 @@ def _lead(report: FidelityReport) -> Table:
 
 
 def _conclusions(found: Sequence[FrameworkFidelity], profile: str) -> Iterator[str]:
-    """Yield sentences on the frameworks of a profile: on tools and calls, and on the prompt."""
-    named = {one.framework.removesuffix(f":{profile}"): one for one in found}
-    beginning = f"{profile}: " if profile else ""
-    schemas = {name: one.schemas for name, one in named.items() if one.schemas}
+    """Yield a sentence on the tools and calls of the frameworks of a profile."""
+    schemas = {one.framework.removesuffix(f":{profile}"): one.schemas for one in found if one.schemas}
     same = [name for name, part in schemas.items() if _is_faithful(part)]
-    if len(schemas) == 1:
-        yield f"{beginning}tools and calls are {'unchanged' if same else 'changed'} with {next(iter(schemas))}."
-    elif schemas:
-        count = "all" if len(same) == len(schemas) else f"{len(same) or 'none'} of"
-        which = f" ({', '.join(same)})" if 0 < len(same) < len(schemas) else ""
-        yield f"{beginning}tools and calls are unchanged with {count} {len(schemas)} frameworks{which}."
-    tokens = {name: one.prompt.prompt_tokens() for name, one in named.items() if one.prompt}
-    longest = max(tokens, key=lambda name: tokens[name][1], default="")
-    if longest and tokens[longest][1] > 0:
-        yield f"{beginning}{longest} adds most to the prompt, in tokens: {_size(*tokens[longest])}."
+    which = f" ({', '.join(same)})" if 0 < len(same) <= FEW else ""
+    count = f"{len(same) or 'none'} of {number_of(len(schemas), 'framework')}{which}"
+    if schemas:
+        yield f"{f'{profile}: ' if profile else ''}tools and calls are unchanged with {count}."
 
 
 def _is_faithful(part: ToolSchemas) -> bool:
@@ -367,9 +338,9 @@ def _merge(profile: str | None, rows: Sequence[TableRow]) -> Sequence[TableRow]:
 
 def _figures(report: FidelityReport, found: Sequence[FrameworkFidelity], suffix: str) -> Iterator[Table]:
     """Yield a table for each part. The first framework, the reference, is repeated in every block."""
-    sections = {"Measured": _about(found)}
+    sections = {"Measured": list(_about(found))}
     for part in (part for part in DETAILS if part in report.conditions.parts):
-        sections[TITLES[part][1].format(tools=report.conditions.tools)] = _rows(part, DETAILS[part], found)
+        sections[TITLES[part][1].format(tools=report.conditions.tools)] = list(_rows(part, DETAILS[part], found))
     if "errors" in report.conditions.parts:
         sections["What the user sees"] = _error_rows(found, _seen)
     if any(one.invariants is not None for one in found):
@@ -378,22 +349,18 @@ def _figures(report: FidelityReport, found: Sequence[FrameworkFidelity], suffix:
     yield from (Table(f"{title}{suffix}", columns, rows, pinned=1) for title, rows in sections.items())
 
 
-def _about(found: Sequence[FrameworkFidelity]) -> list[TableRow]:
-    rows: list[tuple[str, Cell]] = [
-        ("version", lambda one: one.version or UNKNOWN),
-        ("adapter", lambda one: one.adapter or UNKNOWN),
-        ("Python", lambda one: one.python or UNKNOWN),
-        ("environment", _environment),
-    ]
-    if any(one.missing for one in found):
-        rows.append(("could not be measured", lambda one: _tally(gap.part or "everything" for gap in one.missing)))
-    return [TableRow(label, tuple(map(cell, found)), alarming=label.startswith("could")) for label, cell in rows]
-
-
-def _environment(one: FrameworkFidelity) -> str:
-    if one.version is None:
-        return UNKNOWN
-    return f"lock {one.lock_digest[:12]}" if one.lock_digest else "Trialbed's own"
+def _about(found: Sequence[FrameworkFidelity]) -> Iterator[TableRow]:
+    cells: dict[str, Cell] = {
+        "version": lambda one: one.version,
+        "adapter": lambda one: one.adapter or UNKNOWN,
+        "Python": lambda one: one.python or UNKNOWN,
+        "environment": lambda one: f"lock {one.lock_digest[:12]}" if one.lock_digest else "Trialbed's own",
+    }
+    for label, cell in cells.items():
+        yield TableRow(label, tuple(UNKNOWN if one.version is None else cell(one) for one in found))
+    gaps = tuple(_tally(gap.part or "everything" for gap in one.missing) for one in found)
+    if {*gaps} - {"none"}:
+        yield TableRow("could not be measured", gaps, alarming=True)
 
 
 def _error_rows(found: Sequence[FrameworkFidelity], cell: Callable[[ErrorFinding], str]) -> list[TableRow]:
@@ -401,7 +368,8 @@ def _error_rows(found: Sequence[FrameworkFidelity], cell: Callable[[ErrorFinding
 
 
 def _seen(finding: ErrorFinding) -> str:
-    words = finding.exception if finding.seen == "exception" else SEEN[finding.seen]
+    as_answer = " as answer" if finding.seen in ("other text", "error text", "tool result") else ""
+    words = finding.exception or f"{finding.seen}{as_answer}"
     refused = f" + {finding.refused} refused" if finding.refused else ""
     guessed = f", {finding.calls} guessed" if finding.calls and finding.case in NO_CALLS else ""
     return f"{words} ({finding.requests}{refused}){guessed}"
@@ -452,16 +420,10 @@ def _notes(report: FidelityReport) -> Iterator[str]:
         f"Tokens are an estimate: one token per 4 bytes. {UNKNOWN} means not observed."
     )
     if "errors" in report.conditions.parts:
-        yield (
-            "What the user sees of a model that errs: an answer of the model, another text as the answer, or an "
-            "exception. The number is that of requests to the model. “+ 1 refused” is a request past the trial's "
-            "limit, “guessed” a call that the framework made although the model had written none."
-        )
+        yield "The number after what the user sees is that of requests; the model refuses those past the trial's limit."
+        yield "A guessed call is one that the framework made although the model had written none that can be made."
     if any(one.invariants is not None for one in report.frameworks):
-        yield (
-            "Invariants are those of the conformance kit, checked in every trial of the parts above. A native profile "
-            "may break them by design, for example by repairing what a model wrote."
-        )
+        yield "Invariants are those of the conformance kit, in every trial; a native profile may break them by design."
     for framework in report.frameworks:
         yield from (f"{framework.framework}: {note}" for note in _framework_notes(framework))
 
@@ -481,8 +443,6 @@ def _framework_notes(framework: FrameworkFidelity) -> Iterator[str]:
         reasons.append(("settings could not be determined", found.settings_reason))
         reasons.append(("parallel calls", found.parallel.ended))
         reasons.append(("at the step limit", found.step_limit.ended))
-        answered = "an answer, although the model gave none" if found.step_limit.answered else ""
-        reasons.append(("at the step limit", answered))
     reasons += [(one.invariant.replace("_", " "), one.first) for one in framework.invariants or ()]
     yield from (f"{what}: {one_line(text, LONGEST_NOTE)}" for what, text in reasons if text)
 

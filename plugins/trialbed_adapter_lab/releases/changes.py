@@ -171,11 +171,7 @@ def report_on(folder: ReleaseFolder, wanted: Wanted | None = None) -> ReleasesRe
         changes=changes_between([one for one in measured if not one.failure]),
         left=tuple(one.version for one in others if one.usable),
         prereleases=tuple(one.version for one in others if one.is_prerelease),
-        yanked=tuple(
-            f"{one.version} ({one.yanked_reason})" if one.yanked_reason else one.version
-            for one in others
-            if one.yanked and not one.is_prerelease
-        ),
+        yanked=tuple(one.withdrawal for one in others if one.yanked and not one.is_prerelease),
         beyond=tuple(version for version in reversed(beyond) if limits.includes(version)),
         since=limits.first if limits.newer else "",
     )

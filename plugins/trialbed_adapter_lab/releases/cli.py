@@ -172,8 +172,8 @@ async def _measure(folder: ReleaseFolder, wanted: Wanted, given: dict[str, Any])
         folder.keep_known(known)
         chosen = choose(known.published, SpecifierSet(known.allowed), wanted)
         releases = [one for one in chosen if folder.find(one.version, how.kit) is None]
-        before = len(chosen) - len(releases)
-        click.echo(f"{framework}: {len(chosen)} releases chosen, {before} measured before", err=True)
+        counts = f"{len(chosen)} releases chosen, {len(chosen) - len(releases)} measured before"
+        click.echo(f"{framework}: {counts}", err=True)
         progress = Progress(line=lambda text: click.echo(text, err=True), step=on_step, building=build_progress)
         measured: list[str] = []
 

@@ -61,6 +61,11 @@ class PublishedRelease(Record):
         """It is neither a pre-release nor withdrawn."""
         return not (self.is_prerelease or self.yanked)
 
+    @property
+    def withdrawal(self) -> str:
+        """The version with the reason why it was withdrawn."""
+        return f"{self.version} ({self.yanked_reason})" if self.yanked_reason else self.version
+
 
 class KnownReleases(Record):
     """The releases that an index has.
@@ -225,19 +230,14 @@ def releases_on(page: bytes, package: str) -> list[PublishedRelease]:
 
 
 def _release(version: Version, files: list[dict[str, Any]]) -> PublishedRelease:
-    times: list[datetime] = []
-    for text in sorted(str(file["upload-time"]) for file in files if file.get("upload-time")):
-        with suppress(ValueError):
-            times.append(datetime.fromisoformat(text))
+    times = sorted(str(file["upload-time"]) for file in files if file.get("upload-time"))
     reasons = [file.get("yanked", False) for file in files]
     yanked = all(reason is not False and reason is not None for reason in reasons)
     reason = next((reason for reason in reasons if isinstance(reason, str) and reason), "") if yanked else ""
-    return PublishedRelease(
-        version=str(version),
-        published=times[0] if times else None,
-        yanked=yanked,
-        yanked_reason=one_line(reason, LONGEST),
-    )
+    release = PublishedRelease(version=str(version), yanked=yanked, yanked_reason=one_line(reason, LONGEST))
+    with suppress(ValueError, IndexError):
+        return release.model_copy(update={"published": datetime.fromisoformat(times[0])})
+    return release
 
 
 def _files(page: bytes) -> Iterable[dict[str, Any]]:

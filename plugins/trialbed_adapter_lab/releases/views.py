@@ -72,10 +72,8 @@ def _notes(report: ReleasesReport) -> Iterator[str]:
             yield f"{row.release} was not measured: {one_line(row.failure, 600)}"
     if len({row.kit for row in report.releases if not row.failure}) > 1:
         yield "Releases with another digest of the kit were measured by another state of it; changes may be the kit's."
-    yield (
-        "CPU is processor time of the worker for a trial of four requests, the median of five; the machine may have "
-        "been busy, which lengthens it too."
-    )
+    if any(row.cpu_ms for row in report.releases):
+        yield "CPU is the worker's time for a trial of four requests, the median of five; a busy machine lengthens it."
 
 
 def _changes(report: ReleasesReport, longest: int) -> Iterator[Table]:
