@@ -125,11 +125,10 @@ class TestSet:
 
     def _add(self, index: int, line: bytes, offset: int) -> None:
         try:
-            body = parse_json(line)
+            body, fault = parse_json(line), None
         except ValueError as error:
-            self.bad_lines.append(BadLine(index, f"not JSON: {error}"))
-            return
-        if fault := _fault(body):
+            body, fault = None, f"not JSON: {error}"
+        if fault := fault or _fault(body):
             self.bad_lines.append(BadLine(index, fault))
             return
         identity = hashlib.sha256(_canonical(body)).digest()

@@ -12,9 +12,6 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, Field, JsonValue, Va
 from trialbed.errors import DataError
 from trialbed.files import read_bytes
 
-LARGEST = 16 * 2**20
-"""Bytes of a file with vendors."""
-
 
 def _printable(text: str) -> str:
     if not text.isprintable():
@@ -27,8 +24,6 @@ Amount = Annotated[float, Field(ge=0)]
 Count = Annotated[int | None, Field(ge=1, description="a whole number of at least 1")]
 EXTRA = "a mapping of what JSON can hold, with strings as keys"
 HEADER_NAME = r"^[!#$%&'*+.^_`|~0-9A-Za-z-]+$"
-"""A header name that HTTP allows."""
-
 HEADERS = "a mapping of header names to strings of one line"
 PRICES = "a mapping with input and output: numbers of at least 0, per million tokens"
 
@@ -66,7 +61,6 @@ class VendorEntry(BaseModel):
 
 
 KEYS = [name for name in VendorEntry.model_fields if name not in ("model", "where", "lines")]
-"""The keys of an entry."""
 
 
 def read_config(path: Path) -> list[VendorEntry]:
@@ -76,7 +70,7 @@ def read_config(path: Path) -> list[VendorEntry]:
         DataError: the file cannot be read or has the wrong form.
     """
     try:
-        root = yaml.compose(read_bytes(path, LARGEST).decode(), Loader=yaml.SafeLoader)
+        root = yaml.compose(read_bytes(path, most=16 * 2**20).decode(), Loader=yaml.SafeLoader)
     except yaml.YAMLError as error:
         # The text around the problem is not shown, as it may be a key.
         mark, problem = getattr(error, "problem_mark", None), getattr(error, "problem", None) or "malformed"

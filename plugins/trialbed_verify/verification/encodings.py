@@ -10,7 +10,6 @@ PIECE = 2**18
 """Bytes that are unpacked at a time, so that a small body that unpacks to a huge one takes no memory."""
 
 GZIP, ZLIB, RAW = 31, 15, -15
-"""Formats, as zlib has them."""
 
 NAMES = {"gzip": "gzip", "x-gzip": "gzip", "deflate": "deflate", "identity": "", "": ""}
 """Name in a header -> encoding."""

@@ -26,7 +26,6 @@ from trialbed_verify.verification.config import HEADER_NAME
 from trialbed_verify.verification.encodings import Decoder, UndecodableBody
 from trialbed_verify.verification.targets import PreparedRequest, Target, blaming_driver, is_secret_header
 
-EVENTS_TYPE = "text/event-stream"
 SHOWN = 500
 
 LARGEST = 64 * 2**20
@@ -169,13 +168,16 @@ class Exchange:
             return await _read_refusal(response)
         kind = response.headers.get("Content-Type", "").lower()
         decoder = _decoder(response)
-        if run.stream is not None and kind.startswith(EVENTS_TYPE):
+        if run.stream is not None and kind.startswith("text/event-stream"):
             reading = await self._events(response, decoder, run, run.stream)
         else:
             body = await _read_body(response, decoder, LARGEST)
             reading = _read_whole(self._dialect, body, kind, stream=prepared.stream, cut=decoder.is_cut)
         run.finished = run.finished or self._clock()
-        return _with_surplus(reading, decoder)
+        if decoder.surplus:
+            excerpts = {**reading.excerpts, "bytes_after_body": repr(decoder.surplus)}
+            reading = replace(reading, notes=tuple(sorted({*reading.notes, "bytes_after_body"})), excerpts=excerpts)
+        return reading
 
     async def _events(
         self, response: aiohttp.ClientResponse, decoder: Decoder, run: _Run, stream: EventStream
@@ -255,8 +257,7 @@ KINDS: dict[str, tuple[type[Exception], ...]] = {
 @contextmanager
 def _noticing_malformed_chunks(response: aiohttp.ClientResponse) -> Iterator[None]:
     """End the body where its chunks are malformed: aiohttp then closes the connection, but lets the reader wait."""
-    connection = response.connection
-    closed = None if connection is None else getattr(connection.protocol, "closed", None)
+    closed = getattr(getattr(response.connection, "protocol", None), "closed", None)
     if closed is None:
         yield
         return
@@ -344,13 +345,6 @@ async def _parts(response: aiohttp.ClientResponse, decoder: Decoder) -> AsyncIte
     async for chunk in response.content.iter_any():
         for part in decoder.feed(chunk):
             yield part
-
-
-def _with_surplus(reading: Reading, decoder: Decoder) -> Reading:
-    if not decoder.surplus:
-        return reading
-    excerpts = {**reading.excerpts, "bytes_after_body": repr(decoder.surplus)}
-    return replace(reading, notes=tuple(sorted({*reading.notes, "bytes_after_body"})), excerpts=excerpts)
 
 
 async def _read_body(response: aiohttp.ClientResponse, decoder: Decoder, most: int) -> bytes:

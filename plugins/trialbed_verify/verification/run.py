@@ -96,11 +96,8 @@ class Verification:
             TrialbedError: a file could not be written completely, or a case was lost.
         """
         check_files(self.targets, self.cases.path)
-        labels = endpoint_labels(self.targets)
-        endpoints = [
-            endpoint_info(target, label, self.cases, self.options)
-            for label, target in zip(labels, self.targets, strict=True)
-        ]
+        self._named = dict(zip(endpoint_labels(self.targets), self.targets, strict=True))
+        endpoints = [endpoint_info(target, label, self.cases, self.options) for label, target in self._named.items()]
         digest = _digest(self.cases, endpoints)
         with frozen_heap(), await asyncio.to_thread(Store.open, self.options.store) as store:
 
@@ -139,11 +136,10 @@ class Verification:
 
     async def _send(self, store: Store, *, is_new: bool) -> list[TrialbedError]:
         """Send the cases that have no answer yet, and write what there is; return the errors of writing it."""
-        named = dict(zip(self._run.config.frameworks, self.targets, strict=True))
 
         def note_committed(result: TrialResult) -> None:
             self._listeners.notify("trial_finished", run=self._run, result=result)
-            self.progress.advance(named[result.key.framework], result)
+            self.progress.advance(self._named[result.key.framework], result)
 
         commits = Commits(store, self._run.run_id, note_committed, gathering=GATHERING, most=WAITING, masked=True)
         queues: list[TargetQueue] = []
@@ -155,7 +151,7 @@ class Verification:
                 stored = await asyncio.to_thread(self._stored_cases, store)
                 trials = {target: self.options.trials_of(target) for target in self.targets}
                 self.progress.start(self._run, trials, self.cases)
-                for label, target in named.items():
+                for label, target in self._named.items():
                     queue = await self._queue(label, target, stored[label], commits, lag, turns, stack)
                     queues.append(queue)
                 if any(queue.todo for queue in queues):

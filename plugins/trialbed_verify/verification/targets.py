@@ -31,6 +31,7 @@ from trialbed.suggestions import closest
 from trialbed.wire import dump_json
 from trialbed.wire.addresses import is_loopback
 from trialbed.wire.redaction import event_texts, redact
+from trialbed_verify.verification.cases import Body
 from trialbed_verify.verification.config import VendorEntry, read_config
 
 PORTS = {"http": 80, "https": 443}
@@ -98,10 +99,8 @@ def blaming_driver(fault: str, secrets: Iterable[str] = ()) -> Iterator[None]:
 
 
 PLACEHOLDER = re.compile(r"x+|\.+|\*+|<.*>|your.*", re.IGNORECASE)
-"""A placeholder for a key, as in examples."""
 
 KEY = re.compile(r"[\x21-\x7e]+")
-"""A key that can be sent in a header."""
 
 
 def checked_key(key: str, where: str) -> str:
@@ -170,8 +169,6 @@ def _git(path: Path, *arguments: str) -> int | None:
     except (OSError, subprocess.TimeoutExpired):
         return None
 
-
-Body = dict[str, Any]
 
 OVERRIDES = ("temperature", "max_tokens", "stream")
 """Settings that replace a request's own value."""
@@ -264,10 +261,6 @@ def _with_usage(options: Any) -> Body:
     return {"include_usage": True, **(options if isinstance(options, dict) else {})}
 
 
-CHAT = "/chat/completions"
-RAW = "/completions"
-
-
 @dataclass(frozen=True, eq=False)
 class Target:
     """A model at a vendor, and the files for its results.
@@ -321,7 +314,7 @@ class Target:
     @property
     def url(self) -> str:
         """The URL to which requests are posted."""
-        return f"{self.vendor.url}{RAW if self.settings.raw else CHAT}"
+        return f"{self.vendor.url}{'' if self.settings.raw else '/chat'}/completions"
 
     def prepare(self, body: Body) -> PreparedRequest:
         """Prepare the request for a line of the test set, without changing the line."""
@@ -409,9 +402,6 @@ class VerifyOptions:
         return target.concurrency or self.request_concurrency
 
 
-UNSAFE = re.compile(r"[^A-Za-z0-9._-]+")
-
-
 GENERIC = "generic"
 
 
@@ -474,7 +464,7 @@ def _target(
     adapter_name, adapter = load_adapter(model_type, entry.model)
     driver_name, vendor = _vendor(entry)
     provider = (entry.provider or "").strip("/")
-    stem = UNSAFE.sub("_", "_".join(filter(None, (entry.model, entry.name, provider))))
+    stem = re.sub(r"[^A-Za-z0-9._-]+", "_", "_".join(filter(None, (entry.model, entry.name, provider))))
     # The settings for all targets, and in their place those that the entry has itself.
     own: dict[str, Any] = {name: value for name in OVERRIDES if (value := getattr(entry, name)) is not None}
     own |= {"model": entry.model, "model_id": entry.model_id, "extra_body": {**settings.extra_body, **entry.extra_body}}
@@ -556,10 +546,6 @@ def _adapter(name: str) -> type[ModelAdapter]:
     return cast("type[ModelAdapter]", load_driver("model_adapters", name, VENDOR_CONTRACT))
 
 
-CLOSE = 0.75
-"""Similarity from which a name is likely to be a slip for another."""
-
-
 def unified_models() -> dict[str, dict[str, str]]:
     """Unified name -> vendor -> the vendor's own name, of every vendor driver that can be loaded."""
     found: dict[str, dict[str, str]] = {}
@@ -577,21 +563,15 @@ def unified_models() -> dict[str, dict[str, str]]:
 def doubtful_models(targets: Sequence[Target]) -> Iterator[str]:
     """Return the doubts about the targets' names of models, one sentence each."""
     named = [target for target in targets if target.driver_name and target.settings.model_id is None]
-    known = unified_models() if named else {}
-    for target in named:
+    unknown = [one for one in named if one.vendor.models and one.settings.model not in one.vendor.models]
+    folded = {name.lower(): name for name in unified_models()} if unknown else {}
+    for target in unknown:
         model = target.settings.model
-        if not target.vendor.models or model in target.vendor.models:
-            continue
-        hint = _hint(model, known)
+        meant = folded.get(closest(model.lower(), folded, cutoff=0.75) or "", model)
+        hint = f"did you mean {meant!r} (--list-models)? Otherwise " if meant != model else ""
         if hint or any(own != name for name, own in target.vendor.models.items()):
             # A driver that renames nothing is a maker's, whose names may be newer than the driver.
             yield (
                 f"{target.name}: its driver has no name for {model!r}, which is sent as it is; {hint}"
                 "give the vendor's own name as `model_id`"
             )
-
-
-def _hint(model: str, known: Iterable[str]) -> str:
-    folded = {name.lower(): name for name in known}
-    meant = folded.get(closest(model.lower(), folded, cutoff=CLOSE) or "", model)
-    return f"did you mean {meant!r} (--list-models)? Otherwise " if meant != model else ""
