@@ -379,8 +379,7 @@ def _schema_accuracy(side: SideRows) -> dict[str, Any]:
     per_call = case_share(*side.sums((fits for fits, _ in calls), np.repeat(side.case, of_rows)))
     found: dict[str, Any] = {"per_response": case_share(*side.fitting())}
     found["per_call"] = per_call if any(row.calls is not None for row in side.rows) else None
-    found["reasons"] = by_frequency(reason for fits, reasons in calls if fits is False for reason in reasons)
-    return found
+    return found | {"reasons": by_frequency(reason for fits, own in calls if fits is False for reason in own)}
 
 
 def case_share(part: Column, whole: Column) -> Estimate:

@@ -74,7 +74,9 @@ class VendorComparer(Comparer):
         from trialbed_verify.compare import compare
         from trialbed_verify.tables import comparison_records, comparison_tables, comparison_tests
 
-        thresholds = figure_thresholds(options["fail_under"])
+        thresholds = parse_thresholds(options["fail_under"], "f1=0.73")
+        if unknown := [name for name in thresholds if name not in FIGURES]:
+            raise UsageError(f"--fail-under: unknown figure {unknown[0]!r}; choose from {', '.join(FIGURES)}")
         margins = parse_thresholds(options["gate_margin"], "tools=0.02", "--gate-margin", "GATE=X")
         sides = _sides(values, options)
         _check_sides(sides)
@@ -87,20 +89,7 @@ class VendorComparer(Comparer):
         document = found[0].document if len(found) == 1 else [one.document for one in found]
         tables, records = comparison_tables(found), comparison_records(found)
         failed = [test.message for test in asked if test.outcome == "failure"]
-        return Comparison(document, tables, records, failed, partial(_page, found, sides, options), tests)
-
-
-def figure_thresholds(given: Sequence[str]) -> dict[str, float]:
-    """Return figure -> the least that it may be.
-
-    Raises:
-        UsageError: a value is not of the form FIGURE=X, or the figure is unknown.
-    """
-    thresholds = parse_thresholds(given, example="f1=0.73")
-    unknown = [name for name in thresholds if name not in FIGURES]
-    if unknown:
-        raise UsageError(f"--fail-under: unknown figure {unknown[0]!r}; choose from {', '.join(FIGURES)}")
-    return thresholds
+        return Comparison(document, tables, records, failed, partial(_page, found, sides, values, options), tests)
 
 
 def vendor_files(text: str) -> tuple[str | None, list[str]]:
@@ -153,23 +142,21 @@ def _read_sides(sides: Sequence[NamedVendor], *, compared: bool) -> Iterator[Ans
     return name_apart(as_trials([read_one(own, compared=compared) for own in rows], name) for name, rows in sides)
 
 
-def _page(found: Sequence[VendorComparison], sides: Sequence[NamedVendor], options: Mapping[str, Any]) -> str:
+def _page(
+    found: Sequence[VendorComparison], sides: Sequence[NamedVendor], values: Sequence[str], options: Mapping[str, Any]
+) -> str:
     from trialbed.cli.stored import typed_command
     from trialbed.views import html_page
     from trialbed_verify.pages import vendor_page
     from trialbed_verify.ranking import ModelComparison, VerifiedVendors
-    from trialbed_verify.rows import FileRows
 
     vendors = list(_read_sides(sides, compared=False))
     baseline = vendors[0].vendor
     model = ModelComparison(vendors[0].model or "a model", baseline, tuple(found), ())
-    words = ["compare", "--force"] if options["force"] else ["compare"]
-    words += [word for given in options["gate_margin"] for word in ("--gate-margin", given)]
-    for number, (name, rows) in enumerate(sides):
-        names = [own.file_name if isinstance(own, FileRows) else str(own) for own in rows]
-        listed = [f"{name}=" * bool(name) + ",".join(names)] if number else names
-        words += [word for one in listed for word in ("--vendor" if number else "--baseline", one)]
-    again = typed_command(*words, "--format", "html")
+    given = {"--baseline": "baselines", "--vendor": "vendors", "--gate-margin": "gate_margin"}
+    words = [word for option, name in given.items() for one in options[name] for word in (option, str(one))]
+    words += ["--force"] * bool(options["force"])
+    again = typed_command("compare", *values, *words, "--format", "html", store=options.get("store"))
     title = f"{', '.join(one.vendor for one in found)} compared with {baseline}"
     return html_page(title, vendor_page(vendors, VerifiedVendors((model,)), again=again))
 

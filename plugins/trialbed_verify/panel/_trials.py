@@ -14,7 +14,7 @@ import math
 from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from hashlib import blake2b
-from statistics import median
+from statistics import median, multimode
 from struct import Struct
 from typing import Any
 
@@ -231,9 +231,8 @@ def _prompt_offset(sides: Sequence[Trials]) -> tuple[int, list[str]]:
 
 
 def _usual(trials: Sequence[Measures]) -> int:
-    """Return the count that most trials have; 0 if none has one."""
-    counts = Counter(trial.prompt for trial in trials if trial.prompt)
-    return max(counts, key=lambda count: (counts[count], count), default=0)
+    """Return the count that most trials have, the largest of several; 0 if none has one."""
+    return max(multimode(trial.prompt for trial in trials if trial.prompt), default=0)
 
 
 def price_ratio(sides: Sequence[Trials], prices: Sequence[Mapping[str, float]]) -> float | None:

@@ -7,7 +7,8 @@ import math
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from operator import attrgetter, itemgetter
+from itertools import product
+from operator import attrgetter
 from typing import Any, Literal
 
 import numpy as np
@@ -469,12 +470,13 @@ def _example(one: Compared, sides: Sequence[Trials]) -> GateExample | None:
     )
     if not ours or not theirs:
         return None
-    if gate.scale == "fault":
-        baseline, vendor = min(ours, key=itemgetter(1))[0], max(theirs, key=itemgetter(1))[0]
-    else:
-        usual = [value for _, value in ours]
-        vendor, value = next((pair for pair in theirs if pair[1] not in usual), theirs[0])
-        baseline = next((trial for trial, own in ours if own != value), ours[0][0])
+    usual = [value for _, value in ours]
+
+    def apart(pair: tuple[Any, Any]) -> Any:
+        (_, value), (_, own) = pair
+        return value - own if gate.scale == "fault" else (value not in usual, value != own)
+
+    (vendor, _), (baseline, _) = max(product(theirs, ours), key=apart)
     rows = baseline.read(), vendor.read()
     line = rows[1].get("data_index") or rows[0].get("data_index")
     own, other = (_describe(row, gate.name) for row in rows)
