@@ -461,9 +461,6 @@ GATES: tuple[PanelGate, ...] = (
 )
 """All gates but those of suites, in the order of reports."""
 
-UNLIKE = frozenset({"bill"})
-"""Gates that have no part in the test of all together: a constant moves them in every case."""
-
 FIRST_PLACES = Struct("<4H")
 """Places of a signature that count in the comparison of everything."""
 
@@ -471,8 +468,6 @@ WHOLE = PanelGate("whole", "signature", 0.02, _everything, "everything together"
 """All subjects at once, for the permutation test of the whole; it has no part in the verdict."""
 
 PARAMETER, SUITE = "constraints:", "suite:"
-
-SUITE_MARGIN = 0.03
 
 
 def all_gates(trials: Sequence[Measures], margins: Mapping[str, float]) -> list[PanelGate]:
@@ -484,7 +479,7 @@ def all_gates(trials: Sequence[Measures], margins: Mapping[str, float]) -> list[
     gates = list(GATES)
     for name in sorted({trial.suite[0] for trial in trials if trial.suite is not None}):
         meaning = f"cases of the suite {name} that went wrong"
-        gates.append(PanelGate(f"{SUITE}{name}", "fault", SUITE_MARGIN, partial(_suite_loss, name), meaning))
+        gates.append(PanelGate(f"{SUITE}{name}", "fault", 0.03, partial(_suite_loss, name), meaning))
     for name in sorted(set[str]().union(*(trial.asked for trial in trials))):
         meaning, disobeyed = f"answers that do not obey {name}", partial(_is_disobeyed, name)
         gates.append(PanelGate(f"{PARAMETER}{name}", "fault", 0.02, disobeyed, meaning, stands_alone=True))

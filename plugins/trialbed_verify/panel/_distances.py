@@ -37,8 +37,8 @@ ALPHA = 0.05
 LEAST_SHARE = 0.5
 """Share of all cases over which a figure is averaged at least: where fewer apply, the others count as alike."""
 
-MOST = 10_000_000
-"""Cases beyond which a number is of no use."""
+MOST = 1_000_000
+"""Cases beyond which a number is of no use: the vendor is as far from the baseline as the margin."""
 
 NOISE = 1e-24
 """Variance that comes from rounding alone."""
@@ -131,7 +131,7 @@ class Mean:
         def is_enough(n: int) -> bool:
             return min(value, margin * 0.9) + Z * self.spread / math.sqrt(n) + allowance(self.spread, n) < margin
 
-        return bisect_left(range(MOST), True, lo=1, key=is_enough)
+        return bisect_left(range(MOST + 1), True, lo=1, key=is_enough)
 
     def as_json(self) -> dict[str, Any]:
         """Return its part of a document."""

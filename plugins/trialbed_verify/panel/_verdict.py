@@ -16,9 +16,10 @@ import numpy as np
 from trialbed.statistics import holm, wilson_interval
 from trialbed.wire.dialects.chat_completions import answered_calls
 from trialbed_verify.findings import findings, function_of, kind_in_words, objects_of
-from trialbed_verify.panel._answers import BILLED, BITS, UNLIKE, Measures, PanelGate
+from trialbed_verify.panel._answers import BILLED, BITS, Measures, PanelGate
 from trialbed_verify.panel._distances import (
     ALPHA,
+    MOST,
     Compared,
     Distances,
     Mean,
@@ -35,9 +36,6 @@ GateFinding = Literal["equivalent", "different", "inconclusive", "not judged", "
 
 FEWEST = 30
 """Cases below which no verdict is given."""
-
-MOST_CASES = 1_000_000
-"""Cases beyond which a number is of no use: the vendor is as far from the baseline as the margin."""
 
 ONE_TRIAL = "one trial per case does not show a side's own spread"
 
@@ -276,8 +274,8 @@ def _settle(compared: Sequence[Compared], cases: int) -> tuple[list[GateResult],
     *gates, whole = compared
     corrected = holm({one.gate.name: one.p for one in gates if one.excess is not None})
     results = [settle(one, corrected.get(one.gate.name, 1.0), cases) for one in gates]
-    # What they are worth is said beside the verdict.
-    single = [result.p_holm for result in results if result.gate.name not in UNLIKE]
+    # A constant moves the bill in every case; what it is worth is said beside the verdict.
+    single = [result.p_holm for result in results if result.gate.name != "bill"]
     return results, None if whole.excess is None else min(1.0, 2 * min(whole.p, *single))
 
 
@@ -341,7 +339,7 @@ def _cases_needed(one: Compared, excess: Mean, cases: int) -> int | None:
         return max(least, math.ceil(cases * FEWEST / excess.n), cases + 1)
     counts = [math.ceil(cases / mean.counted * mean.cases_needed(margin)) for _, mean, margin in one.figures]
     needed = max(least, cases + 1, *counts)
-    return needed if needed <= MOST_CASES else None
+    return needed if needed <= MOST else None
 
 
 def _conclude(results: Sequence[GateResult], whole: float | None, cases: int) -> tuple[Conclusion, int | None]:
@@ -449,10 +447,8 @@ def _one_trial(panel: Panel) -> Iterator[str]:
     if panel.trials[0] < SEVERAL:
         more = " with more cases" * (panel.cases < FEWEST)
         yield f"how much the baseline differs from itself is not known: run it twice{more} to decide"
-    elif panel.trials[1] < SEVERAL:
-        yield "not shown to differ; one trial of the vendor does not show its own spread: --trials 3"
     else:
-        yield "not shown to differ; too many cases have one trial of a side, which does not show its own spread"
+        yield "not shown to differ; one trial of a side does not show its own spread in too many cases: --trials 3"
 
 
 def _percent(count: int, cases: int) -> str:

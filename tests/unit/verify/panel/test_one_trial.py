@@ -149,7 +149,7 @@ def test_the_same_model_is_not_decided_and_the_reason_says_what_differs() -> Non
     assert panel.reason.endswith("how much the baseline differs from itself is not known: run it twice to decide")
     twice = judge(sides_of(pool(0.1), 2, 1, 1))
     assert twice.verdict == "not decided by one trial"
-    assert twice.reason.endswith("one trial of the vendor does not show its own spread: --trials 3")
+    assert twice.reason.endswith("one trial of a side does not show its own spread in too many cases: --trials 3")
 
 
 def decided(baseline: str, vendor: str) -> list[Trials]:
