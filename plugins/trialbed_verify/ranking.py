@@ -402,34 +402,21 @@ def candidates(
             differ from the baseline's.
     """
     named = [replace(one, model=model or one.model) for one in files]
-    _check_names(named)
-    named = [*name_apart(named, within_models=True)]
-    names = baselines or {one.vendor for one in named if one.is_of_baseline}
-    found = list[RankedVendor]()
-    for own in group_by_key((one.model, one) for one in named).values():
-        found += _of_model(own, _baseline(own, names), force=force, resamples=resamples, panels=panels or {})
-    return found
-
-
-def _check_names(files: Sequence[Answers]) -> None:
-    """Check that each file has one model, and no vendor is listed twice."""
-    for one in files:
-        if one.model is None:
-            raise UsageError(f"{one.source}: its rows do not agree on one model; name it with --model")
-    names = Counter(f"{one.source}: has results of {one.model} at {one.vendor}" for one in files)
-    if twice := [name for name, count in names.items() if count > 1]:
+    if unnamed := [one.source for one in named if one.model is None]:
+        raise UsageError(f"{unnamed[0]}: its rows do not agree on one model; name it with --model")
+    listed = Counter(f"{one.source}: has results of {one.model} at {one.vendor}" for one in named)
+    if twice := [name for name, count in listed.items() if count > 1]:
         raise UsageError(f"{twice[0]} twice; name each vendor with VENDOR=FILE")
-
-
-def _baseline(files: Sequence[Answers], names: Collection[str]) -> Answers:
-    model, found = files[0].model, [one for one in files if one.vendor in names]
-    if not found:
-        hint = "or give all files one name with --model if their models are the same"
-        vendors = ", ".join(one.vendor for one in files)
-        raise UsageError(f"{model} has no baseline, which F1 needs; name one of {vendors} with --baseline, {hint}")
-    if len(found) > 1:
-        raise UsageError(f"{model} has {len(found)} baselines: {', '.join(one.vendor for one in found)}; name one")
-    return found[0]
+    named = [*name_apart(named, within_models=True)]
+    names, found = baselines or {one.vendor for one in named if one.is_of_baseline}, list[RankedVendor]()
+    for name, own in group_by_key((one.model, one) for one in named).items():
+        marked = [one for one in own if one.vendor in names]
+        if len(marked) != 1:
+            hint = f"name one of {', '.join(one.vendor for one in marked or own)} with --baseline"
+            said = f"{name} has {len(marked) or 'no'} baselines, and F1 needs one; {hint}"
+            raise UsageError(f"{said}, or give all files one name with --model if their models are the same")
+        found += _of_model(own, marked[0], force=force, resamples=resamples, panels=panels or {})
+    return found
 
 
 def _of_model(

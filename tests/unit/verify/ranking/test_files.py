@@ -157,7 +157,7 @@ def test_every_model_needs_one_baseline(file: MakeFile) -> None:
     files = file("official"), file("one")
     with pytest.raises(UsageError, match=r"m has no baseline.* name one of official, one with --baseline"):
         candidates(read_sources(files), ())
-    with pytest.raises(UsageError, match="m has 2 baselines: official, one"):
+    with pytest.raises(UsageError, match=r"m has 2 baselines.* name one of official, one with --baseline"):
         candidates(read_sources(files), ("official", "one"))
 
 
@@ -191,7 +191,7 @@ def test_names_can_be_given_to_files_and_models(tmp_path: Path) -> None:
     for own in rows["b"]:
         own["request"] = own["request"] | {"model": "another/m"}
     paths = [str(write_rows(tmp_path / f"{name}.jsonl", own)) for name, own in rows.items()]
-    with pytest.raises(UsageError, match=r"no baseline, .*give all files one name with --model"):
+    with pytest.raises(UsageError, match=r"no baselines, .*give all files one name with --model"):
         candidates(read_sources(paths), ("a",))
     named = [f"official={paths[0]}", f"acme={paths[1]}"]
     found = candidates(read_sources(named), ("official",), model="m", resamples=100)
