@@ -356,27 +356,27 @@ def average_ranks(values: NDArray[np.float64], *, more_is_better: bool) -> NDArr
     return np.asarray((other > one).sum(axis=-1) + ((other == one).sum(axis=-1) + 1) / 2, dtype=np.float64)
 
 
+@np.errstate(divide="ignore", invalid="ignore")
 def _rank_intervals(vendors: Sequence[RankedVendor], metrics: Sequence[str], resamples: int) -> list[dict[str, Any]]:
     """Return the places of each vendor in 95 % of resamples, and whom it ties with; nothing if only figures are known.
 
     The same cases are drawn for all vendors of a model.
     """
-    drawn, found = list[NDArray[np.float64]](), list[dict[str, Any]]()
+    drawn = list[NDArray[np.float64]]()
     for one in vendors:
         if one.columns is None:
             return [{} for _ in vendors]
         columns = np.stack([column for metric in metrics for column in one.columns[metric]], axis=1)
         sums = CaseBootstrap(len(columns), resamples).sums(columns)
-        with np.errstate(divide="ignore", invalid="ignore"):
-            drawn.append(sums[:, 0::2] / sums[:, 1::2])
+        drawn.append(sums[:, 0::2] / sums[:, 1::2])
     scores = (1 / (_metric_ranks(np.stack(drawn, axis=1), metrics) + K)).sum(axis=2)
     ahead = scores[:, :, None] > scores[:, None, :] + EPSILON
     low, high = np.quantile(1 + ahead.sum(axis=1), (0.025, 0.975), axis=0, method="inverted_cdf").astype(int).tolist()
     shares = ahead.mean(axis=0)
-    for number, alike in enumerate(np.maximum(shares, shares.T) < CONFIDENCE):
-        tied = tuple(one.name for other, one in enumerate(vendors) if alike[other] and other != number)
-        found.append({"rank_low": low[number], "rank_high": high[number], "tied_with": tied})
-    return found
+    alike = (np.maximum(shares, shares.T) < CONFIDENCE) & ~np.eye(len(vendors), dtype=bool)
+    tied = [tuple(vendors[other].name for other in np.flatnonzero(own).tolist()) for own in alike]
+    keys = ("rank_low", "rank_high", "tied_with")
+    return [dict(zip(keys, own, strict=True)) for own in zip(low, high, tied, strict=True)]
 
 
 def candidates(

@@ -16,7 +16,6 @@ from trialbed.cli.options import print_json
 from trialbed.cli.stored import moment, seconds
 from trialbed.errors import UsageError
 from trialbed.store import StoredRun, StoreReader, open_store, run_kind
-from trialbed.suggestions import closest, did_you_mean
 from trialbed.views import printable
 from trialbed_verify.ranking import VerifiedRows, VerifiedVendors, compare_and_rank
 from trialbed_verify.report import print_report
@@ -38,8 +37,7 @@ def run_rows(run: StoredRun, labels: Iterable[str] | None = None) -> list[Stored
     known = {endpoint.label: endpoint for endpoint in run.record.endpoints}
     chosen = sorted(known, key=lambda label: not known[label].is_baseline) if labels is None else [*labels]
     if unknown := [label for label in chosen if label not in known]:
-        close, names = did_you_mean(closest(unknown[0], known)), ", ".join(run.config.frameworks)
-        raise UsageError(f"run {run.run_id} has no vendor {unknown[0]}{close} It has {names}")
+        raise UsageError(f"run {run.run_id} has no vendor {unknown[0]}; it has {', '.join(run.config.frameworks)}")
     return [StoredRows(run, known[label]) for label in chosen]
 
 

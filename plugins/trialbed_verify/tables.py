@@ -493,25 +493,20 @@ def ranking_tables(ranking: Ranking) -> list[Table]:
     """Return a table per model, and one of all if there are several; the last one explains the figures."""
     from trialbed_verify.ranking import METRICS
 
-    tables = []
-    for model, found in ranking.models.items():
-        names = {row.name: row.vendor for row in found.rows}
-        tables.append(_rank_table(model, found, ranking.metrics, names, _notes_of_all(_rank_notes(found))))
-    if len(tables) > 1:
-        names = {row.name: f"{row.vendor} ({row.model})" for row in ranking.overall.rows}
-        tables.append(_rank_table("all models", ranking.overall, ranking.metrics, names, ()))
+    titled = [(model, found, _rank_notes(found)) for model, found in ranking.models.items()]
+    titled += [("all models", ranking.overall, iter(()))] if len(titled) > 1 else []
+    tables = [_rank_table(model, found, ranking.metrics, _notes_of_all(notes)) for model, found, notes in titled]
     legend = [f"{METRICS[name].label}: {METRICS[name].meaning}." for name in ranking.metrics]
     explained = [EXPLAINED.format(k=ranking.k)] if ranking.overall.ranked else []
     notes = [*tables[-1].notes, *(f"{note}." for note in ranking.notes), *explained]
     return [*tables[:-1], replace(tables[-1], notes=notes, legend=legend)]
 
 
-def _rank_table(
-    title: str, found: Standings, metrics: Sequence[str], names: Mapping[tuple[str, str], str], notes: Iterable[str]
-) -> Table:
+def _rank_table(title: str, found: Standings, metrics: Sequence[str], notes: Iterable[str]) -> Table:
     from trialbed_verify.ranking import METRICS
 
-    lines, ties = list[Row](), list[str]()
+    lines, ties, is_of_many = list[Row](), list[str](), len({row.model for row in found.rows}) > 1
+    names = {row.name: f"{row.vendor} ({row.model})" if is_of_many else row.vendor for row in found.rows}
     for row in found.rows:
         place = f"{row.rank}{' tie' * bool(row.tie)}{' last' * (row.status == 'behind')}"
         span = UNKNOWN if row.rank_low is None else f"{row.rank_low}-{row.rank_high}"
