@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import zlib
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from itertools import chain
 
 PIECE = 2**18
@@ -23,7 +23,7 @@ class Decoder:
     """Unpacks a body that may be cut anywhere.
 
     Args:
-        encodings: the header's value, in the order in which they were applied.
+        encodings: the header's values, in the order in which they were applied.
 
     Attributes:
         packed: whether there is anything to undo.
@@ -32,8 +32,8 @@ class Decoder:
         UndecodableBody: an encoding is not known.
     """
 
-    def __init__(self, encodings: str) -> None:
-        names = [name.strip() for name in encodings.lower().split(",")]
+    def __init__(self, encodings: Iterable[str]) -> None:
+        names = [name.strip() for name in ",".join(encodings).lower().split(",")]
         for name in names:
             if name not in NAMES:
                 raise UndecodableBody(f"the body is encoded as {name}, which was not asked for")

@@ -9,6 +9,7 @@ from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
+from functools import partial
 from typing import Any, TypedDict
 
 import aiohttp
@@ -123,8 +124,8 @@ class Exchange:
     """
 
     def __init__(self, target: Target, session: aiohttp.ClientSession, timeout: float) -> None:
-        self._session, self._url, self._timeout = session, target.url, timeout
-        self._options = _request_options(target)
+        self._post = partial(session.post, target.url, allow_redirects=False, **_request_options(target))
+        self._timeout = timeout
         self._dialect, self._clock = dialect(), asyncio.get_running_loop().time
 
     async def __call__(self, prepared: PreparedRequest, waited: float = 0.0) -> EndpointAttempt:
@@ -137,8 +138,9 @@ class Exchange:
         run = _Run(self._clock, self._dialect.open_stream(names) if prepared.stream else None)
         started_at = datetime.now(UTC)
         try:
-            async with asyncio.timeout(self._timeout):
-                reading = await self._ask(prepared, run)
+            async with asyncio.timeout(self._timeout), self._post(data=_Body(prepared.body, run)) as response:
+                with _noticing_malformed_chunks(response):
+                    reading = await self._read(response, prepared, run)
         except TimeoutError:
             reading = run.ended("timeout", Problem("timeout", f"no complete answer within {self._timeout:g} s"))
         except UndecodableBody as error:
@@ -155,19 +157,13 @@ class Exchange:
             retry_after=run.retry_after,
         )
 
-    async def _ask(self, prepared: PreparedRequest, run: _Run) -> Reading:
-        body = _Body(prepared.body, run)
-        async with self._session.post(self._url, data=body, allow_redirects=False, **self._options) as response:
-            with _noticing_malformed_chunks(response):
-                return await self._read(response, prepared, run)
-
     async def _read(self, response: aiohttp.ClientResponse, prepared: PreparedRequest, run: _Run) -> Reading:
         run.status = response.status
         if response.status // 100 != 2:
             run.retry_after = retry_after(response.headers)
             return await _read_refusal(response)
         kind = response.headers.get("Content-Type", "").lower()
-        decoder = _decoder(response)
+        decoder = Decoder(response.headers.getall("Content-Encoding", []))
         if run.stream is not None and kind.startswith("text/event-stream"):
             reading = await self._events(response, decoder, run, run.stream)
         else:
@@ -336,10 +332,6 @@ _TOO_LARGE = f"the answer is larger than {LARGEST >> 20} MiB"
 _CUT_PACKED = "the compressed body ends too early"
 
 
-def _decoder(response: aiohttp.ClientResponse) -> Decoder:
-    return Decoder(",".join(response.headers.getall("Content-Encoding", [])))
-
-
 async def _parts(response: aiohttp.ClientResponse, decoder: Decoder) -> AsyncIterator[bytes]:
     """The body, unpacked, as it comes."""
     async for chunk in response.content.iter_any():
@@ -371,11 +363,11 @@ def _read_whole(spoken: Dialect, body: bytes, kind: str, *, stream: bool, cut: b
 async def _read_refusal(response: aiohttp.ClientResponse) -> Reading:
     """An answer with a status other than success."""
     text = f"the endpoint answered with status {response.status}"
-    target = response.headers.get("Location")
+    target, encodings = response.headers.get("Location"), response.headers.getall("Content-Encoding", [])
     if target and response.status // 100 == 3:
         text += f", a redirection to {redact(target[:SHOWN])}: the key is sent only to the base URL"
     try:
-        body = _excerpt(await _read_body(response, _decoder(response), SHOWN * 4))
+        body = _excerpt(await _read_body(response, Decoder(encodings), SHOWN * 4))
     except (aiohttp.ClientError, UndecodableBody) as error:
         # A fault of its body changes nothing about the status.
         body = f"(its body cannot be read: {_text(error)})"

@@ -42,9 +42,6 @@ from trialbed_verify.verification.sending import (
 )
 from trialbed_verify.verification.targets import Target, VerifyOptions
 
-GATHERING = 0.25
-"""Seconds in which answers are gathered to be committed together: those that a crash may cost."""
-
 WAITING = 128
 """Answers that may wait to be committed before further requests wait for them; a fast vendor gives many in a moment."""
 
@@ -108,8 +105,7 @@ class Verification:
                 kept = self._record(store, found, endpoints, digest)
                 problems = await self._send(store, is_new=kept is None)
                 await asyncio.to_thread(self._listeners.end)
-                if self.run_id is not None:
-                    await asyncio.to_thread(self._notify_finished, self.run_id)
+                await asyncio.to_thread(self._notify_finished)
         if problems:
             raise problems[0]
         return self._summaries
@@ -141,7 +137,7 @@ class Verification:
             self._listeners.notify("trial_finished", run=self._run, result=result)
             self.progress.advance(self._named[result.key.framework], result)
 
-        commits = Commits(store, self._run.run_id, note_committed, gathering=GATHERING, most=WAITING, masked=True)
+        commits = Commits(store, self._run.run_id, note_committed, most=WAITING, masked=True)
         queues: list[TargetQueue] = []
         status: RunStatus = "interrupted"
         try:
@@ -264,14 +260,14 @@ class Verification:
                 f"{self.options.store}; free some disk space, then run the same command again"
             ) from error
 
-    def _notify_finished(self, run_id: str) -> None:
+    def _notify_finished(self) -> None:
         """Notify plugins that the run has ended; its record has the figures of the endpoints."""
-        if not self._listeners.hears("run_finished"):
+        if self.run_id is None or not self._listeners.hears("run_finished"):
             return
         from trialbed.report import Report
 
         with open_store(self.options.store) as reader:
-            stored = reader.run(run_id)
+            stored = reader.run(self.run_id)
             report = Report(stored.record, (), stored.table(), {}, {}, stored.results_at, lambda: None)
             self._listeners.notify("run_finished", run=report.run, report=report)
 
@@ -361,10 +357,9 @@ def _owners_of_files(store: Store, targets: Sequence[Target], *, fresh: bool) ->
         UsageError: a file has answers that would be lost with it, as no stored run has them.
     """
     there = [target.output for target in targets if _holds_something(target.output)]
-    owners: dict[str, str] = {}
-    for run in store.runs(limit=None) if there else ():
-        for endpoint in run.endpoints:
-            owners = dict.fromkeys(endpoint.exports, run.run_id) | owners
+    # The latest run that has a file comes last.
+    runs = reversed([*store.runs(limit=None)] if there else [])
+    owners = {digest: run.run_id for run in runs for endpoint in run.endpoints for digest in endpoint.exports}
     found = {path: owners.get(FileRows(path).digest(), "") for path in there}
     for path in [] if fresh else [path for path, run_id in found.items() if not run_id]:
         raise UsageError(

@@ -98,11 +98,6 @@ def blaming_driver(fault: str, secrets: Iterable[str] = ()) -> Iterator[None]:
         raise DriverBroken(f"{fault}: {redact(f'{type(error).__name__}: {error}', secrets)}") from error
 
 
-PLACEHOLDER = re.compile(r"x+|\.+|\*+|<.*>|your.*", re.IGNORECASE)
-
-KEY = re.compile(r"[\x21-\x7e]+")
-
-
 def checked_key(key: str, where: str) -> str:
     """The key, stripped.
 
@@ -113,7 +108,7 @@ def checked_key(key: str, where: str) -> str:
         UsageError: it cannot be sent in a header. The message does not show it.
     """
     stripped = key.strip()
-    if KEY.fullmatch(stripped) is None:
+    if re.fullmatch(r"[\x21-\x7e]+", stripped) is None:
         raise UsageError(f"{where}: the key is empty or contains characters that a key cannot have (it is not shown)")
     return stripped
 
@@ -140,7 +135,7 @@ def key_from_file(path: Path, line: int, key: str, name: str) -> str | None:
     Raises:
         UsageError: git would commit the file.
     """
-    if PLACEHOLDER.fullmatch(key.strip()):
+    if re.fullmatch(r"x+|\.+|\*+|<.*>|your.*", key.strip(), re.IGNORECASE):
         return None
     if would_be_committed(path):
         raise UsageError(
