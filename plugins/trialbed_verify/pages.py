@@ -32,7 +32,8 @@ from trialbed_verify.compare import VendorComparison
 from trialbed_verify.findings import kind_in_words
 from trialbed_verify.panel import GateExample, GateResult, Mean, Panel
 from trialbed_verify.ranking import VerifiedRows, VerifiedVendors, compare_and_rank
-from trialbed_verify.rows import FileRows, VendorRows, first_row, sent_request
+from trialbed_verify.rows import FileRows, VendorRows, first_row, object_in, sent_request
+from trialbed_verify.suites import SUITES
 from trialbed_verify.summary import answer_counts, answer_figures, cost
 from trialbed_verify.table import Answers, name_apart, read_one, read_rows
 from trialbed_verify.tables import (
@@ -99,10 +100,7 @@ def vendor_page(
         parts += [lead, Folded(ANSWERS, answers)]
     if remarks:
         parts.insert(1, Table("How they were compared", notes=remarks))
-    files = [one.source.file_name for one in vendors if isinstance(one.source, FileRows)]
-    run = str(vendors[0].source).partition("/")[0]
-    command = again or (typed_command("view", *files) if files else typed_command("show", run, "--format", "html"))
-    return [*parts, source_table([figures for _, figures in shown]), Table("This page again", notes=[command])]
+    return [*parts, source_table([figures for _, figures in shown]), _commands(vendors, again)]
 
 
 def verification_page(rows: Sequence[VendorRows], found: VerifiedVendors | None) -> list[Part]:
@@ -216,6 +214,32 @@ def _difference(subject: str, example: GateExample, found: VendorComparison) -> 
     shown[f"The answer of {found.vendor}"] = theirs.get("response")
     said = f"{found.baseline} {example.baseline} | {found.vendor} {example.vendor}"
     return _disclosure(f"{subject}, {where}: {said}", shown)
+
+
+def _commands(vendors: Sequence[Answers], again: str) -> Table:
+    """Return the commands that send each vendor its requests again, and the one that makes this page."""
+    rows = [(one.vendor, _verify_command(one.provenance, one.source.file_name)) for one in vendors if one.provenance]
+    files = [one.source.file_name for one in vendors if isinstance(one.source, FileRows)]
+    run = str(vendors[0].source).partition("/")[0]
+    shown = typed_command("view", *files) if files else typed_command("show", run, "--format", "html")
+    return Table.of("How to run it again", ("", "command"), [*rows, ("this page, from the results", again or shown)])
+
+
+def _verify_command(about: Document, output: str) -> str:
+    """Return the command that sends a test set again as it was sent; drivers and prices are up to its configuration."""
+    stem = output.removesuffix(".jsonl").removesuffix("_results")
+    asked, name = object_in(about, "configuration"), str(about.get("test_set"))
+    suites, stem = name.removesuffix(".jsonl").split("+"), output.removesuffix(".jsonl").removesuffix("_results")
+    words = [word for one in suites for word in ("--suite", one)] if {*suites} <= {*SUITES} else [name]
+    given = {"model": asked.get("model_id"), "base-url": asked.get("base_url"), "trials": about.get("trials")}
+    given |= {option: asked.get(option.replace("-", "_")) for option in ("temperature", "max-tokens")}
+    given |= {"output": output, "summary": f"{stem}_summary.json", "extra-body": asked.get("extra_body") or None}
+    given |= {"tokenizer-model": asked.get("tokenizer") or None}
+    texts = {name: value if isinstance(value, str) else json.dumps(value) for name, value in given.items()}
+    words += [word for option, text in texts.items() if text != "null" for word in (f"--{option}", text)]
+    words += ["--use-raw-completions"] * bool(asked.get("tokenizer"))
+    streams: dict[Any, list[str]] = {True: ["--stream"], False: ["--no-stream"]}
+    return redact(typed_command("verify", *words, *streams.get(asked.get("streams_unsaid") or asked.get("stream"), ())))
 
 
 class VendorViewer(FileViewer):

@@ -75,7 +75,7 @@ def test_gates_with_the_same_figures_share_a_row_of_what_is_behind_a_click(shown
     assert [table.title for table in others] == ["Decisions", "Rates", "Tokens and times", "Tests"]
 
 
-def test_the_page_says_where_answers_come_from_and_how_to_make_it_again(tmp_path: Path) -> None:
+def test_the_page_says_where_answers_come_from_and_how_to_run_it_again(tmp_path: Path) -> None:
     files = []
     for name in ("official", "acme"):
         path = write_played(tmp_path / f"{name}_results.jsonl", 0)
@@ -93,7 +93,12 @@ def test_the_page_says_where_answers_come_from_and_how_to_make_it_again(tmp_path
     assert "test set set.jsonl; trials 3; " in sources.notes[0]
     assert "test set digest abababababab" in sources.notes[0]
     assert isinstance(commands, Table)
-    assert commands.notes == ["bench view official_results.jsonl acme_results.jsonl"]
+    assert commands.lines[1] == (
+        "acme_results",
+        "bench verify set.jsonl --model m-id --base-url https://acme.example/v1 --trials 3 --temperature 0.5 "
+        "--output acme_results.jsonl --summary acme_summary.json --stream",
+    )
+    assert commands.lines[-1][1] == "bench view official_results.jsonl acme_results.jsonl"
 
 
 def test_two_endpoints_of_one_name_are_told_apart_and_compared(tmp_path: Path) -> None:
