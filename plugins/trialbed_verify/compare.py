@@ -85,11 +85,12 @@ def compare(
         UsageError: the requests or settings of two files differ and ``force`` is not set.
     """
     options = {"resamples": resamples, "force": force, "gate_margins": dict(gate_margins or {})}
-    found: list[VendorComparison] = []
-    for vendor in vendors:
-        found.append(_compare(pair(baseline, vendor, force=force), options))
-        # Before the next one is read.
-        del vendor
+
+    def compare_one(vendor: Answers) -> VendorComparison:
+        return _compare(pair(baseline, vendor, force=force), options)
+
+    # Unlike a loop, ``map`` lets go of a vendor before the next one is read.
+    found = list(map(compare_one, vendors))
     tests = {(number, test["metric"]): test for number, one in enumerate(found) for test in one.document["tests"]}
     for key, p in holm({key: test["p"] for key, test in tests.items()}).items():
         tests[key]["p_holm"] = p
@@ -114,8 +115,7 @@ def _compare(pairing: Pairing, options: dict[str, Any]) -> VendorComparison:
     document |= {"panel": panel, "pairing": about | {"settings": pairing.settings}}
     document["similarity"] = {scope: similarity(found, bootstrap) for scope, found in agreements.items()}
     document["self_consistency"] = {"baseline": itself, "vendor": consistency(vendor, bootstrap)}
-    document["stable_subset"] = subset
-    document["outcomes"] = {side: _outcomes(own.rows) for side, own in sides.items()}
+    document |= {"stable_subset": subset, "outcomes": {side: _outcomes(own.rows) for side, own in sides.items()}}
     document["success_rate"] = {side: case_share(*own.answers) for side, own in sides.items()}
     document["schema_accuracy"] = {side: _schema_accuracy(own) for side, own in sides.items()}
     document["figures"] = _figures(sides, bootstrap)
@@ -417,10 +417,8 @@ def _differences(baseline: tuple[Column, Column], vendor: tuple[Column, Column])
 
 
 def _quantile(ordered: Sequence[float], share: float, cases: int) -> dict[str, float | None]:
-    if not ordered:
-        return dict.fromkeys(("value", "low", "high"))
-    low, high, *_ = quantile_interval(ordered, share, cases) or (None, None)
-    return {"value": quantile(ordered, share), "low": low, "high": high}
+    low, high, *_ = (ordered and quantile_interval(ordered, share, cases)) or (None, None)
+    return {"value": quantile(ordered, share) if ordered else None, "low": low, "high": high}
 
 
 def quantile_interval(ordered: Sequence[float], share: float, n: int) -> Interval | None:

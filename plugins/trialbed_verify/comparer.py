@@ -124,8 +124,7 @@ def _sides(values: Sequence[str], options: Mapping[str, Any]) -> list[NamedVendo
     elif not baselines or not vendors:
         raise UsageError("name the results of a baseline and of a vendor: --baseline FILE --vendor FILE")
     else:
-        files = [file for path in baselines for file in vendor_files(str(path))[1]]
-        sides = [(None, named_rows(files, store))]
+        sides = [(None, named_rows((file for path in baselines for file in vendor_files(str(path))[1]), store))]
     for name, texts in map(vendor_files, map(str, vendors)):
         rows = named_rows(texts, store)
         # All files are trials of one vendor; a stored verification that is named alone may have several vendors.

@@ -92,10 +92,8 @@ def _metrics(text: str | None) -> tuple[str, ...] | None:
     """Return the metrics that are asked for, if any."""
     from trialbed_verify.ranking import METRICS
 
-    if text is None:
-        return None
-    names = tuple(name.strip() for name in text.split(","))
-    if unknown := [name for name in names if name not in METRICS]:
+    names = None if text is None else tuple(name.strip() for name in text.split(","))
+    if unknown := [name for name in names or () if name not in METRICS]:
         wanted = f"{unknown[0]!r} is not a metric; choose from {', '.join(METRICS)}"
         raise click.BadParameter(wanted, param_hint="--metrics")
     return names

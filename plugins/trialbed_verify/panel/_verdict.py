@@ -358,9 +358,8 @@ def _conclude(results: Sequence[GateResult], whole: float | None, cases: int) ->
         return "different", None
     if findings.keys() <= OF_REQUESTS or "not judged" in findings.values():
         return "inconclusive", None
-    if counts:
-        return "inconclusive", needed
-    return "inconclusive" if whole is not None and whole <= ALPHA else "equivalent", None
+    is_open = bool(counts) or (whole is not None and whole <= ALPHA)
+    return "inconclusive" if is_open else "equivalent", needed or None
 
 
 def _reasons(panel: Panel, named: Callable[[PanelGate], str]) -> Iterator[str]:
