@@ -54,7 +54,7 @@ def main() -> None:
             found = judged(baseline, vendor, draw)
             dearer = cost / usual - 1
             wrong = (damaged >= BREAKING or dearer >= DEARER) and found.finding == "equivalent"
-            gates = ", ".join(one.gate.label for one in found.found("different")) or "none"
+            gates = ", ".join(one.gate.name for one in found.found("different")) or "none"
             verdict = f"**{found.finding}**" if wrong else found.finding
             print(f"| {name} | {damaged:.1%} | {dearer:+.1%} | {verdict} | {gates} |", flush=True)
 
