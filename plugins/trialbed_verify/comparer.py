@@ -96,7 +96,7 @@ def vendor_files(text: str) -> tuple[str | None, list[str]]:
     """Return the vendor's name, if the text begins with one, and the results that it names, a folder's in order.
 
     Raises:
-        UsageError: a folder has no results files.
+        UsageError: it names no file, or a folder has no results files.
     """
     name, equals, listed = text.partition("=")
     if not equals or Path(text).exists() or "/" in name:
@@ -107,6 +107,8 @@ def vendor_files(text: str) -> tuple[str | None, list[str]]:
         if not inside:
             raise UsageError(f"{one}: the folder has no results files (*.jsonl)")
         found += inside
+    if not found:
+        raise UsageError(f"{text!r} names no results; write VENDOR=FILE, or the file alone")
     return name or None, found
 
 

@@ -14,7 +14,7 @@ import click
 from trialbed.cli.options import print_json
 from trialbed.errors import NothingMeasured
 from trialbed.records import CONTROLLED, framework_profile
-from trialbed_adapter_lab.cli._runner import start_kit
+from trialbed_adapter_lab.cli._runner import end_kit, start_kit
 from trialbed_adapter_lab.fuzz import Breach, Conversation, search
 
 if TYPE_CHECKING:
@@ -86,9 +86,8 @@ class _Player:
 @contextmanager
 def _player(framework: str, environment: Environment | None) -> Iterator[_Player]:
     pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE}
-    process = start_kit(framework, environment, ["--play"], text=True, encoding="utf-8", **pipes)
-    try:
-        yield _Player(process)
-    finally:
-        process.kill()
-        process.communicate()
+    with start_kit(framework, environment, ["--play"], text=True, encoding="utf-8", **pipes) as process:
+        try:
+            yield _Player(process)
+        finally:
+            end_kit(process)

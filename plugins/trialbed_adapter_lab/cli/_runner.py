@@ -16,7 +16,7 @@ from trialbed.agent_programs import agent_commands
 from trialbed.errors import NothingMeasured, UsageError
 from trialbed.suggestions import closest, did_you_mean
 from trialbed.views import TestCase, TestOutcome, TestSuite, junit
-from trialbed.worker import WORKER_MARK, CommandSpec, worker_environment
+from trialbed.worker import SUPERVISED, WORKER_MARK, CommandSpec, supervised_command, worker_environment
 from trialbed_adapter_lab import CHECKS, LEVELS, CheckFinding, ConformanceReport, Level
 from trialbed_adapter_lab.conformance import MARKS, PROBLEMS, Outcome
 
@@ -103,15 +103,15 @@ def run_kit(framework: str, environment: Environment | None, arguments: Sequence
         UsageError: the adapter cannot be loaded.
         NothingMeasured: the kit did not get to its end.
     """
-    quiet = {"stdin": subprocess.DEVNULL, "stderr": subprocess.PIPE}
+    pipes = {"stdin": subprocess.PIPE, "stderr": subprocess.PIPE}
     with (
         tempfile.TemporaryFile() as output,
-        start_kit(framework, environment, arguments, stdout=output, **quiet) as kit,
+        start_kit(framework, environment, arguments, stdout=output, **pipes) as kit,
     ):
         try:
             said = _follow(kit)
         except BaseException:
-            kit.kill()
+            end_kit(kit)
             raise
         kit.wait()
         return _report(kit.returncode, output, said)
@@ -120,13 +120,25 @@ def run_kit(framework: str, environment: Environment | None, arguments: Sequence
 def start_kit(
     framework: str, environment: Environment | None, arguments: Sequence[str], **streams: Any
 ) -> subprocess.Popen[Any]:
-    """Start the kit in the interpreter that has the adapter; the arguments are those of ``run_kit``."""
+    """Start the kit in the interpreter that has the adapter; the arguments are those of ``run_kit``.
+
+    Whatever it leaves behind ends with it, and it ends if the pipe of its input is closed.
+    """
     python = environment.python if environment else sys.executable
     # -P: a folder of the working directory must not be taken for a package.
     command = [python, "-P", "-m", "trialbed_adapter_lab", "--framework", framework, *arguments]
     variables = worker_environment("conformance", own_packages=environment is not None)
     del variables[WORKER_MARK]
-    return subprocess.Popen(command, env=variables, **streams)
+    # A program of the adapter's may outlive the kit, and hang.
+    return subprocess.Popen(supervised_command(command), env=variables, start_new_session=True, **streams)
+
+
+def end_kit(kit: subprocess.Popen[Any]) -> None:
+    """End the kit and all that it started; its input is a pipe."""
+    if SUPERVISED and kit.stdin is not None:
+        kit.stdin.close()
+    else:
+        kit.kill()
 
 
 def show_report(report: ConformanceReport) -> None:

@@ -80,7 +80,10 @@ def read_config(path: Path) -> list[VendorEntry]:
         raise DataError(f"{path}: cannot be read: {error}") from error
     entries: list[VendorEntry] = []
     for key, body in _pairs(path, root, "the file"):
-        vendors = {name.value: value for name, value in _pairs(path, body, key.value)}.get("vendors")
+        beside = {name.value: value for name, value in _pairs(path, body, key.value)}
+        vendors = beside.get("vendors")
+        for name in beside.keys() & set(KEYS):
+            raise DataError(f"{_where(path, beside[name])}: {name} stands beside `vendors:`; write it into each")
         if not isinstance(vendors, yaml.SequenceNode):
             raise DataError(f"{_where(path, body)}: {key.value}: needs a list under `vendors:`")
         entries += (_entry(path, key.value, node) for node in vendors.value)

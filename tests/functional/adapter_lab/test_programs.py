@@ -7,6 +7,7 @@ import sys
 from pathlib import Path
 from xml.etree import ElementTree
 
+import psutil
 import pytest
 from support.bench import Bench, bench_in, own_environment
 
@@ -74,3 +75,11 @@ def test_a_program_that_loses_calls_is_told_so(bench: Bench, tmp_path: Path) -> 
 def test_an_adapter_and_a_program_are_not_checked_together(bench: Bench) -> None:
     for arguments in ((), ("reference", "--command", sys.executable)):
         assert "name an adapter, or give a program" in bench("adapter", "check", *arguments, code=2).err
+
+
+def test_whatever_a_program_leaves_behind_ends_with_the_kit(bench: Bench, tmp_path: Path) -> None:
+    command = program(tmp_path)
+    leaves = "import subprocess\nsubprocess.Popen(['sleep', '7171'], start_new_session=True)\n"
+    (tmp_path / "my_agent.py").write_text(leaves + (tmp_path / "my_agent.py").read_text())
+    bench("adapter", "check", "--command", command, "--check", "single_call")
+    assert not [one for one in psutil.process_iter(["cmdline"]) if one.info["cmdline"] == ["sleep", "7171"]]

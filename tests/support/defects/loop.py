@@ -263,3 +263,19 @@ class BreaksOnCancellation(Mutant):
         answer = await super().answer(query)
         self.held.clear()
         return answer
+
+
+@caught_by("calls_come_in_any_chunks", seam="ask")
+async def reads_one_call_of_a_chunk(self, messages):
+    url, headers = f"{self.endpoint.base_url}/chat/completions", {"Authorization": f"Bearer {self.endpoint.api_key}"}
+    response = await self._client.post(url, json={**self._request(messages), "stream": True}, headers=headers)
+    text, calls = "", {}
+    for event in filter(None, response.text.replace("data: [DONE]", "").split("\n\n")):
+        delta = json.loads(event.removeprefix("data: "))["choices"][0]["delta"]
+        text += delta.get("content") or ""
+        for part in (delta.get("tool_calls") or [])[:1]:
+            made = calls.setdefault(part["index"], {"type": "function", "function": {"name": "", "arguments": ""}})
+            made["id"] = part.get("id") or made.get("id")
+            for name in made["function"]:
+                made["function"][name] += part["function"].get(name) or ""
+    return {"role": "assistant", "content": text or None, **({"tool_calls": [*calls.values()]} if calls else {})}

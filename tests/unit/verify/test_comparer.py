@@ -13,7 +13,7 @@ from support.vendor_rows import own_file, own_row, write_rows
 from trialbed.cli import main
 from trialbed.contracts import Comparison
 from trialbed.errors import UsageError
-from trialbed_verify.comparer import VendorComparer
+from trialbed_verify.comparer import VendorComparer, vendor_files
 
 GIVEN: dict[str, Any] = {
     "baselines": (),
@@ -39,6 +39,12 @@ def test_a_file_is_not_compared_with_itself(tmp_path: Path) -> None:
             compared(file, other)
     with pytest.raises(UsageError, match="named twice as the baseline"):
         compared(baselines=(file, file), vendors=(own_file(tmp_path / "b.jsonl", ENDS),))
+
+
+@pytest.mark.parametrize("text", ["acme=", ",", ""])
+def test_a_side_names_results(text: str) -> None:
+    with pytest.raises(UsageError, match="names no results"):
+        vendor_files(text)
 
 
 def test_vendors_with_one_name_are_told_apart_by_their_files(tmp_path: Path) -> None:
