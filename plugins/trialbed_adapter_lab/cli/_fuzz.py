@@ -46,13 +46,12 @@ def fuzz(framework: str, environment: Environment | None, seconds: float, *, as_
     if as_json:
         print_json({"played": played, "breaches": [_describe(agent, one) for one in found]})
         return 1 if found and binds else 0
-    for one in found:
-        click.echo(f"{one.invariant or 'reference'}: {one.words[:SHOWN]}\n")
-        click.echo("As a test:\n")
-        click.echo(one.conversation.as_test(agent, one.invariant))
     click.echo(f"{label}: {played} conversations played, {len(found) or 'none'} of the invariants broken")
     if found and not binds:
         click.echo("The profile leaves this to its framework: a finding, and no failure.")
+    for one in found:
+        click.echo(f"\n{one.invariant or 'reference'}: {one.words[:SHOWN]}\n\nAs a test:\n")
+        click.echo(one.conversation.as_test(agent, one.invariant))
     return 1 if found and binds else 0
 
 

@@ -54,8 +54,8 @@ def test_it_runs_by_name_beside_the_reference(installation: Installation, tmp_pa
 
 
 def test_it_is_listed(installation: Installation, tmp_path: Path) -> None:
-    places = {place["framework"]: place for place in installation.bench_json("adapter", "list", cwd=tmp_path)}
-    assert (places[NAME]["where"], places[NAME]["adapter"]) == ("here", f"trialbed-{NAME}")
+    plugins = {plugin["name"]: plugin for plugin in installation.bench_json("plugins", cwd=tmp_path)}
+    assert plugins[NAME]["distribution"].startswith(f"trialbed-{NAME}")
 
 
 def test_its_name_is_now_taken(installation: Installation, tmp_path: Path) -> None:
