@@ -11,7 +11,7 @@ from collections.abc import Iterator
 
 from trialbed_adapter_lab.checks._conversations import asks_echo
 from trialbed_adapter_lab.checks._expectations import expect_answer, expect_equal, expect_no_failure
-from trialbed_adapter_lab.conformance import expect, may, must, should
+from trialbed_adapter_lab.conformance import expect, must, should
 from trialbed_adapter_lab.errors import NotTried
 from trialbed_adapter_lab.harness import (
     Harness,
@@ -137,7 +137,7 @@ async def event_loop_stays_free(harness: Harness) -> None:
     expect_answer(record, "done")
 
 
-@may(
+@should(
     reason="A pause before each request makes every trial longer, and is not the framework's work.",
     hint="Look for throttles, polling and waits for more events; declare one that the framework cannot do without.",
 )
