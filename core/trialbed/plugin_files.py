@@ -169,7 +169,7 @@ def lacks_prompt(arguments: Sequence[str]) -> bool:
 
 
 def file_kind(text: str, kinds: Collection[str]) -> str:
-    """The kind of ``FILE.py:NAME``: by the contract that it is a subclass of; ``OBJECT`` if it is none and answers.
+    """Return the kind of ``FILE.py:NAME`` by its base class, or ``OBJECT`` for a function or object that answers.
 
     Args:
         kinds: those that it may be of.

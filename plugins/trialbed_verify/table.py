@@ -135,6 +135,7 @@ class AnswerRow:
     @property
     def billed_tokens(self) -> float | None:
         """The completion tokens, with thoughts that only the total has."""
+        # billed_tokens() reads any JSON, so its result is Any; these columns are numbers or None.
         return billed_tokens({name: getattr(self, name) for name in TOKENS})  # type: ignore[no-any-return]
 
     @property
@@ -409,6 +410,7 @@ def _verdicts(row: Body, response: dict[str, Any]) -> tuple[bool | None, Any]:
 def calls_of(row: Body, response: dict[str, Any]) -> Sequence[Any] | None:
     """Return the calls of a row with the verdict on each, as it has them, else checked against its tools."""
     if isinstance(row.get("calls"), list):
+        # A row of a file is any JSON; the line above has looked.
         return row["calls"]  # type: ignore[no-any-return]
     made = [] if "tool_calls_valid" in row else answered_calls(response)
     return call_verdicts(made, object_in(row, "request").get("tools")) if made else None
@@ -458,6 +460,7 @@ def reduce_request(body: Mapping[str, Any]) -> Requested:
     known = {key: value for key, value in body.items() if value is not None}
     content = tuple((part, _digest(known[part])) for part in CONTENT if part in known)
     rest = {key: value for key, value in known.items() if key not in OF_THE_VENDOR and key not in CONTENT}
+    # lru_cache() hides the type of its function's result.
     return _share(Requested(content, intern(_canonical(rest).decode())))  # type: ignore[no-any-return]
 
 

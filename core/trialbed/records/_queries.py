@@ -132,7 +132,7 @@ class Query(SparseRecord):
 
     @property
     def impossible_call(self) -> str:
-        """Why the arguments of an expected call cannot be those of its Api, by their names; empty if they can."""
+        """Explain the first expected call whose argument names do not fit its API; empty if all of them fit."""
         for call in self.gold_calls:
             api = next((api for api in self.apis if api.ref == call.api), None)
             if call.arguments is None or api is None or api.json_schema is not None:

@@ -115,8 +115,8 @@ def written_calls(text: str, schemas: Mapping[str, Any]) -> tuple[WrittenCall, .
     """Return the calls of these tools that a text contains in any form, in order; thoughts in ``<think>`` are skipped.
 
     A call is the name of a tool with a mark before it, and with its arguments, by their names, behind it; in JSON and
-    in code, any arguments do. The definition of a tool is not a call, nor the record of one with its result. Places are
-    those of the text without escapes of Markdown and HTML.
+    in code, any arguments do. The definition of a tool is not a call, nor the record of one with its result. Places
+    count characters after escapes of Markdown and HTML are removed.
 
     Args:
         schemas: tool name -> JSON Schema of its arguments.
@@ -267,7 +267,7 @@ def _arguments(
 
 
 def _pairs(near: str, own: str, wanted: Collection[str], form: str) -> tuple[dict[str, str], int] | None:
-    """Return the arguments behind a name that stand in tags, lines or words, and their end; None if there are none.
+    """Return the arguments that follow a name in tags, lines or words, and where they end. Returns None if none do.
 
     Args:
         own: the text before the next name of a tool.
@@ -291,6 +291,7 @@ def _keys(text: str) -> Iterator[tuple[str, str, str, int]]:
     for found in KEY.finditer(text):
         if not found["bare"] or f"</{found['tag']}" in text[found.end() :]:
             form, value = "element" if found["bare"] else str(found.lastgroup), VALUE.match(text, found.end())
+            # VALUE matches the empty text, and a group of KEY has always matched.
             yield form, found[str(found.lastgroup)], value[1].strip(), value.end()  # type: ignore[index,union-attr]
 
 
