@@ -13,6 +13,7 @@ from support.vendor_rows import k2_row, own_row, write_rows
 
 from trialbed.views import Disclosures, Folded, IntervalPlot, Table
 from trialbed_verify.pages import VendorViewer
+from trialbed_verify.rows import FIRST_LINE, first_row
 
 Part = Table | IntervalPlot | Disclosures | Folded
 
@@ -146,3 +147,11 @@ def test_titles_name_the_vendors_or_say_how_many_there_are(tmp_path: Path) -> No
     ]
     titles = [[view.title for view in VendorViewer().views(files[:number])] for number in (1, 2, 4)]
     assert titles == [["Answers of a"], ["a and b compared"], ["4 vendors compared"]]
+
+
+def test_of_a_file_of_one_long_line_only_the_beginning_is_read(tmp_path: Path) -> None:
+    path = tmp_path / "rows.jsonl"
+    path.write_text(json.dumps({"vendor": "acme"}))
+    assert first_row(path) == {"vendor": "acme"}
+    path.write_text(json.dumps({"vendor": "acme", "text": "x" * FIRST_LINE}))
+    assert first_row(path) == {}
