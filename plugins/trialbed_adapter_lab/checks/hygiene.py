@@ -142,7 +142,7 @@ async def event_loop_stays_free(harness: Harness) -> None:
     hint="Look for throttles, polling and waits for more events; declare one that the framework cannot do without.",
 )
 async def nothing_pauses(harness: Harness) -> None:
-    """No sleep of 0.05 s or more comes before a request or a call."""
+    """No `asyncio.sleep` of 0.05 s or more comes before a request or a call; other ways to wait are not seen."""
     loop = asyncio.get_running_loop()
     if not (harness.is_async and isinstance(loop, PassingLoop)):
         raise NotTried("answer() runs in a thread, whose sleeps are not seen")
