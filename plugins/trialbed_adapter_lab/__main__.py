@@ -11,12 +11,12 @@ import os
 import sys
 from collections.abc import Sequence
 
-from trialbed.errors import TrialbedError
+from trialbed.errors import TrialbedError, UsageError
 from trialbed.files import temporary_folder
 from trialbed.records import Deviation
 from trialbed.worker import command_agent
 from trialbed_adapter_lab import CHECKS, LEVELS, QUICK, CheckFinding, check_adapter
-from trialbed_adapter_lab.conformance import MARKS
+from trialbed_adapter_lab.conformance import FAILS_EARLY, MARKS
 
 USAGE = 2
 
@@ -67,25 +67,32 @@ def _play(framework: str) -> int:
     os.dup2(sys.stderr.fileno(), sys.stdout.fileno())
     with like_a_worker():
         agent, names = named_agent(framework)
-        answers.write(f"{json.dumps([names['framework'], f'{agent.__module__}:{agent.__qualname__}'])}\n")
-        answers.flush()
+        print(json.dumps([names["framework"], f"{agent.__module__}:{agent.__qualname__}"]), file=answers, flush=True)
         for answer in play_lines(agent, sys.stdin):
-            answers.write(f"{answer}\n")
-            answers.flush()
+            print(answer, file=answers, flush=True)
     return 0
 
 
 def _print(finding: CheckFinding) -> None:
+    """Print a finding.
+
+    Raises:
+        UsageError: a program does not even give a plain answer, so the other checks would say nothing more.
+    """
+    if finding.check == "plain_answer" and finding.cause.startswith(f"{FAILS_EARLY}, with CommandFailed"):
+        raise UsageError(
+            f"the program ends before it asks the model, so no further check was run\n"
+            f"{finding.message.splitlines()[0].rpartition('CommandFailed: ')[2]}\n"
+            f"Files in the command are looked up in the working directory; try the program there first."
+        )
     mark = MARKS[finding.outcome]
     lines = [f"{mark} {finding.check} ({finding.level}, {finding.seconds:.2f} s) {finding.outcome}"]
     lines += [f"    {line}" for line in finding.message.splitlines()]
     sys.stderr.write("\n".join(lines) + "\n")
-    sys.stderr.flush()
 
 
 if __name__ == "__main__":
     code = main()
     sys.stdout.flush()
-    sys.stderr.flush()
     # Threads that a framework left running must not keep the process alive.
     os._exit(code)

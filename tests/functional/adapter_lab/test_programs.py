@@ -72,6 +72,15 @@ def test_a_program_that_loses_calls_is_told_so(bench: Bench, tmp_path: Path) -> 
     assert "many_calls_in_one_turn (may): finding" in done.out
 
 
+def test_a_program_that_does_not_start_is_not_checked_on(bench: Bench) -> None:
+    missing = ("adapter", "check", "--command", f"{sys.executable} missing.py")
+    for options in ((), ("--quick",), ("--level", "must")):
+        done = bench(*missing, *options, code=2)
+        assert "missing.py ended with exit code 2" in done.err
+        assert "the program ends before it asks the model" in done.err
+        assert "single_call" not in done.out + done.err
+
+
 def test_an_adapter_and_a_program_are_not_checked_together(bench: Bench) -> None:
     for arguments in ((), ("reference", "--command", sys.executable)):
         assert "name an adapter, or give a program" in bench("adapter", "check", *arguments, code=2).err
