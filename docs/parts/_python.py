@@ -46,7 +46,8 @@ CONSTANTS = {
     "PATH": "of its requests, below `/v1`",
     "TRANSIENT": "the HTTP statuses after which the same request may be answered",
     "USAGE": "the tokens that a turn reports unless it says otherwise",
-    "CHECKS": "every check, in the order in which they are run",
+    "CHECKS": "every check: the probes that demand something",
+    "PROBES": "every probe, in the order in which they are run",
     "LEVELS": "the levels of checks, the strictest first",
     "Level": "the type of a check's level",
 }

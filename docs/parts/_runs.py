@@ -17,8 +17,8 @@ from trialbed import errors
 from trialbed.drivers import GROUPS
 from trialbed.records import FailureKind
 from trialbed.report import document_schema
-from trialbed_adapter_lab.checks import THEMES
-from trialbed_adapter_lab.conformance import checks_of
+from trialbed_adapter_lab.probe import probes_of
+from trialbed_adapter_lab.probes import THEMES
 from trialbed_scripted import POLICIES
 
 ROOT = Path(__file__).parents[2]
@@ -96,7 +96,7 @@ def _theme(theme: ModuleType) -> str:
     title = (inspect.getdoc(theme) or "").rstrip(".")
     rows = [
         (f"`{check.name}`", check.level, check.binds, *map(escaped, (check.summary, check.reason, check.hint)))
-        for check in checks_of(theme)
+        for check in probes_of(theme)
     ]
     return f"### {title}\n\n" + table(("check", "level", "binds", "what is checked", "why", "hint"), rows)
 

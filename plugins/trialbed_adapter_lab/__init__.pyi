@@ -1,12 +1,5 @@
 from ._kit import Kit as Kit
 from ._kit import check_adapter as check_adapter
-from .checks import CHECKS as CHECKS
-from .checks import QUICK as QUICK
-from .conformance import LEVELS as LEVELS
-from .conformance import Check as Check
-from .conformance import CheckFinding as CheckFinding
-from .conformance import ConformanceReport as ConformanceReport
-from .conformance import Level as Level
 from .errors import CheckFailed as CheckFailed
 from .harness import ApiReply as ApiReply
 from .harness import Barrier as Barrier
@@ -29,3 +22,11 @@ from .harness import new_tasks as new_tasks
 from .harness import returns as returns
 from .harness import tool as tool
 from .harness import wait_until as wait_until
+from .probe import LEVELS as LEVELS
+from .probe import CheckFinding as CheckFinding
+from .probe import ConformanceReport as ConformanceReport
+from .probe import Level as Level
+from .probe import Probe as Probe
+from .probes import CHECKS as CHECKS
+from .probes import PROBES as PROBES
+from .probes import QUICK as QUICK

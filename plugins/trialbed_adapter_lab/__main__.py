@@ -15,8 +15,8 @@ from trialbed.errors import TrialbedError, UsageError
 from trialbed.files import temporary_folder
 from trialbed.records import Deviation
 from trialbed.worker import command_agent
-from trialbed_adapter_lab import CHECKS, LEVELS, QUICK, CheckFinding, check_adapter
-from trialbed_adapter_lab.conformance import FAILS_EARLY, MARKS
+from trialbed_adapter_lab import LEVELS, PROBES, QUICK, CheckFinding, check_adapter
+from trialbed_adapter_lab.probe import FAILS_EARLY, MARKS
 
 USAGE = 2
 
@@ -27,8 +27,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
     try:
         if options.play:
             return _play(options.framework)
-        among = QUICK if options.quick else CHECKS
-        chosen = [check for check in among if not options.check or check.name in options.check]
+        wanted = {"name": options.check, "theme": options.theme}
+        chosen = [
+            probe
+            for probe in (QUICK if options.quick else PROBES)
+            if all(not names or getattr(probe, field) in names for field, names in wanted.items())
+        ]
         pairs = [one.partition("=") for one in options.known]
         known = [Deviation(check=check, text=reason) for check, _, reason in pairs]
         with temporary_folder() as folder:
@@ -51,7 +55,8 @@ def _options(arguments: Sequence[str] | None) -> argparse.Namespace:
     parser.add_argument("--command")
     parser.add_argument("--known", action="append", default=[])
     parser.add_argument("--check", action="append")
-    parser.add_argument("--level", choices=LEVELS, default=LEVELS[-1])
+    parser.add_argument("--theme", action="append")
+    parser.add_argument("--level", choices=(*LEVELS, "info"), default=LEVELS[-1])
     parser.add_argument("--quick", action="store_true")
     parser.add_argument("--play", action="store_true")
     return parser.parse_args(arguments)

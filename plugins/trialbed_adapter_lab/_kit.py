@@ -9,22 +9,11 @@ from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
 from itertools import chain
-from typing import Self
+from typing import Self, get_args
 
 from trialbed.contracts import BaseAgent
-from trialbed.records import Deviation, framework_profile
+from trialbed.records import Deviation, Json, framework_profile
 from trialbed.tools import ToolClient
-from trialbed_adapter_lab.conformance import (
-    ASKED_ON,
-    FAILS_EARLY,
-    LEVELS,
-    Check,
-    CheckFinding,
-    ConformanceReport,
-    Level,
-    Tried,
-    try_out,
-)
 from trialbed_adapter_lab.errors import CheckFailed
 from trialbed_adapter_lab.harness import (
     BLOCKED,
@@ -35,6 +24,17 @@ from trialbed_adapter_lab.harness import (
     like_a_worker,
     named_agent,
     watchdog,
+)
+from trialbed_adapter_lab.probe import (
+    ASKED_ON,
+    FAILS_EARLY,
+    CheckFinding,
+    ConformanceReport,
+    Level,
+    Outcome,
+    Probe,
+    Tried,
+    try_out,
 )
 
 SETTLE = 1.0
@@ -72,7 +72,7 @@ class Kit:
     def __init__(
         self,
         agent: str | type[BaseAgent],
-        checks: Iterable[Check],
+        checks: Iterable[Probe],
         profile: str | None = None,
         known: Sequence[Deviation] = (),
     ) -> None:
@@ -99,7 +99,7 @@ class Kit:
         """The dialects in which the model was asked so far."""
         return self._harness.dialects
 
-    def run(self, check: Check) -> CheckFinding:
+    def run(self, check: Probe) -> CheckFinding:
         """Run one check."""
         begun = time.perf_counter()
         self._harness.oracle.about = check.name
@@ -122,25 +122,28 @@ class Kit:
     def __exit__(self, *_: object) -> None:
         self.close()
 
-    def _watch(self, check: Check) -> None:
+    def _watch(self, check: Probe) -> Json:
         try:
             with watchdog(self._runner.get_loop(), BLOCKED):
-                self._runner.run(self._run(check))
+                return self._runner.run(self._run(check))
         except LoopBlocked as blocked:
             raise CheckFailed(_describe_block(blocked), "the event loop is blocked") from blocked
 
-    async def _run(self, check: Check) -> None:
+    async def _run(self, check: Probe) -> Json:
         before = asyncio.all_tasks()
         try:
-            await check.run(self._harness)
+            return await check.run(self._harness)
         finally:
             self._harness.clear()
             await _cancel_tasks(asyncio.all_tasks() - before)
 
-    def _with_declarations(self, check: Check, tried: Tried) -> Tried:
+    def _with_declarations(self, check: Probe, tried: Tried) -> Tried:
         """Return the outcome in the light of the adapter's declarations."""
         declared = next((item for item in self._deviations if item.check == check.name), None)
         level, advice = check.level_for(self.profile), f"{tried.message}\n{_advice(check, tried.cause)}"
+        if level == "info":
+            shown: dict[Outcome, Outcome] = {"passed": "seen", "failed": "finding"}
+            return tried._replace(outcome=shown.get(tried.outcome, tried.outcome))
         if tried.outcome == "failed":
             if declared is None and level == "may":
                 return tried._replace(outcome="finding")
@@ -155,7 +158,7 @@ class Kit:
 
 def check_adapter(
     agent: str | type[BaseAgent],
-    checks: Iterable[Check] | None = None,
+    checks: Iterable[Probe] | None = None,
     *,
     profile: str | None = None,
     level: Level = "may",
@@ -166,7 +169,7 @@ def check_adapter(
 
     Args:
         agent: the name of the adapter's entry point, or its class.
-        checks: by default all.
+        checks: by default all; probes of the level ``info`` too, if that is the level.
         profile: the adapter's; by default the one in its name.
         level: only checks of this level and above.
         known: deviations beside those that the adapter declares.
@@ -175,12 +178,12 @@ def check_adapter(
     Raises:
         DriverError: the entry point does not exist, or cannot be loaded.
     """
-    from trialbed_adapter_lab.checks import CHECKS
+    from trialbed_adapter_lab.probes import PROBES
 
-    levels = LEVELS[: LEVELS.index(level) + 1]
+    levels = get_args(Level)[: get_args(Level).index(level) + 1]
     findings: list[CheckFinding] = []
-    with Kit(agent, CHECKS, profile, known) as kit:
-        chosen = [check for check in (CHECKS if checks is None else checks) if check.level_for(kit.profile) in levels]
+    with Kit(agent, PROBES, profile, known) as kit:
+        chosen = [check for check in (PROBES if checks is None else checks) if check.level_for(kit.profile) in levels]
         for finding in chain(map(kit.run, chosen), kit.check_declarations()):
             findings.append(finding)
             if progress is not None:
@@ -200,12 +203,12 @@ def _describe_block(blocked: LoopBlocked) -> str:
     return f"expected the event loop to stay free; seen: it was blocked for {BLOCKED:g} s in\n{where}"
 
 
-def _advice(check: Check, cause: str) -> str:
+def _advice(check: Probe, cause: str) -> str:
     hint = next((hint for beginning, hint in HINTS.items() if cause.startswith(beginning)), check.hint)
     return f"why: {check.reason}\nhint: {hint}"
 
 
-def _describe_outdated(check: Check, declared: Deviation) -> str:
+def _describe_outdated(check: Probe, declared: Deviation) -> str:
     return (
         f"deviations declares {check.name!r} ({declared.text}), but the check passes: the declaration is no "
         f"longer true; remove it"

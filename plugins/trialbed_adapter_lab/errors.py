@@ -14,6 +14,11 @@ class CheckFailed(AssertionError):
         super().__init__(message)
         self.cause = cause
 
+    @property
+    def seen(self) -> str:
+        """The observation alone."""
+        return str(self).rpartition("; seen: ")[2]
+
 
 class NotTried(Exception):
     """A check cannot say anything about this adapter or plugin; the text says why."""

@@ -21,7 +21,7 @@ except ImportError as error:
 
 from trialbed.contracts import BaseAgent
 from trialbed.errors import UsageError
-from trialbed_adapter_lab import CHECKS, Check, CheckFinding, Kit
+from trialbed_adapter_lab import CHECKS, CheckFinding, Kit, Probe
 from trialbed_adapter_lab.pytest_plugin import REPORT
 
 __all__ = ["AdapterConformance"]
@@ -44,7 +44,7 @@ class AdapterConformance:
     profile: ClassVar[str | None] = None
 
     @pytest.mark.parametrize("check", CHECKS, ids=lambda check: check.name)
-    def test_conformance(self, check: Check, request: pytest.FixtureRequest) -> None:
+    def test_conformance(self, check: Probe, request: pytest.FixtureRequest) -> None:
         """The adapter does as the check asks, or declares that it does not."""
         kit = _class_kit(request)
         with warnings.catch_warnings():

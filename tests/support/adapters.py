@@ -15,7 +15,7 @@ import pytest
 
 from trialbed.records import Answer, Usage
 from trialbed.wire import Call
-from trialbed_adapter_lab import CHECKS, Check, Harness, TrialRecord, check_adapter, named_agent
+from trialbed_adapter_lab import CHECKS, Harness, Probe, TrialRecord, check_adapter, named_agent
 from trialbed_adapter_lab.testing import AdapterConformance
 from trialbed_scripted import Response, ask, call, fail, forever, say
 
@@ -52,7 +52,7 @@ class NativeTests(AdapterConformance):
     declared_findings: tuple[str, ...] = ()
 
     @pytest.mark.parametrize("check", BINDING, ids=lambda check: check.name)
-    def test_conformance(self, check: Check, request: pytest.FixtureRequest) -> None:
+    def test_conformance(self, check: Probe, request: pytest.FixtureRequest) -> None:
         """The adapter does as the check asks, or declares that it does not."""
         super().test_conformance(check, request)
 

@@ -17,8 +17,8 @@ from trialbed.errors import NothingMeasured, UsageError
 from trialbed.suggestions import closest, did_you_mean
 from trialbed.views import TestCase, TestOutcome, TestSuite, junit
 from trialbed.worker import SUPERVISED, WORKER_MARK, CommandSpec, supervised_command, worker_environment
-from trialbed_adapter_lab import CHECKS, LEVELS, CheckFinding, ConformanceReport, Level
-from trialbed_adapter_lab.conformance import MARKS, PROBLEMS, Outcome
+from trialbed_adapter_lab import LEVELS, PROBES, CheckFinding, ConformanceReport, Level
+from trialbed_adapter_lab.probe import MARKS, PROBLEMS, Outcome
 
 if TYPE_CHECKING:
     from trialbed.records import Environment
@@ -52,12 +52,12 @@ def choose(names: Sequence[str], level: Level, profile: str | None) -> None:
     Raises:
         UsageError: says which there are.
     """
-    levels = LEVELS[: LEVELS.index(level) + 1]
-    known = {check.name: check.level_for(profile) for check in CHECKS}
+    levels = (*LEVELS[: LEVELS.index(level) + 1], "info")
+    known = {probe.name: probe.level_for(profile) for probe in PROBES}
     for name in names:
         if name not in known:
             close = closest(name, known, cutoff=0.5)
-            hint = did_you_mean(close) if close else f"; without --check, all {len(known)} are run and named"
+            hint = did_you_mean(close) if close else "; without --check, all are run and named"
             raise UsageError(f"{name!r} is not a check{hint}")
     if names and not any(known[name] in levels for name in names):
         raise UsageError(f"{', '.join(names)}: not of level {level!r} or above; omit --level to run every check")

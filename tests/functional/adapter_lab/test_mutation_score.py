@@ -16,10 +16,10 @@ from support.mutants._causes import names_cause
 from support.mutants._score import SHORT, hurried, judge_named, recorded_verdicts
 
 import trialbed_adapter_lab
-from trialbed_adapter_lab import CHECKS, Check, check_adapter
-from trialbed_adapter_lab.checks import limits
-from trialbed_adapter_lab.conformance import must
+from trialbed_adapter_lab import CHECKS, Probe, check_adapter
 from trialbed_adapter_lab.harness import Harness
+from trialbed_adapter_lab.probe import must
+from trialbed_adapter_lab.probes import limits
 
 FAILED, NAMED = 0.95, 0.85
 """The least shares of mutants for which a check fails, and whose cause the first failure names."""
@@ -83,7 +83,7 @@ def tried(mutant: type[Mutant]) -> Iterator[None]:
         gc.collect()
 
 
-def attempts(mutant: str, first: str) -> Iterator[list[Check]]:
+def attempts(mutant: str, first: str) -> Iterator[list[Probe]]:
     """Ever more checks, the last of which is the one that heads its report; at the end all up to that one.
 
     Breaches of invariants, and what an adapter keeps from earlier trials, may need the checks before.
@@ -111,7 +111,7 @@ def test_what_heads_a_mutants_report_still_reports_it(
 
 @pytest.mark.slow(90)
 @pytest.mark.parametrize("mutant", [one for one in MUTANTS if not RECORD[one.__name__].first], ids=NAME)
-def test_a_mutant_that_is_recorded_as_unreported_still_passes_the_checks_of_its_cause(
+def test_a_mutant_that_is_recorded_as_unreported_still_passes_the_probes_of_its_cause(
     mutant: type[Mutant], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     monkeypatch.chdir(tmp_path)

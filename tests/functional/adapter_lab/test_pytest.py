@@ -137,7 +137,7 @@ def test_a_failure_says_what_why_and_how_without_a_traceback(run):
     assert result.ret == 1
     result.stdout.fnmatch_lines(['finish: expected "give_answer"; seen: null', "why: *", "hint: *finish_of*"])
     result.stdout.no_fnmatch_line("*Traceback*")
-    result.stdout.no_fnmatch_line("*checks/calls.py*")
+    result.stdout.no_fnmatch_line("*probes/calls.py*")
 
 
 def test_a_level_deselects_the_checks_below_it(run):

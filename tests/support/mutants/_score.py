@@ -17,7 +17,7 @@ from unittest.mock import patch
 from support.mutants import MUTANTS, Mutant
 from support.mutants._causes import names_cause
 
-from trialbed_adapter_lab import CHECKS, Check, check_adapter
+from trialbed_adapter_lab import CHECKS, Probe, check_adapter
 from trialbed_adapter_lab.harness import Harness
 
 SHORT = 0.3
@@ -60,16 +60,16 @@ def hurried() -> Iterator[None]:
     """Wait less for what a defect keeps from happening."""
     kit = "trialbed_adapter_lab"
     with (
-        patch(f"{kit}.checks.limits.PROMPT", SHORT),
-        patch(f"{kit}.checks.hygiene.HELD_BACK", SHORT),
-        patch(f"{kit}.checks.isolation.GATHERING", SHORT),
+        patch(f"{kit}.probes.limits.PROMPT", SHORT),
+        patch(f"{kit}.probes.hygiene.HELD_BACK", SHORT),
+        patch(f"{kit}.probes.isolation.GATHERING", SHORT),
         patch(f"{kit}.harness.wait_until.__defaults__", (SHORT,)),
         patch(f"{kit}.harness.Barrier.__init__.__defaults__", (SHORT,)),
     ):
         yield
 
 
-def in_a_hurry(check: Check) -> Check:
+def in_a_hurry(check: Probe) -> Probe:
     """The check, which waits less."""
 
     async def run(harness: Harness) -> None:

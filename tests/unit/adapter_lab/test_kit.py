@@ -9,8 +9,8 @@ import time
 from support.cases import for_each
 
 from trialbed import Deviation
-from trialbed_adapter_lab import CHECKS, Check, CheckFailed, Kit, _kit, check_adapter
-from trialbed_adapter_lab.conformance import may, must, should
+from trialbed_adapter_lab import CHECKS, CheckFailed, Kit, Probe, _kit, check_adapter
+from trialbed_adapter_lab.probe import may, must, should
 from trialbed_plugins.frameworks.reference import ReferenceAgent
 
 
@@ -28,7 +28,7 @@ async def breaks(harness):
     raise KeyError("a mistake of the kit")
 
 
-def made(level, run) -> Check:
+def made(level, run) -> Probe:
     binds = {} if level == "may" else {"binds": "all"}
     return {"must": must, "should": should, "may": may}[level](reason="Because.", hint="Do it.", **binds)(run)
 
@@ -37,7 +37,7 @@ def declaring(*deviations: Deviation) -> type[ReferenceAgent]:
     return type("Declaring", (ReferenceAgent,), {"deviations": deviations})
 
 
-def found(check: Check, *deviations: Deviation):
+def found(check: Probe, *deviations: Deviation):
     with Kit(declaring(*deviations), [check]) as kit:
         return kit.run(check)
 

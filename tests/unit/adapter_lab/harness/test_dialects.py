@@ -11,9 +11,9 @@ from trialbed.contracts import BaseAgent
 from trialbed.records import Usage
 from trialbed.wire import usage_counts
 from trialbed_adapter_lab import Harness
-from trialbed_adapter_lab.checks.conditions import only_the_model_is_asked
 from trialbed_adapter_lab.errors import CheckFailed
 from trialbed_adapter_lab.harness import tool, without_message
+from trialbed_adapter_lab.probes.conditions import only_the_model_is_asked
 from trialbed_plugins.frameworks.other_dialects import MessagesReferenceAgent, ResponsesReferenceAgent
 from trialbed_plugins.frameworks.reference import ReferenceAgent
 from trialbed_scripted import ask, call, fail, say

@@ -8,9 +8,9 @@ from support.fidelity import observed
 
 from trialbed.records import Failure
 from trialbed_adapter_lab import CheckFailed
-from trialbed_adapter_lab.checks._expectations import difference, expect_answer, expect_equal, expect_requests
-from trialbed_adapter_lab.conformance import expect
 from trialbed_adapter_lab.differences import show
+from trialbed_adapter_lab.probe import expect
+from trialbed_adapter_lab.probes._expectations import difference, expect_answer, expect_equal, expect_requests
 
 
 @for_each(

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from trialbed_adapter_lab.checks._expectations import expect_equal
-from trialbed_adapter_lab.conformance import should
 from trialbed_adapter_lab.harness import Harness, right_outcomes, tool
+from trialbed_adapter_lab.probe import should
+from trialbed_adapter_lab.probes._expectations import expect_equal
 from trialbed_scripted import call
 from trialbed_scripted.policies import policy
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from support.cases import for_each
 
 from trialbed_adapter_lab import CheckFinding, ConformanceReport
-from trialbed_adapter_lab.conformance import FAILS_EARLY
+from trialbed_adapter_lab.probe import FAILS_EARLY
 
 
 def report(*findings: tuple[str, str]) -> ConformanceReport:

@@ -6,13 +6,6 @@ from collections.abc import Sequence
 from typing import Any
 
 from trialbed.wire import ModelMessage, OfferedTool
-from trialbed_adapter_lab.checks._conversations import asks_echo, converse
-from trialbed_adapter_lab.checks._expectations import (
-    expect_equal,
-    expect_requests_at_least,
-    expect_words,
-)
-from trialbed_adapter_lab.conformance import expect, may, must, should
 from trialbed_adapter_lab.harness import (
     KEY,
     QUERY,
@@ -21,6 +14,13 @@ from trialbed_adapter_lab.harness import (
     ObservedRequest,
     TrialSettings,
     tool,
+)
+from trialbed_adapter_lab.probe import expect, may, must, should
+from trialbed_adapter_lab.probes._conversations import asks_echo, converse
+from trialbed_adapter_lab.probes._expectations import (
+    expect_equal,
+    expect_requests_at_least,
+    expect_words,
 )
 
 SETTINGS = {"temperature": 0.0, "seed": 0, "max_tokens": 1}

@@ -7,15 +7,6 @@ from collections.abc import Callable
 from contextlib import closing
 
 from trialbed.records import GIVE_UP
-from trialbed_adapter_lab.checks._conversations import ECHO, asks_echo, converse, echoes
-from trialbed_adapter_lab.checks._expectations import (
-    expect_answer,
-    expect_calls,
-    expect_equal,
-    expect_requests,
-    expect_results,
-)
-from trialbed_adapter_lab.conformance import expect, must, should
 from trialbed_adapter_lab.differences import show
 from trialbed_adapter_lab.errors import CheckFailed
 from trialbed_adapter_lab.harness import (
@@ -27,6 +18,15 @@ from trialbed_adapter_lab.harness import (
     returns,
     tool,
     without_message,
+)
+from trialbed_adapter_lab.probe import expect, must, should
+from trialbed_adapter_lab.probes._conversations import ECHO, asks_echo, converse, echoes
+from trialbed_adapter_lab.probes._expectations import (
+    expect_answer,
+    expect_calls,
+    expect_equal,
+    expect_requests,
+    expect_results,
 )
 from trialbed_scripted import Response, ask, call, fail, say
 

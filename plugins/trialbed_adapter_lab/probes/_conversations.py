@@ -6,15 +6,15 @@ import json
 from collections.abc import Sequence
 from typing import Any, Unpack
 
-from trialbed_adapter_lab.checks._expectations import (
+from trialbed_adapter_lab.harness import DETAILED_USAGE, Harness, TrialRecord, TrialSettings, errs, returns, tool
+from trialbed_adapter_lab.probe import expect
+from trialbed_adapter_lab.probes._expectations import (
     expect_answer,
     expect_calls,
     expect_requests,
     expect_requests_at_least,
 )
-from trialbed_adapter_lab.checks._samples import TEXT
-from trialbed_adapter_lab.conformance import expect
-from trialbed_adapter_lab.harness import DETAILED_USAGE, Harness, TrialRecord, TrialSettings, errs, returns, tool
+from trialbed_adapter_lab.probes._samples import TEXT
 from trialbed_scripted import Line, Turn, ask, call, say
 
 ECHO = "Echo_text"

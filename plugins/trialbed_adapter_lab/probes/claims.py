@@ -5,11 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 from trialbed.records import Answer, Usage
-from trialbed_adapter_lab.checks._conversations import converse
-from trialbed_adapter_lab.checks._expectations import expect_answer, expect_equal, expect_requests_at_least, in_order
-from trialbed_adapter_lab.conformance import expect, may, must, should
 from trialbed_adapter_lab.errors import NotTried
 from trialbed_adapter_lab.harness import Harness, TrialRecord, breaks, errs, returns, tool
+from trialbed_adapter_lab.probe import expect, may, must, should
+from trialbed_adapter_lab.probes._conversations import converse
+from trialbed_adapter_lab.probes._expectations import expect_answer, expect_equal, expect_requests_at_least, in_order
 from trialbed_scripted import ask, call, forever, say
 
 NAMES = ("Echo_a", "Echo_b", "Echo_c")

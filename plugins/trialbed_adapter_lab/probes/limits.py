@@ -5,17 +5,17 @@ from __future__ import annotations
 import asyncio
 import contextlib
 
-from trialbed_adapter_lab.checks._conversations import asks_echo, expect_fresh_trial
-from trialbed_adapter_lab.checks._expectations import (
+from trialbed_adapter_lab.errors import CheckFailed
+from trialbed_adapter_lab.harness import Harness, Latch, PreparedTrial, new_tasks, tool, wait_until
+from trialbed_adapter_lab.probe import expect, must, should
+from trialbed_adapter_lab.probes._conversations import asks_echo, expect_fresh_trial
+from trialbed_adapter_lab.probes._expectations import (
     expect_answer,
     expect_calls,
     expect_equal,
     expect_no_failure,
     expect_requests,
 )
-from trialbed_adapter_lab.conformance import expect, must, should
-from trialbed_adapter_lab.errors import CheckFailed
-from trialbed_adapter_lab.harness import Harness, Latch, PreparedTrial, new_tasks, tool, wait_until
 from trialbed_scripted import Line, ask, call, forever
 
 PROMPT = 5.0

@@ -6,15 +6,6 @@ import asyncio
 from typing import Any
 
 from trialbed.records import ApiRef
-from trialbed_adapter_lab.checks._conversations import asks_echo, converse, echoes, expect_fresh_trial
-from trialbed_adapter_lab.checks._expectations import (
-    expect_answer,
-    expect_calls,
-    expect_equal,
-    expect_requests_at_least,
-    expect_words,
-)
-from trialbed_adapter_lab.conformance import expect, must, should
 from trialbed_adapter_lab.errors import CheckFailed
 from trialbed_adapter_lab.harness import (
     Barrier,
@@ -26,6 +17,15 @@ from trialbed_adapter_lab.harness import (
     TrialRecord,
     returns,
     tool,
+)
+from trialbed_adapter_lab.probe import expect, must, should
+from trialbed_adapter_lab.probes._conversations import asks_echo, converse, echoes, expect_fresh_trial
+from trialbed_adapter_lab.probes._expectations import (
+    expect_answer,
+    expect_calls,
+    expect_equal,
+    expect_requests_at_least,
+    expect_words,
 )
 from trialbed_scripted import ask, call, fail, forever, say
 

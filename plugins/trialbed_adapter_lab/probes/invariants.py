@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from functools import partial
 
-from trialbed_adapter_lab.checks._conversations import asks_echo, converse_on_everything
-from trialbed_adapter_lab.conformance import Check, expect
 from trialbed_adapter_lab.harness import (
     Harness,
     Invariant,
@@ -24,6 +22,8 @@ from trialbed_adapter_lab.harness import (
     only_grows,
     passes_results_on,
 )
+from trialbed_adapter_lab.probe import Probe, expect
+from trialbed_adapter_lab.probes._conversations import asks_echo, converse_on_everything
 
 TURNS = 20
 """More than frameworks keep in mind that shorten conversations."""
@@ -40,7 +40,7 @@ async def _holds(invariant: Invariant, harness: Harness) -> None:
 
 
 EVERYWHERE = tuple(
-    Check(
+    Probe(
         name,
         "should",
         f"{holds.__doc__} This holds in every trial of the checks before.",

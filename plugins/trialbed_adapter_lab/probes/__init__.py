@@ -1,6 +1,7 @@
-"""The checks, by theme."""
+"""The table of probes, by theme."""
 
-from trialbed_adapter_lab.checks import (
+from trialbed_adapter_lab.probe import Probe, probes_of
+from trialbed_adapter_lab.probes import (
     arguments,
     calls,
     claims,
@@ -17,7 +18,6 @@ from trialbed_adapter_lab.checks import (
     schemas,
     sizes,
 )
-from trialbed_adapter_lab.conformance import Check, checks_of
 
 THEMES = (
     calls,
@@ -40,11 +40,14 @@ THEMES = (
 
 _LAST = "only_the_rig_is_talked_to"
 
-CHECKS: tuple[Check, ...] = tuple(
-    sorted((check for theme in THEMES for check in checks_of(theme)), key=lambda check: check.name == _LAST)
+PROBES: tuple[Probe, ...] = tuple(
+    sorted((probe for theme in THEMES for probe in probes_of(theme)), key=lambda probe: probe.name == _LAST)
 )
-"""Every check, in the order in which they are run: invariants after all whose trials they look at, then what policies
+"""Every probe, in the order in which they are run: invariants after all whose trials they look at, then what policies
 lead to, which much can change, and contacts last."""
+
+CHECKS = tuple(probe for probe in PROBES if probe.level != "info")
+"""Those that demand something."""
 
 _QUICK = frozenset(
     (
@@ -72,7 +75,7 @@ _QUICK = frozenset(
     )
 )
 
-QUICK: tuple[Check, ...] = tuple(check for check in CHECKS if check.name in _QUICK)
+QUICK: tuple[Probe, ...] = tuple(check for check in CHECKS if check.name in _QUICK)
 """Those that need little time and find most defects: ``--quick``."""
 
-__all__ = ["CHECKS", "QUICK", "THEMES"]
+__all__ = ["CHECKS", "PROBES", "QUICK", "THEMES"]

@@ -9,9 +9,6 @@ import os
 import tempfile
 from collections.abc import Iterator
 
-from trialbed_adapter_lab.checks._conversations import asks_echo
-from trialbed_adapter_lab.checks._expectations import expect_answer, expect_equal, expect_no_failure
-from trialbed_adapter_lab.conformance import expect, must, should
 from trialbed_adapter_lab.errors import NotTried
 from trialbed_adapter_lab.harness import (
     Harness,
@@ -23,6 +20,9 @@ from trialbed_adapter_lab.harness import (
     process_state,
     wait_until,
 )
+from trialbed_adapter_lab.probe import expect, must, should
+from trialbed_adapter_lab.probes._conversations import asks_echo
+from trialbed_adapter_lab.probes._expectations import expect_answer, expect_equal, expect_no_failure
 from trialbed_scripted import Turn, say
 
 WARM_UP = 5

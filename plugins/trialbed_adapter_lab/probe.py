@@ -1,43 +1,55 @@
-"""A check, the finding that it ends in, and the report of all findings."""
+"""A probe, the finding that it ends in, and the report of all findings."""
 
 from __future__ import annotations
 
 import time
 import traceback
 from collections.abc import Callable, Coroutine, Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from types import ModuleType
 from typing import Any, Literal, NamedTuple, get_args
 
-from trialbed.records import CONTROLLED, Record
+from trialbed.records import CONTROLLED, Json, Record
 from trialbed.texts import group_by_key
 from trialbed_adapter_lab.differences import shorten, show
 from trialbed_adapter_lab.errors import CheckFailed, NotTried
 
-Level = Literal["must", "should", "may"]
-"""The weight of a check for an adapter that it binds.
+Level = Literal["must", "should", "may", "info"]
+"""The weight of a probe for an adapter that it binds. Those that demand something are called checks.
 
 ``must``: without it, numbers about the framework would be wrong.
 ``should``: without it, the framework is measured under other conditions than the rest.
 ``may``: the result is reported, and never fails.
+``info``: nothing is demanded; the figure is shown.
 
-Both fail unless the adapter's ``deviations`` declare them as a known limitation, with a reason that every report shows.
+The first two fail unless the adapter's ``deviations`` declare them as a known limitation, with a reason that every
+report shows.
 """
 
 Bound = Literal["all", "controlled"]
 """The profiles that a check binds: all, where a measurement would be unsound, or only ``controlled``, for the
 properties of a framework. For an adapter that it does not bind, a check is a ``may``."""
 
-LEVELS: tuple[Level, ...] = get_args(Level)
+LEVELS: tuple[Level, ...] = get_args(Level)[:-1]
+"""The levels of checks."""
 
-Outcome = Literal["passed", "failed", "skipped", "finding", "declared", "outdated", "error"]
+Outcome = Literal["passed", "failed", "skipped", "finding", "declared", "outdated", "error", "seen"]
 """The outcome of a check: ``skipped`` cannot be tried on the adapter, ``finding``: a ``may`` saw something else than
 the check has it, ``declared`` failed as the adapter's deviations say it would, ``outdated`` passed although they say it
-would fail (or names a check that does not exist), ``error`` could not be completed."""
+would fail (or names a check that does not exist), ``error`` could not be completed. An ``info`` ends in ``seen``."""
 
 PROBLEMS: tuple[Outcome, ...] = ("failed", "outdated", "error")
-MARKS = {"passed": "✓", "failed": "✗", "skipped": "○", "finding": "·", "declared": "-", "outdated": "✗", "error": "!"}
+MARKS = {
+    "passed": "✓",
+    "failed": "✗",
+    "skipped": "○",
+    "finding": "·",
+    "declared": "-",
+    "outdated": "✗",
+    "error": "!",
+    "seen": "·",
+}
 """Outcome -> the character before it in text."""
 
 FAILS = "the trial fails"
@@ -66,22 +78,23 @@ def expect(right: bool, expected: str, seen: Any, cause: str = "") -> None:
         raise CheckFailed(f"expected {expected}; seen: {text}", cause)
 
 
-Procedure = Callable[[Any], Coroutine[Any, Any, None]]
-"""Runs trials on a harness, or calls a plugin of another kind; raises ``CheckFailed`` if that fails the check."""
+Procedure = Callable[[Any], Coroutine[Any, Any, Json]]
+"""Runs trials on a harness; returns the figure that was seen, if it has one, or raises ``CheckFailed``."""
 
 
 @dataclass(frozen=True)
-class Check:
-    """One check of an adapter, or of another plugin.
+class Probe:
+    """One observation of an adapter: trials, a figure that is read from them, and what is demanded, if anything is.
 
     Attributes:
         name: unique; ``Deviation.check`` and the command line refer to it.
         level: for the adapters that it binds.
-        summary: the behaviour that is checked, in a sentence.
-        reason: why it is needed, in a sentence.
+        summary: the behaviour that is observed, in a sentence.
+        reason: why it matters, in a sentence.
         hint: what usually makes an adapter pass.
-        run: the check itself.
+        run: runs the trials and reads the figure.
         binds: the profiles that it binds.
+        theme: the module that defines it.
     """
 
     name: str
@@ -91,57 +104,65 @@ class Check:
     hint: str
     run: Procedure
     binds: Bound = "controlled"
+    theme: str = ""
 
     def level_for(self, profile: str | None) -> Level:
         """Return its weight for an adapter's profile; None is an adapter without profiles."""
-        return self.level if self.binds == "all" or profile == CONTROLLED else "may"
+        bound = self.level == "info" or self.binds == "all" or profile == CONTROLLED
+        return self.level if bound else "may"
 
 
-def must(*, reason: str, hint: str, binds: Bound = "controlled") -> Callable[[Procedure], Check]:
+def must(*, reason: str, hint: str, binds: Bound = "controlled") -> Callable[[Procedure], Probe]:
     """Make a function a check that an adapter that it binds has to pass; its name and first line are the check's."""
     return partial(_check, "must", reason, hint, binds)
 
 
-def should(*, reason: str, hint: str, binds: Bound = "controlled") -> Callable[[Procedure], Check]:
+def should(*, reason: str, hint: str, binds: Bound = "controlled") -> Callable[[Procedure], Probe]:
     """Make a function a check that an adapter that it binds passes or declares."""
     return partial(_check, "should", reason, hint, binds)
 
 
-def may(*, reason: str, hint: str) -> Callable[[Procedure], Check]:
+def may(*, reason: str, hint: str) -> Callable[[Procedure], Probe]:
     """Make a function a check that is only reported."""
     return partial(_check, "may", reason, hint, "all")
 
 
-def _check(level: Level, reason: str, hint: str, binds: Bound, run: Procedure) -> Check:
+def info(*, reason: str) -> Callable[[Procedure], Probe]:
+    """Make a function a probe that demands nothing; it returns a figure, or an object of figures by name."""
+    return partial(_check, "info", reason, "", "all")
+
+
+def _check(level: Level, reason: str, hint: str, binds: Bound, run: Procedure) -> Probe:
     summary, _, _ = (run.__doc__ or run.__name__).strip().partition("\n")
-    return Check(run.__name__, level, summary, reason, hint, run, binds)
+    return Probe(run.__name__, level, summary, reason, hint, run, binds)
 
 
-def checks_of(theme: ModuleType) -> tuple[Check, ...]:
-    """Return the checks of a theme, single ones and tables, in the order in which its module defines them."""
+def probes_of(theme: ModuleType) -> tuple[Probe, ...]:
+    """Return the probes of a theme, single ones and tables, in the order in which its module defines them."""
     items = [item if isinstance(item, tuple) else (item,) for item in vars(theme).values()]
-    return tuple(check for item in items for check in item if isinstance(check, Check))
+    name = theme.__name__.rpartition(".")[2]
+    return tuple(replace(probe, theme=name) for item in items for probe in item if isinstance(probe, Probe))
 
 
 class Tried(NamedTuple):
-    """The outcome of a check's procedure, with its message and the cause of a failure."""
+    """The outcome of a probe's procedure, with its message, the cause of a failure, and what was seen."""
 
     outcome: Outcome
     message: str = ""
     cause: str = ""
+    seen: Json = None
 
 
-def try_out(procedure: Callable[[], None]) -> Tried:
-    """Run a check's procedure; every error of it is an outcome."""
+def try_out(procedure: Callable[[], Json]) -> Tried:
+    """Run a probe's procedure; every error of it is an outcome."""
     try:
-        procedure()
+        return Tried("passed", seen=procedure())
     except CheckFailed as failed:
-        return Tried("failed", str(failed), failed.cause)
+        return Tried("failed", str(failed), failed.cause, failed.seen)
     except NotTried as reason:
         return Tried("skipped", f"not tried: {reason}", f"not tried: {reason}")
     except Exception as error:  # noqa: BLE001 - any error of a check is reported with it
         return Tried("error", "".join(traceback.format_exception(error)))
-    return Tried("passed")
 
 
 class CheckFinding(Record):
@@ -152,6 +173,8 @@ class CheckFinding(Record):
         message: the expectation and the observation, of a failure also the reason and a hint; why the check was
             skipped; empty if it passed.
         cause: common to all checks that fail for it, in words; empty if it is not known.
+        seen: the figure, or an object of figures by name; of a failure what was seen, in words. None if the probe
+            has no figure.
         seconds: wall time.
     """
 
@@ -160,10 +183,11 @@ class CheckFinding(Record):
     outcome: Outcome
     message: str = ""
     cause: str = ""
+    seen: Json = None
     seconds: float = 0.0
 
     @classmethod
-    def of(cls, check: Check, level: Level, tried: Tried, since: float) -> CheckFinding:
+    def of(cls, check: Probe, level: Level, tried: Tried, since: float) -> CheckFinding:
         """Return the finding of a check that began at ``since``, on ``time.perf_counter``."""
         seconds = round(time.perf_counter() - since, 3)
         return cls(check=check.name, level=level, seconds=seconds, **tried._asdict())

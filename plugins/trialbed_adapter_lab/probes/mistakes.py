@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import json
 
-from trialbed_adapter_lab.checks._conversations import asks_echo, echoes
-from trialbed_adapter_lab.checks._expectations import expect_answer, expect_calls, expect_equal, expect_requests
-from trialbed_adapter_lab.conformance import expect, may, must, should
 from trialbed_adapter_lab.harness import Harness
+from trialbed_adapter_lab.probe import expect, may, must, should
+from trialbed_adapter_lab.probes._conversations import asks_echo, echoes
+from trialbed_adapter_lab.probes._expectations import expect_answer, expect_calls, expect_equal, expect_requests
 from trialbed_scripted import ask, call, forever, say
 
 OBJECT = {"text": "x"}

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from trialbed.wire.dialects import CHAT
-from trialbed_adapter_lab.checks._conversations import converse, echoes, parse
-from trialbed_adapter_lab.checks._expectations import (
+from trialbed_adapter_lab.harness import Harness
+from trialbed_adapter_lab.probe import expect, must, should
+from trialbed_adapter_lab.probes._conversations import converse, echoes, parse
+from trialbed_adapter_lab.probes._expectations import (
     expect_answer,
     expect_calls,
     expect_equal,
@@ -13,8 +15,6 @@ from trialbed_adapter_lab.checks._expectations import (
     expect_results,
     expect_words,
 )
-from trialbed_adapter_lab.conformance import expect, must, should
-from trialbed_adapter_lab.harness import Harness
 from trialbed_scripted import ask, call, say
 
 EXTRAS = {

@@ -9,14 +9,14 @@ import pytest
 from support.mutants._mutant import Mutant
 
 from trialbed import Answer, BaseAgent
-from trialbed_adapter_lab import Check, check_adapter
-from trialbed_adapter_lab.checks.patience import (
+from trialbed_adapter_lab import Probe, check_adapter
+from trialbed_adapter_lab.harness import PassingLoop
+from trialbed_adapter_lab.probes.patience import (
     slow_model,
     slow_tool_beside_quick_ones,
     tool_that_takes_too_long,
     twenty_calls_overlap,
 )
-from trialbed_adapter_lab.harness import PassingLoop
 
 
 class AsksLate(Mutant):
@@ -54,7 +54,7 @@ class AnswersInAThread(BaseAgent):
 
 
 @pytest.mark.parametrize("check", [slow_model, slow_tool_beside_quick_ones, tool_that_takes_too_long])
-def test_time_that_does_not_pass_in_a_thread_is_not_tried(check: Check) -> None:
+def test_time_that_does_not_pass_in_a_thread_is_not_tried(check: Probe) -> None:
     (found,) = check_adapter(AnswersInAThread, [check], profile="controlled").findings
     assert found.outcome == "skipped"
     assert found.message == "not tried: answer() runs in a thread, whose clock cannot be put forward"

@@ -5,17 +5,6 @@ from __future__ import annotations
 import asyncio
 
 from trialbed.tools import TOOL_TIMEOUT
-from trialbed_adapter_lab.checks._conversations import (
-    EVERYTHING,
-    asks_echo,
-    converse,
-    converse_on_everything,
-    echoes,
-    parse,
-)
-from trialbed_adapter_lab.checks._expectations import expect_answer, expect_calls, expect_equal, expect_requests
-from trialbed_adapter_lab.checks._samples import long_text
-from trialbed_adapter_lab.conformance import expect, may, must, should
 from trialbed_adapter_lab.errors import CheckFailed, NotTried
 from trialbed_adapter_lab.harness import (
     DETAILED_USAGE,
@@ -30,6 +19,17 @@ from trialbed_adapter_lab.harness import (
     errs,
     tool,
 )
+from trialbed_adapter_lab.probe import expect, may, must, should
+from trialbed_adapter_lab.probes._conversations import (
+    EVERYTHING,
+    asks_echo,
+    converse,
+    converse_on_everything,
+    echoes,
+    parse,
+)
+from trialbed_adapter_lab.probes._expectations import expect_answer, expect_calls, expect_equal, expect_requests
+from trialbed_adapter_lab.probes._samples import long_text
 from trialbed_scripted import Turn, ask, call, say
 
 SLOW = 1000.0

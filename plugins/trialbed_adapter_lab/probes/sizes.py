@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from trialbed_adapter_lab.checks._conversations import asks_echo, converse, parse
-from trialbed_adapter_lab.checks._expectations import (
+from trialbed_adapter_lab.harness import Harness, returns, tool
+from trialbed_adapter_lab.probe import expect, may, must, should
+from trialbed_adapter_lab.probes._conversations import asks_echo, converse, parse
+from trialbed_adapter_lab.probes._expectations import (
     expect_answer,
     expect_calls,
     expect_equal,
@@ -13,9 +15,7 @@ from trialbed_adapter_lab.checks._expectations import (
     expect_requests_at_least,
     expect_text,
 )
-from trialbed_adapter_lab.checks._samples import TEXT
-from trialbed_adapter_lab.conformance import expect, may, must, should
-from trialbed_adapter_lab.harness import Harness, returns, tool
+from trialbed_adapter_lab.probes._samples import TEXT
 from trialbed_scripted import ask, call, say
 
 FOREIGN = (

@@ -6,16 +6,16 @@ from collections.abc import Sequence
 from functools import partial
 from typing import Any
 
-from trialbed_adapter_lab.checks._conversations import converse
-from trialbed_adapter_lab.checks._expectations import (
+from trialbed_adapter_lab.harness import Harness, ObservedRequest, tool
+from trialbed_adapter_lab.probe import Probe, expect, must, should
+from trialbed_adapter_lab.probes._conversations import converse
+from trialbed_adapter_lab.probes._expectations import (
     expect_calls,
     expect_equal,
     expect_requests,
     expect_requests_at_least,
 )
-from trialbed_adapter_lab.checks.arguments import HOSTILE_NAMES
-from trialbed_adapter_lab.conformance import Check, expect, must, should
-from trialbed_adapter_lab.harness import Harness, ObservedRequest, tool
+from trialbed_adapter_lab.probes.arguments import HOSTILE_NAMES
 from trialbed_scripted import ask, call
 
 REASON = "Every framework is to offer the same tools; another schema is another task for the model."
@@ -255,7 +255,7 @@ async def _is_kept(schemas: Sequence[dict[str, Any]], harness: Harness) -> None:
 
 
 KEPT = tuple(
-    Check(f"schema_{name}", "should", f"{what} reach the model unchanged.", REASON, HINT, partial(_is_kept, schemas))
+    Probe(f"schema_{name}", "should", f"{what} reach the model unchanged.", REASON, HINT, partial(_is_kept, schemas))
     for name, what, *schemas in (
         (
             "empty",

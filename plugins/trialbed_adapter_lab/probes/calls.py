@@ -5,8 +5,11 @@ from __future__ import annotations
 import asyncio
 import json
 
-from trialbed_adapter_lab.checks._conversations import asks_echo, converse, echoes, parse
-from trialbed_adapter_lab.checks._expectations import (
+from trialbed_adapter_lab.errors import NotTried
+from trialbed_adapter_lab.harness import ApiReply, Barrier, Chunks, Harness, ObservedCall, returns, tool
+from trialbed_adapter_lab.probe import expect, may, must, should
+from trialbed_adapter_lab.probes._conversations import asks_echo, converse, echoes, parse
+from trialbed_adapter_lab.probes._expectations import (
     expect_answer,
     expect_calls,
     expect_equal,
@@ -15,9 +18,6 @@ from trialbed_adapter_lab.checks._expectations import (
     expect_results,
     expect_words,
 )
-from trialbed_adapter_lab.conformance import expect, may, must, should
-from trialbed_adapter_lab.errors import NotTried
-from trialbed_adapter_lab.harness import ApiReply, Barrier, Chunks, Harness, ObservedCall, returns, tool
 from trialbed_scripted import ask, call
 
 WORDS = ("one", "two", "three")

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
-from trialbed_adapter_lab.checks._conversations import converse
-from trialbed_adapter_lab.checks._expectations import expect_equal, expect_requests, expect_results
-from trialbed_adapter_lab.checks._samples import TEXT
-from trialbed_adapter_lab.conformance import expect, must, should
 from trialbed_adapter_lab.harness import Harness, tool
+from trialbed_adapter_lab.probe import expect, must, should
+from trialbed_adapter_lab.probes._conversations import converse
+from trialbed_adapter_lab.probes._expectations import expect_equal, expect_requests, expect_results
+from trialbed_adapter_lab.probes._samples import TEXT
 from trialbed_scripted import ask, call
 
 ANYTHING: dict[str, Any] = {}

@@ -7,10 +7,10 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from trialbed.records import Answer
-from trialbed_adapter_lab.conformance import ASKED_ON, FAILS, FAILS_EARLY, expect
 from trialbed_adapter_lab.differences import differences, show, tell_texts_apart
 from trialbed_adapter_lab.errors import CheckFailed
 from trialbed_adapter_lab.harness import ObservedRequest, TrialRecord
+from trialbed_adapter_lab.probe import ASKED_ON, FAILS, FAILS_EARLY, expect
 from trialbed_scripted import AFTER_THE_END
 
 SHORT = 40
