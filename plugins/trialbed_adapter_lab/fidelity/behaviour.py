@@ -406,10 +406,10 @@ def invariant_findings(oracle: Oracle) -> tuple[InvariantFinding, ...] | None:
         return None
     return tuple(
         InvariantFinding(
-            invariant=invariant.__name__,
+            invariant=invariant.name,
             trials=oracle.trials,
-            broken=oracle.broken[invariant],
-            first="".join(oracle.breaches(invariant)[:1])[:LONGEST],
+            broken=oracle.broken[invariant.name],
+            first="".join(oracle.breaches(invariant.name)[:1])[:LONGEST],
         )
         for invariant in INVARIANTS
     )

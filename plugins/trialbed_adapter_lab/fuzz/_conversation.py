@@ -8,7 +8,6 @@ from typing import Any
 from pydantic import Field
 
 from trialbed.records import Record
-from trialbed_adapter_lab.harness import INVARIANTS
 
 TOOLS = ("Echo_text", "Failing_text", "Given_text", "Slow_text")
 """Return the arguments; an error; the conversation's own result; the arguments after a while."""
@@ -121,7 +120,7 @@ def _of_invariant(agent: str, invariant: str) -> str:
         "def test_breach():\n"
         f"    with asyncio.Runner(loop_factory=PassingLoop) as runner, Harness({agent}) as harness:\n"
         "        runner.run(converse(harness))\n"
-        f"    assert not harness.oracle.breaches({invariant})\n"
+        f'    assert not harness.oracle.breaches("{invariant}")\n'
     )
 
 
@@ -138,10 +137,7 @@ def _beside_reference(agent: str) -> str:
 FROM = {
     "trialbed_adapter_lab": ("Harness",),
     "trialbed_adapter_lab.fuzz": ("tell_trials_apart",),
-    "trialbed_adapter_lab.harness": (
-        *("Delay", "PassingLoop", "errs", "returns", "tool"),
-        *(invariant.__name__ for invariant in INVARIANTS),
-    ),
+    "trialbed_adapter_lab.harness": ("Delay", "PassingLoop", "errs", "returns", "tool"),
     "trialbed_plugins.frameworks.reference": ("ReferenceAgent",),
     "trialbed_scripted": ("ask", "call"),
 }

@@ -33,7 +33,7 @@ async def play(harness: Harness, conversation: Conversation, expected: TrialReco
     If it breaks none, the trial is compared with that of the reference loop; a difference has no invariant.
     """
     record = await _run(harness, conversation)
-    found = [(invariant.__name__, breach) for invariant in INVARIANTS if (breach := next(invariant(record), ""))]
+    found = [(one.name, breach) for one in INVARIANTS if (breach := next(one.breaches(record), ""))]
     other = "" if found else tell_trials_apart(record, expected)
     return [("", other)] if other else found
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from trialbed.records import Usage
@@ -31,11 +32,46 @@ SETTINGS = ("temperature", "seed", "max_tokens")
 CONVERSATION = ("messages", "input", "system", "instructions", "tools")
 """Fields of a request that are no settings."""
 
-Invariant = Callable[[TrialRecord], Iterator[str]]
+Breaches = Callable[[TrialRecord], Iterator[str]]
 """Yields each breach of a trial in words."""
 
 
-def keeps_prompt(record: TrialRecord) -> Iterator[str]:
+@dataclass(frozen=True)
+class Invariant:
+    """What holds of every trial whose adapter adds and changes nothing.
+
+    Attributes:
+        name: that of its check. ``summary``: what holds, in a sentence.
+        reason, hint: those of its check.
+        breaches: finds what breaks it in a trial.
+    """
+
+    name: str
+    summary: str
+    reason: str
+    hint: str
+    breaches: Breaches
+
+
+INVARIANTS: list[Invariant] = []
+"""Every invariant, in the order of their checks."""
+
+
+def _invariant(reason: str, hint: str) -> Callable[[Breaches], Breaches]:
+    """Make a function an invariant; its name and first line are those of a check."""
+
+    def add(breaches: Breaches) -> Breaches:
+        INVARIANTS.append(Invariant(breaches.__name__, breaches.__doc__ or "", reason, hint, breaches))
+        return breaches
+
+    return add
+
+
+@_invariant(
+    reason="A model follows what it is sent, and has forgotten what is no longer sent.",
+    hint="Look for a memory that keeps the last messages only, or that summarises the first ones.",
+)
+def prompt_and_query_stay(record: TrialRecord) -> Iterator[str]:
     """Every request has the system prompt, in a message of the system, and the query, in one of the user."""
     roles = ((record.spec.system_prompt, ("system", "developer")), (record.spec.query, ("user",)))
     for where, request in _requests(record):
@@ -46,7 +82,11 @@ def keeps_prompt(record: TrialRecord) -> Iterator[str]:
                 yield f"{where} has no {own[0]} message with the trial's text: {near}"
 
 
-def keeps_tools(record: TrialRecord) -> Iterator[str]:
+@_invariant(
+    reason="A tool that is no longer offered cannot be called.",
+    hint="Look for steps in which the framework wants a text, such as the last one, and for a choice of tools.",
+)
+def tools_stay(record: TrialRecord) -> Iterator[str]:
     """Every request offers the trial's tools, each once, and as the first one does."""
     first: list[Any] | None = None
     for where, request in _requests(record):
@@ -63,7 +103,11 @@ def keeps_tools(record: TrialRecord) -> Iterator[str]:
             yield f"{where} offers {told} the first one does not"
 
 
-def keeps_settings(record: TrialRecord) -> Iterator[str]:
+@_invariant(
+    reason="A request with other settings is another experiment.",
+    hint="Look for retries and later steps that make a request of their own.",
+)
+def settings_stay(record: TrialRecord) -> Iterator[str]:
     """Every request has the trial's model, temperature, seed and limit, as far as its dialect has them, and no more."""
     endpoint = record.spec.endpoint
     first: dict[str, Any] | None = None
@@ -80,10 +124,14 @@ def keeps_settings(record: TrialRecord) -> Iterator[str]:
             yield f"{where} has other settings than the first: {'; '.join(told)}"
 
 
-def only_grows(record: TrialRecord) -> Iterator[str]:
+@_invariant(
+    reason="A conversation that is rewritten or shortened is one that the model did not have.",
+    hint="Look for memories, summaries and limits on the length of conversations and results.",
+)
+def conversation_only_grows(record: TrialRecord) -> Iterator[str]:
     """Every request begins with the messages of the one before it."""
     before: list[Any] = []
-    if next(keeps_prompt(record), ""):
+    if next(prompt_and_query_stay(record), ""):
         return
     for where, request in _requests(record):
         now = [_message(message) for message in request.request.messages]
@@ -95,10 +143,14 @@ def only_grows(record: TrialRecord) -> Iterator[str]:
         before = now
 
 
-def adds_its_turns(record: TrialRecord) -> Iterator[str]:
+@_invariant(
+    reason="A model continues from its own words, and from every result that it asked for.",
+    hint="Send the model's own message back, and one tool message for each of its calls, and nothing else.",
+)
+def turns_are_added_as_they_were(record: TrialRecord) -> Iterator[str]:
     """A request adds the model's message, as it was said, and a result for each of its calls."""
     before: ObservedRequest | None = None
-    if next(keeps_prompt(record), ""):
+    if next(prompt_and_query_stay(record), ""):
         return
     for where, request in _requests(record):
         known = 0 if before is None else len(before.request.messages)
@@ -134,7 +186,11 @@ def _tell_added(turn: Turn, added: Sequence[ModelMessage]) -> str:
     return ""
 
 
-def passes_results_on(record: TrialRecord) -> Iterator[str]:
+@_invariant(
+    reason="The model works with the results of its calls.",
+    hint="Look for limits on the length of results, for cleaning of texts, and for calls that are not waited for.",
+)
+def results_go_back_whole(record: TrialRecord) -> Iterator[str]:
     """The result of each call that was made is sent to the model in the next request, as the Api gave it."""
     for where, request in _requests(record):
         ended = [call for call in record.calls if (call.ended or request.started) < request.started]
@@ -164,7 +220,11 @@ def _swapped(request: ObservedRequest, made: Sequence[ObservedCall]) -> str:
     return ""
 
 
-def makes_the_calls_asked_for(record: TrialRecord) -> Iterator[str]:
+@_invariant(
+    reason="Scores compare the calls that reached the Apis with those that were right.",
+    hint="Look for retries of tools, for cleaning of arguments, and for repair of them.",
+)
+def calls_are_the_models(record: TrialRecord) -> Iterator[str]:
     """Every call that reaches an Api is one that the model asked for, with its arguments, and is made once."""
     if any(request.said is None and not request.refused and request.usage is not None for request in record.requests):
         return
@@ -183,7 +243,11 @@ def makes_the_calls_asked_for(record: TrialRecord) -> Iterator[str]:
         yield f"the call {_show(next(iter(more)))} was made, which the model did not ask for: {near}"
 
 
-def answers_with_the_last_text(record: TrialRecord) -> Iterator[str]:
+@_invariant(
+    reason="Judges read the final answer; words of earlier turns, or a cleaned text, may be judged differently.",
+    hint="Return the content of the last message alone, as it is.",
+)
+def answers_are_the_last_text(record: TrialRecord) -> Iterator[str]:
     """The answer, if it is finished, is the model's last text, to the character."""
     said = [request.said for request in record.requests if request.said is not None]
     if record.answer is None or not said or said[-1].calls:
@@ -194,7 +258,11 @@ def answers_with_the_last_text(record: TrialRecord) -> Iterator[str]:
         yield f"the answer is not the model's last text: {tell_texts_apart(text, record.answer.final_answer)}"
 
 
-def answers_calls(record: TrialRecord) -> Iterator[str]:
+@_invariant(
+    reason="Endpoints refuse a result whose call they do not see.",
+    hint="Drop no message of the model's that has calls.",
+)
+def results_follow_their_calls(record: TrialRecord) -> Iterator[str]:
     """Every result is that of a call in the messages before it."""
     for where, request in _requests(record):
         made: set[str] = set()
@@ -204,12 +272,20 @@ def answers_calls(record: TrialRecord) -> Iterator[str]:
                 yield f"{where} has a result of the call {_show(message.call_id)}, which no message before it makes"
 
 
-def asks_nothing_else(record: TrialRecord) -> Iterator[str]:
+@_invariant(
+    reason="Other requests are not measured, and endpoints may not serve them.",
+    hint="Switch look-ups of models, health checks and the like off.",
+)
+def nothing_else_is_asked(record: TrialRecord) -> Iterator[str]:
     """The trial sends nothing but requests to the model and calls."""
     yield from (f"{stray} was sent" for stray in record.strays if not stray.startswith("a call"))
 
 
-def claims_its_calls(record: TrialRecord) -> Iterator[str]:
+@_invariant(
+    reason="The difference between claims and the wire is a score of the framework.",
+    hint="Read the calls from the framework's own messages or events, all of them.",
+)
+def claims_are_right_everywhere(record: TrialRecord) -> Iterator[str]:
     """The claims of an answer are the calls that reached the Apis."""
     if record.answer is None or not record.makes_claims:
         return
@@ -220,7 +296,11 @@ def claims_its_calls(record: TrialRecord) -> Iterator[str]:
         yield f"{_show(claimed)} are claimed, and {_show(made)} were made"
 
 
-def claims_its_responses(record: TrialRecord) -> Iterator[str]:
+@_invariant(
+    reason="Results and answers are read together.",
+    hint="Read responses from the framework's messages, not from its logs or events, which may shorten them.",
+)
+def responses_are_claimed_whole(record: TrialRecord) -> Iterator[str]:
     """The claimed responses are those that the Apis returned."""
     replies = [call.reply for call in record.calls]
     if record.answer is None or not record.makes_claims or not replies or None in replies:
@@ -233,7 +313,11 @@ def claims_its_responses(record: TrialRecord) -> Iterator[str]:
         yield f"a response is not claimed as it came: {lost}"
 
 
-def claims_its_turns(record: TrialRecord) -> Iterator[str]:
+@_invariant(
+    reason="A wrong number of turns hides requests that the framework made on its own.",
+    hint="Count the model's messages, not calls or steps.",
+)
+def turns_are_right_everywhere(record: TrialRecord) -> Iterator[str]:
     """The turns that a finished answer claims, if any, are the requests that the model answered."""
     taken = [request for request in record.requests if not request.refused]
     if any(request.said is None for request in taken):
@@ -243,7 +327,11 @@ def claims_its_turns(record: TrialRecord) -> Iterator[str]:
         yield f"{record.answer.model_turns} turns are claimed, and {made} were taken"
 
 
-def claims_its_usage(record: TrialRecord) -> Iterator[str]:
+@_invariant(
+    reason="A wrong number of tokens is worse than none.",
+    hint="Count each turn once, and return None where a turn reports nothing.",
+)
+def usage_is_right_everywhere(record: TrialRecord) -> Iterator[str]:
     """The tokens that an answer claims, if any, are the sum of those that the model reported."""
     spent = [request.usage for request in record.requests if not request.refused]
     if record.answer is None or record.answer.usage is None or None in spent:
@@ -253,25 +341,6 @@ def claims_its_usage(record: TrialRecord) -> Iterator[str]:
     for name in ("prompt_tokens", "completion_tokens"):
         if getattr(claimed, name) != getattr(reported, name):
             yield f"{getattr(claimed, name)} {name} are claimed, and {getattr(reported, name)} were reported"
-
-
-INVARIANTS: tuple[Invariant, ...] = (
-    keeps_prompt,
-    keeps_tools,
-    keeps_settings,
-    only_grows,
-    adds_its_turns,
-    answers_calls,
-    passes_results_on,
-    makes_the_calls_asked_for,
-    answers_with_the_last_text,
-    asks_nothing_else,
-    claims_its_calls,
-    claims_its_responses,
-    claims_its_turns,
-    claims_its_usage,
-)
-"""The invariants of a trial whose adapter adds and changes nothing."""
 
 
 class Oracle:
@@ -288,21 +357,21 @@ class Oracle:
         self.about = ""
         self.longest = 0
         self.trials = 0
-        self.broken: Counter[Invariant] = Counter()
-        self._breaches: dict[Invariant, list[str]] = {invariant: [] for invariant in INVARIANTS}
+        self.broken: Counter[str] = Counter()
+        self._breaches: dict[str, list[str]] = {invariant.name: [] for invariant in INVARIANTS}
 
     def look(self, record: TrialRecord) -> None:
         """Look at a trial; of each invariant its first breach counts."""
         self.longest = max(self.longest, len(record.requests))
         self.trials += 1
-        for invariant, found in self._breaches.items():
-            breach = next(invariant(record), "")
-            self.broken[invariant] += bool(breach)
+        for invariant in INVARIANTS:
+            found, breach = self._breaches[invariant.name], next(invariant.breaches(record), "")
+            self.broken[invariant.name] += bool(breach)
             if breach and len(found) < KEPT:
                 found.append(f"in a trial of {self.about or 'this test'}, {breach}")
 
-    def breaches(self, invariant: Invariant) -> tuple[str, ...]:
-        """Return the breaches of an invariant so far."""
+    def breaches(self, invariant: str) -> tuple[str, ...]:
+        """Return the breaches of the invariant of this name so far."""
         return tuple(self._breaches[invariant])
 
 

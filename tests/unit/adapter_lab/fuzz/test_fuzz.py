@@ -65,16 +65,16 @@ def test_what_a_mutant_does_in_long_trials_is_seen() -> None:
 def test_the_shortest_conversation_is_found() -> None:
     def play(conversation: Conversation) -> list[tuple[str, str]]:
         turns = len(conversation.turns)
-        return [("only_grows", "it shrank")] * (turns > 3) + [("keeps_tools", "one is gone")] * (turns > 4)
+        return [("conversation_only_grows", "it shrank")] * (turns > 3) + [("tools_stay", "one is gone")] * (turns > 4)
 
     breach, count = search(play, 60, seed=27)
     assert breach is not None
     assert count > 3
-    assert (breach.invariant, len(breach.conversation.turns)) == ("only_grows", 4)
+    assert (breach.invariant, len(breach.conversation.turns)) == ("conversation_only_grows", 4)
     # It goes on past those that are known.
-    other, _ = search(play, 60, seed=27, known=["only_grows"])
+    other, _ = search(play, 60, seed=27, known=["conversation_only_grows"])
     assert other is not None
-    assert (other.invariant, len(other.conversation.turns)) == ("keeps_tools", 5)
+    assert (other.invariant, len(other.conversation.turns)) == ("tools_stay", 5)
 
 
 def test_nothing_is_found_where_nothing_breaks_and_nothing_is_left_behind(
@@ -105,7 +105,7 @@ LATE = SAME.model_copy(update={"delay": 700.0, "text": "long " * 5000})
 BREACHES = [
     ("GuardsAgainstLoops", "", Conversation(turns=(SAME,) * 4)),
     ("Waits120SecondsForTheModel", "", Conversation(turns=(LATE,))),
-    ("StripsResults", "passes_results_on", Conversation(turns=(given(),), result=" blank ")),
+    ("StripsResults", "results_go_back_whole", Conversation(turns=(given(),), result=" blank ")),
     ("WaitsTwoSecondsForTools", "", Conversation(turns=(DrawnTurn(calls=(DrawnCall(name="Slow_text"),)),))),
 ]
 

@@ -10,27 +10,11 @@ from support.fidelity import api_call, definition, model_call, observed, request
 
 from trialbed.records import Answer, ApiCall, Usage
 from trialbed_adapter_lab import Harness
-from trialbed_adapter_lab.harness import (
-    Invariant,
-    Oracle,
-    adds_its_turns,
-    answers_calls,
-    answers_with_the_last_text,
-    asks_nothing_else,
-    claims_its_calls,
-    claims_its_turns,
-    claims_its_usage,
-    keeps_prompt,
-    keeps_settings,
-    keeps_tools,
-    makes_the_calls_asked_for,
-    only_grows,
-    passes_results_on,
-    stations,
-)
+from trialbed_adapter_lab.harness import INVARIANTS, Oracle, stations
 from trialbed_plugins.frameworks.reference import ReferenceAgent
 from trialbed_scripted import ask, call
 
+BREACHES = {invariant.name: invariant.breaches for invariant in INVARIANTS}
 SCENARIO = stations(4, 2)
 TOOLS = [definition(tool) for tool in SCENARIO.tools]
 SYSTEM = {"role": "system", "content": "Do it."}
@@ -40,25 +24,33 @@ RESULT = {"role": "tool", "tool_call_id": "c", "content": "17"}
 SETTINGS = {"temperature": 0.0, "seed": 0}
 
 
-def breach(invariant: Invariant, *messages: Any, **changed: Any) -> str:
+def breach(invariant: str, *messages: Any, **changed: Any) -> str:
     """The breach of a trial whose second request has these messages and fields."""
     first = request(SYSTEM, USER, **{"tools": TOOLS, **SETTINGS})
     second = request(*messages, **{"tools": TOOLS, **SETTINGS, **changed})
-    return next(invariant(observed(model_call(first), model_call(second))), "")
+    return next(BREACHES[invariant](observed(model_call(first), model_call(second))), "")
 
 
 def test_each_invariant_of_requests_names_the_request_that_breaks_it() -> None:
     right = (SYSTEM, USER, SAID, RESULT)
-    for invariant in (keeps_prompt, keeps_tools, keeps_settings, only_grows, answers_calls):
+    for invariant in (
+        "prompt_and_query_stay",
+        "tools_stay",
+        "settings_stay",
+        "conversation_only_grows",
+        "results_follow_their_calls",
+    ):
         assert breach(invariant, *right) == ""
     wrong = {
         breach(
-            keeps_prompt, *right[1:]
+            "prompt_and_query_stay", *right[1:]
         ): 'request 2 of 2 has no system message with the trial\'s text: [], not "Do it."',
-        breach(keeps_tools, *right, tools=TOOLS[1:]): f'request 2 of 2 does not offer ["{SCENARIO.tools[0].name}"]',
-        breach(keeps_settings, *right, seed=7): "request 2 of 2 has the seed 7, not 0",
-        breach(answers_calls, SYSTEM, USER, RESULT): 'request 2 of 2 has a result of the call "c", which no message',
-        breach(only_grows, SYSTEM, {**USER, "content": "…"}, USER): "request 2 of 2 has as message 2 ",
+        breach("tools_stay", *right, tools=TOOLS[1:]): f'request 2 of 2 does not offer ["{SCENARIO.tools[0].name}"]',
+        breach("settings_stay", *right, seed=7): "request 2 of 2 has the seed 7, not 0",
+        breach(
+            "results_follow_their_calls", SYSTEM, USER, RESULT
+        ): 'request 2 of 2 has a result of the call "c", which no message',
+        breach("conversation_only_grows", SYSTEM, {**USER, "content": "…"}, USER): "request 2 of 2 has as message 2 ",
     }
     assert all(seen.startswith(expected) for seen, expected in wrong.items()), wrong
 
@@ -68,9 +60,9 @@ def test_what_an_answer_claims_is_held_against_the_log() -> None:
     seen = observed(*calls)
     assert seen.answer is not None
     claimed = seen.answer.model_copy(update={"usage": Usage(prompt_tokens=4, completion_tokens=1)})
-    (words,) = claims_its_usage(observed(*calls, answer=claimed))
+    (words,) = BREACHES["usage_is_right_everywhere"](observed(*calls, answer=claimed))
     assert words == "4 prompt_tokens are claimed, and 3 were reported"
-    assert not [*claims_its_calls(seen)]
+    assert not [*BREACHES["claims_are_right_everywhere"](seen)]
 
 
 def said(*calls: tuple[str, str], text: str | None = None) -> dict[str, Any]:
@@ -99,26 +91,31 @@ def test_what_the_model_said_is_read_from_the_log() -> None:
         again = model_call(request(SYSTEM, USER, *messages, tools=TOOLS), started=1.0, **said(text="done"))
         claimed = Answer(final_answer=answer, finish="give_answer")
         seen = observed(asked, again, apis=[call], answer=claimed)
-        looked_at = (adds_its_turns, passes_results_on, makes_the_calls_asked_for, answers_with_the_last_text)
-        return [invariant.__name__ for invariant in looked_at if next(invariant(seen), "")]
+        looked_at = (
+            "turns_are_added_as_they_were",
+            "results_go_back_whole",
+            "calls_are_the_models",
+            "answers_are_the_last_text",
+        )
+        return [invariant for invariant in looked_at if next(BREACHES[invariant](seen), "")]
 
     assert breaches(own, result) == []
-    assert breaches(own, result, {**USER, "content": "Go on."}) == ["adds_its_turns"]
-    assert breaches(own, {**result, "content": "1 7"}) == ["passes_results_on"]
-    assert breaches(own, {**result, "content": "18"}, call=wrong) == ["makes_the_calls_asked_for"]
-    assert breaches(own, result, answer="done, done") == ["answers_with_the_last_text"]
+    assert breaches(own, result, {**USER, "content": "Go on."}) == ["turns_are_added_as_they_were"]
+    assert breaches(own, {**result, "content": "1 7"}) == ["results_go_back_whole"]
+    assert breaches(own, {**result, "content": "18"}, call=wrong) == ["calls_are_the_models"]
+    assert breaches(own, result, answer="done, done") == ["answers_are_the_last_text"]
 
 
 def test_an_answer_that_the_log_cut_is_not_held_against_anything() -> None:
     cut = model_call(request(SYSTEM, USER), **said(text="It is 17.")).model_copy(update={"response_bytes": 10**6})
     claimed = Answer(final_answer="It is 18.", finish="give_answer", model_turns=2)
     seen = observed(cut, answer=claimed)
-    assert not [*answers_with_the_last_text(seen), *claims_its_turns(seen)]
+    assert not [*BREACHES["answers_are_the_last_text"](seen), *BREACHES["turns_are_right_everywhere"](seen)]
 
 
 def test_a_body_that_the_log_cut_is_not_looked_at() -> None:
     cut = model_call(request()).model_copy(update={"request_bytes": 10**6})
-    assert not [*keeps_prompt(observed(cut))]
+    assert not [*BREACHES["prompt_and_query_stay"](observed(cut))]
 
 
 async def test_every_trial_of_a_harness_is_looked_at() -> None:
@@ -132,13 +129,13 @@ async def test_every_trial_of_a_harness_is_looked_at() -> None:
     for agent, expected in ((ReferenceAgent, ()), (Asks, ("in a trial of this test, GET /v1/models was sent",))):
         with Harness(agent) as harness:
             await harness.run(turn, "done")
-            assert harness.oracle.breaches(asks_nothing_else) == expected
-            assert not harness.oracle.breaches(only_grows)
+            assert harness.oracle.breaches("nothing_else_is_asked") == expected
+            assert not harness.oracle.breaches("conversation_only_grows")
 
 
 def test_of_very_many_breaches_some_are_kept() -> None:
     oracle = Oracle()
     for _ in range(30):
         oracle.look(observed(model_call(request(USER))))
-    assert len(oracle.breaches(keeps_prompt)) == 20
-    assert (oracle.trials, oracle.broken[keeps_prompt]) == (30, 30)
+    assert len(oracle.breaches("prompt_and_query_stay")) == 20
+    assert (oracle.trials, oracle.broken["prompt_and_query_stay"]) == (30, 30)
