@@ -127,7 +127,8 @@ def check(
     from trialbed.environments import expand_profiles
     from trialbed.errors import UsageError
     from trialbed.records import framework_driver, framework_profile
-    from trialbed_adapter_lab.cli._runner import choose, junit_text, program_arguments, run_kit, show_report
+    from trialbed_adapter_lab.cli._runner import choose, junit_text, program_arguments, show_report
+    from trialbed_adapter_lab.kit_process import run_kit
 
     if (name is None) == (command is None):
         raise UsageError("name an adapter, or give a program by --command")

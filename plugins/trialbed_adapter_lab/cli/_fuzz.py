@@ -14,8 +14,8 @@ import click
 from trialbed.cli.options import print_json
 from trialbed.errors import NothingMeasured
 from trialbed.records import CONTROLLED, framework_profile
-from trialbed_adapter_lab.cli._runner import end_kit, start_kit
 from trialbed_adapter_lab.fuzz import Breach, Conversation, search
+from trialbed_adapter_lab.kit_process import end_kit, start_kit
 
 if TYPE_CHECKING:
     from trialbed.records import Environment

@@ -1,29 +1,19 @@
-"""Run the conformance kit where an adapter is installed, and show its report."""
+"""What ``bench adapter check`` is asked for, and how its report is shown."""
 
 from __future__ import annotations
 
-import subprocess
-import sys
-import tempfile
 from collections.abc import Sequence
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, Any
 
 import click
-from pydantic import ValidationError
 
 from trialbed.agent_programs import agent_commands
-from trialbed.errors import NothingMeasured, UsageError
+from trialbed.errors import UsageError
 from trialbed.suggestions import closest, did_you_mean
 from trialbed.views import TestCase, TestOutcome, TestSuite, junit
-from trialbed.worker import SUPERVISED, WORKER_MARK, CommandSpec, supervised_command, worker_environment
+from trialbed.worker import CommandSpec
 from trialbed_adapter_lab import LEVELS, PROBES, CheckFinding, ConformanceReport, Level
 from trialbed_adapter_lab.probe import MARKS, PROBLEMS, Outcome
-
-if TYPE_CHECKING:
-    from trialbed.records import Environment
-
-USAGE = 2
 
 QUIET: tuple[Outcome, ...] = ("skipped", "finding", "declared")
 """Outcomes beside passed that are no failure, in the order in which they are shown."""
@@ -91,56 +81,6 @@ def junit_text(report: ConformanceReport) -> str:
     return junit([TestSuite(f"{report.framework} {report.version}", cases, {"badge": report.badge})])
 
 
-def run_kit(framework: str, environment: Environment | None, arguments: Sequence[str]) -> ConformanceReport:
-    """Run the kit in a process of the interpreter that has the adapter; passes a line per check to stderr.
-
-    Args:
-        framework: the driver's name.
-        environment: the adapter's own; None if it is installed here.
-        arguments: more options of ``python -m trialbed_adapter_lab``.
-
-    Raises:
-        UsageError: the adapter cannot be loaded.
-        NothingMeasured: the kit did not get to its end.
-    """
-    pipes = {"stdin": subprocess.PIPE, "stderr": subprocess.PIPE}
-    with (
-        tempfile.TemporaryFile() as output,
-        start_kit(framework, environment, arguments, stdout=output, **pipes) as kit,
-    ):
-        try:
-            said = _follow(kit)
-        except BaseException:
-            end_kit(kit)
-            raise
-        kit.wait()
-        return _report(kit.returncode, output, said)
-
-
-def start_kit(
-    framework: str, environment: Environment | None, arguments: Sequence[str], **streams: Any
-) -> subprocess.Popen[Any]:
-    """Start the kit in the interpreter that has the adapter; the arguments are those of ``run_kit``.
-
-    Whatever it leaves behind ends with it, and it ends if the pipe of its input is closed.
-    """
-    python = environment.python if environment else sys.executable
-    # -P: a folder of the working directory must not be taken for a package.
-    command = [python, "-P", "-m", "trialbed_adapter_lab", "--framework", framework, *arguments]
-    variables = worker_environment("conformance", own_packages=environment is not None)
-    del variables[WORKER_MARK]
-    # A program of the adapter's may outlive the kit, and hang.
-    return subprocess.Popen(supervised_command(command), env=variables, start_new_session=True, **streams)
-
-
-def end_kit(kit: subprocess.Popen[Any]) -> None:
-    """End the kit and all that it started; its input is a pipe."""
-    if SUPERVISED and kit.stdin is not None:
-        kit.stdin.close()
-    else:
-        kit.kill()
-
-
 def show_report(report: ConformanceReport) -> None:
     """Print the findings, the declared deviations, the failures, and the badge.
 
@@ -157,32 +97,6 @@ def show_report(report: ConformanceReport) -> None:
     if report.dialects:
         click.echo(f"the model was asked in: {', '.join(report.dialects)}")
     click.echo(click.style(report.badge, fg="green" if report.ok else "red"))
-
-
-def _follow(kit: subprocess.Popen[bytes]) -> list[str]:
-    """Pass on the kit's line per check until it ends; returns what else it and the framework wrote."""
-    others = []
-    assert kit.stderr is not None  # noqa: S101 - it is a pipe
-    for raw in kit.stderr:
-        line = raw.decode(errors="replace").rstrip()
-        if line[:2] in {f"{mark} " for mark in MARKS.values()}:
-            click.echo(line, err=True)
-        else:
-            others.append(line)
-    return others
-
-
-def _report(code: int, output: IO[bytes], said: Sequence[str]) -> ConformanceReport:
-    output.seek(0)
-    lines = output.read().decode(errors="replace").strip().splitlines()
-    try:
-        # The last line: a framework may print, too.
-        return ConformanceReport.model_validate_json(lines[-1])
-    except (IndexError, ValidationError):
-        text = "\n".join(said)
-        if code == USAGE:
-            raise UsageError(text.strip() or "the conformance kit refused its options") from None
-        raise NothingMeasured(f"the conformance kit ended with exit code {code} and without a report\n{text}") from None
 
 
 def _show(finding: CheckFinding, *others: CheckFinding) -> None:

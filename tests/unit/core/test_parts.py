@@ -11,12 +11,12 @@ ROOT = Path(__file__).parents[3]
 PARTS = {
     "trialbed_adapter_lab": {
         "harness": ("differences", "errors"),
-        "checks": ("conformance", "differences", "errors", "harness"),
+        "probes": ("differences", "errors", "harness", "probe"),
         "fuzz": ("harness",),
         "fidelity": ("differences", "errors", "harness", "report_command"),
         "releases": ("differences", "errors", "fidelity", "harness", "report_command"),
         "scaffolding": ("plugin_check",),  # the template of a plugin's tests
-        "cli": ("", "conformance", "fuzz", "plugin_check", "scaffolding"),
+        "cli": ("", "fuzz", "kit_process", "plugin_check", "probe", "scaffolding"),
     },
 }
 """Package -> its parts, and what each of them may import of it; ``""`` is the package itself."""
