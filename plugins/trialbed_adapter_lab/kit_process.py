@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-import subprocess
+import asyncio
 import sys
 import tempfile
 from collections.abc import Callable, Sequence
+from subprocess import PIPE, Popen
 from typing import IO, TYPE_CHECKING, Any
 
 import click
@@ -20,19 +21,22 @@ if TYPE_CHECKING:
 
 USAGE = 2
 
+LONGEST_LINE = 2**26
+"""Bytes of a line that the kit or the framework writes to standard error."""
+
 
 def show_line(line: str) -> None:
     """Print a line to stderr."""
     click.echo(line, err=True)
 
 
-def run_kit(
+async def run_kit(
     framework: str,
     environment: Environment | None,
     arguments: Sequence[str],
     show: Callable[[str], object] = show_line,
 ) -> ConformanceReport:
-    """Run the kit in a process of the interpreter that has the adapter.
+    """Run the kit in a process of the interpreter that has the adapter; the process ends if this is cancelled.
 
     Args:
         framework: the driver's name.
@@ -44,26 +48,35 @@ def run_kit(
         UsageError: the adapter cannot be loaded.
         NothingMeasured: the kit did not get to its end.
     """
-    pipes = {"stdin": subprocess.PIPE, "stderr": subprocess.PIPE}
-    with (
-        tempfile.TemporaryFile() as output,
-        start_kit(framework, environment, arguments, stdout=output, **pipes) as kit,
-    ):
+    command, settings = kit_command(framework, environment, arguments)
+    with tempfile.TemporaryFile() as output:
+        kit = await asyncio.create_subprocess_exec(
+            *command, stdin=PIPE, stdout=output, stderr=PIPE, limit=LONGEST_LINE, **settings
+        )
+        assert kit.stderr is not None  # noqa: S101 - it is a pipe
+        others = []
         try:
-            said = _follow(kit, show)
+            async for raw in kit.stderr:
+                line = raw.decode(errors="replace").rstrip()
+                if line[:2] in {f"{mark} " for mark in MARKS.values()}:
+                    show(line)
+                else:
+                    others.append(line)
         except BaseException:
             end_kit(kit)
             raise
-        kit.wait()
-        return _report(kit.returncode, output, said)
+        finally:
+            code = await kit.wait()
+        return _report(code, output, others)
 
 
-def start_kit(
-    framework: str, environment: Environment | None, arguments: Sequence[str], **streams: Any
-) -> subprocess.Popen[Any]:
-    """Start the kit in the interpreter that has the adapter; the arguments are those of ``run_kit``.
+def kit_command(
+    framework: str, environment: Environment | None, arguments: Sequence[str]
+) -> tuple[list[str], dict[str, Any]]:
+    """Return the command that runs the kit in the interpreter that has the adapter, and settings of its process.
 
-    Whatever it leaves behind ends with it, and it ends if the pipe of its input is closed.
+    The arguments are those of ``run_kit``. Whatever the kit leaves behind ends with it, and it ends if the pipe of its
+    input is closed.
     """
     python = environment.python if environment else sys.executable
     # -P: a folder of the working directory must not be taken for a package.
@@ -71,28 +84,15 @@ def start_kit(
     variables = worker_environment("conformance", own_packages=environment is not None)
     del variables[WORKER_MARK]
     # A program of the adapter's may outlive the kit, and hang.
-    return subprocess.Popen(supervised_command(command), env=variables, start_new_session=True, **streams)
+    return supervised_command(command), {"env": variables, "start_new_session": True}
 
 
-def end_kit(kit: subprocess.Popen[Any]) -> None:
+def end_kit(kit: Popen[Any] | asyncio.subprocess.Process) -> None:
     """End the kit and all that it started; its input is a pipe."""
     if SUPERVISED and kit.stdin is not None:
         kit.stdin.close()
     else:
         kit.kill()
-
-
-def _follow(kit: subprocess.Popen[bytes], show: Callable[[str], object]) -> list[str]:
-    """Pass on the kit's line per probe until it ends; returns what else it and the framework wrote."""
-    others = []
-    assert kit.stderr is not None  # noqa: S101 - it is a pipe
-    for raw in kit.stderr:
-        line = raw.decode(errors="replace").rstrip()
-        if line[:2] in {f"{mark} " for mark in MARKS.values()}:
-            show(line)
-        else:
-            others.append(line)
-    return others
 
 
 def _report(code: int, output: IO[bytes], said: Sequence[str]) -> ConformanceReport:

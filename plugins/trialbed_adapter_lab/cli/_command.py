@@ -123,6 +123,8 @@ def check(
     the adapter and with the reference loop, and one that breaks an invariant is made as short as it can be. Exits
     with 1 if there is one and the profile is controlled; for others it is a finding.
     """
+    import asyncio
+
     from trialbed.cli.environments import chosen_environments
     from trialbed.environments import expand_profiles
     from trialbed.errors import UsageError
@@ -154,7 +156,7 @@ def check(
     label = name if command else framework_driver(name)
     # What demands nothing is run if it is named.
     shown = "info" if checks and level == "may" else level
-    report = run_kit(label, environment, [*arguments, "--level", shown, *["--quick"] * quick])
+    report = asyncio.run(run_kit(label, environment, [*arguments, "--level", shown, *["--quick"] * quick]))
     if form == "json":
         print_json(report.model_dump(mode="json") | {"badge": report.badge, "conformant": report.ok})
     elif form == "junit":

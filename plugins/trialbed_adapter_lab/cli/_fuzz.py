@@ -15,7 +15,7 @@ from trialbed.cli.options import print_json
 from trialbed.errors import NothingMeasured
 from trialbed.records import CONTROLLED, framework_profile
 from trialbed_adapter_lab.fuzz import Breach, Conversation, search
-from trialbed_adapter_lab.kit_process import end_kit, start_kit
+from trialbed_adapter_lab.kit_process import end_kit, kit_command
 
 if TYPE_CHECKING:
     from trialbed.records import Environment
@@ -84,8 +84,9 @@ class _Player:
 
 @contextmanager
 def _player(framework: str, environment: Environment | None) -> Iterator[_Player]:
-    pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE}
-    with start_kit(framework, environment, ["--play"], text=True, encoding="utf-8", **pipes) as process:
+    command, settings = kit_command(framework, environment, ["--play"])
+    settings |= {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "encoding": "utf-8"}
+    with subprocess.Popen(command, **settings) as process:
         try:
             yield _Player(process)
         finally:
