@@ -170,6 +170,7 @@ class CheckFinding(Record):
 
     Attributes:
         level: of the check for this adapter.
+        theme: of the check; empty in reports of earlier kits.
         message: the expectation and the observation, of a failure also the reason and a hint; why the check was
             skipped; empty if it passed.
         cause: common to all checks that fail for it, in words; empty if it is not known.
@@ -185,12 +186,13 @@ class CheckFinding(Record):
     cause: str = ""
     seen: Json = None
     seconds: float = 0.0
+    theme: str = ""
 
     @classmethod
     def of(cls, check: Probe, level: Level, tried: Tried, since: float) -> CheckFinding:
         """Return the finding of a check that began at ``since``, on ``time.perf_counter``."""
         seconds = round(time.perf_counter() - since, 3)
-        return cls(check=check.name, level=level, seconds=seconds, **tried._asdict())
+        return cls(check=check.name, theme=check.theme, level=level, seconds=seconds, **tried._asdict())
 
     @property
     def ok(self) -> bool:
