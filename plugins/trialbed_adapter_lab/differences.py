@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import unicodedata
 from collections import Counter
 from collections.abc import Iterator
@@ -70,6 +71,18 @@ def common_length(one: str, other: str) -> int:
 def visible(text: str) -> str:
     """Return a text in quotes, in which each invisible character is written by its number."""
     return json.dumps("".join(map(_visible, text)), ensure_ascii=False).replace("\\\\N{", "\\N{") if text else ""
+
+
+_VARYING = re.compile(
+    r"(?<=127\.0\.0\.1:)\d{1,5}(/t/[\w-]{1,80})?|0x[0-9a-f]{6,16}\b|\b[0-9a-f]{8}-[0-9a-f-]{27}\b"
+    r"|(?<=File \")/[^\"\n]{1,400}(?=/[^/\"\n]{1,100}\")"
+)
+"""Parts of texts that differ from trial to trial: addresses of trials and of objects, UUIDs, and folders of code."""
+
+
+def without_varying_parts(text: str) -> str:
+    """Return a text without the parts that differ from trial to trial."""
+    return _VARYING.sub("…", text)
 
 
 def show(value: Any) -> str:

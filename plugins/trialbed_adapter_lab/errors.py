@@ -2,22 +2,27 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from trialbed.records import Json
+
 
 class CheckFailed(AssertionError):
     """The adapter fails a check. The message names the expectation and the observation.
 
+    Args:
+        seen: figures of the observation by name; by default the words of the message after ``seen:``, in one line.
+
     Attributes:
         cause: common to all checks that fail for it, in words; empty if it is not known.
+        seen: the observation alone.
     """
 
-    def __init__(self, message: str, cause: str = "") -> None:
+    def __init__(self, message: str, cause: str = "", seen: Json = None) -> None:
         super().__init__(message)
         self.cause = cause
-
-    @property
-    def seen(self) -> str:
-        """The observation alone."""
-        return str(self).rpartition("; seen: ")[2]
+        self.seen: Json = message.rpartition("; seen: ")[2].partition("\n")[0] if seen is None else seen
 
 
 class NotTried(Exception):

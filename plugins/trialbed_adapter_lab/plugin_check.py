@@ -74,7 +74,7 @@ class CheckedPlugin:
 
 
 def check_plugin(text: str, word: str | None = None) -> CheckedPlugin:
-    """Load a plugin, compare it with its contract, and ask a new instance for what the contract demands at once.
+    """Load a plugin, compare it with its contract, and ask a new instance for everything the contract demands at once.
 
     Args:
         text: ``NAME`` of an installed plugin, ``FILE.py`` with hooks, or ``FILE.py:NAME``.

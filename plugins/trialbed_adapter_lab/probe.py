@@ -78,6 +78,18 @@ def expect(right: bool, expected: str, seen: Any, cause: str = "") -> None:
         raise CheckFailed(f"expected {expected}; seen: {text}", cause)
 
 
+def expect_figures(figures: dict[str, Json], right: bool, expected: str) -> Json:
+    """Return figures by name; fail with them unless the condition holds.
+
+    Raises:
+        CheckFailed: with the expectation in words, and the figures.
+    """
+    if not right:
+        text = "; ".join(f"{name}: {figure}" for name, figure in figures.items())
+        raise CheckFailed(f"expected {expected}; seen: {shorten(text)}", seen=figures)
+    return figures
+
+
 Procedure = Callable[[Any], Coroutine[Any, Any, Json]]
 """Runs trials on a harness; returns the figure that was seen, if it has one, or raises ``CheckFailed``."""
 
@@ -145,7 +157,7 @@ def probes_of(theme: ModuleType) -> tuple[Probe, ...]:
 
 
 class Tried(NamedTuple):
-    """The outcome of a probe's procedure, with its message, the cause of a failure, and what was seen."""
+    """The outcome of a probe's procedure, with its message, the cause of a failure, and the observation."""
 
     outcome: Outcome
     message: str = ""
@@ -174,8 +186,8 @@ class CheckFinding(Record):
         message: the expectation and the observation, of a failure also the reason and a hint; why the check was
             skipped; empty if it passed.
         cause: common to all checks that fail for it, in words; empty if it is not known.
-        seen: the figure, or an object of figures by name; of a failure what was seen, in words. None if the probe
-            has no figure.
+        seen: the figure, or an object of figures by name; of a failure the observation, in words or as an object. None
+            if the probe has no figure.
         seconds: wall time.
     """
 

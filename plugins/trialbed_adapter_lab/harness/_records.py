@@ -59,6 +59,7 @@ class ObservedRequest(HarnessRequest):
         refused: whether it was past the step limit, and refused as the gateway does it.
         usage: the tokens that its answer reports; None where it reports none.
         said: the turn that answered it, with the names under which it offers the tools; None where it is not known.
+        error: the message of the error that answered it; empty if none did.
     """
 
     received: ReceivedRequest
@@ -66,6 +67,7 @@ class ObservedRequest(HarnessRequest):
     refused: bool = False
     usage: Usage | None = None
     said: Turn | None = None
+    error: str = ""
 
     @property
     def body(self) -> Mapping[str, Any]:

@@ -140,7 +140,9 @@ class TrialSession:
         self.requests.append(seen)
         try:
             with seen.note_end():
-                return await send(request, await self._respond(seen))
+                response = await self._respond(seen)
+                seen.error = _error_message(response)
+                return await send(request, response)
         except ConnectionError:
             # The adapter has hung up in the moment in which it would have been answered.
             return web.Response()
@@ -265,6 +267,13 @@ class HarnessServer(HttpServer):
         if (spoken := _spoken(request, path)) is not None and spoken not in self.dialects:
             self.dialects.append(spoken)
         return await session.handle(request, path)
+
+
+def _error_message(response: Response) -> str:
+    """Return the message of an endpoint's error; empty if the response is none."""
+    error = parse_object(response.body)[0].get("error")
+    message = error.get("message") if isinstance(error, dict) else None
+    return message if isinstance(message, str) else ""
 
 
 def _spoken(request: web.Request, path: str) -> str | None:

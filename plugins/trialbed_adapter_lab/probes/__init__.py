@@ -7,6 +7,7 @@ from trialbed_adapter_lab.probes import (
     claims,
     conditions,
     conversation,
+    erring,
     faults,
     hygiene,
     invariants,
@@ -35,6 +36,7 @@ THEMES = (
     hygiene,
     invariants,
     policies,
+    erring,
 )
 
 

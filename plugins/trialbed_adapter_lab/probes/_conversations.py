@@ -2,11 +2,22 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, Unpack
 
-from trialbed_adapter_lab.harness import DETAILED_USAGE, Harness, TrialRecord, TrialSettings, errs, returns, tool
+from trialbed_adapter_lab.harness import (
+    DETAILED_USAGE,
+    Harness,
+    ObservedRequest,
+    PreparedTrial,
+    TrialRecord,
+    TrialSettings,
+    errs,
+    returns,
+    tool,
+)
 from trialbed_adapter_lab.probe import expect
 from trialbed_adapter_lab.probes._expectations import (
     expect_answer,
@@ -15,7 +26,7 @@ from trialbed_adapter_lab.probes._expectations import (
     expect_requests_at_least,
 )
 from trialbed_adapter_lab.probes._samples import TEXT
-from trialbed_scripted import Line, Turn, ask, call, say
+from trialbed_scripted import Line, Response, Turn, ask, call, fail, say
 
 ECHO = "Echo_text"
 """The tool that a trial is offered by default."""
@@ -46,6 +57,30 @@ async def converse(
     if calls is not None:
         expect_calls(record, *calls)
     return record
+
+
+IDLE = 0.1
+"""Seconds without a request or a call after which a trial is taken to wait; it is looked at three times."""
+
+LEAP = 2.0
+"""Seconds that pass at once for a trial that waits."""
+
+
+async def run_without_waits(harness: Harness, trial: PreparedTrial) -> TrialRecord:
+    """Run a trial; the time that it sleeps between two requests, as before a retry, passes at once.
+
+    Raises:
+        CheckFailed: it does not end in its time.
+    """
+    running, before, idle = asyncio.create_task(trial.run()), 0, 0
+    while not (await asyncio.wait({running}, timeout=IDLE))[0]:
+        seen = (*trial.requests, *trial.calls)
+        idle = idle + 1 if len(seen) == before and all(one.is_over for one in seen) else 0
+        before = len(seen)
+        # A thread has no clock that could be put forward.
+        if idle >= 3 and harness.is_async:
+            await harness.pass_time(LEAP)
+    return await running
 
 
 EVERYTHING = 6
@@ -82,6 +117,11 @@ async def expect_fresh_trial(harness: Harness) -> None:
     *_, last = expect_requests_at_least(record, 2)
     expect_calls(record, *echoes("second"))
     expect("first" not in str(last.messages), "nothing of the first trial in the second's conversation", last.messages)
+
+
+def refuse(status: int) -> Callable[[ObservedRequest], Response]:
+    """Return an error of the endpoint, in the form of the request's dialect."""
+    return lambda request: fail(status, spoken=request.spoken)
 
 
 def asks_echo(*texts: str) -> Turn:

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
+from trialbed.records import Json
 from trialbed.wire import ModelMessage, OfferedTool
+from trialbed_adapter_lab.differences import show
 from trialbed_adapter_lab.harness import (
     KEY,
     QUERY,
@@ -28,6 +30,8 @@ SETTINGS = {"temperature": 0.0, "seed": 0, "max_tokens": 1}
 
 LIMITS = ("max_tokens", "max_completion_tokens", "max_output_tokens")
 """Names of the limit of an answer."""
+
+AS_ASKED = "as asked"
 
 DEFAULTS: dict[str, tuple[Any, ...]] = {
     "tool_choice": ("auto",),
@@ -93,10 +97,9 @@ async def nothing_is_added_to_the_messages(harness: Harness) -> None:
     reason="With another model, the results cannot be compared.",
     hint="Pass self.endpoint.model to the client; do not let it choose one.",
 )
-async def model_is_named(harness: Harness) -> None:
+async def model_is_named(harness: Harness) -> Json:
     """Every request names the trial's model."""
-    for request in await _requests(harness, model="gpt-4o"):
-        expect_equal("model", request.body.get("model"), "gpt-4o")
+    return await _expect_setting(harness, "model", ("gpt-4o",))
 
 
 @must(
@@ -114,9 +117,9 @@ async def model_names_of_vendors_are_kept(harness: Harness) -> None:
     reason="Frameworks' defaults differ; the trial's temperature must be the same for all.",
     hint="Set the temperature in the model's settings, including 0, which is easily mistaken for unset.",
 )
-async def temperature_is_sent(harness: Harness) -> None:
+async def temperature_is_sent(harness: Harness) -> Json:
     """Every request has the trial's temperature, including 0."""
-    await _expect_number(harness, "temperature", (0.0, 0.35, 1.7))
+    return await _expect_setting(harness, "temperature", (0.0, 0.35, 1.7))
 
 
 @should(
@@ -124,9 +127,9 @@ async def temperature_is_sent(harness: Harness) -> None:
     reason="The seed makes a trial repeatable if the model supports it.",
     hint="Set the seed in the model's settings, including 0, which is easily mistaken for unset.",
 )
-async def seed_is_sent(harness: Harness) -> None:
+async def seed_is_sent(harness: Harness) -> Json:
     """Every request has the trial's seed, including 0, if its dialect has one."""
-    await _expect_number(harness, "seed", (0, 123456789))
+    return await _expect_setting(harness, "seed", (0, 123456789))
 
 
 @should(
@@ -134,17 +137,18 @@ async def seed_is_sent(harness: Harness) -> None:
     hint="Send it as `max_tokens`, which all compatible endpoints know (`max_output_tokens` in responses); SDKs may "
     "rename it.",
 )
-async def max_tokens_is_sent(harness: Harness) -> None:
+async def max_tokens_is_sent(harness: Harness) -> Json:
     """Every request has the trial's max_tokens by its dialect's name, or no limit if neither asks for one."""
     for request in await _requests(harness, max_tokens=321):
         name = "max_output_tokens" if "max_output_tokens" in _usual(request) else "max_tokens"
-        expect_equal(name, request.body.get(name), 321)
+        _expect_sent(request, name, 321)
         others = {other: request.body[other] for other in LIMITS if other != name and other in request.body}
         expect(not others, "no other limit", others)
     for request in await _requests(harness):
         bounds = {name: request.body.get(name) for name in LIMITS}
         needed = any(name in request.spoken.write_request("", (), {}) for name in LIMITS)
         expect(needed or not any(bounds.values()), "no limit on tokens where the trial has none", bounds)
+    return AS_ASKED
 
 
 @should(
@@ -202,7 +206,7 @@ async def requests_can_be_repeated(harness: Harness) -> None:
     reason="These settings change which calls a model makes, and how it draws its words.",
     hint="Leave the setting out, or at the value that the endpoint has by itself.",
 )
-async def nothing_else_changes_the_model(harness: Harness) -> None:
+async def nothing_else_changes_the_model(harness: Harness) -> Json:
     """No request sets tool_choice, parallel_tool_calls, top_p, penalties, stop and the like to other values."""
     for request in await _requests(harness, tools=[tool(), *(tool(f"Other_{n}") for n in range(5))]):
         changed = {
@@ -210,18 +214,20 @@ async def nothing_else_changes_the_model(harness: Harness) -> None:
             for name, value in request.body.items()
             if name in DEFAULTS and value is not None and value not in DEFAULTS[name]
         }
-        expect(not changed, "settings that change nothing", changed)
+        expect(not changed, "settings that change nothing", _list(changed))
+    return "none"
 
 
 @may(
     reason="Further settings can change how a model behaves, though most do not.",
     hint="Nothing needs to be done; declare what matters in deviations.",
 )
-async def nothing_else_is_set(harness: Harness) -> None:
+async def nothing_else_is_set(harness: Harness) -> Json:
     """Requests have no fields but model, messages, temperature, seed, max_tokens, tools and `stream: false`."""
     for request in await _requests(harness, max_tokens=100, tools=[tool(), *(tool(f"Other_{n}") for n in range(5))]):
         more = {name: value for name, value in request.body.items() if name not in _usual(request)}
-        expect(not more, "no further fields", more)
+        expect(not more, "no further fields", _list(more))
+    return "none"
 
 
 @may(
@@ -234,12 +240,27 @@ async def connection_is_reused(harness: Harness) -> None:
     expect(record.connections == 1, "one connection for three requests", f"{record.connections}")
 
 
-async def _expect_number(harness: Harness, setting: str, numbers: Sequence[float]) -> None:
-    """Expect the trial's setting in every request; ``false`` does not count as 0."""
-    for number in numbers:
-        for request in await _requests(harness, **{setting: number}):
-            seen, has = request.body.get(setting), setting in _usual(request)
-            expect(not has or (seen == number and seen is not False), f"{setting} {number}", seen)
+async def _expect_setting(harness: Harness, name: str, values: Sequence[str | float]) -> str:
+    """Expect the trial's setting in every request, if its dialect has it."""
+    found = AS_ASKED
+    for value in values:
+        for request in await _requests(harness, **{name: value}):
+            if name not in _usual(request):
+                found = "none in its dialect"
+            else:
+                _expect_sent(request, name, value)
+    return found
+
+
+def _expect_sent(request: ObservedRequest, name: str, value: str | float) -> None:
+    """Expect a value of a setting; ``false`` does not count as 0."""
+    seen = request.body.get(name)
+    sent = f"sent as {show(seen)}" if name in request.body else "not sent"
+    expect(seen == value and seen is not False, f"{name} {show(value)}", sent)
+
+
+def _list(fields: Mapping[str, Any]) -> str:
+    return ", ".join(f"{name}: {show(value)}" for name, value in fields.items())
 
 
 async def _requests(harness: Harness, **conditions: Any) -> tuple[ObservedRequest, ...]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 
+from trialbed.records import Json
 from trialbed_adapter_lab.errors import CheckFailed
 from trialbed_adapter_lab.harness import Harness, Latch, PreparedTrial, new_tasks, tool, wait_until
 from trialbed_adapter_lab.probe import expect, must, should
@@ -30,16 +31,16 @@ def _endless(text: str | None = None) -> Line:
     reason="The step limit bounds what a trial costs, and must be the same for all.",
     hint="Count model requests, not graph steps or tool rounds; a closing request without tools counts too.",
 )
-async def step_limit_is_kept(harness: Harness) -> None:
+async def step_limit_is_kept(harness: Harness) -> Json:
     """A model that never stops is asked exactly max_steps times: 1, 2 and 6."""
     for steps in (1, 2, 6):
         record = await harness.run(_endless(), max_steps=steps)
+        refused = sum(request.refused for request in record.requests)
+        made = len(record.requests) - refused
+        seen = f"{refused} refused after {made}" if refused else f"{made} requests"
+        expect(made == steps and not refused, f"{steps} model requests with max_steps={steps}", seen)
         expect_answer(record)
-        expect(
-            len(record.requests) == steps,
-            f"{steps} model requests with max_steps={steps}",
-            f"{len(record.requests)} requests",
-        )
+    return "kept"
 
 
 @must(

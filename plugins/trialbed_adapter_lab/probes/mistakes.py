@@ -71,7 +71,8 @@ async def mistaken_arguments_go_back(harness: Harness) -> None:
     """After each such call the model gets a result, and its next call is made."""
     for what, text in WRITTEN.items():
         record = await harness.run(ask(call("Echo_text", text)), asks_echo("right"), "done")
-        expect(record.answer is not None, f"an answer after arguments {what}", str(record.failure)[:300])
+        failure = f"the trial failed: {record.failure.message}" if record.failure else ""
+        expect(not failure, f"an answer after arguments {what}", failure)
         _, second, *_ = expect_requests(record, 3)
         expect(len(second.results) == 1, f"one result of the call with arguments {what}", second.results)
         last = record.calls[-1].arguments if record.calls else None

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from functools import partial
 from typing import Any
 
+from trialbed.records import Json
 from trialbed_adapter_lab.harness import Harness, ObservedRequest, tool
 from trialbed_adapter_lab.probe import Probe, expect, must, should
 from trialbed_adapter_lab.probes._conversations import converse
@@ -189,13 +190,14 @@ async def similar_tool_names_are_told_apart(harness: Harness) -> None:
     reason="Models tend to prefer the first tools.",
     hint="Bind the tools in the order in which they are given.",
 )
-async def tool_order_is_kept(harness: Harness) -> None:
+async def tool_order_is_kept(harness: Harness) -> Json:
     """The tools are offered in the order in which the adapter got them: sorted by name, capitals first."""
     names = ["B_tool", "Z_tool", "a-tool", "d_tool", "e_tool", "c2", "c10"]
     for some in (names, names[:2], names[2:5]):
         record = await converse(harness, tools=[tool(name) for name in some])
         offered = [function.get("name") for function in expect_requests(record, 1)[0].functions]
         expect_equal("names of the offered tools, in order", offered, sorted(some))
+    return "kept"
 
 
 @should(

@@ -18,7 +18,7 @@ from trialbed.environments import FrameworkSpec
 from trialbed.records import Json, Record, framework_profile, framework_release
 from trialbed.texts import one_line
 from trialbed.views import UNKNOWN
-from trialbed_adapter_lab.differences import Difference, differences
+from trialbed_adapter_lab.differences import Difference, differences, without_varying_parts
 from trialbed_adapter_lab.fidelity import FrameworkFidelity, SchemaFinding
 from trialbed_adapter_lab.fidelity.views import describe_difference, part_rows, value
 from trialbed_adapter_lab.releases.folder import MeasuredRelease, ReleaseFolder
@@ -35,12 +35,6 @@ NOT_MEASURED = "not measured"
 
 TIMED = ("calls of one turn, s", "calls at once")
 """Rows of behaviour that depend on the speed of the machine."""
-
-_VARYING = re.compile(
-    r"(?<=127\.0\.0\.1:)\d{1,5}(/t/[\w-]{1,80})?|0x[0-9a-f]{6,16}\b|\b[0-9a-f]{8}-[0-9a-f-]{27}\b"
-    r"|(?<=File \")/[^\"\n]{1,400}(?=/[^/\"\n]{1,100}\")"
-)
-"""Parts of texts that differ from trial to trial: addresses of trials and of objects, UUIDs, and folders of code."""
 
 
 class FactKey(NamedTuple):
@@ -297,7 +291,7 @@ def _call(schema: SchemaFinding) -> Fact:
 
 
 def _text(text: str) -> Fact:
-    lasting = _VARYING.sub("…", text)
+    lasting = without_varying_parts(text)
     return Fact(one_line(lasting, LONGEST), lasting)
 
 

@@ -1,0 +1,151 @@
+"""Erring: the effects of a model's mistakes that users of a framework see, and the words that go back to the model."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import partial
+
+from trialbed.records import Failure, Json
+from trialbed_adapter_lab.differences import without_varying_parts
+from trialbed_adapter_lab.errors import CheckFailed
+from trialbed_adapter_lab.harness import (
+    FAULTY_ANSWERS,
+    FINAL_TEXT,
+    Harness,
+    ObservedRequest,
+    TrialRecord,
+)
+from trialbed_adapter_lab.probe import Probe
+from trialbed_adapter_lab.probes._conversations import refuse, run_without_waits
+from trialbed_adapter_lab.probes._stations import QUERY, play, stations
+from trialbed_scripted import Line, Response, Turn, forever, say
+
+STEPS, FEW = 30, 3
+"""Requests that a trial gets: more than any framework's own limit, and fewer."""
+
+PATIENCE, PATIENCE_OF_THREADS = 60.0, 20.0
+"""Seconds for a trial, which pass quickly on the kit's loop, and for one in a thread, which has no clock to put
+forward."""
+
+LONGEST = 300
+"""Characters of a text that are kept."""
+
+TOOLS, CALLS = 4, 2
+
+Lines = Callable[[], Sequence[Line]]
+"""Returns the lines of a model for one trial."""
+
+
+def _policy(name: str) -> Lines:
+    return lambda: play(name, *stations(TOOLS, CALLS), turns=STEPS + 1)
+
+
+def _once(answer: Callable[[ObservedRequest], Turn | Response]) -> Lines:
+    return lambda: [answer, forever(say(FINAL_TEXT))]
+
+
+def _faulty(title: str) -> Lines:
+    return _once(lambda request: FAULTY_ANSWERS[title](request.received))
+
+
+def _refusing(status: int) -> Lines:
+    return lambda: [refuse(status)] * STEPS
+
+
+CASES: dict[str, Lines] = {
+    "arguments that are not JSON": _policy("bad-json"),
+    **{title: _faulty(title) for title in FAULTY_ANSWERS},
+    "arguments against the schema, once": _policy("retry"),
+    "arguments against the schema, always": _policy("wrong-args"),
+    "a tool that is not offered": _policy("unknown-tool"),
+    "a tool that is not needed": _policy("extra"),
+    "no call at all": _policy("none"),
+    "gives up after a call": _policy("giveup"),
+    **{f"status {status} once": _once(refuse(status)) for status in (429, 500)},
+    **{f"status {status} always": _refusing(status) for status in (429, 500)},
+    **{f"status {status}": _refusing(status) for status in (400, 401, 403)},
+    "calls without end": _policy("loop"),
+    f"status 403 after {FEW} requests": _policy("loop"),
+}
+"""Title of a way in which a model errs -> its lines."""
+
+NO_CALLS = (
+    *("arguments cut by the length limit", "arguments that are a list"),
+    *("arguments that are a text", "arguments that are encoded twice", "arguments as Python writes them"),
+    *("arguments in a fence", "arguments with a comma too many", "a tool's name in another case"),
+    *("a tool's name in a namespace", "a call in tags of its text", "a call as its text"),
+)
+"""Cases in which a framework that makes a call has guessed one."""
+
+
+async def _meet(title: str, harness: Harness) -> Json:
+    """Run the trial of a case; return the view of the framework's user, and the words that went back to the model."""
+    tools, _ = stations(TOOLS, CALLS)
+    trial = harness.prepare(
+        *CASES[title](),
+        tools=tools,
+        query=QUERY,
+        max_steps=FEW if str(FEW) in title.split() else STEPS,
+        timeout=PATIENCE if harness.is_async else PATIENCE_OF_THREADS,
+    )
+    try:
+        words, text = _see(await run_without_waits(harness, trial))
+    except CheckFailed:
+        words, text = "waits", ""
+    refused = sum(request.refused for request in trial.requests)
+    counts = f"{len(trial.requests) - refused}" + (f" + {refused} refused" if refused else "")
+    guessed = f", {len(trial.calls)} guessed" if trial.calls and title in NO_CALLS else ""
+    # The result of a call of the model's first answer, unless an Api has written it.
+    reply = "" if trial.calls else next(_results(trial.requests[1:]), "")
+    texts = {"the model is told": reply, "in these words": "" if words == "answer" else text}
+    shown: dict[str, Json] = {"the user sees": f"{words} ({counts}){guessed}"}
+    return shown | {name: without_varying_parts(text)[:LONGEST] for name, text in texts.items() if text}
+
+
+def _see(record: TrialRecord) -> tuple[str, str]:
+    """Return the exception or the kind of answer that ended a trial, and its text."""
+    if record.failure is not None:
+        return exception_type(record.failure) or f"{record.failure.kind} failed", record.failure.message
+    text = record.answer.final_answer if record.answer else ""
+    said = [request.said.text or "" for request in record.requests if request.said is not None]
+    errors = [request.error for request in record.requests if request.error]
+    if not text.strip():
+        return "empty answer", text
+    if _any_within(said, text):
+        return "answer", text
+    if _any_within(errors, text) or any(text in error for error in errors):
+        return "error text as answer", text
+    return ("tool result" if _any_within(_results(record.requests), text) else "other text") + " as answer", text
+
+
+def _any_within(parts: Iterable[str], text: str) -> bool:
+    return any(part.strip() and part.strip() in text for part in parts)
+
+
+def _results(requests: Iterable[ObservedRequest]) -> Iterator[str]:
+    return (text for request in requests for _, text in request.results)
+
+
+def exception_type(failure: Failure) -> str:
+    """Return the type of the exception that the agent raised, with its module; empty if it raised none."""
+    if failure.kind not in ("agent", "model", "answer", "memory"):
+        return ""
+    named = re.match(r"([A-Za-z_]\w*)(?::|$)", failure.message)
+    found: list[str] = re.findall(
+        r"^(?:  \| )*((?:[A-Za-z_]\w*\.)*[A-Za-z_]\w*)(?::.*)?$", failure.detail, re.MULTILINE
+    )
+    exact = [name for name in found if named and name.rpartition(".")[2] == named[1]]
+    qualified = [name for name in found if "." in name]
+    return (exact or qualified or [named[1] if named else ""])[-1]
+
+
+REASON = "Models err, and what their users see of it differs from framework to framework."
+
+ERRING = tuple(
+    Probe(
+        re.sub(r"\W+", "_", title).lower(), "info", f"{title[0].upper()}{title[1:]}.", REASON, "", partial(_meet, title)
+    )
+    for title in CASES
+)
+"""The probes of a model that errs, one for each case."""
