@@ -216,17 +216,18 @@ def _means(sums: Column, counts: Column) -> Column:
 def k2_figures(pairing: Pairing) -> dict[str, Any]:
     """Return the K2-style figures of two tables.
 
-    Pairs with a failed row are left out, a finish reason other than ``tool_calls`` is a negative, a ratio without a
-    denominator is 0, and figures have four decimals. Unlike in those tools, rows are paired by content; all trials
-    count, those with equal numbers as pairs, where those tools keep the last row of a request.
+    They are those of the files' own columns. Pairs with a failed row are left out, a finish reason other than
+    ``tool_calls`` is a negative, a ratio without a denominator is 0, and figures have four decimals. Unlike in those
+    tools, rows are paired by content; all trials count, those with equal numbers as pairs, where those tools keep the
+    last row of a request.
     """
     rows = [rows for pair in pairing.pairs for rows in pair.rows()]
     both = [rows for rows in rows if all(row.success for row in rows)]
-    counted = Counter(tuple(row.finish_reason == "tool_calls" for row in rows) for rows in both)
+    counted = Counter(tuple(row.stated[0] == "tool_calls" for row in rows) for rows in both)
     tp, fp, fn = counted[True, True], counted[False, True], counted[True, False]
     precision, recall = _ratio(tp, tp + fp), _ratio(tp, tp + fn)
     f1 = _ratio(2 * precision * recall, precision + recall)
-    fitting = sum(vendor.finish_reason == "tool_calls" and vendor.valid is True for _, vendor in both)
+    fitting = sum(vendor.stated[0] == "tool_calls" and bool(vendor.stated[1]) for _, vendor in both)
     ours, theirs = (side.cases(by_name=pairing.by_name) for side in (pairing.baseline, pairing.vendor))
     similar = {"TP": tp, "FP": fp, "FN": fn, "TN": counted[False, False], "precision": round(precision, 4)}
     similar |= {"recall": round(recall, 4), "f1": round(f1, 4)}

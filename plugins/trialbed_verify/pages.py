@@ -182,7 +182,8 @@ def _comparison(found: VendorComparison) -> Iterator[Part]:
     notes = [*_reasons(panel)[1], *panel.remarks, *([f"within the margin: {within}"] if within else [])]
     yield Table(verdict_title(found), notes=list(map(as_sentence, notes)))
     open_gates = [one for one in panel.gates if one.finding != "equivalent"]
-    if points := [_gate_point(one, one.excess) for one in open_gates if one.excess]:
+    deciding = [(one, one.decisive_figure) for one in open_gates]
+    if points := [_gate_point(one, found, margin) for one, (found, margin) in deciding if found]:
         title = f"How far {vendor} is beyond the baseline's own spread, in margins: -1 to 1 is allowed"
         yield IntervalPlot(title, points, zero=0.0, marks=(-1.0, 1.0))
     if entries := [_difference(one.gate.meaning, one.example, found) for one in panel.gates if one.example]:
@@ -199,8 +200,8 @@ def _reasons(panel: Panel) -> tuple[list[str], list[str]]:
     return said[:leading], said[leading:]
 
 
-def _gate_point(one: GateResult, excess: Mean) -> PlotPoint:
-    value, low, high = (end / one.gate.margin for end in (excess.value, excess.low, excess.high))
+def _gate_point(one: GateResult, found: Mean, margin: float) -> PlotPoint:
+    value, low, high = (end / margin for end in (found.value, found.low, found.high))
     text = f"{one.finding}: {value:+.2f} [{low:.2f}, {high:.2f}]"
     value, low, high = (max(-FARTHEST, min(FARTHEST, end)) for end in (value, low, high))
     return PlotPoint(one.gate.meaning, value, low, high, text)
@@ -227,7 +228,6 @@ def _commands(vendors: Sequence[Answers], again: str) -> Table:
 
 def _verify_command(about: Document, output: str) -> str:
     """Return the command that sends a test set again as it was sent; drivers and prices are up to its configuration."""
-    stem = output.removesuffix(".jsonl").removesuffix("_results")
     asked, name = object_in(about, "configuration"), str(about.get("test_set"))
     suites, stem = name.removesuffix(".jsonl").split("+"), output.removesuffix(".jsonl").removesuffix("_results")
     words = [word for one in suites for word in ("--suite", one)] if {*suites} <= {*SUITES} else [name]

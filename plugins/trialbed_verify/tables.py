@@ -234,7 +234,7 @@ SIMILARITY = {"precision": "precision", "recall": "recall", "f1": "F1", "chance_
 SCOPES = ("answered", "delivered")
 SCOPES_MEANING = "Decisions: whether tools are called. answered: by both. delivered: a failure counts as a missed call."
 
-PANEL_COLUMNS = ("gate", "finding", "baseline", "vendor", "excess", "margin", "distance", "p (Holm)")
+PANEL_COLUMNS = ("gate", "finding", "baseline", "vendor", "excess", "distance", "at most", "margin", "p (Holm)")
 WIDE_COLUMNS = ("baseline", "vendor", "distance", "p (Holm)")
 """Columns for which a narrow terminal has no room."""
 
@@ -243,9 +243,11 @@ FLOOR = 1.5
 
 LEGEND = (
     "baseline: how far its trials are from each other; vendor: how far the vendor's are from them; for faults, the "
-    "share of each. excess: the second less the first; distance: between both distributions, with half the margin. "
+    "share of each. excess: the second less the first; distance: between both distributions. "
     "Both are 0 for an identical vendor, whatever the model's own spread. [low, high]: one-sided 95 % bounds, which "
-    "decide. breaking: answers that would break a caller, and that the other trials of the baseline never give."
+    "decide. at most: the bound of the one that is farther off for its margin, which is the margin shown; a distance "
+    "has half of the gate's. breaking: answers that would break a caller, and that the other trials of the baseline "
+    "never give."
 )
 
 
@@ -289,7 +291,8 @@ def verdict_title(found: VendorComparison) -> str:
 
 def _panel_cells(one: GateResult, deals: int) -> Iterator[str]:
     yield from (one.finding, number(one.baseline, 3), number(one.vendor, 3))
-    yield from (_bounds(one.excess), f"{one.gate.margin:g}", _bounds(one.distance))
+    bound, margin = one.decisive_figure
+    yield from (_bounds(one.excess), _bounds(one.distance), number(bound.at_most if bound else None, 3), f"{margin:g}")
     # Where no deal was as unusual as the answers, the p-value is the most that it can be.
     tested = one.finding != "not judged" or one.differing is not None
     yield (f"≤ {one.p_holm:.2g}" if one.p * (deals + 1) < FLOOR else f"{one.p_holm:.3f}") if tested else UNKNOWN

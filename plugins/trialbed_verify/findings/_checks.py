@@ -13,7 +13,7 @@ from typing import Any
 from trialbed.wire import parse_json_fast
 from trialbed.wire.dialects.chat_completions import read_request
 from trialbed.wire.json_schemas import Undecided, schema_problems
-from trialbed_verify.call_schemas import call_verdicts, usable_schema
+from trialbed_verify.call_schemas import usable_schema
 from trialbed_verify.findings._answers import (
     CUT,
     AnsweredRow,
@@ -283,10 +283,8 @@ def _check_logprobs(answer: AnsweredRow, logprobs: Mapping[str, Any]) -> Iterato
 
 def check_schema(answer: AnsweredRow) -> Iterator[Check]:
     """Yield the verdicts on the calls, and checks of what verdicts leave out."""
-    calls, verdicts, offered = answer.made, answer.row.get("calls"), answer.tool_schemas
-    if not isinstance(verdicts, list):
-        verdicts = call_verdicts(calls, answer.tools)
-    for number, (call, verdict) in enumerate(zip(calls, objects_of(verdicts), strict=False), 1):
+    calls, offered = answer.made, answer.tool_schemas
+    for number, (call, verdict) in enumerate(zip(calls, objects_of(answer.row.get("calls")), strict=False), 1):
         for reason in verdict.get("reasons") or ():
             meaning = CALL_REASONS.get(reason, "")
             said = f"call {number}, of {verdict.get('name')}: {meaning} ({verdict.get('detail') or meaning})"

@@ -130,6 +130,13 @@ class GateResult:
         """Return whether it applies to too few cases to be judged."""
         return self.excess is not None and self.excess.n < FEWEST
 
+    @property
+    def decisive_figure(self) -> tuple[Mean | None, float]:
+        """Return the excess or the distance, whichever is farther off as a share of its margin, and this margin."""
+        figures = ((self.excess, self.gate.margin), (self.distance, self.gate.distance_margin))
+        known = [(mean, margin) for mean, margin in figures if mean and margin]
+        return max(known, key=lambda one: one[0].at_most / one[1], default=(None, self.gate.margin))
+
     def as_json(self) -> dict[str, Any]:
         """Return one JSON object."""
         found: dict[str, Any] = {"gate": self.gate.name, "meaning": self.gate.meaning}
