@@ -31,7 +31,7 @@ from trialbed.wire.redaction import redact
 from trialbed_verify.compare import VendorComparison
 from trialbed_verify.findings import kind_in_words
 from trialbed_verify.panel import GateExample, GateResult, Mean, Panel
-from trialbed_verify.ranking import VerifiedRows, VerifiedVendors, compare_and_rank
+from trialbed_verify.ranking import compare_and_rank
 from trialbed_verify.rows import FileRows, VendorRows, first_row, object_in, sent_request
 from trialbed_verify.suites import SUITES
 from trialbed_verify.summary import answer_counts, answer_figures, cost
@@ -74,7 +74,7 @@ UNMARKED = "No vendor of {model} is marked as the baseline; the one of the first
 
 
 def vendor_page(
-    vendors: Sequence[Answers], found: VerifiedVendors | None = None, *, remarks: Sequence[str] = (), again: str = ""
+    vendors: Sequence[Answers], found: Document | None = None, *, remarks: Sequence[str] = (), again: str = ""
 ) -> list[Part]:
     """Return the parts of the page.
 
@@ -86,24 +86,25 @@ def vendor_page(
     """
     if not vendors:
         return [Table("", notes=["No request was sent."])]
-    baselines = {(one.model, one.baseline) for one in found.models} if found else set()
+    baselines = {(one["model"], one["baseline"]) for one in found["models"]} if found else set()
     shown = [(one, _figures(one, baselines)) for one in vendors]
     lead, *answers = parts = list(_answers(shown))
     if found is not None and len(shown) > 1:
         # Vendors that differ come first.
-        compared = sorted(found.comparisons, key=lambda one: one.panel.finding != "different")
+        compared = [one for model in found["models"] for one in model["comparisons"]]
+        compared.sort(key=lambda one: one.panel.finding != "different")
         verdicts = [f"{verdict_title(one)}; {'; '.join(_reasons(one.panel)[0])}." for one in compared]
         parts = [Table("", notes=verdicts)] if compared else []
-        parts += [verdict_table(one, (), MEANING) for one in found.models]
+        parts += [verdict_table(one, (), MEANING) for one in found["models"]]
         parts += [part for one in compared for part in _comparison(one)]
-        parts += ranking_tables(found.ranking) if found.ranking else []
+        parts += ranking_tables(found["ranking"]) if found["ranking"] else []
         parts += [lead, Folded(ANSWERS, answers)]
     if remarks:
         parts.insert(1, Table("How they were compared", notes=remarks))
     return [*parts, source_table([figures for _, figures in shown]), _commands(vendors, again)]
 
 
-def verification_page(rows: Sequence[VendorRows], found: VerifiedVendors | None) -> list[Part]:
+def verification_page(rows: Sequence[VendorRows], found: Document | None) -> list[Part]:
     """Return the page about the vendors of a verification, as far as they have rows."""
     return vendor_page([table for own in rows for table in read_rows(own, compared=False)], found)
 
@@ -265,16 +266,16 @@ def file_parts(files: Sequence[Path]) -> list[Part]:
         DataError: a file cannot be read, or has several vendors.
     """
     vendors = [*name_apart((read_one(FileRows(path), compared=False) for path in files), within_models=True)]
-    rows, remarks = list[VerifiedRows](), list[str]()
+    rows, baselines, remarks = dict[tuple[str, str], VendorRows](), dict[str, str](), list[str]()
     if len(vendors) == 1:
         return vendor_page(vendors)
     for model, own in group_by_key((one.model, one) for one in vendors).items():
         marked = [one for one in own if one.is_of_baseline]
         remarks += [] if marked else [UNMARKED.format(model=model, vendor=own[0].vendor)]
-        baseline = [*marked, *own][0]
-        rows += [VerifiedRows(model or "a model", one.vendor, one.source, one is baseline) for one in own]
+        baselines[model or "a model"] = [*marked, *own][0].vendor
+        rows |= {(model or "a model", one.vendor): one.source for one in own}
     try:
-        return vendor_page(vendors, compare_and_rank(rows), remarks=remarks)
+        return vendor_page(vendors, compare_and_rank(rows, baselines), remarks=remarks)
     except UsageError as error:
         return vendor_page(vendors, remarks=[f"They were not compared: {error}."])
 

@@ -54,11 +54,7 @@ class VendorRows(ABC):
 
     @abstractmethod
     def __iter__(self) -> Iterator[PlacedRow]:
-        """Yield the rows in order.
-
-        Raises:
-            DataError: they cannot be read, or one is no result row.
-        """
+        """Yield the rows in order; DataError if they cannot be read, or one is not a result row."""
 
     @abstractmethod
     def row_at(self, place: Any) -> Body:
@@ -132,11 +128,7 @@ class FileRows(VendorRows):
         return {"file": str(self), "offset": place}
 
     def digest(self) -> str:
-        """Return the SHA-256 of the file.
-
-        Raises:
-            DataError: it cannot be read.
-        """
+        """Return the SHA-256 of the file."""
         try:
             with self.path.open("rb") as file:
                 return hashlib.file_digest(file, "sha256").hexdigest()
@@ -220,11 +212,7 @@ def first_row(path: Path) -> Body:
 
 
 def _parse_json(line: bytes) -> Any:
-    """Return the value of a line.
-
-    Raises:
-        ValueError, RecursionError: it is not JSON.
-    """
+    """Return the value of a line; ValueError or RecursionError if it is not JSON."""
     try:
         return orjson.loads(line)
     except ValueError:

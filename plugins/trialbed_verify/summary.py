@@ -188,11 +188,7 @@ def cost(rows: Sequence[AnswerRow], prices: Mapping[str, float]) -> dict[str, fl
 
 
 def write_summary(path: Path, found: Mapping[str, Any]) -> None:
-    """Replace a summary atomically.
-
-    Raises:
-        OSError: the file cannot be written.
-    """
+    """Replace a summary atomically."""
     # Vendors send lone surrogates, which JSON can hold as escapes only.
     text = json.dumps(found, ensure_ascii=False, indent=2).encode("utf-8", "backslashreplace")
     replace_file(path, text + b"\n")

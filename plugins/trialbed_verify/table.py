@@ -303,22 +303,14 @@ def file_label(file_name: str) -> str:
 
 
 def read_tables(source: VendorRows, *, compared: bool = True) -> list[Answers]:
-    """Read rows into tables, as ``read_rows`` does.
-
-    Raises:
-        DataError: there are no rows, too.
-    """
+    """Read rows into tables, as ``read_rows`` does; DataError if there are none."""
     if not (tables := read_rows(source, compared=compared)):
         raise DataError(f"{source}: contains no result rows")
     return tables
 
 
 def read_one(source: VendorRows, *, compared: bool = True) -> Answers:
-    """Read the answers of one vendor, model and configuration.
-
-    Raises:
-        DataError: as for ``read_tables``, or they are of several configurations.
-    """
+    """Read the answers of one vendor, model and configuration; DataError if there are several."""
     first, *others = read_tables(source, compared=compared)
     if others:
         names = ", ".join(sorted({f"{found.vendor} / {found.model}" for found in (first, *others)}))
@@ -328,11 +320,7 @@ def read_one(source: VendorRows, *, compared: bool = True) -> Answers:
 
 
 def name_apart(tables: Iterable[Answers], *, within_models: bool = False) -> Iterator[Answers]:
-    """Yield tables; a vendor with the name of one before it, such as their host's, has its source in its name, too.
-
-    Args:
-        within_models: vendors of different models may share a name.
-    """
+    """Yield tables; a vendor with the name of one before it, of the same model or of any, gets its source appended."""
     names = set[tuple[str, str | None]]()
     for one in tables:
         name = one.vendor, one.model if within_models else None
@@ -341,14 +329,7 @@ def name_apart(tables: Iterable[Answers], *, within_models: bool = False) -> Ite
 
 
 def as_trials(tables: Sequence[Answers], vendor: str | None = None) -> Answers:
-    """Combine several tables of one vendor as its trials, numbered on from table to table.
-
-    Args:
-        vendor: its name, if not that of the first table.
-
-    Raises:
-        DataError: the tables are of different models.
-    """
+    """Combine tables of one vendor and model as its trials, numbered on from table to table."""
     first = replace(tables[0], vendor=vendor or tables[0].vendor)
     if len(tables) == 1:
         return first
@@ -441,11 +422,7 @@ def _is_number(value: Any, kind: Any = (int, float)) -> bool:
 
 
 def _number(source: Body, key: str, kind: Any = (int, float)) -> Any:
-    """Return a number; None for one below 0.
-
-    Raises:
-        ValueError: it is not one of this kind.
-    """
+    """Return a number, None for one below 0; ValueError if it is not of this kind."""
     value = source.get(key)
     if value is not None and not _is_number(value, kind):
         raise ValueError(f"{key}: {value!r} is not a {'whole ' if kind is int else ''}number")

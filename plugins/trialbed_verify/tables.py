@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from operator import attrgetter
+from operator import add, attrgetter
 from typing import TYPE_CHECKING, Any
 
 from trialbed.texts import group_by_key, number_of
@@ -19,7 +19,7 @@ from trialbed_verify.table import SIDES
 if TYPE_CHECKING:
     from trialbed_verify.compare import VendorComparison
     from trialbed_verify.panel import GateResult, Mean, Panel, PanelGate
-    from trialbed_verify.ranking import ModelComparison, RankedVendor, Ranking, Standings, VerifiedVendors
+    from trialbed_verify.ranking import Ranking, Standings
 
 Document = Mapping[str, Any]
 Row = Sequence[str]
@@ -78,11 +78,7 @@ def _rows_of_all(found: Sequence[Document], label: str = "", text: Callable[[Any
 
 
 def figure_rows(vendors: Sequence[Document], named: Callable[[str], str] = str) -> Iterator[Row]:
-    """Yield the counts, rates, times and tokens of vendors, and the kinds of failures and findings.
-
-    Args:
-        named: names a kind.
-    """
+    """Yield the counts, rates, times and tokens of vendors, and the kinds of failures and findings, as named."""
 
     def kinds(key: str) -> list[Document]:
         return [{named(kind): count for kind, count in one[key].items()} for one in vendors]
@@ -179,12 +175,8 @@ def _missed(suite: Document, name: str) -> str:
     return f"{suite['misses'][name]} (lines {lines})"
 
 
-def verification_records(summaries: Sequence[Document]) -> list[dict[str, Any]]:
-    """One record per model and vendor."""
-    return [_record(summary) for summary in summaries]
-
-
-def _record(summary: Document) -> dict[str, Any]:
+def verification_record(summary: Document) -> dict[str, Any]:
+    """Return the figures of a vendor as one record."""
     about, figures = summary["provenance"], list[tuple[str, Document | None, Sequence[str]]]()
     figures += [(key, summary[key], ENDS) for key in RATES]
     figures += [(key, summary[key], ("mean", *QUANTILES, "n")) for key in SPREADS]
@@ -203,10 +195,7 @@ def _record(summary: Document) -> dict[str, Any]:
 
 
 def verification_tests(summary: Document) -> Iterator[TestCase]:
-    """Yield a test of the answers that came, one of the calls against their schemas, and one per gate of findings.
-
-    A test for which there is no answer is skipped.
-    """
+    """Yield tests of answers, of their calls against schemas, and of each gate of findings; skipped without answers."""
     problems, wrong = summary["problems"], summary["schema_validation_error_count"]
     missing = [counts(problems), f"{unsent} were not sent" if (unsent := summary.get("not_sent")) else ""]
     unknown = "" if summary["case_count"] else "nothing was sent"
@@ -252,11 +241,7 @@ LEGEND = (
 
 
 def comparison_tables(comparisons: Sequence[VendorComparison], named: Naming = attrgetter("name")) -> list[Table]:
-    """Return for each vendor the verdict, its rates and the baseline's, figures, and tests.
-
-    Args:
-        named: names a gate of the panel; by default as options take it.
-    """
+    """Return for each vendor the verdict, its rates and the baseline's, figures, and tests."""
     return [table for one in comparisons for table in _tables(one, named)]
 
 
@@ -371,14 +356,11 @@ def _figures(one: Document) -> Iterator[Row]:
     for figure, own in one["figures"].items():
         digits, sides = 2 if figure == "tps" else 1, [own[side] for side in SIDES]
         if any(side["n"] for side in sides):
-            means = (estimate(side["mean"], digits) + _missing(side["missing"]) for side in sides)
+            missing = [f", {side['missing']} missing" * bool(side["missing"]) for side in sides]
+            means = map(add, (estimate(side["mean"], digits) for side in sides), missing)
             yield f"{WORDS[figure]}, mean", *means, estimate(own["difference"], digits)
             spread = ["/".join(number(side[name]["value"], digits) for name in QUANTILES) for side in sides]
             yield f"{WORDS[figure]}, {'/'.join(QUANTILES)}", *spread, ""
-
-
-def _missing(answers: int) -> str:
-    return f", {answers} missing" if answers else ""
 
 
 def _p_value(value: float) -> str:
@@ -436,23 +418,23 @@ MOST_NAMES, NAMED = 5, 3
 """Vendors up to which notes name all, and those that they name of more."""
 
 
-def verified_tables(found: VerifiedVendors) -> list[Table]:
+def verified_tables(found: Document) -> list[Table]:
     """Return a table of comparisons for each model, and those of the ranking."""
-    notes = [_notes_of_all((own.panel.reason, own.vendor) for own in one.comparisons) for one in found.models]
-    tables = [verdict_table(*own, attrgetter("name")) for own in zip(found.models, notes, strict=True)]
-    return tables + (ranking_tables(found.ranking) if found.ranking else [])
+    tables = []
+    for one in found["models"]:
+        notes = _notes_of_all((own.panel.reason, own.vendor) for own in one["comparisons"])
+        tables.append(verdict_table(one, notes, attrgetter("name")))
+    return tables + (ranking_tables(found["ranking"]) if found["ranking"] else [])
 
 
-def verdict_table(found: ModelComparison, notes: Iterable[str], named: Naming) -> Table:
-    """Return the verdict on each vendor of a model, those that differ first.
-
-    Args:
-        named: names the gates at which vendors differ.
-    """
-    compared = sorted(found.comparisons, key=lambda one: one.panel.finding != "different")
+def verdict_table(found: Document, notes: Iterable[str], named: Naming) -> Table:
+    """Return the verdict on each vendor of a model, those that differ first."""
+    model, baseline = found["model"], found["baseline"]
+    title = f"{model} compared with {baseline}" if baseline else f"{model}: not compared"
+    compared = sorted(found["comparisons"], key=lambda one: one.panel.finding != "different")
     rows = [TableRow(one.vendor, _verdict(one.panel, named), one.panel.finding == "different") for one in compared]
-    files = [f"{one.vendor}: {text}." for one in found.comparisons for text in _differing_files(one.document)]
-    return _known(Table(found.title, VERDICT_COLUMNS, rows, [*notes, *files, *(f"{note}." for note in found.notes)]))
+    files = [f"{one.vendor}: {text}." for one in found["comparisons"] for text in _differing_files(one.document)]
+    return _known(Table(title, VERDICT_COLUMNS, rows, [*notes, *files, *(f"{note}." for note in found["notes"])]))
 
 
 def _verdict(panel: Panel, named: Naming) -> tuple[str, ...]:
@@ -481,6 +463,7 @@ def _some(names: Sequence[str]) -> str:
     return ", ".join(names[:NAMED] if others else names) + others
 
 
+RANK_FIELDS = ("model", "vendor", "status", "rank", "tie", "rank_low", "rank_high", "irf")
 RANK_DIGITS = {"tps": 2, "ttft_ms": 1, "avg_token": 1}
 RANK_COLUMNS = ("vendor", "rank", "rank 95 %", "IRF")
 COST = "cost of 1,000"
@@ -537,15 +520,12 @@ def _rank_notes(found: Standings) -> Iterator[tuple[str, str]]:
 
 def ranking_records(ranking: Ranking) -> list[dict[str, Any]]:
     """Return one record per model and vendor, with the places in its model and among all."""
-    overall = {row.name: row for row in ranking.overall.rows}
-    return [_rank_record(row, overall[row.name]) for found in ranking.models.values() for row in found.rows]
-
-
-def _rank_record(row: RankedVendor, overall: RankedVendor) -> dict[str, Any]:
     from trialbed_verify.ranking import METRICS
 
-    record: dict[str, Any] = {"model": row.model, "vendor": row.vendor}
-    record |= {name: getattr(row, name) for name in ("status", "rank", "tie", "rank_low", "rank_high", "irf")}
-    record |= {"global_rank": overall.rank, "global_irf": overall.irf}
-    record |= {name: row.metrics[name].value for name in METRICS}
-    return record | {"reasons": "; ".join(row.reasons), "panel": row.panel and row.panel.finding}
+    overall, records = {row.name: row for row in ranking.overall.rows}, list[dict[str, Any]]()
+    for row in (row for found in ranking.models.values() for row in found.rows):
+        record = {name: getattr(row, name) for name in RANK_FIELDS}
+        record |= {"global_rank": overall[row.name].rank, "global_irf": overall[row.name].irf}
+        record |= {name: row.metrics[name].value for name in METRICS}
+        records.append(record | {"reasons": "; ".join(row.reasons), "panel": row.panel and row.panel.finding})
+    return records
