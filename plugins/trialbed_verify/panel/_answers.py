@@ -481,11 +481,7 @@ PARAMETER, SUITE = "constraints:", "suite:"
 
 
 def all_gates(trials: Sequence[Measures], margins: Mapping[str, float]) -> list[PanelGate]:
-    """Return all gates, with one per suite and per parameter that constrains answers, and with other margins.
-
-    Raises:
-        UsageError: a gate is unknown, or a margin is not between 0 and 1.
-    """
+    """Return all gates, with one per suite and per parameter that constrains answers, and with other margins."""
     gates = list(GATES)
     for name in sorted({trial.suite[0] for trial in trials if trial.suite is not None}):
         meaning = f"cases of the suite {name} that went wrong"
