@@ -174,7 +174,7 @@ class RankedVendor:
         return self.metrics[metric].value
 
     def as_json(self) -> dict[str, Any]:
-        """Return one JSON object; what its status lacks is null or empty."""
+        """Return one JSON object, in which unknown values are null or empty."""
         panel, found = self.panel, {name: as_document(getattr(self, name)) for name in (*DOCUMENTED, *PLACE)}
         found |= {"cost_per_1000": self.cost, "irf_exact": None if self.score is None else str(self.score)}
         found["ranks"] = {metric: float(own) for metric, own in self.ranks.items()}
@@ -287,7 +287,7 @@ def _admit(one: RankedVendor, gates: Gates, metrics: Collection[str]) -> RankedV
     """Return a vendor with its status and the reasons why it is not ranked or is placed last, by these metrics."""
     if reasons := tuple(_exclusions(one, gates, metrics)):
         return replace(one, status="not_ranked", reasons=reasons)
-    reason = "" if one.is_baseline else _failing(one, gates)
+    reason = "" if one.is_baseline else _reason_to_place_last(one, gates)
     return replace(one, status="behind", reasons=(reason,)) if reason else replace(one, status="ranked")
 
 
@@ -303,7 +303,7 @@ def _exclusions(one: RankedVendor, gates: Gates, metrics: Collection[str]) -> It
         yield f"{100 * errors:.1f} % of its answers break the protocol, more than {100 * most:.1f} %"
 
 
-def _failing(one: RankedVendor, gates: Gates) -> str:
+def _reason_to_place_last(one: RankedVendor, gates: Gates) -> str:
     """Return the reason why a vendor is placed last, after all ranked ones; empty if there is none."""
     value, least, excess = one.value("f1"), gates.min_f1, one.excess or Estimate(None)
     if least is None and one.columns is None:

@@ -434,7 +434,7 @@ def verdict_table(found: Document, notes: Iterable[str], named: Naming) -> Table
     compared = sorted(found["comparisons"], key=lambda one: one.panel.finding != "different")
     rows = [TableRow(one.vendor, _verdict(one.panel, named), one.panel.finding == "different") for one in compared]
     files = [f"{one.vendor}: {text}." for one in found["comparisons"] for text in _differing_files(one.document)]
-    return _known(Table(title, VERDICT_COLUMNS, rows, [*notes, *files, *(f"{note}." for note in found["notes"])]))
+    return _drop_empty(Table(title, VERDICT_COLUMNS, rows, [*notes, *files, *(f"{note}." for note in found["notes"])]))
 
 
 def _verdict(panel: Panel, named: Naming) -> tuple[str, ...]:
@@ -446,7 +446,7 @@ def _verdict(panel: Panel, named: Naming) -> tuple[str, ...]:
     return panel.verdict, share, price, apart or "nothing shown", str(panel.cases)
 
 
-def _known(table: Table) -> Table:
+def _drop_empty(table: Table) -> Table:
     """Return a table without the columns in which nothing is known."""
     columns = zip(table.columns, zip(*table.lines, strict=True), strict=False)
     return table.without(*(name for name, cells in columns if {*cells} == {UNKNOWN}))
@@ -505,7 +505,7 @@ def _rank_table(title: str, found: Standings, metrics: Sequence[str], notes: Ite
     count = "six metrics" if len(metrics) == len(METRICS) else f"{len(metrics)} of six metrics"
     heading = f"{title}: ranked over {count}" if found.ranked else f"{title}: no vendor is ranked"
     columns = [*RANK_COLUMNS, *(METRICS[name].label for name in metrics), COST]
-    return _known(Table.of(heading, columns, lines, [*ties, *notes]))
+    return _drop_empty(Table.of(heading, columns, lines, [*ties, *notes]))
 
 
 def _rank_notes(found: Standings) -> Iterator[tuple[str, str]]:

@@ -1,4 +1,4 @@
-"""``bench verify``: its options, the targets and the test set that they choose, and what is said before and after."""
+"""``bench verify``: its options, the targets and the test set that they choose, its warnings and its report."""
 
 from __future__ import annotations
 

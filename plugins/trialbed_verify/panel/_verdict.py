@@ -1,4 +1,4 @@
-"""The verdict on a vendor: what is found at each gate, what follows from all of them, and the words that say it."""
+"""The verdict on a vendor: the finding at each gate, the conclusion from all of them, and the reasons in words."""
 
 from __future__ import annotations
 
@@ -420,7 +420,7 @@ def _cost(panel: Panel) -> Iterator[str]:
 
 
 def _one_trial(panel: Panel) -> Iterator[str]:
-    """Yield what one trial per case shows, and what it does not."""
+    """Yield the differences that one trial per case shows, and the limits of such a comparison."""
     shown = [(one, *one.differing) for one in panel.gates if one.differing and one.differing[1]]
     if shown:
         yield ", ".join(f"{one.gate.trait} differ in {count:,} of {_percent(count, of)}" for one, count, of in shown)
