@@ -1,4 +1,4 @@
-"""What ``bench adapter check`` is asked for, and how its report is shown."""
+"""The choice of checks for ``bench adapter check``, and how a report is shown."""
 
 from __future__ import annotations
 

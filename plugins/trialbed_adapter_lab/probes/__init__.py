@@ -18,7 +18,6 @@ from trialbed_adapter_lab.probes import (
     policies,
     schemas,
     sizes,
-    traffic,
 )
 
 THEMES = (
@@ -37,7 +36,6 @@ THEMES = (
     hygiene,
     invariants,
     policies,
-    traffic,
     erring,
 )
 

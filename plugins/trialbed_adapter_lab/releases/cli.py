@@ -15,11 +15,10 @@ from trialbed.cli.options import FOLDER, json_option, option
 from trialbed.cli.setting_options import setting_option
 from trialbed_adapter_lab.report_command import (
     FORMATS,
-    choose_parts,
+    choose_themes,
     output_option,
-    part_option,
     print_report,
-    show_steps,
+    theme_option,
     write_report,
 )
 
@@ -78,7 +77,7 @@ class ReleaseVersion(click.ParamType[str]):
 )
 @option("--kept", is_flag=True, envvar=None, help="Measure nothing; show the releases of the folder.")
 @setting_option("profiles")
-@part_option("Measure only this part of bench fidelity; repeatable. [default: all of these]")
+@theme_option("Measure only this part of the probes; repeatable. [default: all parts]")
 @option("--adapter", envvar=None, default="", metavar="REQUIREMENT", help="Installs the adapter, if it is elsewhere.")
 @option(
     "--folder", type=FOLDER, default=Path("releases"), envvar=None, help="Where releases are kept, with their locks."
@@ -97,10 +96,10 @@ class ReleaseVersion(click.ParamType[str]):
 def command(framework: str, form: str | None, as_json: bool, **given: Any) -> int:
     """Show how a framework changes over its releases.
 
-    The package index is asked which releases there are within the range that the adapter allows. Each gets an
-    environment of its own, in which the parts of bench fidelity are measured, without times. Each is kept,
-    with the lock of its environment; a release that this state of the kit measured is not measured again. Printed are
-    the changes from each release to the next. Exits with 1 if a release could not be measured.
+    The package index is asked which releases there are within the range that the adapter allows. Each gets its own
+    environment, in which every probe of the conformance kit is run. Each is kept, with the lock of its environment; a
+    release that this state of the kit measured is not measured again. Printed are the changes from each release to the
+    next, without times. Exits with 1 if a release could not be measured.
     """
     import asyncio
 
@@ -128,7 +127,7 @@ def command(framework: str, form: str | None, as_json: bool, **given: Any) -> in
         write_report(output, report, exclude_defaults=True)
     print_report(report, form, report_tables)
     if not report.measured:
-        raise NothingMeasured(f"no release of {framework} was measured; see the reasons above")
+        raise NothingMeasured(f"no release of {framework} was measured by this Trialbed; see the reasons above")
     if given["newer"] and not kept:
         # Only now: a command that was stopped before leaves to the next one to show them.
         folder.keep_watched(report.measured[-1])
@@ -139,42 +138,34 @@ def command(framework: str, form: str | None, as_json: bool, **given: Any) -> in
 
 async def _measure(folder: ReleaseFolder, wanted: Wanted, given: dict[str, Any]) -> list[str]:
     """Measure those that are still open, and return them."""
-    from packaging.specifiers import SpecifierSet
-
-    from trialbed.cli._build_progress import build_progress
     from trialbed.cli.environments import environment_store
     from trialbed.cli.signals import cancel_on_terminate
     from trialbed.environments import BuildRequest, FrameworkSpec
     from trialbed.settings import make_folder
     from trialbed_adapter_lab.releases import (
-        Progress,
         ReleaseMeasurement,
         choose,
-        kit_digest,
         known_releases,
         measure_releases,
         release_between,
         report_on,
     )
 
-    framework, parts, adapter = folder.framework, choose_parts(given["parts"]), given["adapter"]
     how = ReleaseMeasurement(
-        framework=framework,
+        framework=folder.framework,
         profiles=tuple(dict.fromkeys(given["profiles"])) or ("native", "controlled"),
-        parts=parts,
-        kit=kit_digest(framework, parts, adapter),
+        themes=choose_themes(given["parts"]),
         store=environment_store(given["env_dir"]),
-        adapter=adapter,
+        adapter=given["adapter"],
     )
     make_folder(how.store.folder, "--env-dir", shared=True)
-    with cancel_on_terminate(), show_steps() as on_step:
-        known = await known_releases(BuildRequest(FrameworkSpec.parse(framework), adapter), how.store)
+    with cancel_on_terminate():
+        known = await known_releases(BuildRequest(FrameworkSpec.parse(how.framework), how.adapter), how.store)
         folder.keep_known(known)
-        chosen = choose(known.published, SpecifierSet(known.allowed), wanted)
+        chosen = choose(known, wanted)
         releases = [one for one in chosen if folder.find(one.version, how.kit) is None]
         counts = f"{len(chosen)} releases chosen, {len(chosen) - len(releases)} measured before"
-        click.echo(f"{framework}: {counts}", err=True)
-        progress = Progress(line=lambda text: click.echo(text, err=True), step=on_step, building=build_progress)
+        click.echo(f"{how.framework}: {counts}", err=True)
         measured: list[str] = []
 
         def next_between() -> list[PublishedRelease]:
@@ -184,7 +175,7 @@ async def _measure(folder: ReleaseFolder, wanted: Wanted, given: dict[str, Any])
         while releases := releases or next_between():
             if not (given["yes"] or measured):
                 _ask_consent(how, [one.version for one in releases], narrow=given["narrow"])
-            measured += [one.release for one in await measure_releases(how, releases, folder, progress)]
+            measured += [one.release for one in await measure_releases(how, releases, folder)]
             releases = []
     return measured
 

@@ -7,8 +7,7 @@ import json
 import os
 import sys
 import tempfile
-import tomllib
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime
@@ -23,7 +22,7 @@ from packaging.specifiers import SpecifierSet
 from packaging.utils import canonicalize_name, parse_sdist_filename, parse_wheel_filename
 from packaging.version import Version
 
-from trialbed.environments import BuildRequest, EnvironmentStore, Uv, UvFailed, requirement_folder
+from trialbed.environments import BuildRequest, EnvironmentStore, Uv, UvFailed
 from trialbed.errors import DataError, EnvironmentFailed, NothingMeasured, UsageError
 from trialbed.records import Record
 from trialbed.texts import one_line
@@ -43,13 +42,12 @@ class PublishedRelease(Record):
 
     Attributes:
         published: when its first file was, if the index says so.
-        yanked: whether all of its files are withdrawn. ``yanked_reason``: the reason that is given; may be empty.
+        withdrawal: the version with the reason why all of its files are withdrawn (yanked); empty if they are not.
     """
 
     version: str
     published: datetime | None = None
-    yanked: bool = False
-    yanked_reason: str = ""
+    withdrawal: str = ""
 
     @property
     def is_prerelease(self) -> bool:
@@ -59,12 +57,7 @@ class PublishedRelease(Record):
     @property
     def usable(self) -> bool:
         """It is neither a pre-release nor withdrawn."""
-        return not (self.is_prerelease or self.yanked)
-
-    @property
-    def withdrawal(self) -> str:
-        """The version with the reason why it was withdrawn."""
-        return f"{self.version} ({self.yanked_reason})" if self.yanked_reason else self.version
+        return not (self.is_prerelease or self.withdrawal)
 
 
 class KnownReleases(Record):
@@ -75,9 +68,9 @@ class KnownReleases(Record):
         published: all of them, the oldest first.
     """
 
-    package: str
-    allowed: str
-    published: tuple[PublishedRelease, ...]
+    package: str = ""
+    allowed: str = ""
+    published: tuple[PublishedRelease, ...] = ()
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -86,8 +79,8 @@ class Wanted:
 
     Attributes:
         first, last: versions between which they are; empty for all that the adapter allows.
-        most: at most so many, the oldest and the newest among them; 0 for all.
-        newer: the first was measured before, and is there to be compared with newer ones, of which there may be none.
+        most: at most this many, the oldest and the newest among them; 0 for all.
+        newer: the first was measured before, and is there to be compared with newer ones, if there are any.
     """
 
     first: str = ""
@@ -101,7 +94,7 @@ class Wanted:
         return not ((self.first and version < Version(self.first)) or (self.last and version > Version(self.last)))
 
 
-def choose(published: Sequence[PublishedRelease], allowed: SpecifierSet, wanted: Wanted) -> list[PublishedRelease]:
+def choose(known: KnownReleases, wanted: Wanted) -> list[PublishedRelease]:
     """Return the releases to measure, the oldest first; the oldest and the newest of the range are always among them.
 
     Pre-releases and withdrawn ones are not.
@@ -109,10 +102,11 @@ def choose(published: Sequence[PublishedRelease], allowed: SpecifierSet, wanted:
     Raises:
         UsageError: none is in the range.
     """
-    # That which newer ones are compared with is usable whatever has become of it, such as withdrawn.
+    allowed = SpecifierSet(known.allowed)
+    # Newer ones are compared with the first whatever has become of it, such as withdrawn.
     found = [
         one
-        for one in published
+        for one in known.published
         if allowed.contains(one.version, prereleases=True)
         and wanted.includes(one.version)
         and (one.usable or (wanted.newer and one.version == wanted.first))
@@ -120,7 +114,7 @@ def choose(published: Sequence[PublishedRelease], allowed: SpecifierSet, wanted:
     if not found and not wanted.newer:
         raise UsageError(
             f"no release is between {wanted.first or 'the oldest'} and {wanted.last or 'the newest'} that the adapter "
-            f"allows ({allowed or 'any'}); the index has {len(published)} releases"
+            f"allows ({allowed or 'any'}); the index has {len(known.published)} releases"
         )
     if not 1 < wanted.most < len(found):
         return found[-1:] if wanted.most == 1 else found
@@ -132,39 +126,28 @@ async def known_releases(request: BuildRequest, store: EnvironmentStore) -> Know
     """Return the releases of the framework's own package that the index has, and those that the adapter allows.
 
     Raises:
-        EnvironmentFailed: the adapter cannot be looked at.
+        EnvironmentFailed: the adapter cannot be installed.
         DataError: no index has the package, or its page cannot be read.
         NothingMeasured: an index cannot be asked.
     """
     package = canonicalize_name(request.framework.packages[0])
-    needed: list[Requirement] = []
+    limits = SpecifierSet()
     for line in await _dependencies(request, store):
         with suppress(InvalidRequirement):
-            needed.append(Requirement(line))
-    limits = [
-        str(one.specifier)
-        for one in needed
-        if canonicalize_name(one.name) == package and (one.marker is None or one.marker.evaluate({"extra": ""}))
-    ]
+            needed = Requirement(line)
+            if canonicalize_name(needed.name) == package and (needed.marker is None or needed.marker.evaluate()):
+                limits &= needed.specifier
     published = await asyncio.to_thread(published_releases, package)
-    allowed = SpecifierSet(",".join(filter(None, limits)))
-    return KnownReleases(package=package, allowed=str(allowed), published=tuple(published))
+    return KnownReleases(package=package, allowed=str(limits), published=tuple(published))
 
 
 async def _dependencies(request: BuildRequest, store: EnvironmentStore) -> list[str]:
     """Return the requirements that the adapter declares."""
-    line = request.requirements[1]
-    if folder := requirement_folder(line):
-        with suppress(OSError, ValueError):
-            project = tomllib.loads((folder / "pyproject.toml").read_text(encoding="utf-8")).get("project", {})
-            if "dependencies" not in project.get("dynamic", ()):
-                return list(project.get("dependencies", ()))
-    # Only a build can say.
     store.folder.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory() as place:
         install = ("pip", "install", "--quiet", "--no-deps", "--python", sys.executable, "--target", place)
         try:
-            await Uv(store.folder)(*install, "--requirement", "-", stdin=line.removeprefix("-e "))
+            await Uv(store.folder)(*install, "--requirement", "-", stdin=request.requirements[1].removeprefix("-e "))
         except UvFailed as failure:
             raise EnvironmentFailed(
                 f"{request.framework.text}: its adapter cannot be looked at: {failure}"
@@ -197,7 +180,7 @@ def published_releases(package: str) -> list[PublishedRelease]:
 
 
 def _page(client: httpx.Client, url: str, name: str) -> bytes | None:
-    """Return a page; None where the index has none."""
+    """Return a page; None if the index does not have it."""
     try:
         with client.stream("GET", url) as response:
             if response.status_code == httpx.codes.NOT_FOUND:
@@ -219,28 +202,27 @@ def releases_on(page: bytes, package: str) -> list[PublishedRelease]:
     """Return the releases on a page of files, the oldest first; files that are not the package's do not count."""
     found: dict[Version, list[dict[str, Any]]] = {}
     for file in _files(page):
-        name = str(file.get("filename", ""))
+        name = str(file.get("filename", ""))[:LONGEST]
         # Names of wheels, of source archives, and the versions in them may be wrong; all of these are ValueError.
         with suppress(ValueError):
-            parse = parse_wheel_filename if name.endswith(".whl") else parse_sdist_filename
-            owner, version = parse(name)[:2] if len(name) <= LONGEST else ("", Version("0"))
+            owner, version = (parse_wheel_filename if name.endswith(".whl") else parse_sdist_filename)(name)[:2]
             if owner == canonicalize_name(package):
                 found.setdefault(version, []).append(file)
-    return [_release(version, found[version]) for version in sorted(found)]
+    return [_release(str(version), files) for version, files in sorted(found.items())]
 
 
-def _release(version: Version, files: list[dict[str, Any]]) -> PublishedRelease:
+def _release(version: str, files: list[dict[str, Any]]) -> PublishedRelease:
     times = sorted(str(file["upload-time"]) for file in files if file.get("upload-time"))
-    reasons = [file.get("yanked", False) for file in files]
-    yanked = all(reason is not False and reason is not None for reason in reasons)
-    reason = next((reason for reason in reasons if isinstance(reason, str) and reason), "") if yanked else ""
-    release = PublishedRelease(version=str(version), yanked=yanked, yanked_reason=one_line(reason, LONGEST))
+    published, reasons = None, [file.get("yanked", False) for file in files]
     with suppress(ValueError, IndexError):
-        return release.model_copy(update={"published": datetime.fromisoformat(times[0])})
-    return release
+        published = datetime.fromisoformat(times[0])
+    reason = next((one_line(reason, LONGEST) for reason in reasons if isinstance(reason, str) and reason), "")
+    withdrawal = f"{version} ({reason})" if reason else version
+    is_withdrawn = all(reason is not False and reason is not None for reason in reasons)
+    return PublishedRelease(version=version, published=published, withdrawal=withdrawal if is_withdrawn else "")
 
 
-def _files(page: bytes) -> Iterable[dict[str, Any]]:
+def _files(page: bytes) -> Sequence[dict[str, Any]]:
     """Return the files of a page, which is JSON or HTML."""
     if not page.lstrip().startswith(b"{"):
         reader = _Links()

@@ -27,7 +27,7 @@ from trialbed_plugins.recordings import cache_there, recording_of, write_cassett
 
 @dataclass
 class _Collected:
-    """The parts of a publication, as they are collected."""
+    """What is published, as it is put together."""
 
     about: list[str] = field(default_factory=list)
     sources: list[RunSource] = field(default_factory=list)

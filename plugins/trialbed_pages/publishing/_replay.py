@@ -52,7 +52,7 @@ class Reproduction:
 
 @dataclass(frozen=True)
 class ReplayOptions:
-    """Options of a replay of published runs.
+    """How published runs are made again.
 
     Attributes:
         work: a folder for the runs.

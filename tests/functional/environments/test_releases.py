@@ -48,11 +48,10 @@ def test_a_change_is_named_with_its_release_and_what_was_measured_is_not_measure
     assert (found["package"], found["allowed"]) == ("acme", ">=1")
     assert [row["release"] for row in found["releases"]] == ["1.0", "2.0", "3.0"]
     assert "no-such-package-of-acme" in found["releases"][2]["failure"]
-    (change,) = changes(found, "requests")
+    (change,) = changes(found, "conditions")
     assert (change["after"], change["release"]) == ("1.0", "2.0")
-    assert change["evidence"].startswith("request 1, /conversation/0/content changed")
-    assert "Be brief" in change["evidence"]
-    assert changes(found, "prompt"), "tokens and changed messages"
+    assert change["subjects"] == ["nothing_is_added_to_the_messages"]
+    assert change["now"].endswith('" Be brief."')
     assert found["releases"][1]["others"] == [], "nothing but the framework changed between the two"
     # Locks stay beside the records, environments do not.
     kept = changing.folder / "releases" / "acme"
@@ -81,7 +80,7 @@ def test_a_change_is_named_with_its_release_and_what_was_measured_is_not_measure
     (kept / "3.0.json").unlink()
     newest = report(changing, "--newer", "--fail-if-changed", "--yes", code=1)
     assert [row["release"] for row in newest["releases"]] == ["2.0", "2.1"]
-    assert [(change["after"], change["release"]) for change in changes(newest, "requests")] == [("2.0", "2.1")]
+    assert [(change["after"], change["release"]) for change in changes(newest, "conditions")] == [("2.0", "2.1")]
     done = changing.bench("releases", "acme", "--part", "prompt", "--newer", "--fail-if-changed", "--yes")
     assert "Nothing changed: acme has no newer release than 2.1." in done.out
 

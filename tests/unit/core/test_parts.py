@@ -14,7 +14,7 @@ PARTS = {
         "probes": ("differences", "errors", "harness", "probe"),
         "fuzz": ("harness",),
         "fidelity": ("differences", "errors", "harness", "report_command"),
-        "releases": ("differences", "errors", "fidelity", "harness", "report_command"),
+        "releases": ("differences", "kit_process", "probe", "report_command"),
         "scaffolding": ("plugin_check",),  # the template of a plugin's tests
         "cli": ("", "fuzz", "kit_process", "plugin_check", "probe", "scaffolding"),
     },

@@ -5,19 +5,17 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from packaging.specifiers import SpecifierSet
 from support.cases import for_each
 
 from trialbed.errors import UsageError
-from trialbed_adapter_lab.releases import PublishedRelease, Wanted, choose
+from trialbed_adapter_lab.releases import KnownReleases, PublishedRelease, Wanted, choose
 
 VERSIONS = ("0.9", "1.0", "1.1", "1.2rc1", "1.2", "1.3", "2.0", "2.1", "2.2", "3.0")
-PUBLISHED = [PublishedRelease(version=version, yanked=version == "2.1") for version in VERSIONS]
-ALLOWED = SpecifierSet(">=1,<3")
+PUBLISHED = tuple(PublishedRelease(version=one, withdrawal=one if one == "2.1" else "") for one in VERSIONS)
 
 
 def chosen(**wanted: Any) -> list[str]:
-    return [one.version for one in choose(PUBLISHED, ALLOWED, Wanted(**wanted))]
+    return [one.version for one in choose(KnownReleases(allowed=">=1,<3", published=PUBLISHED), Wanted(**wanted))]
 
 
 @for_each(
@@ -48,12 +46,12 @@ def test_an_empty_range_is_refused() -> None:
 )
 def test_there_may_be_nothing_newer(last: str, expected: list[str]) -> None:
     """The release that newer ones are compared with may be gone from the index, or withdrawn."""
-    published = [PublishedRelease(version="1.8"), PublishedRelease(version="1.10")]
-    found = choose(published, SpecifierSet(), Wanted(first="1.9", last=last, newer=True))
+    published = (PublishedRelease(version="1.8"), PublishedRelease(version="1.10"))
+    found = choose(KnownReleases(published=published), Wanted(first="1.9", last=last, newer=True))
     assert [one.version for one in found] == expected
 
 
 def test_a_withdrawn_release_is_measured_again_where_newer_ones_are_compared_with_it() -> None:
-    published = [PublishedRelease(version=version, yanked=True) for version in ("1.9", "1.10")]
-    found = choose(published, SpecifierSet(), Wanted(first="1.9", newer=True))
+    published = tuple(PublishedRelease(version=version, withdrawal=version) for version in ("1.9", "1.10"))
+    found = choose(KnownReleases(published=published), Wanted(first="1.9", newer=True))
     assert [one.version for one in found] == ["1.9"]

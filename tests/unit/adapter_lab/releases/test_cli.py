@@ -95,7 +95,8 @@ def test_a_release_is_measured_again_only_by_another_state_of_the_kit(kit: str, 
     with pytest.MonkeyPatch.context() as patch, tempfile.TemporaryDirectory() as name:
         ReleaseFolder(Path(name), "langgraph").keep(measured("1.0.0"), "")
         found = _without_building(patch)
-        patch.setattr(releases, "kit_digest", lambda *_: kit or measured("1.0.0").kit)
+        if kit:
+            patch.setattr(releases.ReleaseMeasurement, "kit", kit)
         run("langgraph", "--yes", "--folder", name, "--env-dir", name)
     assert found == built
 
@@ -132,11 +133,9 @@ def _without_building(patch: pytest.MonkeyPatch, stop_after: str = "") -> list[s
 
     async def known(*_: object) -> KnownReleases:
         published = tuple(PublishedRelease(version=f"1.0.{number}") for number in range(3))
-        return KnownReleases(package="langgraph", allowed="", published=published)
+        return KnownReleases(package="langgraph", published=published)
 
-    async def measure(
-        how: object, wanted: list[PublishedRelease], folder: ReleaseFolder, progress: object
-    ) -> list[MeasuredRelease]:
+    async def measure(how: object, wanted: list[PublishedRelease], folder: ReleaseFolder) -> list[MeasuredRelease]:
         found = []
         for one in wanted:
             built.append(one.version)
@@ -147,7 +146,7 @@ def _without_building(patch: pytest.MonkeyPatch, stop_after: str = "") -> list[s
         return found
 
     patch.setattr(releases, "known_releases", known)
-    patch.setattr(releases, "kit_digest", lambda *_: measured("1.0.0").kit)
+    patch.setattr(releases.ReleaseMeasurement, "kit", measured("1.0.0").kit)
     patch.setattr(releases, "measure_releases", measure)
     return built
 

@@ -7,7 +7,7 @@ import json
 import pytest
 
 from trialbed.errors import DataError, NothingMeasured
-from trialbed_adapter_lab.releases.index import indexes, published_releases, releases_on
+from trialbed_adapter_lab.releases import indexes, published_releases, releases_on
 
 FILES = [
     {"filename": "acme-1.10-py3-none-any.whl", "upload-time": "2026-01-03T00:00:00Z", "yanked": False},
@@ -26,10 +26,10 @@ def test_a_page_in_json_gives_each_release_once_in_order() -> None:
     found = releases_on(json.dumps({"files": [*FILES, "nonsense"]}).encode(), "acme")
     assert [one.version for one in found] == ["1.9", "1.10", "2.0rc1"]
     withdrawn, usual, early = found
-    assert (withdrawn.yanked, withdrawn.yanked_reason) == (True, "broken import")
-    assert (usual.yanked, f"{usual.published:%d}") == (False, "02")
+    assert withdrawn.withdrawal == "1.9 (broken import)"
+    assert (usual.withdrawal, f"{usual.published:%d}") == ("", "02")
     assert early.is_prerelease
-    assert not early.yanked, "one of its files can still be had"
+    assert not early.withdrawal, "one of its files can still be had"
 
 
 def test_a_page_in_html_says_the_same() -> None:
@@ -37,11 +37,7 @@ def test_a_page_in_html_says_the_same() -> None:
     <a href="https://other/acme-1.1.tar.gz" data-yanked="a bug">y</a><a name="top">z</a>
     <a href="acme-1.2.tar.gz" data-yanked>z</a>"""
     found = releases_on(page.encode(), "acme")
-    assert [(one.version, one.yanked, one.yanked_reason) for one in found] == [
-        ("1.0", False, ""),
-        ("1.1", True, "a bug"),
-        ("1.2", True, ""),
-    ]
+    assert [(one.version, one.withdrawal) for one in found] == [("1.0", ""), ("1.1", "1.1 (a bug)"), ("1.2", "1.2")]
 
 
 def test_a_page_that_is_cut_is_refused() -> None:

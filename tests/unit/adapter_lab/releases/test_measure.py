@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-from contextlib import nullcontext
-from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
@@ -13,7 +11,6 @@ from support.released import measured
 from trialbed.environments import EnvironmentStore
 from trialbed_adapter_lab.releases import (
     MeasuredRelease,
-    Progress,
     PublishedRelease,
     ReleaseFolder,
     ReleaseMeasurement,
@@ -30,13 +27,12 @@ def test_two_commands_at_once_measure_a_release_once(tmp_path: Path, monkeypatch
     async def one(how: ReleaseMeasurement, published: PublishedRelease, *_: object) -> tuple[MeasuredRelease, str]:
         begun.append(published.version)
         await waiting.wait()
-        found = measured(published.version, kit=how.kit)
-        return found.model_copy(update={"measured_at": datetime.now(UTC)}), ""
+        return measured(published.version, kit=how.kit), ""
 
     monkeypatch.setattr(measure, "measure_release", one)
     store, releases = EnvironmentStore(tmp_path / "environments"), [PublishedRelease(version="1.0")]
     store.folder.mkdir()
-    how = ReleaseMeasurement(framework="acme", profiles=(), parts=(), kit="k1", store=store)
+    how = ReleaseMeasurement(framework="acme", profiles=(), themes=(), store=store)
     lines: list[str] = []
 
     def show(line: str) -> None:
@@ -44,11 +40,11 @@ def test_two_commands_at_once_measure_a_release_once(tmp_path: Path, monkeypatch
         if "waits" in line:
             waiting.set()
 
-    progress = Progress(line=show, step=show, building=lambda: nullcontext(lambda *_: None))
+    monkeypatch.setattr(measure, "show_line", show)
 
     async def both() -> list[list[MeasuredRelease]]:
         folder = ReleaseFolder(tmp_path / "releases", "acme")
-        return await asyncio.gather(*(measure_releases(how, releases, folder, progress) for _ in range(2)))
+        return await asyncio.gather(*(measure_releases(how, releases, folder) for _ in range(2)))
 
     first, second = asyncio.run(asyncio.wait_for(both(), 30))
     assert begun == ["1.0"]

@@ -1,0 +1,345 @@
+"""The report on releases: the changes from each to the next, and the tables of them."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from datetime import datetime
+from itertools import takewhile
+
+from packaging.specifiers import SpecifierSet
+from packaging.version import Version
+from pydantic import ConfigDict
+
+from trialbed.environments import FrameworkSpec
+from trialbed.records import Json, Record, framework_profile
+from trialbed.texts import number_of, one_line
+from trialbed.views import UNKNOWN, Table, TableRow
+from trialbed_adapter_lab.differences import Difference, differences, show, tell_texts_apart, without_varying_parts
+from trialbed_adapter_lab.probe import CheckFinding
+from trialbed_adapter_lab.releases.folder import MeasuredRelease, ReleaseFolder
+from trialbed_adapter_lab.releases.index import Wanted
+
+LONGEST = 200
+"""Characters of a text that a change shows; it is compared as a whole."""
+
+LONGEST_CELL, LONGEST_REASON = 90, 600
+"""Characters of a value in a table of the terminal, and of the reason why something was not measured."""
+
+NAMED = 4
+"""Subjects and packages that a cell names; it counts the others."""
+
+ABSENT = "(none)"
+"""Stands for a figure that a release does not have."""
+
+_TIMED = re.compile(r", s$|^calls at once$")
+"""Names of figures that depend on the speed of the machine."""
+
+_SECONDS = re.compile(r"\b[\d.]{1,20}(?= s\b)")
+
+
+class ReleaseRow(Record):
+    """A release, and the conditions under which it was measured.
+
+    Attributes:
+        packages: of its environment, how many. ``size``: bytes of them.
+        others: packages beside the framework's own that have another version than with the release before it, as
+            ``name OLD → NEW``.
+        missing: profiles and probes that were not measured, with the reasons.
+        failure: why nothing was measured; empty if it was.
+    """
+
+    # Reports of earlier kits have processor times, too.
+    model_config = ConfigDict(extra="ignore")
+
+    release: str
+    published: datetime | None = None
+    measured_at: datetime
+    kit: str
+    trialbed: str
+    adapter: str = ""
+    python: str
+    system: str
+    lock_digest: str = ""
+    packages: int = 0
+    size: int = 0
+    others: tuple[str, ...] = ()
+    missing: tuple[str, ...] = ()
+    failure: str = ""
+
+
+class ReleaseChange(Record):
+    """One change from a release to the next; if several subjects change alike, they are one.
+
+    Attributes:
+        release: the first in which it is seen. ``after``: the one before it in which this was measured.
+        part: the theme of the probes. ``subjects``: their names. ``aspect``: the figure; empty if they have only one.
+        before, now: the two values.
+        evidence: the first thing on the wire that differs, if the values do not say it; of the first subject.
+    """
+
+    release: str
+    after: str
+    profile: str
+    part: str
+    subjects: tuple[str, ...]
+    aspect: str
+    before: str
+    now: str
+    evidence: str = ""
+
+
+class ReleasesReport(Record):
+    """A framework over its releases.
+
+    Attributes:
+        package: that the index was asked for. ``allowed``: the versions that the adapter allows.
+        releases: that were measured or tried, the oldest first.
+        changes: from each to the next, the oldest first.
+        left: releases within the range that were not measured. ``prereleases``, ``yanked``: the same for those.
+        beyond: newer releases than all that the adapter allows.
+        since: the release that newer ones are shown next to; empty unless only newer ones were asked for.
+    """
+
+    framework: str
+    package: str
+    allowed: str
+    releases: tuple[ReleaseRow, ...]
+    changes: tuple[ReleaseChange, ...] = ()
+    left: tuple[str, ...] = ()
+    prereleases: tuple[str, ...] = ()
+    yanked: tuple[str, ...] = ()
+    beyond: tuple[str, ...] = ()
+    since: str = ""
+
+    @property
+    def measured(self) -> list[str]:
+        """The releases that were measured, the oldest first."""
+        return [row.release for row in self.releases if not row.failure]
+
+
+def report_on(folder: ReleaseFolder, wanted: Wanted | None = None) -> ReleasesReport:
+    """Return the report on the releases of a folder.
+
+    Args:
+        wanted: has the versions between which they are; None for all.
+    """
+    known, limits = folder.index(), wanted or Wanted()
+    allowed = SpecifierSet(known.allowed)
+    measured = [one for one in folder if limits.includes(one.release)]
+    there = {one.release for one in measured}
+    others = [
+        one
+        for one in known.published
+        if limits.includes(one.version) and one.version not in there and allowed.contains(one.version, prereleases=True)
+    ]
+    usable = [one.version for one in reversed(known.published) if one.usable]
+    beyond = [*takewhile(lambda version: not allowed.contains(version), usable)]
+    return ReleasesReport(
+        framework=folder.framework,
+        package=known.package,
+        allowed=known.allowed,
+        releases=tuple(_rows(measured, {*FrameworkSpec.parse(folder.framework).packages, "trialbed"})),
+        changes=changes_between([one for one in measured if not one.failure]),
+        left=tuple(one.version for one in others if one.usable),
+        prereleases=tuple(one.version for one in others if one.is_prerelease),
+        yanked=tuple(one.withdrawal for one in others if one.withdrawal and not one.is_prerelease),
+        beyond=tuple(version for version in reversed(beyond) if limits.includes(version)),
+        since=limits.first if limits.newer else "",
+    )
+
+
+def release_between(report: ReleasesReport) -> str:
+    """Return a release that was not measured and would narrow a change down; empty if every change is exact.
+
+    It is in the middle of those between two neighbours that differ.
+    """
+    for change in report.changes:
+        oldest, newest = Version(change.after), Version(change.release)
+        between = [release for release in report.left if oldest < Version(release) < newest]
+        if between:
+            return between[len(between) // 2]
+    return ""
+
+
+def changes_between(measured: Sequence[MeasuredRelease]) -> tuple[ReleaseChange, ...]:
+    """Return the changes of all figures of these releases, which are in order, the oldest first.
+
+    A probe that was skipped or not completed in a release is compared with the last one before it in which it was.
+    """
+    last: dict[tuple[str, ...], tuple[str, dict[str, Json]]] = {}
+    alike: dict[tuple[str, ...], ReleaseChange] = {}
+    seen = ((one.release, report, finding) for one in measured for report in one.figures for finding in report.findings)
+    for release, report, finding in seen:
+        probe, now = (framework_profile(report.framework) or "", finding.theme, finding.check), _figures(finding)
+        after, before = last.get(probe, (release, now))
+        # A probe that failed has no figures by name; the failure is the change.
+        names = {**before, **now} if min(len(before), len(now)) > 1 else dict.fromkeys([""] * len(now))
+        for name in (name for name in names if _exact(before.get(name)) != _exact(now.get(name))):
+            values = [_in_words(figures[name]) if name in figures else ABSENT for figures in (before, now)]
+            same = (release, after, *probe[:2], name, *values)
+            found = alike.get(same) or ReleaseChange(
+                **dict(zip(("release", "after", "profile", "part", "aspect", "before", "now"), same, strict=True)),
+                subjects=(),
+                evidence=_first_difference(before.get(name), now.get(name)),
+            )
+            alike[same] = found.model_copy(update={"subjects": (*found.subjects, finding.check)})
+        if now:
+            last[probe] = release, now
+    return tuple(alike.values())
+
+
+def _figures(finding: CheckFinding) -> dict[str, Json]:
+    """Return the figures by name, and the outcome without a name; empty if the probe was not completed."""
+    if finding.outcome in ("skipped", "error"):
+        return {}
+    outcome = "as expected" if finding.outcome in ("passed", "outdated", "seen") else "not as expected"
+    if isinstance(finding.seen, dict):
+        return {"": outcome} | {name: seen for name, seen in finding.seen.items() if not _TIMED.search(name)}
+    return {"": outcome if finding.seen is None else finding.seen}
+
+
+def _exact(seen: Json) -> str:
+    """Return a text that is equal for equal figures; ``1`` and ``true`` are two values."""
+    if not isinstance(seen, str):
+        return json.dumps(seen, sort_keys=True)
+    # The lines of code below a failure differ from release to release.
+    return _SECONDS.sub("…", without_varying_parts(seen.partition('\n    File "')[0]))
+
+
+def _in_words(seen: Json) -> str:
+    if isinstance(seen, list):
+        size = sum(len(json.dumps(body)) for body in seen)
+        return f"{number_of(len(seen), 'request')}, {size:,} bytes"
+    return f"{seen:,}" if type(seen) in (int, float) else one_line(_exact(seen), LONGEST)
+
+
+def _first_difference(before: Json, now: Json) -> str:
+    """Return the first difference of the requests of two trials; empty for other figures."""
+    if not (isinstance(before, list) and isinstance(now, list)):
+        return ""
+    for number, (old, new) in enumerate(zip(before, now, strict=False), 1):
+        for found in differences(old, new):
+            return one_line(f"request {number}, {_describe(found)}", LONGEST)
+    return f"{len(before)} → {len(now)} requests; as far as both go they are equal"
+
+
+def _describe(found: Difference) -> str:
+    """Return the place and the kind of a difference, and what differs."""
+    place, before, after = f"{found.pointer or '/'} {found.kind}", found.given, found.sent
+    if found.kind != "changed":
+        return f"{place}: {show(after if found.kind == 'added' else before)}"
+    if isinstance(before, str) and isinstance(after, str):
+        return f"{place}: {tell_texts_apart(before, after)}"
+    return f"{place}: {show(before)} → {show(after)}"
+
+
+def _rows(measured: Sequence[MeasuredRelease], own: set[str]) -> Iterator[ReleaseRow]:
+    """Yield a row for each release.
+
+    Args:
+        own: packages whose versions change with each release.
+    """
+    before: dict[str, str] = {}
+    for one in measured:
+        packages = dict(line.split("==", 1) for line in one.packages)
+        versions = {name: (before.get(name, ABSENT), packages.get(name, ABSENT)) for name in {*before, *packages} - own}
+        changed = sorted(f"{name} {old} → {new}" for name, (old, new) in versions.items() if before and old != new)
+        missing = [f"{profile}: {reason}".removeprefix(": ") for profile, reason in one.missing.items()]
+        missing += [
+            f"{report.framework}, {finding.check}: {finding.message.splitlines()[-1]}"
+            for report in one.figures
+            for finding in report.findings
+            if finding.outcome == "error"
+        ]
+        same = {*ReleaseRow.model_fields} - {"packages", "others", "missing", "adapter"}
+        yield ReleaseRow(
+            **one.model_dump(include=same),
+            adapter=next((f"{found.adapter} {found.adapter_version}" for found in one.figures), ""),
+            packages=len(packages),
+            others=tuple(changed),
+            missing=tuple(missing),
+        )
+        before = packages or before
+
+
+def report_tables(report: ReleasesReport, *, whole: bool = True) -> list[Table]:
+    """Return the releases, and a table of changes for each that has any.
+
+    Args:
+        whole: return values whole; otherwise cut as a terminal needs them.
+    """
+    columns = ("release", "published", "packages", "MiB", "kit", "changes")
+    rows = [TableRow(row.release, _cells(report, row), bool(row.failure)) for row in report.releases]
+    overview = Table("Releases", columns, rows, [_sentence(report), *_notes(report)])
+    return [overview, *_changes(report, 1000 if whole else LONGEST_CELL)]
+
+
+def _sentence(report: ReleasesReport) -> str:
+    """Return the result in one sentence."""
+    name, measured = report.framework, report.measured
+    if not measured:
+        return f"No release of {name} could be measured."
+    if len(measured) > 1:
+        changed = [one for one in measured if any(change.release == one for change in report.changes)]
+        steps = f"{number_of(len(measured) - 1, 'step')} between neighbours"
+        result = (
+            f"{len(changed)} of {steps} changed something: {', '.join(changed)}" if changed else f"no change in {steps}"
+        )
+        return f"{name} {measured[0]} to {measured[-1]}: {result}."
+    if measured != [report.since]:
+        return f"{name} {measured[0]} is the only one here; there is nothing to compare it with."
+    if len(report.releases) > 1 or report.left:
+        return f"No newer release of {name} than {report.since} was measured."
+    return f"Nothing changed: {name} has no newer release than {report.since}."
+
+
+def _cells(report: ReleasesReport, row: ReleaseRow) -> tuple[str, ...]:
+    published = f"{row.published:%Y-%m-%d}" if row.published else UNKNOWN
+    if row.failure:
+        return (published, UNKNOWN, UNKNOWN, "not measured", UNKNOWN)
+    counts = Counter(change.profile for change in report.changes if change.release == row.release)
+    changed = ", ".join(f"{count} {profile}".strip() for profile, count in counts.items()) or "none"
+    return (published, str(row.packages), f"{row.size / 2**20:,.0f}", row.kit[:8], changed)
+
+
+def _notes(report: ReleasesReport) -> Iterator[str]:
+    left = f"; {len(report.left)} more releases in this range were not measured" if report.left else ""
+    yield f"The adapter allows {report.package}{report.allowed or ' in any version'}{left}."
+    others = {
+        "pre-releases": report.prereleases,
+        "withdrawn (yanked)": report.yanked,
+        "newer than the adapter allows": report.beyond,
+    }
+    yield from (f"Not measured, {what}: {_some(names)}." for what, names in others.items() if names)
+    for row in report.releases:
+        if row.failure:
+            yield f"{row.release} was not measured: {one_line(row.failure, LONGEST_REASON)}"
+        yield from (f"{row.release}, not measured: {one_line(reason, LONGEST_REASON)}" for reason in row.missing)
+    if len({row.kit for row in report.releases if not row.failure}) > 1:
+        yield "Releases with another digest of the kit were measured by another state of it; changes may be the kit's."
+
+
+def _changes(report: ReleasesReport, longest: int) -> Iterator[Table]:
+    packages = {row.release: row.others for row in report.releases}
+    columns = ("what", "profile", "before", "now", "first difference")
+    for release, after in dict.fromkeys((change.release, change.after) for change in report.changes):
+        rows = [
+            (
+                f"{change.part}: {_some(change.subjects)}{change.aspect and f', {change.aspect}'}",
+                change.profile or UNKNOWN,
+                *(one_line(text, longest) for text in (change.before, change.now, change.evidence or UNKNOWN)),
+            )
+            for change in report.changes
+            if (change.release, change.after) == (release, after)
+        ]
+        others = packages[release]
+        note = f"Other packages that changed: {_some(others)}." if others else "No other package changed."
+        yield Table.of(f"{release}, after {after}", columns, rows, [note])
+
+
+def _some(names: Sequence[str]) -> str:
+    rest = len(names) - NAMED
+    return ", ".join(names[:NAMED]) + (f" and {rest} more" if rest > 0 else "")

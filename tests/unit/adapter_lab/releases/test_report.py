@@ -1,0 +1,225 @@
+"""The changes between releases, and how they are shown."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from support.cases import for_each
+from support.released import finding, measured
+
+from trialbed import views
+from trialbed.errors import DataError
+from trialbed.records import Json
+from trialbed_adapter_lab import CheckFinding
+from trialbed_adapter_lab.releases import (
+    KnownReleases,
+    MeasuredRelease,
+    PublishedRelease,
+    ReleaseFolder,
+    ReleasesReport,
+    Wanted,
+    release_between,
+    report_on,
+    report_tables,
+)
+from trialbed_adapter_lab.report_command import read_report, write_report
+
+RAISES = 'at 0x7f3a1b2c3d\n    File "/a/b.py", line 7'
+
+
+def markdown(report: ReleasesReport) -> str:
+    return views.markdown(report_tables(report))
+
+
+def check(outcome: str, value: Json = None, name: str = "one") -> CheckFinding:
+    """A finding of a check."""
+    return finding(value, name, "faults", level="should", outcome=outcome, message="x\nValueError: a, b")
+
+
+def failed(release: str) -> MeasuredRelease:
+    return measured(release, failure="uv says: no", figures=(), packages=())
+
+
+def kept(folder: Path, *releases: MeasuredRelease) -> ReleasesReport:
+    here = ReleaseFolder(folder, "acme")
+    for one in releases:
+        here.keep(one, "lock")
+    return report_on(here)
+
+
+def values(report: ReleasesReport) -> list[tuple[Any, ...]]:
+    """The changes, without their profiles and parts."""
+    return [
+        (one.after, one.release, one.subjects, one.aspect, one.before, one.now)
+        for one in report.changes
+        if one.part == "faults"
+    ]
+
+
+def test_a_change_names_its_release_with_what_the_wire_had_before_and_after(tmp_path: Path) -> None:
+    report = kept(
+        tmp_path,
+        measured("1.0", check("passed")),
+        measured("1.9", check("passed")),
+        measured("1.10", check("finding", RAISES), content="Hello, be brief"),
+    )
+    assert report.measured == ["1.0", "1.9", "1.10"]
+    changed, requests = report.changes
+    assert (changed.after, changed.release, changed.profile, changed.part) == ("1.9", "1.10", "native", "faults")
+    assert (changed.before, changed.now) == ("as expected", "at …"), "addresses and lines of code are not compared"
+    assert (requests.before, requests.now) == ("1 request, 72 bytes", "1 request, 82 bytes")
+    place = "request 1, /conversation/0/content changed"
+    assert requests.evidence == f'{place}: it goes on after 5 characters with ", be brief"'
+
+
+@for_each(
+    "before, now",
+    [
+        (check("finding", RAISES), check("finding", RAISES.replace("7f3a1b2c3d", "7f9999999").replace("7", "8"))),
+        (check("passed", {"longest, s": 1.5, "calls at once": 10}), check("passed", {"longest, s": 4})),
+        (check("finding", "ended after 1.5 s"), check("finding", "ended after 12 s")),
+        (check("skipped"), check("passed")),
+        (check("passed"), check("error")),
+        (check("declared", "2 requests"), check("failed", "2 requests")),
+        (check("outdated"), check("passed")),
+    ],
+)
+def test_places_times_and_gaps_are_no_change(tmp_path: Path, before: CheckFinding, now: CheckFinding) -> None:
+    report = kept(tmp_path, measured("1.0", before), measured("1.1", now))
+    assert report.changes == ()
+    assert "acme 1.0 to 1.1: no change in 1 step between neighbours." in markdown(report)
+
+
+@for_each(
+    "before, now, changes",
+    [
+        (check("passed", 1), check("passed", True), [("", "1", "true")]),
+        (
+            check("passed", {"a": 1, "b": 2}),
+            check("failed", {"a": 1, "b": 3}),
+            [("", "as expected", "not as expected"), ("b", "2", "3")],
+        ),
+        (check("passed", {"a": 1}), check("passed", {"b": 1}), [("a", "1", "(none)"), ("b", "(none)", "1")]),
+        (check("passed", {"a": 1, "b": 2}), check("failed", "none"), [("", "as expected", "none")]),
+        (check("passed"), check("failed", {"bytes": 1234}), [("", "as expected", "not as expected")]),
+    ],
+)
+def test_each_figure_of_a_probe_is_compared(
+    tmp_path: Path, before: CheckFinding, now: CheckFinding, changes: list[tuple[str, ...]]
+) -> None:
+    report = kept(tmp_path, measured("1.0", before), measured("1.1", now))
+    assert [found[3:] for found in values(report)] == changes
+
+
+def test_probes_that_change_alike_are_one_change(tmp_path: Path) -> None:
+    names = ("a", "b", "c")
+    report = kept(
+        tmp_path,
+        measured("1.0", *(check("passed", name=name) for name in names)),
+        measured("1.1", *(check("failed", "2 requests", name) for name in names)),
+    )
+    assert values(report) == [("1.0", "1.1", names, "", "as expected", "2 requests")]
+
+
+def test_a_change_is_after_the_last_release_in_which_it_was_measured(tmp_path: Path) -> None:
+    report = kept(
+        tmp_path,
+        measured("1.0", check("passed")),
+        measured("1.1", check("error"), missing={"controlled": "no module"}),
+        measured("1.2", check("failed", "nothing"), content="other"),
+    )
+    assert [(one.after, one.part) for one in report.changes] == [("1.0", "faults"), ("1.1", "policies")]
+    page = markdown(report)
+    assert page.index("## 1.2, after 1.0\n") < page.index("| as expected | nothing |") < page.index("## 1.2, after 1.1")
+    assert "* 1.1, not measured: controlled: no module\n" in page
+    assert "* 1.1, not measured: acme:native, one: ValueError: a, b\n" in page
+
+
+def test_a_release_that_cannot_be_installed_is_a_row_with_the_reason(tmp_path: Path) -> None:
+    report = kept(tmp_path, measured("1.0"), failed("1.1"), measured("1.2", content="No"))
+    assert {change.after for change in report.changes} == {"1.0"}, "neighbours are those that were measured"
+    page = markdown(report)
+    assert "1.1 was not measured: uv says: no" in page
+    assert "| 1.1 |" in page
+
+
+def test_a_failure_does_not_replace_what_was_measured(tmp_path: Path) -> None:
+    folder = ReleaseFolder(tmp_path, "acme")
+    for one in (measured("1.0"), failed("1.0"), measured("1.2", kit="k0")):
+        folder.keep(one, "")
+    assert [one.failure for one in folder] == ["", ""]
+    assert "another digest of the kit" in markdown(report_on(folder))
+
+
+def test_a_change_between_releases_that_are_no_neighbours_is_narrowed_down(tmp_path: Path) -> None:
+    folder = ReleaseFolder(tmp_path, "acme")
+    published = tuple(PublishedRelease(version=f"1.{minor}") for minor in range(10))
+    folder.keep_known(KnownReleases(package="acme", published=published))
+    for one in (measured("1.0"), measured("1.9", content="other")):
+        folder.keep(one, "")
+    asked = []
+    while release := release_between(report_on(folder)):
+        asked.append(release)
+        minor = int(release.partition(".")[2])
+        folder.keep(failed(release) if minor == 6 else measured(release, content="other" * (minor > 6) or "Hello"), "")
+    assert asked == ["1.5", "1.7", "1.6"], "halves, and none again that cannot be measured"
+    (change,) = report_on(folder).changes
+    assert (change.after, change.release) == ("1.5", "1.7")
+
+
+def test_newer_is_from_the_newest_that_was_measured(tmp_path: Path) -> None:
+    folder = ReleaseFolder(tmp_path, "acme")
+    assert folder.only_newer(Wanted()) == Wanted(most=1)
+    for one in (measured("1.9"), measured("1.10"), failed("2.0")):
+        folder.keep(one, "")
+    assert folder.only_newer(Wanted()) == Wanted(first="1.10", newer=True)
+    folder.keep_watched("1.9")
+    assert folder.only_newer(Wanted()) == Wanted(first="1.9", newer=True), "1.10 was not shown yet"
+    (tmp_path / "acme" / "1.9.json").unlink()
+    assert folder.only_newer(Wanted()) == Wanted(first="1.10", newer=True), "nothing can be compared with 1.9"
+
+
+def test_a_watch_says_whether_there_is_anything_newer(tmp_path: Path) -> None:
+    folder, since = ReleaseFolder(tmp_path, "acme"), Wanted(first="1.1", newer=True)
+    published = [PublishedRelease(version=version) for version in ("1.0", "1.1", "1.2rc1", "2.0", "2.1")]
+    folder.keep_known(KnownReleases(package="acme", allowed="<2", published=tuple(published)))
+    folder.keep(measured("1.1"), "")
+    page = markdown(report_on(folder, since))
+    assert "Nothing changed: acme has no newer release than 1.1." in page
+    assert "Not measured, newer than the adapter allows: 2.0, 2.1." in page
+    folder.keep(failed("1.2"), "")
+    assert "No newer release of acme than 1.1 was measured." in markdown(report_on(folder, since))
+    folder.keep(measured("1.3"), "")
+    assert "acme 1.1 to 1.3: no change in 1 step between neighbours." in markdown(report_on(folder, since))
+
+
+def test_what_was_not_measured_is_named(tmp_path: Path) -> None:
+    folder = ReleaseFolder(tmp_path, "acme")
+    folder.keep(measured("1.0"), "")
+    published = [PublishedRelease(version=version) for version in ("0.1", "1.0", "1.1", "1.2rc1")]
+    withdrawn = PublishedRelease(version="1.3", withdrawal="1.3 (broken)")
+    folder.keep_known(KnownReleases(package="acme", allowed=">=1", published=(*published, withdrawn)))
+    report = report_on(folder)
+    assert (report.left, report.prereleases, report.yanked) == (("1.1",), ("1.2rc1",), ("1.3 (broken)",))
+    assert "1 more releases in this range were not measured" in markdown(report)
+
+
+def test_a_report_is_read_as_it_was_written(tmp_path: Path) -> None:
+    report = kept(tmp_path, measured("1.0"), measured("1.1", check("passed")))
+    path = tmp_path / "acme.json"
+    write_report(path, report, exclude_defaults=True)
+    assert read_report(ReleasesReport, path, "bench releases") == report
+    path.write_text("{}")
+    with pytest.raises(DataError, match="not a report of bench releases"):
+        read_report(ReleasesReport, path, "bench releases")
+
+
+@for_each("text", ["{", '{"framework": "acme", "release": "1.0", "requests": []}'])
+def test_a_record_that_is_damaged_or_of_an_earlier_form_counts_as_absent(tmp_path: Path, text: str) -> None:
+    kept(tmp_path, measured("1.0"), measured("1.1"))
+    (tmp_path / "acme" / "1.0.json").write_text(text)
+    folder = ReleaseFolder(tmp_path, "acme")
+    assert folder.find("1.0", None) is None
+    assert report_on(folder).measured == ["1.1"]
