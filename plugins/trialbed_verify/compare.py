@@ -125,10 +125,7 @@ def _compare(pairing: Pairing, options: dict[str, Any]) -> VendorComparison:
 
 
 def judge_pairs(pairs: Sequence[Pair], chosen: PanelOptions) -> Panel:
-    """Return the panel's verdict on the vendor of some pairs.
-
-    If the sides ask for other models, the verdict says so first, and the gate ``model`` does not apply.
-    """
+    """Return the panel's verdict on the vendor of some pairs, which says so if the sides ask for other models."""
     asked = [{row.asked_model for one in pairs for row in one[side].values() if row.asked_model} for side in (0, 1)]
     if all(asked) and not any(same_model(*names) for names in product(*asked)):
         names = ", ".join(name for own in asked for name in sorted(own))
@@ -139,11 +136,7 @@ def judge_pairs(pairs: Sequence[Pair], chosen: PanelOptions) -> Panel:
 def verdict_shares(
     baseline: Answers, vendor: Answers, sizes: Sequence[int]
 ) -> tuple[int, Mapping[int, Mapping[Conclusion, float]]]:
-    """Return the cases that both have and, for numbers of cases drawn from them, the share of each verdict.
-
-    Raises:
-        UsageError: the requests or settings of the two differ.
-    """
+    """Return the cases that both have and, for numbers of cases drawn from them, the share of each verdict."""
     pairs = pair(baseline, vendor).pairs
     return len(pairs), resample_verdict(_measures(pairs), sizes)
 
@@ -154,11 +147,7 @@ def _measures(pairs: Sequence[Pair]) -> list[Any]:
 
 @dataclass(frozen=True)
 class SideRows:
-    """The rows of one side, with the number of the case of each.
-
-    Attributes:
-        cases: their number.
-    """
+    """The rows of one side, with the number of the case of each, and the number of cases."""
 
     rows: Sequence[AnswerRow]
     case: NDArray[np.intp]
@@ -171,11 +160,7 @@ class SideRows:
         return cls(rows, np.repeat(np.arange(len(trials)), [len(case) for case in trials]), len(trials))
 
     def sums(self, values: Iterable[float | None], case: NDArray[np.intp] | None = None) -> tuple[Column, Column]:
-        """Return the sum and the number of the known values of each case.
-
-        Args:
-            case: the case of each value; by default there is a value for each row.
-        """
+        """Return the sum and the number of the known values of each case; by default, each row has a value."""
         found = np.array([math.nan if value is None else value for value in values], dtype=np.float64)
         known, case = np.isfinite(found), self.case if case is None else case
         sums = np.bincount(case[known], found[known], self.cases)
@@ -200,11 +185,7 @@ class SideRows:
         return self.sums(row.decision == "tool_calls" for row in self.rows)[0]
 
     def shares(self, *, delivered: bool) -> Column:
-        """Return the share of triggers; nan for a case without answers.
-
-        Args:
-            delivered: whether failures count, as missing triggers; otherwise only valid answers count.
-        """
+        """Return the share of triggers, nan without answers; if ``delivered``, failures count as missing triggers."""
         return _means(self.triggers, self.answers[delivered])
 
 
@@ -216,17 +197,18 @@ def _means(sums: Column, counts: Column) -> Column:
 def k2_figures(pairing: Pairing) -> dict[str, Any]:
     """Return the K2-style figures of two tables.
 
-    Pairs with a failed row are left out, a finish reason other than ``tool_calls`` is a negative, a ratio without a
-    denominator is 0, and figures have four decimals. Unlike in those tools, rows are paired by content; all trials
-    count, those with equal numbers as pairs, where those tools keep the last row of a request.
+    They are those of the files' own columns. Pairs with a failed row are left out, a finish reason other than
+    ``tool_calls`` is a negative, a ratio without a denominator is 0, and figures have four decimals. Unlike in those
+    tools, rows are paired by content; all trials count, those with equal numbers as pairs, where those tools keep the
+    last row of a request.
     """
     rows = [rows for pair in pairing.pairs for rows in pair.rows()]
     both = [rows for rows in rows if all(row.success for row in rows)]
-    counted = Counter(tuple(row.finish_reason == "tool_calls" for row in rows) for rows in both)
+    counted = Counter(tuple(row.stated[0] == "tool_calls" for row in rows) for rows in both)
     tp, fp, fn = counted[True, True], counted[False, True], counted[True, False]
     precision, recall = _ratio(tp, tp + fp), _ratio(tp, tp + fn)
     f1 = _ratio(2 * precision * recall, precision + recall)
-    fitting = sum(vendor.finish_reason == "tool_calls" and vendor.valid is True for _, vendor in both)
+    fitting = sum(vendor.stated[0] == "tool_calls" and bool(vendor.stated[1]) for _, vendor in both)
     ours, theirs = (side.cases(by_name=pairing.by_name) for side in (pairing.baseline, pairing.vendor))
     similar = {"TP": tp, "FP": fp, "FN": fn, "TN": counted[False, False], "precision": round(precision, 4)}
     similar |= {"recall": round(recall, 4), "f1": round(f1, 4)}
@@ -324,8 +306,8 @@ def similarity(found: Column, bootstrap: CaseBootstrap) -> dict[str, Any]:
 def _estimates(found: Column, bootstrap: CaseBootstrap, figures: Mapping[str, Figure]) -> dict[str, Estimate]:
     """Return figures of an agreement, each with an interval that has a width.
 
-    Where all cases agree, every resample does, and its interval is a point, be there three cases or three thousand.
-    Wilson's interval of the share that agrees then says how much so many cases leave open.
+    If all cases agree, so does every resample, and its interval is a point for three cases as for three thousand.
+    Wilson's interval of the share that agrees is used then.
     """
     drawn = bootstrap.estimates(figures, *found, n=count_cases(found))
     for name, one in drawn.items():
@@ -354,10 +336,7 @@ def _wilson_ends(figure: Figure, value: float, found: Column) -> tuple[float, fl
 
 
 def consistency(side: SideRows, bootstrap: CaseBootstrap) -> dict[str, Any] | None:
-    """Return how far the trials of one side agree; None with one trial per case, where it is unknown.
-
-    It limits how far another side can agree with this one.
-    """
+    """Return how far the trials of one side agree, which limits its agreement with others; None with single trials."""
     known, stable, found = self_agreement(side)
     if not known.any():
         return None
@@ -429,10 +408,10 @@ def quantile_interval(ordered: Sequence[float], share: float, n: int) -> Interva
 
     Args:
         ordered: the values from least to greatest; at least one.
-        n: the independent observations among them: cases, where several values are of one case.
+        n: the independent observations among them: cases, if several values are of one case.
 
     Returns:
-        None where there are so few observations that an end lies beyond all of them (a p99 of 50 values).
+        None if there are so few observations that an end lies beyond all of them (a p99 of 50 values).
     """
     low, high, _ = wilson_interval(share, n)
     if low * n < 1 or (1 - high) * n < 1:

@@ -93,11 +93,7 @@ class VendorComparer(Comparer):
 
 
 def vendor_files(text: str) -> tuple[str | None, list[str]]:
-    """Return the vendor's name, if the text begins with one, and the results that it names, a folder's in order.
-
-    Raises:
-        UsageError: it names no file, or a folder has no results files.
-    """
+    """Return the vendor's name, if the text begins with one, and the results that it names, a folder's in order."""
     name, equals, listed = text.partition("=")
     if not equals or Path(text).exists() or "/" in name:
         name, listed = "", text
@@ -149,17 +145,16 @@ def _page(
     from trialbed.cli.stored import typed_command
     from trialbed.views import html_page
     from trialbed_verify.pages import vendor_page
-    from trialbed_verify.ranking import ModelComparison, VerifiedVendors
 
     vendors = list(_read_sides(sides, compared=False))
-    baseline = vendors[0].vendor
-    model = ModelComparison(vendors[0].model or "a model", baseline, tuple(found), ())
+    baseline, model = vendors[0].vendor, vendors[0].model or "a model"
+    compared = {"model": model, "baseline": baseline, "comparisons": found, "notes": ()}
     given = {"--baseline": "baselines", "--vendor": "vendors", "--gate-margin": "gate_margin"}
     words = [word for option, name in given.items() for one in options[name] for word in (option, str(one))]
     words += ["--force"] * bool(options["force"])
     again = typed_command("compare", *values, *words, "--format", "html", store=options.get("store"))
     title = f"{', '.join(one.vendor for one in found)} compared with {baseline}"
-    return html_page(title, vendor_page(vendors, VerifiedVendors((model,)), again=again))
+    return html_page(title, vendor_page(vendors, {"models": [compared], "ranking": None}, again=again))
 
 
 def _check_sides(sides: Sequence[NamedVendor]) -> None:

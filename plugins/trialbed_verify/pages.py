@@ -31,7 +31,7 @@ from trialbed.wire.redaction import redact
 from trialbed_verify.compare import VendorComparison
 from trialbed_verify.findings import kind_in_words
 from trialbed_verify.panel import GateExample, GateResult, Mean, Panel
-from trialbed_verify.ranking import VerifiedRows, VerifiedVendors, compare_and_rank
+from trialbed_verify.ranking import compare_and_rank
 from trialbed_verify.rows import FileRows, VendorRows, first_row, object_in, sent_request
 from trialbed_verify.suites import SUITES
 from trialbed_verify.summary import answer_counts, answer_figures, cost
@@ -74,7 +74,7 @@ UNMARKED = "No vendor of {model} is marked as the baseline; the one of the first
 
 
 def vendor_page(
-    vendors: Sequence[Answers], found: VerifiedVendors | None = None, *, remarks: Sequence[str] = (), again: str = ""
+    vendors: Sequence[Answers], found: Document | None = None, *, remarks: Sequence[str] = (), again: str = ""
 ) -> list[Part]:
     """Return the parts of the page.
 
@@ -86,24 +86,25 @@ def vendor_page(
     """
     if not vendors:
         return [Table("", notes=["No request was sent."])]
-    baselines = {(one.model, one.baseline) for one in found.models} if found else set()
+    baselines = {(one["model"], one["baseline"]) for one in found["models"]} if found else set()
     shown = [(one, _figures(one, baselines)) for one in vendors]
     lead, *answers = parts = list(_answers(shown))
     if found is not None and len(shown) > 1:
         # Vendors that differ come first.
-        compared = sorted(found.comparisons, key=lambda one: one.panel.finding != "different")
+        compared = [one for model in found["models"] for one in model["comparisons"]]
+        compared.sort(key=lambda one: one.panel.finding != "different")
         verdicts = [f"{verdict_title(one)}; {'; '.join(_reasons(one.panel)[0])}." for one in compared]
         parts = [Table("", notes=verdicts)] if compared else []
-        parts += [verdict_table(one, (), MEANING) for one in found.models]
+        parts += [verdict_table(one, (), MEANING) for one in found["models"]]
         parts += [part for one in compared for part in _comparison(one)]
-        parts += ranking_tables(found.ranking) if found.ranking else []
+        parts += ranking_tables(found["ranking"]) if found["ranking"] else []
         parts += [lead, Folded(ANSWERS, answers)]
     if remarks:
         parts.insert(1, Table("How they were compared", notes=remarks))
     return [*parts, source_table([figures for _, figures in shown]), _commands(vendors, again)]
 
 
-def verification_page(rows: Sequence[VendorRows], found: VerifiedVendors | None) -> list[Part]:
+def verification_page(rows: Sequence[VendorRows], found: Document | None) -> list[Part]:
     """Return the page about the vendors of a verification, as far as they have rows."""
     return vendor_page([table for own in rows for table in read_rows(own, compared=False)], found)
 
@@ -182,7 +183,8 @@ def _comparison(found: VendorComparison) -> Iterator[Part]:
     notes = [*_reasons(panel)[1], *panel.remarks, *([f"within the margin: {within}"] if within else [])]
     yield Table(verdict_title(found), notes=list(map(as_sentence, notes)))
     open_gates = [one for one in panel.gates if one.finding != "equivalent"]
-    if points := [_gate_point(one, one.excess) for one in open_gates if one.excess]:
+    deciding = [(one, one.decisive_figure) for one in open_gates]
+    if points := [_gate_point(one, found, margin) for one, (found, margin) in deciding if found]:
         title = f"How far {vendor} is beyond the baseline's own spread, in margins: -1 to 1 is allowed"
         yield IntervalPlot(title, points, zero=0.0, marks=(-1.0, 1.0))
     if entries := [_difference(one.gate.meaning, one.example, found) for one in panel.gates if one.example]:
@@ -199,8 +201,8 @@ def _reasons(panel: Panel) -> tuple[list[str], list[str]]:
     return said[:leading], said[leading:]
 
 
-def _gate_point(one: GateResult, excess: Mean) -> PlotPoint:
-    value, low, high = (end / one.gate.margin for end in (excess.value, excess.low, excess.high))
+def _gate_point(one: GateResult, found: Mean, margin: float) -> PlotPoint:
+    value, low, high = (end / margin for end in (found.value, found.low, found.high))
     text = f"{one.finding}: {value:+.2f} [{low:.2f}, {high:.2f}]"
     value, low, high = (max(-FARTHEST, min(FARTHEST, end)) for end in (value, low, high))
     return PlotPoint(one.gate.meaning, value, low, high, text)
@@ -227,7 +229,6 @@ def _commands(vendors: Sequence[Answers], again: str) -> Table:
 
 def _verify_command(about: Document, output: str) -> str:
     """Return the command that sends a test set again as it was sent; drivers and prices are up to its configuration."""
-    stem = output.removesuffix(".jsonl").removesuffix("_results")
     asked, name = object_in(about, "configuration"), str(about.get("test_set"))
     suites, stem = name.removesuffix(".jsonl").split("+"), output.removesuffix(".jsonl").removesuffix("_results")
     words = [word for one in suites for word in ("--suite", one)] if {*suites} <= {*SUITES} else [name]
@@ -265,16 +266,16 @@ def file_parts(files: Sequence[Path]) -> list[Part]:
         DataError: a file cannot be read, or has several vendors.
     """
     vendors = [*name_apart((read_one(FileRows(path), compared=False) for path in files), within_models=True)]
-    rows, remarks = list[VerifiedRows](), list[str]()
+    rows, baselines, remarks = dict[tuple[str, str], VendorRows](), dict[str, str](), list[str]()
     if len(vendors) == 1:
         return vendor_page(vendors)
     for model, own in group_by_key((one.model, one) for one in vendors).items():
         marked = [one for one in own if one.is_of_baseline]
         remarks += [] if marked else [UNMARKED.format(model=model, vendor=own[0].vendor)]
-        baseline = [*marked, *own][0]
-        rows += [VerifiedRows(model or "a model", one.vendor, one.source, one is baseline) for one in own]
+        baselines[model or "a model"] = [*marked, *own][0].vendor
+        rows |= {(model or "a model", one.vendor): one.source for one in own}
     try:
-        return vendor_page(vendors, compare_and_rank(rows), remarks=remarks)
+        return vendor_page(vendors, compare_and_rank(rows, baselines), remarks=remarks)
     except UsageError as error:
         return vendor_page(vendors, remarks=[f"They were not compared: {error}."])
 

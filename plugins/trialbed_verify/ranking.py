@@ -43,12 +43,9 @@ from trialbed_verify.table import SIDES, Answers, Case, Pairing, name_apart, pai
 
 
 class Metric(NamedTuple):
-    """A metric.
+    """A metric: its column in tables, its meaning, and its file in a folder of ranks, without ``.json``.
 
-    Attributes:
-        label: its column in tables.
-        file: of its figures in a folder of ranks, without ``.json``.
-        is_share: whether it lies between 0 and 1; other metrics can't be 0, which other tools write for unknown.
+    A share lies between 0 and 1; other metrics can't be 0, which other tools write for unknown.
     """
 
     label: str
@@ -177,7 +174,7 @@ class RankedVendor:
         return self.metrics[metric].value
 
     def as_json(self) -> dict[str, Any]:
-        """Return one JSON object; what its status lacks is null or empty."""
+        """Return one JSON object, in which unknown values are null or empty."""
         panel, found = self.panel, {name: as_document(getattr(self, name)) for name in (*DOCUMENTED, *PLACE)}
         found |= {"cost_per_1000": self.cost, "irf_exact": None if self.score is None else str(self.score)}
         found["ranks"] = {metric: float(own) for metric, own in self.ranks.items()}
@@ -246,15 +243,12 @@ def rank(
     vendors: Sequence[RankedVendor],
     gates: Gates | None = None,
     metrics: Collection[str] | None = None,
-    *,
-    resamples: int = RESAMPLES,
 ) -> Ranking:
     """Rank the vendors of each model, and the vendors of all models together.
 
     Args:
         gates: minimum requirements for being ranked.
         metrics: by which vendors are ranked; None for those of quality, and those of speed and cost that all have.
-        resamples: number of bootstrap resamples.
     """
     wanted, least = metrics, gates or Gates()
     if wanted is None:
@@ -262,12 +256,12 @@ def rank(
         wanted = [metric for metric in METRICS if all(one.value(metric) is not None for one in able)]
     counting = tuple(metric for metric in METRICS if metric in wanted)
     by_model = group_by_key((one.model, one) for one in vendors)
-    models = {name: _rank(own, least, counting, resamples) for name, own in by_model.items()}
+    models = {name: _rank(own, least, counting) for name, own in by_model.items()}
     is_resampled = all(one.columns is not None for one in vendors)
     notes = [_not_counted(metric, vendors) for metric in METRICS if metric not in counting]
     notes += [] if is_resampled else ["Ranks from a table have no intervals, which need result files"]
-    drawn, seed = (resamples, 0) if is_resampled else (None, None)
-    return Ranking(least, counting, drawn, seed, models, _rank(vendors, least, counting, resamples), tuple(notes))
+    drawn, seed = (RESAMPLES, 0) if is_resampled else (None, None)
+    return Ranking(least, counting, drawn, seed, models, _rank(vendors, least, counting), tuple(notes))
 
 
 def _not_counted(metric: str, vendors: Sequence[RankedVendor]) -> str:
@@ -281,19 +275,19 @@ def _short(metric: str) -> str:
     return METRICS[metric].label.partition(",")[0]
 
 
-def _rank(vendors: Sequence[RankedVendor], gates: Gates, metrics: Sequence[str], resamples: int) -> Standings:
+def _rank(vendors: Sequence[RankedVendor], gates: Gates, metrics: Sequence[str]) -> Standings:
     admitted = [_admit(one, gates, metrics) for one in vendors]
     ranked, behind, out = ([one for one in admitted if one.status == status] for status in STATUSES)
     last = tuple(replace(one, rank=len(ranked) + 1, tie=len(behind) > 1) for one in behind)
     baseline = next((one.vendor for one in vendors if one.is_baseline), None)
-    return Standings(baseline, _place(ranked, metrics, resamples), last, tuple(out))
+    return Standings(baseline, _place(ranked, metrics), last, tuple(out))
 
 
 def _admit(one: RankedVendor, gates: Gates, metrics: Collection[str]) -> RankedVendor:
     """Return a vendor with its status and the reasons why it is not ranked or is placed last, by these metrics."""
     if reasons := tuple(_exclusions(one, gates, metrics)):
         return replace(one, status="not_ranked", reasons=reasons)
-    reason = "" if one.is_baseline else _failing(one, gates)
+    reason = "" if one.is_baseline else _reason_to_place_last(one, gates)
     return replace(one, status="behind", reasons=(reason,)) if reason else replace(one, status="ranked")
 
 
@@ -309,7 +303,7 @@ def _exclusions(one: RankedVendor, gates: Gates, metrics: Collection[str]) -> It
         yield f"{100 * errors:.1f} % of its answers break the protocol, more than {100 * most:.1f} %"
 
 
-def _failing(one: RankedVendor, gates: Gates) -> str:
+def _reason_to_place_last(one: RankedVendor, gates: Gates) -> str:
     """Return the reason why a vendor is placed last, after all ranked ones; empty if there is none."""
     value, least, excess = one.value("f1"), gates.min_f1, one.excess or Estimate(None)
     if least is None and one.columns is None:
@@ -325,7 +319,7 @@ def _failing(one: RankedVendor, gates: Gates) -> str:
     return f"it differs in what callers rely on ({', '.join(broken)})" if broken else ""
 
 
-def _place(vendors: Sequence[RankedVendor], metrics: Sequence[str], resamples: int) -> tuple[RankedVendor, ...]:
+def _place(vendors: Sequence[RankedVendor], metrics: Sequence[str]) -> tuple[RankedVendor, ...]:
     """Return the vendors in the order of their scores; equal scores share the better place."""
     if not vendors:
         return ()
@@ -333,9 +327,7 @@ def _place(vendors: Sequence[RankedVendor], metrics: Sequence[str], resamples: i
     ranks = [list(map(Fraction, own)) for own in _metric_ranks(figures, metrics)]
     scores = [sum((1 / (own + K) for own in of_one), Fraction(0)) for of_one in ranks]
     found = list[RankedVendor]()
-    for one, own, score, drawn in zip(
-        vendors, ranks, scores, _rank_intervals(vendors, metrics, resamples), strict=True
-    ):
+    for one, own, score, drawn in zip(vendors, ranks, scores, _rank_intervals(vendors, metrics), strict=True):
         place, of_metrics = 1 + sum(other > score for other in scores), dict(zip(metrics, own, strict=True))
         found.append(replace(one, rank=place, score=score, ranks=of_metrics, tie=scores.count(score) > 1, **drawn))
     return tuple(sorted(found, key=lambda one: one.rank or 0))
@@ -357,8 +349,8 @@ def average_ranks(values: NDArray[np.float64], *, more_is_better: bool) -> NDArr
 
 
 @np.errstate(divide="ignore", invalid="ignore")
-def _rank_intervals(vendors: Sequence[RankedVendor], metrics: Sequence[str], resamples: int) -> list[dict[str, Any]]:
-    """Return the places of each vendor in 95 % of resamples, and whom it ties with; nothing if only figures are known.
+def _rank_intervals(vendors: Sequence[RankedVendor], metrics: Sequence[str]) -> list[dict[str, Any]]:
+    """Return the places of each vendor in 95 % of resamples, and whom it ties with; nothing for a table.
 
     The same cases are drawn for all vendors of a model.
     """
@@ -367,7 +359,7 @@ def _rank_intervals(vendors: Sequence[RankedVendor], metrics: Sequence[str], res
         if one.columns is None:
             return [{} for _ in vendors]
         columns = np.stack([column for metric in metrics for column in one.columns[metric]], axis=1)
-        sums = CaseBootstrap(len(columns), resamples).sums(columns)
+        sums = CaseBootstrap(len(columns), RESAMPLES).sums(columns)
         drawn.append(sums[:, 0::2] / sums[:, 1::2])
     scores = (1 / (_metric_ranks(np.stack(drawn, axis=1), metrics) + K)).sum(axis=2)
     ahead = scores[:, :, None] > scores[:, None, :] + EPSILON
@@ -385,7 +377,6 @@ def candidates(
     *,
     model: str | None = None,
     force: bool = False,
-    resamples: int = RESAMPLES,
     panels: Mapping[str, Panel] | None = None,
 ) -> list[RankedVendor]:
     """Make one candidate per vendor and model. A vendor whose file lacks cases becomes one that is not ranked.
@@ -394,12 +385,10 @@ def candidates(
         baselines: names of vendors, one per model; empty for those that the summaries next to their results mark.
         model: the model of all files; None for the model that the rows name.
         force: rank by the common cases of files that differ.
-        resamples: of the bootstrap.
         panels: vendor -> the panel's verdict on it, where it is known.
 
     Raises:
-        UsageError: a model does not have exactly one baseline, a vendor is listed twice, or the requests of a file
-            differ from the baseline's.
+        UsageError: a model has no baseline or several, a vendor is listed twice, or a file has other requests.
     """
     named = [replace(one, model=model or one.model) for one in files]
     if unnamed := [one.source for one in named if one.model is None]:
@@ -415,12 +404,12 @@ def candidates(
             hint = f"name one of {', '.join(one.vendor for one in marked or own)} with --baseline"
             said = f"{name} has {len(marked) or 'no'} baselines, and F1 needs one; {hint}"
             raise UsageError(f"{said}, or give all files one name with --model if their models are the same")
-        found += _of_model(own, marked[0], force=force, resamples=resamples, panels=panels or {})
+        found += _of_model(own, marked[0], force=force, panels=panels or {})
     return found
 
 
 def _of_model(
-    files: Sequence[Answers], baseline: Answers, *, force: bool, resamples: int, panels: Mapping[str, Panel]
+    files: Sequence[Answers], baseline: Answers, *, force: bool, panels: Mapping[str, Panel]
 ) -> Iterator[RankedVendor]:
     by_name, differ = all(one.names_cases for one in files), force or bool(panels)
     pairings = [pair(baseline, one, force=differ, by_name=by_name, may_lack=True) for one in files]
@@ -431,7 +420,7 @@ def _of_model(
     for one in pairings:
         lacking, vendor = 0 if force else len(one.only_baseline), one.vendor
         cases = list(one.cases) if lacking else common
-        own = _measure(one, cases, CaseBootstrap(len(cases), resamples))
+        own = _measure(one, cases, CaseBootstrap(len(cases), RESAMPLES))
         if lacking:
             own = replace(own, incomplete=f"{vendor.source.file_name} lacks {lacking} of the baseline's rows")
         if not own.is_baseline:
@@ -472,11 +461,8 @@ def _f1(found: Column) -> tuple[Column, Column]:
 def read_table(path: Path, needed: Collection[str] = METRICS) -> list[RankedVendor]:
     """Read a CSV file with the columns model, vendor and the six metrics; other columns are ignored.
 
-    A column of a metric that is not needed may be missing. An empty cell is a missing figure. So is a 0 among times,
-    rates of tokens and tokens, which cannot be 0.
-
-    Raises:
-        DataError: the file cannot be read, lacks a column, or has an invalid cell.
+    A column of a metric that is not needed may be missing. An empty cell is a missing figure, as is a 0 among times,
+    rates of tokens and tokens.
     """
     wanted, found = ["model", "vendor", *(metric for metric in METRICS if metric in needed)], dict[Name, RankedVendor]()
     try:
@@ -528,11 +514,7 @@ def is_rank_folder(path: Path) -> bool:
 
 
 def write_rank_files(ranking: Ranking, folder: Path) -> None:
-    """Write the files; figures that are not known, or not ranked, are left out of them, where the original has 0.
-
-    Raises:
-        UsageError: they cannot be written.
-    """
+    """Write the files, without figures that are unknown or not ranked, for which the original has 0."""
     rows = [row for found in ranking.models.values() for row in found.rows]
     files = {about.file: [(row, row.value(metric)) for row in rows] for metric, about in METRICS.items()}
     files["irf_score"] = [(row, row.irf) for row in rows]
@@ -549,11 +531,7 @@ def write_rank_files(ranking: Ranking, folder: Path) -> None:
 
 
 def read_rank_files(folder: Path) -> list[RankedVendor]:
-    """Read the figures of vendors; a 0 that cannot be one is a figure that is missing.
-
-    Raises:
-        DataError: a file cannot be read, or has another form.
-    """
+    """Read the figures of vendors; a 0 that cannot be one is a missing figure."""
     found = dict[Name, dict[str, Estimate]]()
     for metric, about in METRICS.items():
         path = folder / f"{about.file}.json"
@@ -567,86 +545,57 @@ def read_rank_files(folder: Path) -> list[RankedVendor]:
     return [RankedVendor(*name, metrics) for name, metrics in found.items()]
 
 
-class VerifiedRows(NamedTuple):
-    """The rows of a vendor of a verification."""
-
-    model: str
-    vendor: str
-    source: VendorRows
-    is_baseline: bool
-
-
-@dataclass(frozen=True)
-class ModelComparison:
-    """The vendors of one model compared with its baseline; notes name those that could not be."""
-
-    model: str
-    baseline: str | None
-    comparisons: tuple[VendorComparison, ...]
-    notes: tuple[str, ...]
-
-    @property
-    def title(self) -> str:
-        """Return the heading of a table of it."""
-        return f"{self.model} compared with {self.baseline}" if self.baseline else f"{self.model}: not compared"
-
-
-@dataclass(frozen=True)
-class VerifiedVendors:
-    """The comparisons and ranks of the vendors of a verification; no ranking if none could be compared."""
-
-    models: tuple[ModelComparison, ...] = ()
-    ranking: Ranking | None = None
-
-    @property
-    def comparisons(self) -> list[VendorComparison]:
-        """Return those of all models."""
-        return [one for model in self.models for one in model.comparisons]
-
-
-def compare_and_rank(files: Sequence[VerifiedRows]) -> VerifiedVendors:
+def compare_and_rank(sources: Mapping[Name, VendorRows], baselines: Mapping[str, str]) -> dict[str, Any]:
     """Compare vendors with their models' baselines and rank them, as far as the files allow; notes name the rest.
 
     Vendors are compared over the cases that both files have, even if their drivers force different settings; the
-    comparisons name the rows that were left out and the settings that differ.
+    comparisons name the rows that were skipped and the settings that differ.
+
+    Args:
+        sources: the rows of each vendor of a verification.
+        baselines: model -> its baseline, if it has one.
+
+    Returns:
+        ``models``, each with its ``baseline``, ``comparisons`` and ``notes``, and the ``ranking``, None if no vendor
+        could be compared.
     """
-    models, ranked = list[ModelComparison](), list[RankedVendor]()
-    for model, own in group_by_key((file.model, file) for file in files).items():
+    models, ranked = list[dict[str, Any]](), list[RankedVendor]()
+    for model, own in group_by_key((name[0], (name, rows)) for name, rows in sources.items()).items():
         notes, compared, vendors = list[str](), list[VendorComparison](), list[Answers]()
-        baseline = next((file for file in own if file.is_baseline), None)
-        others = [file for file in own if file is not baseline]
-        if baseline is None:
+        baseline = baselines.get(model)
+        others = {name: rows for name, rows in own if name[1] != baseline}
+        if len(others) == len(own):
             notes.append(NO_BASELINE)
         elif not others:
             notes.append("the baseline is the only vendor, so there is nothing to compare")
-        elif (truth := next(_read([baseline], notes), None)) is None:
-            notes.append(f"the baseline, {baseline.vendor}, has no rows, so vendors were not compared")
+        elif (found := next(_read({name: rows for name, rows in own if name not in others}, notes), None)) is None:
+            notes.append(f"the baseline, {baseline}, has no rows, so vendors were not compared")
         else:
-            compared = compare(truth, _read(others, notes, truth, vendors), force=True)
+            compared = compare(found, _read(others, notes, found, vendors), force=True)
             panels = {one.vendor: one.panel for one in compared}
-            ranked += candidates([truth, *vendors], [truth.vendor], panels=panels)
-        models.append(ModelComparison(model, baseline and baseline.vendor, tuple(compared), tuple(notes)))
-    return VerifiedVendors(tuple(models), rank(ranked) if ranked else None)
+            ranked += candidates([found, *vendors], [found.vendor], panels=panels)
+        models.append({"model": model, "baseline": baseline, "comparisons": compared, "notes": notes})
+    return {"models": models, "ranking": rank(ranked) if ranked else None}
 
 
 def _read(
-    files: Sequence[VerifiedRows],
+    sources: Mapping[Name, VendorRows],
     notes: list[str],
     baseline: Answers | None = None,
     read: list[Answers] | None = None,
 ) -> Iterator[Answers]:
-    """Yield the answers in files, one in memory at a time; a note names a file without any to the baseline's requests.
+    """Yield answers, those of one vendor in memory at a time; a note names a vendor without any to compare.
 
     Args:
         read: to which each is added once it is done with, without what only comparisons need.
     """
-    for file in files:
+    for (model, vendor), rows in sources.items():
         try:
-            found = replace(read_one(file.source), vendor=file.vendor, model=file.model)
+            found = replace(read_one(rows), vendor=vendor, model=model)
             if baseline is not None:
                 pair(baseline, found, force=True)
         except (DataError, UsageError) as error:
-            notes.append(f"{file.vendor} is left out: {' '.join(str(error).split())}")
+            notes.append(f"{vendor} is left out: {' '.join(str(error).split())}")
             continue
         yield found
         if read is not None:

@@ -14,23 +14,20 @@ from trialbed.errors import DriverBroken, NothingMeasured
 from trialbed_verify.summary import as_document
 
 if TYPE_CHECKING:
-    from trialbed_verify.ranking import VerifiedVendors
     from trialbed_verify.rows import VendorRows
-    from trialbed_verify.verification import Target
 
 
 def print_report(
-    form: str, summaries: Sequence[dict[str, Any]], comparisons: VerifiedVendors | None, sources: Sequence[VendorRows]
+    form: str, summaries: Sequence[dict[str, Any]], comparisons: dict[str, Any] | None, sources: Sequence[VendorRows]
 ) -> None:
     """Print the summaries of all targets, and their comparisons and ranks, on stdout.
 
     Args:
         form: a choice of ``--format``.
-        comparisons: None if a single endpoint was verified.
-        sources: the rows of all targets.
+        comparisons: those of ``compare_and_rank``; None if a single endpoint was verified.
     """
     from trialbed.views import print_tables
-    from trialbed_verify.tables import verification_records, verification_tables, verified_tables
+    from trialbed_verify.tables import verification_record, verification_tables, verified_tables
 
     tables = verification_tables(summaries) + (verified_tables(comparisons) if comparisons else [])
     if form == "json":
@@ -48,27 +45,22 @@ def print_report(
     else:
         from trialbed.cli.formats import records_text
 
-        _echo(records_text(form, tables, verification_records(summaries), "Verification"))
+        _echo(records_text(form, tables, list(map(verification_record, summaries)), "Verification"))
 
 
-def _junit(summaries: Sequence[dict[str, Any]], comparisons: VerifiedVendors | None) -> str:
+def _junit(summaries: Sequence[dict[str, Any]], comparisons: dict[str, Any] | None) -> str:
     from trialbed.views import TestCase, TestSuite, junit
     from trialbed_verify.tables import comparison_tests, verification_tests
 
     tests = [test for summary in summaries for test in verification_tests(summary)]
-    for model in comparisons.models if comparisons else ():
-        tests += [test for one in model.comparisons for test in comparison_tests(one)]
-        tests += [TestCase(model.model, note, outcome="skipped", message=note) for note in model.notes]
+    for model in comparisons["models"] if comparisons else ():
+        tests += [test for one in model["comparisons"] for test in comparison_tests(one)]
+        tests += [TestCase(model["model"], note, outcome="skipped", message=note) for note in model["notes"]]
     return junit([TestSuite("bench verify", tests)], "bench verify")
 
 
 def check_answers(summaries: Sequence[dict[str, Any]]) -> None:
-    """Check that the report is based on answers.
-
-    Raises:
-        DriverBroken: a driver failed.
-        NothingMeasured: no request was answered.
-    """
+    """Raise an error if a driver failed, or if no request was answered."""
     from trialbed_verify.findings import ADVICE
 
     if failures := [summary["failure"] for summary in summaries if summary["failure"]]:
@@ -83,15 +75,6 @@ def check_answers(summaries: Sequence[dict[str, Any]]) -> None:
 def _echo(text: str) -> None:
     # Vendors send lone surrogates, which no file can hold.
     click.echo(text.encode("utf-8", "backslashreplace"), nl=not text.endswith("\n"))
-
-
-def compared_targets(targets: Sequence[Target]) -> VerifiedVendors:
-    """Compare the vendors of a configuration with their models' baselines, and rank them."""
-    from trialbed_verify.ranking import VerifiedRows, compare_and_rank
-    from trialbed_verify.rows import FileRows
-
-    rows = ((one.settings.model, one.name, FileRows(one.output), one.is_baseline) for one in targets)
-    return compare_and_rank([VerifiedRows(*own) for own in rows])
 
 
 def _problems(summary: dict[str, Any]) -> str:

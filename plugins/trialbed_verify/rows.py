@@ -21,13 +21,17 @@ import orjson
 from trialbed.errors import DataError
 from trialbed.files import LARGEST_FILE, read_bytes, read_lines
 from trialbed.wire import dump_json, lenient_json, parse_json
-from trialbed.wire.dialects.chat_completions import first_choice, first_message
+from trialbed.wire.dialects.chat_completions import answered_calls, first_choice, first_message, problem_of
+from trialbed_verify.call_schemas import all_valid, call_verdicts
 
 if TYPE_CHECKING:
     from trialbed.records import EndpointInfo
     from trialbed.store import StoredRun, VerifiedCase
 
 Body = Mapping[str, Any]
+
+UNKNOWN = "unknown_failure"
+"""The problem of a failed row whose tool does not say how it failed."""
 
 TOKENS = ("prompt_tokens", "completion_tokens", "total_tokens")
 
@@ -50,11 +54,7 @@ class VendorRows(ABC):
 
     @abstractmethod
     def __iter__(self) -> Iterator[PlacedRow]:
-        """Yield the rows in order.
-
-        Raises:
-            DataError: they cannot be read, or one is no result row.
-        """
+        """Yield the rows in order; DataError if they cannot be read, or one is not a result row."""
 
     @abstractmethod
     def row_at(self, place: Any) -> Body:
@@ -113,14 +113,14 @@ class FileRows(VendorRows):
         if not isinstance(row, dict) or "status" not in row:
             said = "not a result row, as it has no status; name a file that bench verify wrote"
             raise DataError(f"{self}, line {number}: {said}")
-        return row
+        return settle_row(row)
 
     def row_at(self, place: Any) -> Body:
         """Return the row that begins at this byte; empty if there is none."""
         with suppress(OSError, ValueError, RecursionError), self.path.open("rb") as file:
             file.seek(place)
             row = _parse_json(file.readline(LARGEST_FILE))
-            return row if isinstance(row, dict) else {}
+            return settle_row(row) if isinstance(row, dict) else {}
         return {}
 
     def describe(self, place: Any) -> dict[str, Any]:
@@ -128,11 +128,7 @@ class FileRows(VendorRows):
         return {"file": str(self), "offset": place}
 
     def digest(self) -> str:
-        """Return the SHA-256 of the file.
-
-        Raises:
-            DataError: it cannot be read.
-        """
+        """Return the SHA-256 of the file."""
         try:
             with self.path.open("rb") as file:
                 return hashlib.file_digest(file, "sha256").hexdigest()
@@ -216,11 +212,7 @@ def first_row(path: Path) -> Body:
 
 
 def _parse_json(line: bytes) -> Any:
-    """Return the value of a line.
-
-    Raises:
-        ValueError, RecursionError: it is not JSON.
-    """
+    """Return the value of a line; ValueError or RecursionError if it is not JSON."""
     try:
         return orjson.loads(line)
     except ValueError:
@@ -238,6 +230,46 @@ def text_in(source: Body, key: str) -> str | None:
     """Return the text under a key; None for an empty one and for anything else."""
     value = source.get(key)
     return intern(value) if isinstance(value, str) and value else None
+
+
+def settle_row(row: Body) -> Body:
+    """Return a row with its outcome, which for another tool's row follows from the response instead of its columns.
+
+    ``stated`` keeps the columns of the other tool. They count if the row has no message, or no tools to check calls
+    against, as some publish rows without texts.
+    """
+    if text_in(row, "outcome"):
+        return row
+    response, finish = object_in(row, "response"), text_in(row, "finish_reason")
+    found = {**row, "stated": (finish, row.get("tool_calls_valid"))}
+    if row.get("status") != "success":
+        kind, message = text_in(response, "error_type") or UNKNOWN, text_in(response, "error_message") or ""
+        return {**found, "outcome": UNKNOWN, "problem": {"kind": kind, "message": message}}
+    choice, request = first_choice(response), sent_request(row)
+    finish = ("prompt" not in request and text_in(choice, "finish_reason")) or finish
+    is_empty = bool({"choices", "error"} & response.keys()) or ("response" in row and not response)
+    is_shown = shows_message(choice) if choice else is_empty
+    seen = choice if is_shown else {"text": ""}
+    problem = problem_of({**response, "choices": [{**seen, "finish_reason": finish}] if seen else []})
+    if problem:
+        return {**found, "outcome": "protocol_error", "problem": problem.as_json(), "finish_reason": None}
+    found |= {"outcome": finish if finish in ("tool_calls", "stop") else "other", "finish_reason": finish}
+    if first_message(response) and (tools := offered_tools(request)):
+        found["calls"] = call_verdicts(answered_calls(response), tools)
+        found["tool_calls_valid"] = all_valid(found["calls"]) if finish == "tool_calls" else None
+    return found
+
+
+def shows_message(choice: Body) -> bool:
+    """Return whether a choice has a message, of whatever type, or a text: some publish rows without them."""
+    return not {"message", "text"}.isdisjoint(choice)
+
+
+def offered_tools(request: Body) -> list[Any]:
+    """Return the tools that a request offers; the functions of a legacy one are tools, too."""
+    tools, functions = request.get("tools"), request.get("functions")
+    legacy = functions if isinstance(functions, list) else []
+    return tools if isinstance(tools, list) and tools else [{"type": "function", "function": one} for one in legacy]
 
 
 def sent_request(row: Body) -> dict[str, Any]:

@@ -17,7 +17,7 @@ from trialbed.cli.stored import moment, seconds
 from trialbed.errors import UsageError
 from trialbed.store import StoredRun, StoreReader, open_store, run_kind
 from trialbed.views import printable
-from trialbed_verify.ranking import VerifiedRows, VerifiedVendors, compare_and_rank
+from trialbed_verify.ranking import compare_and_rank
 from trialbed_verify.report import print_report
 from trialbed_verify.rows import FileRows, StoredRows, VendorRows
 from trialbed_verify.summary import as_document, summary
@@ -26,14 +26,7 @@ from trialbed_verify.verification.row import row_lines
 
 
 def run_rows(run: StoredRun, labels: Iterable[str] | None = None) -> list[StoredRows]:
-    """Return the rows of each endpoint of a run.
-
-    Args:
-        labels: of the endpoints; None for all, the baseline first.
-
-    Raises:
-        UsageError: the run has no such vendor.
-    """
+    """Return the rows of a run's endpoints with these labels; by default of all, the baseline first."""
     known = {endpoint.label: endpoint for endpoint in run.record.endpoints}
     chosen = sorted(known, key=lambda label: not known[label].is_baseline) if labels is None else [*labels]
     if unknown := [label for label in chosen if label not in known]:
@@ -42,15 +35,10 @@ def run_rows(run: StoredRun, labels: Iterable[str] | None = None) -> list[Stored
 
 
 def named_rows(names: Iterable[str], store: str | None) -> list[VendorRows]:
-    """Return the rows that are meant: of files by their paths, and of stored verifications by their ids.
-
-    Their store stays open until the command ends.
+    """Return the rows of files, and of stored verifications, whose store stays open until the command ends.
 
     Args:
-        names: ``ID`` is all vendors of a run, its baseline first, and ``ID/VENDOR`` one of them.
-
-    Raises:
-        UsageError: a run has no such vendor.
+        names: paths; ``ID`` for all vendors of a run, its baseline first, or ``ID/VENDOR`` for one of them.
     """
     found: list[VendorRows] = []
     reader: StoreReader | None = None
@@ -65,11 +53,7 @@ def named_rows(names: Iterable[str], store: str | None) -> list[VendorRows]:
 
 
 def show_run(run: StoredRun, form: str) -> None:
-    """Print a verification: its name, and the report that ``bench verify`` printed.
-
-    Args:
-        form: a choice of ``--format``.
-    """
+    """Print a verification: its name, and the report that ``bench verify`` printed."""
     sources, comparisons = run_rows(run, run.config.frameworks), comparisons_of(run)
     summaries = [summary(own.endpoint, next(iter(read_rows(own, compared=False)), None)) for own in sources]
     if form == "json":
@@ -90,21 +74,18 @@ def page_parts(run: StoredRun) -> Sequence[Any]:
 
 
 def lines(run: StoredRun, label: str | None) -> Iterator[bytes]:
-    """The lines of a verification's results files, of all endpoints or of one.
-
-    Raises:
-        UsageError: the run is not a verification, or lacks this vendor.
-    """
+    """Return the lines of a verification's results files, of all endpoints or of one."""
     if run.record.kind != "endpoints":
         raise UsageError(f"run {run.run_id} is about frameworks, and has no results of vendors")
     chosen = run_rows(run, run.config.frameworks if label is None else [label])
     return (line for rows in chosen for line in row_lines(run, rows.endpoint.label))
 
 
-def comparisons_of(run: StoredRun) -> VerifiedVendors | None:
+def comparisons_of(run: StoredRun) -> dict[str, Any] | None:
     """Return the comparisons and ranks of a run's vendors; None for a single endpoint."""
-    rows = [VerifiedRows(one.model, one.vendor, StoredRows(run, one), one.is_baseline) for one in run.record.endpoints]
-    return compare_and_rank(rows) if len(rows) > 1 or rows[0].is_baseline else None
+    rows = {(one.model, one.vendor): StoredRows(run, one) for one in run.record.endpoints}
+    baselines = {one.model: one.vendor for one in run.record.endpoints if one.is_baseline}
+    return compare_and_rank(rows, baselines) if len(rows) > 1 or baselines else None
 
 
 def _about(run: StoredRun) -> str:

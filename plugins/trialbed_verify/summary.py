@@ -12,7 +12,7 @@ from trialbed.files import replace_file
 from trialbed.statistics import Estimate, clustered_interval, quantile
 from trialbed.texts import group_by_key
 from trialbed_verify.rows import TOKENS, Body, object_in, one_line
-from trialbed_verify.table import AnswerRow, Answers, calls_of
+from trialbed_verify.table import AnswerRow, Answers
 
 if TYPE_CHECKING:
     from trialbed.records import EndpointInfo
@@ -167,11 +167,10 @@ def _examples_of(row: Body) -> Iterator[tuple[str, str, dict[str, Any]]]:
     """Yield the problem, the wrong calls and the findings of a row, each with its kind and its message."""
     from trialbed_verify.findings import findings
 
-    response, problem = object_in(row, "response"), object_in(row, "problem")
-    kind, said = problem.get("kind") or response.get("error_type"), problem.get("message")
-    if isinstance(kind, str):
-        yield "problems", kind, {"message": str(said or response.get("error_message") or "")}
-    for call in calls_of(row, response) or ():
+    problem = object_in(row, "problem")
+    if isinstance(problem.get("kind"), str):
+        yield "problems", problem["kind"], {"message": str(problem.get("message") or "")}
+    for call in row.get("calls") or ():
         for reason in call["reasons"] or ():
             yield "calls", reason, {"tool": call.get("name"), "message": call.get("detail") or ""}
     for found in findings(row):
@@ -189,11 +188,7 @@ def cost(rows: Sequence[AnswerRow], prices: Mapping[str, float]) -> dict[str, fl
 
 
 def write_summary(path: Path, found: Mapping[str, Any]) -> None:
-    """Replace a summary atomically.
-
-    Raises:
-        OSError: the file cannot be written.
-    """
+    """Replace a summary atomically."""
     # Vendors send lone surrogates, which JSON can hold as escapes only.
     text = json.dumps(found, ensure_ascii=False, indent=2).encode("utf-8", "backslashreplace")
     replace_file(path, text + b"\n")

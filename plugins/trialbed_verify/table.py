@@ -16,8 +16,6 @@ import orjson
 
 from trialbed.errors import DataError, UsageError
 from trialbed.texts import group_by_key, number_of
-from trialbed.wire.dialects.chat_completions import answered_calls
-from trialbed_verify.call_schemas import call_verdicts
 from trialbed_verify.rows import (
     TOKENS,
     Body,
@@ -35,9 +33,6 @@ if TYPE_CHECKING:
     from trialbed_verify.panel import Measures
 
 ANSWERS = ("tool_calls", "stop", "other")
-
-UNKNOWN = "unknown_failure"
-"""The outcome of a failed row whose tool does not say how it failed."""
 
 LARGEST = 1e300
 """Larger values cannot be added up; the comparison excludes ``nan`` too."""
@@ -82,9 +77,10 @@ class AnswerRow:
         config: digest of the configuration, None if the row has none.
         vendor, model: as named by the row, or None.
         asked_model: the model of the request.
-        outcome: how the case ended; for a row of another tool it follows from the status and finish reason.
+        outcome: how the case ended; for a row of another tool it follows from the status and the response.
         problem: the kind of a failure, or None.
         success: whether ``status`` is ``success``.
+        stated: finish reason and validity as the row's own columns have them, which K2-style figures are made of.
         valid: whether all tool calls fit their schemas, None if unknown.
         calls: (whether it fits, reasons) of each call, None if the row has none.
         tokens: the total, computed if the answer reports the parts only.
@@ -107,6 +103,7 @@ class AnswerRow:
     outcome: str
     problem: str | None
     success: bool
+    stated: tuple[str | None, bool | None]
     finish_reason: str | None
     valid: bool | None
     calls: tuple[tuple[bool | None, tuple[str, ...]], ...] | None
@@ -267,12 +264,32 @@ def _table(source: VendorRows, rows: Sequence[AnswerRow], torn: Sequence[str]) -
         counting = [replace(row, trial=number) for own in cases for number, row in enumerate(own)]
         further = f"{len(counting) - len(by_key):,} rows repeat a case that was answered before"
         notes.append(f"{source}: {further}, and count as further trials")
+    notes += (f"{source}: {text}" for text in _contradictions(counting))
     counting.sort(key=_order)
     first, asked = counting[0], {row.asked_model for row in counting}
     model = first.model or (first.asked_model if len(asked) == 1 else None)
     vendor, moments = first.vendor or file_label(source.file_name), sorted(row.at for row in rows if row.at)
     suites = summarize_suites(row.suite for row in rows if row.suite)
     return Answers(source, vendor, model, tuple(counting), tuple(notes), suites, tuple(moments[:1] + moments[-1:]))
+
+
+def _contradictions(rows: Sequence[AnswerRow]) -> Iterator[str]:
+    """Say in how many rows the columns of another tool contradict the response, and the figures that they would give.
+
+    The figures here are those of the responses.
+    """
+    found: Counter[str] = Counter()
+    for row in rows:
+        finish, valid = row.stated
+        if finish and row.decision == "none":
+            found["the file says success, and the response has no answer"] += row.success
+        elif finish and finish != row.finish_reason:
+            found["the file has another finish reason than the response"] += 1
+        elif row.fits is not None and isinstance(valid, bool) and valid != row.fits:
+            found[f"the file says {'valid, the arguments are not' if valid else 'not valid, the arguments are'}"] += 1
+    stated = [valid is True for finish, valid in (row.stated for row in rows if row.success) if finish == "tool_calls"]
+    by_file = f"; by the file, calls are valid in {sum(stated)} of {number_of(len(stated), 'answer')}"
+    yield from (f"{number_of(count, 'row')}: {text}{by_file}" for text, count in found.items() if count)
 
 
 def _order(row: AnswerRow) -> tuple[int, int, int]:
@@ -286,22 +303,14 @@ def file_label(file_name: str) -> str:
 
 
 def read_tables(source: VendorRows, *, compared: bool = True) -> list[Answers]:
-    """Read rows into tables, as ``read_rows`` does.
-
-    Raises:
-        DataError: there are no rows, too.
-    """
+    """Read rows into tables, as ``read_rows`` does; DataError if there are none."""
     if not (tables := read_rows(source, compared=compared)):
         raise DataError(f"{source}: contains no result rows")
     return tables
 
 
 def read_one(source: VendorRows, *, compared: bool = True) -> Answers:
-    """Read the answers of one vendor, model and configuration.
-
-    Raises:
-        DataError: as for ``read_tables``, or they are of several configurations.
-    """
+    """Read the answers of one vendor, model and configuration; DataError if there are several."""
     first, *others = read_tables(source, compared=compared)
     if others:
         names = ", ".join(sorted({f"{found.vendor} / {found.model}" for found in (first, *others)}))
@@ -311,11 +320,7 @@ def read_one(source: VendorRows, *, compared: bool = True) -> Answers:
 
 
 def name_apart(tables: Iterable[Answers], *, within_models: bool = False) -> Iterator[Answers]:
-    """Yield tables; a vendor with the name of one before it, such as their host's, has its source in its name, too.
-
-    Args:
-        within_models: vendors of different models may share a name.
-    """
+    """Yield tables; a vendor with the name of one before it, of the same model or of any, gets its source appended."""
     names = set[tuple[str, str | None]]()
     for one in tables:
         name = one.vendor, one.model if within_models else None
@@ -324,14 +329,7 @@ def name_apart(tables: Iterable[Answers], *, within_models: bool = False) -> Ite
 
 
 def as_trials(tables: Sequence[Answers], vendor: str | None = None) -> Answers:
-    """Combine several tables of one vendor as its trials, numbered on from table to table.
-
-    Args:
-        vendor: its name, if not that of the first table.
-
-    Raises:
-        DataError: the tables are of different models.
-    """
+    """Combine tables of one vendor and model as its trials, numbered on from table to table."""
     first = replace(tables[0], vendor=vendor or tables[0].vendor)
     if len(tables) == 1:
         return first
@@ -349,7 +347,7 @@ def as_trials(tables: Sequence[Answers], vendor: str | None = None) -> Answers:
 
 
 def _row_fields(row: Body) -> dict[str, Any]:
-    response, is_ours, attempts = object_in(row, "response"), "outcome" in row, row.get("attempts")
+    response, is_ours, attempts = object_in(row, "response"), "stated" not in row, row.get("attempts")
     usage, own_total = usage_of(response), _number(row, "total_tokens")
     fields: dict[str, Any] = {name: text_in(row, name) for name in TEXTS}
     # In rows of other tools the duration includes the wait for a free slot and every retry.
@@ -362,8 +360,9 @@ def _row_fields(row: Body) -> dict[str, Any]:
     fields |= {"success": row["status"] == "success", "served": _served_by(row, response)}
     fields |= {"data_index": _number(row, "data_index", int), "trial": _number(row, "trial", int) or 0}
     fields["attempts"] = len(attempts) if isinstance(attempts, list) else 0
-    fields["outcome"], fields["problem"] = _outcome(row, response, fields["finish_reason"])
-    fields["valid"], fields["calls"] = _verdicts(row, response)
+    fields["outcome"], fields["problem"] = row["outcome"], text_in(object_in(row, "problem"), "kind")
+    fields["valid"], fields["calls"] = _verdicts(row)
+    fields["stated"] = row.get("stated", (fields["finish_reason"], fields["valid"]))
     fields["asked_model"] = text_in(object_in(row, "request"), "model")
     # Not interned, as each row has others.
     return fields | {name: _text(row.get(key)) for name, key in (("case", "case"), ("at", "last_run_at"))}
@@ -385,35 +384,14 @@ def _summary_fields(row: Body) -> dict[str, Any]:
     return {"findings": kinds, "notes": _share(tuple(map(str, notes))), "suite": suite_row(row)}
 
 
-def _outcome(row: Body, response: Body, finish_reason: str | None) -> tuple[str, str | None]:
-    if (outcome := text_in(row, "outcome")) is not None:
-        return outcome, text_in(object_in(row, "problem"), "kind")
-    if row["status"] != "success":
-        return UNKNOWN, text_in(response, "error_type") or UNKNOWN
-    if finish_reason is None:  # a row of another tool that counts as a success is an incomplete answer
-        return "protocol_error", "no_finish_reason"
-    return (finish_reason if finish_reason in ("tool_calls", "stop") else "other"), None
-
-
-def _verdicts(row: Body, response: dict[str, Any]) -> tuple[bool | None, Any]:
-    """Return whether all calls fit, and the verdict on each: as the row has them, else checked against its tools."""
-    calls = calls_of(row, response)
-    verdicts = None if calls is None else _share(tuple(map(_call, calls)))
-    checked = [fits for fits, _ in verdicts or () if fits is not None]
-    valid = row.get("tool_calls_valid", all(checked) if checked else None)
-    if verdicts is None and "tool_calls_valid" in row and row.get("finish_reason") == "tool_calls":
+def _verdicts(row: Body) -> tuple[bool | None, Any]:
+    """Return whether all calls fit, and the verdict on each."""
+    calls, valid = row.get("calls"), row.get("tool_calls_valid")
+    if not isinstance(calls, list) and "tool_calls_valid" in row and row.get("finish_reason") == "tool_calls":
         # K2-style tools write null where calls are announced and there are none.
         valid = valid is True
+    verdicts = _share(tuple(map(_call, calls))) if isinstance(calls, list) else None
     return valid if isinstance(valid, bool) else None, verdicts
-
-
-def calls_of(row: Body, response: dict[str, Any]) -> Sequence[Any] | None:
-    """Return the calls of a row with the verdict on each, as it has them, else checked against its tools."""
-    if isinstance(row.get("calls"), list):
-        # A row of a file is any JSON; the line above has looked.
-        return row["calls"]  # type: ignore[no-any-return]
-    made = [] if "tool_calls_valid" in row else answered_calls(response)
-    return call_verdicts(made, object_in(row, "request").get("tools")) if made else None
 
 
 def _text(value: Any) -> str | None:
@@ -444,11 +422,7 @@ def _is_number(value: Any, kind: Any = (int, float)) -> bool:
 
 
 def _number(source: Body, key: str, kind: Any = (int, float)) -> Any:
-    """Return a number; None for one below 0.
-
-    Raises:
-        ValueError: it is not one of this kind.
-    """
+    """Return a number, None for one below 0; ValueError if it is not of this kind."""
     value = source.get(key)
     if value is not None and not _is_number(value, kind):
         raise ValueError(f"{key}: {value!r} is not a {'whole ' if kind is int else ''}number")

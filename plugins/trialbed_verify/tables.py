@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from operator import attrgetter
+from operator import add, attrgetter
 from typing import TYPE_CHECKING, Any
 
 from trialbed.texts import group_by_key, number_of
@@ -19,7 +19,7 @@ from trialbed_verify.table import SIDES
 if TYPE_CHECKING:
     from trialbed_verify.compare import VendorComparison
     from trialbed_verify.panel import GateResult, Mean, Panel, PanelGate
-    from trialbed_verify.ranking import ModelComparison, RankedVendor, Ranking, Standings, VerifiedVendors
+    from trialbed_verify.ranking import Ranking, Standings
 
 Document = Mapping[str, Any]
 Row = Sequence[str]
@@ -78,11 +78,7 @@ def _rows_of_all(found: Sequence[Document], label: str = "", text: Callable[[Any
 
 
 def figure_rows(vendors: Sequence[Document], named: Callable[[str], str] = str) -> Iterator[Row]:
-    """Yield the counts, rates, times and tokens of vendors, and the kinds of failures and findings.
-
-    Args:
-        named: names a kind.
-    """
+    """Yield the counts, rates, times and tokens of vendors, and the kinds of failures and findings, as named."""
 
     def kinds(key: str) -> list[Document]:
         return [{named(kind): count for kind, count in one[key].items()} for one in vendors]
@@ -179,12 +175,8 @@ def _missed(suite: Document, name: str) -> str:
     return f"{suite['misses'][name]} (lines {lines})"
 
 
-def verification_records(summaries: Sequence[Document]) -> list[dict[str, Any]]:
-    """One record per model and vendor."""
-    return [_record(summary) for summary in summaries]
-
-
-def _record(summary: Document) -> dict[str, Any]:
+def verification_record(summary: Document) -> dict[str, Any]:
+    """Return the figures of a vendor as one record."""
     about, figures = summary["provenance"], list[tuple[str, Document | None, Sequence[str]]]()
     figures += [(key, summary[key], ENDS) for key in RATES]
     figures += [(key, summary[key], ("mean", *QUANTILES, "n")) for key in SPREADS]
@@ -203,10 +195,7 @@ def _record(summary: Document) -> dict[str, Any]:
 
 
 def verification_tests(summary: Document) -> Iterator[TestCase]:
-    """Yield a test of the answers that came, one of the calls against their schemas, and one per gate of findings.
-
-    A test for which there is no answer is skipped.
-    """
+    """Yield tests of answers, of their calls against schemas, and of each gate of findings; skipped without answers."""
     problems, wrong = summary["problems"], summary["schema_validation_error_count"]
     missing = [counts(problems), f"{unsent} were not sent" if (unsent := summary.get("not_sent")) else ""]
     unknown = "" if summary["case_count"] else "nothing was sent"
@@ -234,7 +223,7 @@ SIMILARITY = {"precision": "precision", "recall": "recall", "f1": "F1", "chance_
 SCOPES = ("answered", "delivered")
 SCOPES_MEANING = "Decisions: whether tools are called. answered: by both. delivered: a failure counts as a missed call."
 
-PANEL_COLUMNS = ("gate", "finding", "baseline", "vendor", "excess", "margin", "distance", "p (Holm)")
+PANEL_COLUMNS = ("gate", "finding", "baseline", "vendor", "excess", "distance", "at most", "margin", "p (Holm)")
 WIDE_COLUMNS = ("baseline", "vendor", "distance", "p (Holm)")
 """Columns for which a narrow terminal has no room."""
 
@@ -243,18 +232,16 @@ FLOOR = 1.5
 
 LEGEND = (
     "baseline: how far its trials are from each other; vendor: how far the vendor's are from them; for faults, the "
-    "share of each. excess: the second less the first; distance: between both distributions, with half the margin. "
+    "share of each. excess: the second less the first; distance: between both distributions. "
     "Both are 0 for an identical vendor, whatever the model's own spread. [low, high]: one-sided 95 % bounds, which "
-    "decide. breaking: answers that would break a caller, and that the other trials of the baseline never give."
+    "decide. at most: the bound of the one that is farther off for its margin, which is the margin shown; a distance "
+    "has half of the gate's. breaking: answers that would break a caller, and that the other trials of the baseline "
+    "never give."
 )
 
 
 def comparison_tables(comparisons: Sequence[VendorComparison], named: Naming = attrgetter("name")) -> list[Table]:
-    """Return for each vendor the verdict, its rates and the baseline's, figures, and tests.
-
-    Args:
-        named: names a gate of the panel; by default as options take it.
-    """
+    """Return for each vendor the verdict, its rates and the baseline's, figures, and tests."""
     return [table for one in comparisons for table in _tables(one, named)]
 
 
@@ -289,7 +276,8 @@ def verdict_title(found: VendorComparison) -> str:
 
 def _panel_cells(one: GateResult, deals: int) -> Iterator[str]:
     yield from (one.finding, number(one.baseline, 3), number(one.vendor, 3))
-    yield from (_bounds(one.excess), f"{one.gate.margin:g}", _bounds(one.distance))
+    bound, margin = one.decisive_figure
+    yield from (_bounds(one.excess), _bounds(one.distance), number(bound.at_most if bound else None, 3), f"{margin:g}")
     # Where no deal was as unusual as the answers, the p-value is the most that it can be.
     tested = one.finding != "not judged" or one.differing is not None
     yield (f"≤ {one.p_holm:.2g}" if one.p * (deals + 1) < FLOOR else f"{one.p_holm:.3f}") if tested else UNKNOWN
@@ -368,14 +356,11 @@ def _figures(one: Document) -> Iterator[Row]:
     for figure, own in one["figures"].items():
         digits, sides = 2 if figure == "tps" else 1, [own[side] for side in SIDES]
         if any(side["n"] for side in sides):
-            means = (estimate(side["mean"], digits) + _missing(side["missing"]) for side in sides)
+            missing = [f", {side['missing']} missing" * bool(side["missing"]) for side in sides]
+            means = map(add, (estimate(side["mean"], digits) for side in sides), missing)
             yield f"{WORDS[figure]}, mean", *means, estimate(own["difference"], digits)
             spread = ["/".join(number(side[name]["value"], digits) for name in QUANTILES) for side in sides]
             yield f"{WORDS[figure]}, {'/'.join(QUANTILES)}", *spread, ""
-
-
-def _missing(answers: int) -> str:
-    return f", {answers} missing" if answers else ""
 
 
 def _p_value(value: float) -> str:
@@ -433,23 +418,23 @@ MOST_NAMES, NAMED = 5, 3
 """Vendors up to which notes name all, and those that they name of more."""
 
 
-def verified_tables(found: VerifiedVendors) -> list[Table]:
+def verified_tables(found: Document) -> list[Table]:
     """Return a table of comparisons for each model, and those of the ranking."""
-    notes = [_notes_of_all((own.panel.reason, own.vendor) for own in one.comparisons) for one in found.models]
-    tables = [verdict_table(*own, attrgetter("name")) for own in zip(found.models, notes, strict=True)]
-    return tables + (ranking_tables(found.ranking) if found.ranking else [])
+    tables = []
+    for one in found["models"]:
+        notes = _notes_of_all((own.panel.reason, own.vendor) for own in one["comparisons"])
+        tables.append(verdict_table(one, notes, attrgetter("name")))
+    return tables + (ranking_tables(found["ranking"]) if found["ranking"] else [])
 
 
-def verdict_table(found: ModelComparison, notes: Iterable[str], named: Naming) -> Table:
-    """Return the verdict on each vendor of a model, those that differ first.
-
-    Args:
-        named: names the gates at which vendors differ.
-    """
-    compared = sorted(found.comparisons, key=lambda one: one.panel.finding != "different")
+def verdict_table(found: Document, notes: Iterable[str], named: Naming) -> Table:
+    """Return the verdict on each vendor of a model, those that differ first."""
+    model, baseline = found["model"], found["baseline"]
+    title = f"{model} compared with {baseline}" if baseline else f"{model}: not compared"
+    compared = sorted(found["comparisons"], key=lambda one: one.panel.finding != "different")
     rows = [TableRow(one.vendor, _verdict(one.panel, named), one.panel.finding == "different") for one in compared]
-    files = [f"{one.vendor}: {text}." for one in found.comparisons for text in _differing_files(one.document)]
-    return _known(Table(found.title, VERDICT_COLUMNS, rows, [*notes, *files, *(f"{note}." for note in found.notes)]))
+    files = [f"{one.vendor}: {text}." for one in found["comparisons"] for text in _differing_files(one.document)]
+    return _drop_empty(Table(title, VERDICT_COLUMNS, rows, [*notes, *files, *(f"{note}." for note in found["notes"])]))
 
 
 def _verdict(panel: Panel, named: Naming) -> tuple[str, ...]:
@@ -461,7 +446,7 @@ def _verdict(panel: Panel, named: Naming) -> tuple[str, ...]:
     return panel.verdict, share, price, apart or "nothing shown", str(panel.cases)
 
 
-def _known(table: Table) -> Table:
+def _drop_empty(table: Table) -> Table:
     """Return a table without the columns in which nothing is known."""
     columns = zip(table.columns, zip(*table.lines, strict=True), strict=False)
     return table.without(*(name for name, cells in columns if {*cells} == {UNKNOWN}))
@@ -478,6 +463,7 @@ def _some(names: Sequence[str]) -> str:
     return ", ".join(names[:NAMED] if others else names) + others
 
 
+RANK_FIELDS = ("model", "vendor", "status", "rank", "tie", "rank_low", "rank_high", "irf")
 RANK_DIGITS = {"tps": 2, "ttft_ms": 1, "avg_token": 1}
 RANK_COLUMNS = ("vendor", "rank", "rank 95 %", "IRF")
 COST = "cost of 1,000"
@@ -519,7 +505,7 @@ def _rank_table(title: str, found: Standings, metrics: Sequence[str], notes: Ite
     count = "six metrics" if len(metrics) == len(METRICS) else f"{len(metrics)} of six metrics"
     heading = f"{title}: ranked over {count}" if found.ranked else f"{title}: no vendor is ranked"
     columns = [*RANK_COLUMNS, *(METRICS[name].label for name in metrics), COST]
-    return _known(Table.of(heading, columns, lines, [*ties, *notes]))
+    return _drop_empty(Table.of(heading, columns, lines, [*ties, *notes]))
 
 
 def _rank_notes(found: Standings) -> Iterator[tuple[str, str]]:
@@ -534,15 +520,12 @@ def _rank_notes(found: Standings) -> Iterator[tuple[str, str]]:
 
 def ranking_records(ranking: Ranking) -> list[dict[str, Any]]:
     """Return one record per model and vendor, with the places in its model and among all."""
-    overall = {row.name: row for row in ranking.overall.rows}
-    return [_rank_record(row, overall[row.name]) for found in ranking.models.values() for row in found.rows]
-
-
-def _rank_record(row: RankedVendor, overall: RankedVendor) -> dict[str, Any]:
     from trialbed_verify.ranking import METRICS
 
-    record: dict[str, Any] = {"model": row.model, "vendor": row.vendor}
-    record |= {name: getattr(row, name) for name in ("status", "rank", "tie", "rank_low", "rank_high", "irf")}
-    record |= {"global_rank": overall.rank, "global_irf": overall.irf}
-    record |= {name: row.metrics[name].value for name in METRICS}
-    return record | {"reasons": "; ".join(row.reasons), "panel": row.panel and row.panel.finding}
+    overall, records = {row.name: row for row in ranking.overall.rows}, list[dict[str, Any]]()
+    for row in (row for found in ranking.models.values() for row in found.rows):
+        record = {name: getattr(row, name) for name in RANK_FIELDS}
+        record |= {"global_rank": overall[row.name].rank, "global_irf": overall[row.name].irf}
+        record |= {name: row.metrics[name].value for name in METRICS}
+        records.append(record | {"reasons": "; ".join(row.reasons), "panel": row.panel and row.panel.finding})
+    return records

@@ -7,6 +7,7 @@ import inspect
 import sys
 from collections.abc import Sequence
 from contextlib import aclosing
+from copy import copy
 from typing import Self, TypedDict, Unpack
 from urllib.parse import urlsplit
 
@@ -237,6 +238,12 @@ class Harness:
             CheckFailed: the trial does not end in time.
         """
         return await self.prepare(*script, **conditions).run()
+
+    def with_agent(self, agent_class: type[BaseAgent]) -> Harness:
+        """Return a harness on the same server for another adapter; the oracle of this one does not see its trials."""
+        other = copy(self)
+        other.agent_class, other.oracle = agent_class, Oracle()
+        return other
 
     async def pass_time(self, seconds: float) -> None:
         """Let the adapter's event loop believe that this time has passed; on a usual loop a little of it does.

@@ -18,6 +18,7 @@ from trialbed_adapter_lab.probes import (
     policies,
     schemas,
     sizes,
+    traffic,
 )
 
 THEMES = (
@@ -36,6 +37,7 @@ THEMES = (
     hygiene,
     invariants,
     policies,
+    traffic,
     erring,
 )
 

@@ -8,7 +8,7 @@ import json
 from trialbed.records import Json
 from trialbed_adapter_lab.errors import NotTried
 from trialbed_adapter_lab.harness import ApiReply, Barrier, Chunks, Harness, ObservedCall, returns, tool
-from trialbed_adapter_lab.probe import expect, may, must, should
+from trialbed_adapter_lab.probe import expect, expect_figures, may, must, should
 from trialbed_adapter_lab.probes._conversations import asks_echo, converse, echoes, parse
 from trialbed_adapter_lab.probes._expectations import (
     expect_answer,
@@ -162,9 +162,7 @@ async def parallel_calls_overlap(harness: Harness) -> Json:
     record = await converse(harness, asks_echo(*words), calls=echoes(*words), tools=[tool(behave=barrier.tool())])
     begun = [(made.started, made.ended or made.started) for made in record.calls]
     at_once = max(sum(first <= start < last for first, last in begun) for start, _ in begun)
-    seen = f"{at_once} of {MANY}"
-    expect(at_once >= FEW, f"{FEW} calls under way at once", seen)
-    return seen
+    return expect_figures({"calls at once": f"{at_once} of {MANY}"}, at_once >= FEW, f"{FEW} calls under way at once")
 
 
 @must(

@@ -103,7 +103,7 @@ def read_manifest(folder: Path) -> PublicationManifest:
 
 
 def changed_files(folder: Path, manifest: PublicationManifest) -> Iterator[str]:
-    """Yield the files of a folder that are not the published ones, each with what is wrong."""
+    """Yield the files of a folder that are not the published ones, each with its fault."""
     for name, digest in manifest.files.items():
         path = folder / name
         try:

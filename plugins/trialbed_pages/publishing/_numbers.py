@@ -132,7 +132,7 @@ def numbers_of(
     """Return the numbers of a run, whose sentences name no folder of a machine.
 
     Args:
-        digests: of what each setup asked the model.
+        digests: of the requests of each setup to the model.
         name: of the run in the folder.
         model: its name, which is another in a replay.
     """

@@ -27,7 +27,7 @@ from trialbed_plugins.recordings import cache_there, recording_of, write_cassett
 
 @dataclass
 class _Collected:
-    """What is published, as it is put together."""
+    """The parts of a publication, as they are collected."""
 
     about: list[str] = field(default_factory=list)
     sources: list[RunSource] = field(default_factory=list)

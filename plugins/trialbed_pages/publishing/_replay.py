@@ -52,7 +52,7 @@ class Reproduction:
 
 @dataclass(frozen=True)
 class ReplayOptions:
-    """How published runs are made again.
+    """Options of a replay of published runs.
 
     Attributes:
         work: a folder for the runs.

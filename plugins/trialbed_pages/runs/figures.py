@@ -94,7 +94,7 @@ class RunFigures:
 
     @property
     def leaves_out_first(self) -> bool:
-        """Whether there are first trials that times leave out."""
+        """Return whether there are first trials that times leave out."""
         return any(summary.times.first_apart for summary in self.report.frameworks)
 
     @property

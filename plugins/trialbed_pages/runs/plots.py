@@ -27,7 +27,7 @@ WAITING, UNSPLIT = "waiting", "not known"
 
 
 def cost_plot(figures: RunFigures, score: str, frameworks: Sequence[str]) -> ScatterPlot:
-    """Plot a score, with its intervals, against what a trial costs: money where that is known, else tokens."""
+    """Plot a score, with its intervals, against the cost of a trial: money where that is known, else tokens."""
     priced = any(figures.median(name, COST) is not None for name in frameworks)
     cost, unit, what = (COST, "USD", "US dollars") if priced else (TOKENS, "tokens", "tokens")
     marks = []

@@ -185,7 +185,7 @@ class RunPage:
 
     @property
     def has_values(self) -> bool:
-        """Whether any trial has a value of the score."""
+        """Return whether any trial has a value of the score."""
         return any(True for _ in self.figures.worst(self.score))
 
     @property

@@ -95,7 +95,7 @@ class TrialPage:
 
     @property
     def conclusion(self) -> str:
-        """How it ended, in a sentence."""
+        """Return in a sentence how it ended."""
         failure, score = self.trial.outcome.failure, self.trial.score(JUDGED)
         if failure is not None:
             ended = "failed" if self.trial.status == "failed" else "was not measured"

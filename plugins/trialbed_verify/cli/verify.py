@@ -1,4 +1,4 @@
-"""``bench verify``: its options, the targets and the test set that they choose, and what is said before and after."""
+"""``bench verify``: its options, the targets and the test set that they choose, its warnings and its report."""
 
 from __future__ import annotations
 
@@ -171,25 +171,23 @@ def _follow_ups(verification: Verification) -> Iterator[str]:
 
 
 def _report(summaries: list[dict[str, Any]], targets: list[Target], given: Given, form: str) -> int:
-    from trialbed_verify.report import check_answers, compared_targets, print_report
+    from trialbed_verify.report import check_answers, print_report
     from trialbed_verify.rows import FileRows
 
-    comparisons = compared_targets(targets) if given["config"] else None
-    if given["rank_files"] and comparisons and comparisons.ranking:
-        from trialbed_verify.ranking import write_rank_files
+    rows, comparisons = {(one.settings.model, one.name): FileRows(one.output) for one in targets}, None
+    if given["config"]:
+        from trialbed_verify.ranking import compare_and_rank, write_rank_files
 
-        write_rank_files(comparisons.ranking, given["rank_files"])
-    print_report(form, summaries, comparisons, [FileRows(target.output) for target in targets])
+        comparisons = compare_and_rank(rows, {one.settings.model: one.name for one in targets if one.is_baseline})
+        if given["rank_files"] and comparisons["ranking"]:
+            write_rank_files(comparisons["ranking"], given["rank_files"])
+    print_report(form, summaries, comparisons, [*rows.values()])
     check_answers(summaries)
     return 0
 
 
 def _targets(given: Given) -> list[Target]:
-    """The target of ``--base-url``, or those of ``--config``.
-
-    Raises:
-        UsageError: options are missing or contradict each other. The message never shows a key.
-    """
+    """Return the target of ``--base-url``, or those of ``--config``; messages of errors never show a key."""
     from urllib.parse import urlsplit
 
     from trialbed.wire.addresses import is_loopback
@@ -216,7 +214,7 @@ def _targets(given: Given) -> list[Target]:
 
 
 def _check_places(given: Given) -> None:
-    """Refuse the places of results that would not be used: of one endpoint where there are several, and the reverse."""
+    """Reject places of results that would not be used: those of one endpoint with ``--config``, and the reverse."""
     context = click.get_current_context()
     places = {"--base-url": ["--output", "--summary"], "--config": ["--output-dir"]}
     used, other = ("--config", "--base-url") if given["config"] else ("--base-url", "--config")
@@ -226,7 +224,7 @@ def _check_places(given: Given) -> None:
 
 
 def _options(given: Given) -> VerifyOptions:
-    """The options for sending cases."""
+    """Return the options for sending cases."""
     from trialbed.settings import store_file
     from trialbed_verify.verification import VerifyOptions
 
@@ -276,11 +274,7 @@ def _extra_body(text: str) -> dict[str, Any]:
 
 @contextmanager
 def chosen_test_set(file: Path | None, suites: Sequence[str]) -> Iterator[Path]:
-    """The test set's file, which is temporary for suites.
-
-    Raises:
-        UsageError: it is missing, or given in several ways.
-    """
+    """Yield the test set's file, which is temporary for suites."""
     if bool(file) == bool(suites):
         raise click.UsageError("name one test set: bench verify FILE, or --suite NAME (--list-suites)")
     if file:
@@ -297,11 +291,7 @@ def chosen_test_set(file: Path | None, suites: Sequence[str]) -> Iterator[Path]:
 
 
 def _write_test_set(suites: Sequence[str], path: Path) -> int:
-    """Write the requests of suites to a file.
-
-    Raises:
-        UsageError: no suite is named, or the file cannot be written or is there already.
-    """
+    """Write the requests of suites to a new file."""
     if not suites:
         raise click.UsageError("--write-test-set writes the requests of --suite NAME; name one (--list-suites)")
     if path.exists() and path.stat().st_size:

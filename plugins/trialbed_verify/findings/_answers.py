@@ -10,7 +10,7 @@ from typing import Any, TypeGuard
 from trialbed.wire import ToolChoice
 from trialbed.wire.dialects.chat_completions import answered_calls, first_choice, first_message, read_request
 from trialbed_verify.call_schemas import declared_schemas
-from trialbed_verify.rows import sent_request, usage_of
+from trialbed_verify.rows import offered_tools, sent_request, settle_row, usage_of
 
 Json = Any
 
@@ -42,7 +42,7 @@ class AnsweredRow:
     """
 
     def __init__(self, row: Mapping[str, Any], count: Count | None = None) -> None:
-        self.row, self.count, self.request = row, count or (lambda _: None), sent_request(row)
+        self.row, self.count, self.request = settle_row(row), count or (lambda _: None), sent_request(row)
         self.complete = row.get("status") == "success" and isinstance(row.get("response"), dict)
         self.response: dict[str, Json] = row["response"] if self.complete else {}
         self.choices, self.choice = objects_of(self.response.get("choices")), first_choice(self.response)
@@ -65,16 +65,10 @@ class AnsweredRow:
         """Return the calls that the request wants."""
         return read_request(self.request).tool_choice
 
-    @property
-    def tools(self) -> list[Json]:
-        """Return the tools on offer; the functions of a legacy request are tools, too."""
-        legacy = [{"type": "function", "function": one} for one in list_of(self.request.get("functions"))]
-        return list_of(self.request.get("tools")) or legacy
-
     @cached_property
     def tool_schemas(self) -> dict[str, Any]:
         """Return the names of the tools with the schemas of their arguments."""
-        return declared_schemas(self.tools)
+        return declared_schemas(offered_tools(self.request))
 
     def arguments_of(self, name: Json) -> dict[str, Json]:
         """Return the schemas of a tool's arguments."""

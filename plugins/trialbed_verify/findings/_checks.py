@@ -13,7 +13,7 @@ from typing import Any
 from trialbed.wire import parse_json_fast
 from trialbed.wire.dialects.chat_completions import read_request
 from trialbed.wire.json_schemas import Undecided, schema_problems
-from trialbed_verify.call_schemas import call_verdicts, usable_schema
+from trialbed_verify.call_schemas import usable_schema
 from trialbed_verify.findings._answers import (
     CUT,
     AnsweredRow,
@@ -72,11 +72,7 @@ SNAPSHOT = re.compile(r"(?:[-@:](?:\d{3,8}|\d\d-\d{2,4}|v\d[\d.]*(?::\d+)?|lates
 
 
 def findings(row: Row) -> tuple[Finding, ...]:
-    """Return the findings of a row, as it has them, else examined anew; kinds of later versions are left out.
-
-    Args:
-        row: of a results file, of any tool that writes K2-style rows.
-    """
+    """Return the findings that a row has, without kinds of later versions; a row without any is examined."""
     if not isinstance(row.get("findings"), list):
         return examine(row)
     known = [one for one in objects_of(row["findings"]) if str(one.get("kind")) in KINDS]
@@ -87,11 +83,11 @@ def examine(row: Row, excerpts: Mapping[str, str] | None = None, count: Count | 
     """Examine a row, whatever findings it has already.
 
     Args:
-        excerpts: kind -> the bytes in which the reader of the answer saw it, where the row no longer has them.
-        count: counts the tokens of a text as the model does, where its tokenizer is at hand.
+        excerpts: kind -> the bytes in which the reader of the answer saw it, if the row no longer has them.
+        count: counts the tokens of a text with the model's own tokenizer.
 
     Returns:
-        The findings, one of each kind: the first, as further ones say the same again.
+        The first finding of each kind.
     """
     answer, problem, found = AnsweredRow(row, count), object_of(row.get("problem")), dict[str, Finding]()
     kind, said = str(problem.get("kind")), str(problem.get("message") or "")
@@ -283,10 +279,8 @@ def _check_logprobs(answer: AnsweredRow, logprobs: Mapping[str, Any]) -> Iterato
 
 def check_schema(answer: AnsweredRow) -> Iterator[Check]:
     """Yield the verdicts on the calls, and checks of what verdicts leave out."""
-    calls, verdicts, offered = answer.made, answer.row.get("calls"), answer.tool_schemas
-    if not isinstance(verdicts, list):
-        verdicts = call_verdicts(calls, answer.tools)
-    for number, (call, verdict) in enumerate(zip(calls, objects_of(verdicts), strict=False), 1):
+    calls, offered = answer.made, answer.tool_schemas
+    for number, (call, verdict) in enumerate(zip(calls, objects_of(answer.row.get("calls")), strict=False), 1):
         for reason in verdict.get("reasons") or ():
             meaning = CALL_REASONS.get(reason, "")
             said = f"call {number}, of {verdict.get('name')}: {meaning} ({verdict.get('detail') or meaning})"

@@ -33,7 +33,17 @@ from trialbed_verify.findings import (
     objects_of,
     text_of,
 )
-from trialbed_verify.rows import Body, VendorRows, answer_in, billed_tokens, object_in, sent_request, text_in, usage_of
+from trialbed_verify.rows import (
+    Body,
+    VendorRows,
+    answer_in,
+    billed_tokens,
+    object_in,
+    sent_request,
+    shows_message,
+    text_in,
+    usage_of,
+)
 from trialbed_verify.suites import score
 
 OUTPUT_PRICE = 4.0
@@ -201,9 +211,8 @@ def measure(row: Body, source: VendorRows, place: Any) -> Measures:
     """Measure a row, of this tool or of others."""
     name, scored = object_in(row, "suite").get("name"), score(row)
     suite = (name, scored) if isinstance(name, str) and scored is not None else None
-    outcome, finish = row.get("outcome"), row.get("finish_reason")
-    by_others = row.get("status") == "success" and finish is not None
-    if not (outcome in ("tool_calls", "stop", "other") if isinstance(outcome, str) else by_others):
+    finish = row.get("finish_reason")
+    if row.get("outcome") not in ("tool_calls", "stop", "other"):
         return Measures(source, place, answered=False, suite=suite)
     request, response = sent_request(row), object_in(row, "response")
     choice, message = answer_in(response)
@@ -223,7 +232,7 @@ def measure(row: Body, source: VendorRows, place: Any) -> Measures:
         source=source,
         place=place,
         answered=True,
-        decision=CALL if functions or (not choice and finish == "tool_calls") else NO_CALL,
+        decision=CALL if functions or (finish == "tool_calls" and not shows_message(choice)) else NO_CALL,
         finish=code(str(finish)),
         **(_call_measures(functions, request) if functions else _text_measures(said[0])),
         ratio=math.log(received / (len(whole) - 2)) if received > 0 and len(whole) > 2 else math.nan,
@@ -250,13 +259,14 @@ def _number(value: Any) -> float:
 
 
 def _breaks_schema(row: Body, *, calls: bool, violations: int) -> bool | None:
-    """Return whether calls do not fit; None without calls, or where they cannot be checked."""
-    if not calls:
-        return True if row.get("finish_reason") == "tool_calls" else None
+    """Return whether calls do not fit; None without calls, or if they cannot be checked."""
+    if not calls and row.get("finish_reason") != "tool_calls":
+        return None
     verdicts = [row.get("tool_calls_valid"), *(call.get("valid") for call in objects_of(row.get("calls")))]
     if violations & BITS["schema"] or False in verdicts:
         return True
-    return False if True in verdicts else None
+    # Calls that are announced and missing do not fit.
+    return False if True in verdicts else None if calls else True
 
 
 def first_token(choice: Mapping[str, Any]) -> bytes | None:
@@ -471,11 +481,7 @@ PARAMETER, SUITE = "constraints:", "suite:"
 
 
 def all_gates(trials: Sequence[Measures], margins: Mapping[str, float]) -> list[PanelGate]:
-    """Return all gates, with one per suite and per parameter that constrains answers, and with other margins.
-
-    Raises:
-        UsageError: a gate is unknown, or a margin is not between 0 and 1.
-    """
+    """Return all gates, with one per suite and per parameter that constrains answers, and with other margins."""
     gates = list(GATES)
     for name in sorted({trial.suite[0] for trial in trials if trial.suite is not None}):
         meaning = f"cases of the suite {name} that went wrong"

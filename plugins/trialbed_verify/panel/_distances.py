@@ -164,12 +164,9 @@ def _interval(apart: Array) -> tuple[float, float]:
     """Return the distances of the ends of the interval from the mean.
 
     Student's interval with half of the degrees of freedom that the kurtosis leaves: few cases may carry the variance,
-    and a sample shows less of the kurtosis than there is. It is
-    moved by the skewness, as far as that is known: N. Johnson, "Modified t Tests and Confidence Intervals for
-    Asymmetrical Populations", Journal of the American Statistical Association 73 (1978), 536-544.
-
-    Args:
-        apart: deviations of the values from the mean.
+    and a sample shows less of the kurtosis than there is. It is moved by the skewness, as far as that is known:
+    N. Johnson, "Modified t Tests and Confidence Intervals for Asymmetrical Populations", Journal of the American
+    Statistical Association 73 (1978), 536-544.
     """
     n = len(apart)
     second, third, fourth, sixth = (float((apart**power).mean()) for power in (2, 3, 4, 6))
@@ -270,11 +267,7 @@ class Compared:
 
 
 def compare_gates(sides: Sequence[Trials], margins: Mapping[str, float], deals: int, seed: int) -> list[Compared]:
-    """Compare the sides at every gate and, as the last one, at everything together.
-
-    Args:
-        margins, deals, seed: as ``PanelOptions`` has them.
-    """
+    """Compare the sides at every gate and, as the last one, at everything together; options are the panel's."""
     counts = np.array([(len(ours), len(theirs)) for ours, theirs in sides], dtype=np.int64).reshape(-1, 2)
     case = np.repeat(np.arange(len(sides)), counts.sum(1))
     vendor = np.repeat(np.tile([False, True], len(sides)), counts.ravel())
@@ -332,9 +325,9 @@ def with_means(gate: PanelGate, found: Distances) -> Compared:
 
 
 def _p_value(gate: PanelGate, found: Distances) -> float:
-    """Return the share of deals in which the sides differ as much as they do, in the more telling of both figures.
+    """Return the share of deals in which the sides differ as much, in the more telling of both figures.
 
-    Labels of trials are exchanged within cases only, so the test is exact whatever the cases have in common.
+    Labels are exchanged within cases only, so the test is exact whatever the cases have in common.
     """
     sums = np.nansum([found.excess, found.distance], axis=1, keepdims=True)
     each, spreads = np.append(found.dealt, sums, axis=1), found.dealt.std(axis=1)

@@ -1,4 +1,4 @@
-"""The verdict on a vendor: what is found at each gate, what follows from all of them, and the words that say it."""
+"""The verdict on a vendor: the finding at each gate, the conclusion from all of them, and the reasons in words."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ import math
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from itertools import product
 from operator import attrgetter
 from typing import Any, Literal
@@ -77,11 +78,7 @@ class PanelOptions:
 
 @dataclass(frozen=True)
 class GateExample:
-    """An answer of each side to one request, in a line and with its row.
-
-    Attributes:
-        line: of the test set; None if the rows do not have it.
-    """
+    """An answer of each side to one request, in words and with its row; ``line`` is the test set's, if known."""
 
     line: int | None
     baseline: str
@@ -130,6 +127,13 @@ class GateResult:
         """Return whether it applies to too few cases to be judged."""
         return self.excess is not None and self.excess.n < FEWEST
 
+    @property
+    def decisive_figure(self) -> tuple[Mean | None, float]:
+        """Return the excess or the distance, whichever is farther off as a share of its margin, and this margin."""
+        figures = ((self.excess, self.gate.margin), (self.distance, self.gate.distance_margin))
+        known = [(mean, margin) for mean, margin in figures if mean and margin]
+        return max(known, key=lambda one: one[0].at_most / one[1], default=(None, self.gate.margin))
+
     def as_json(self) -> dict[str, Any]:
         """Return one JSON object."""
         found: dict[str, Any] = {"gate": self.gate.name, "meaning": self.gate.meaning}
@@ -147,23 +151,33 @@ class Panel:
         gates: all of them, in the order of reports.
         whole: the p-value of the permutation test of all gates together.
         trials: the mean number of trials per case that count, of the baseline and of the vendor.
-        needed: cases that would settle an inconclusive verdict; None if none is needed, or if no number would.
-        options: those that it was judged with.
         remarks: sentences about the trials themselves, such as that some are copies.
         deals: of the trials' labels, where a p-value is smallest.
         price: of an answer of the vendor, as a share of the baseline's; None if prices or tokens are not known.
     """
 
-    finding: Conclusion
     gates: tuple[GateResult, ...]
     whole: float | None
     cases: int
-    trials: tuple[float, ...]
-    needed: int | None
-    options: PanelOptions
-    remarks: tuple[str, ...]
-    deals: int
-    price: float | None
+    trials: tuple[float, ...] = (0.0, 0.0)
+    options: PanelOptions = field(default_factory=PanelOptions)
+    remarks: tuple[str, ...] = ()
+    deals: int = 0
+    price: float | None = None
+
+    @cached_property
+    def _conclusion(self) -> tuple[Conclusion, int | None, list[str]]:
+        return _conclude(self, attrgetter("name"))
+
+    @property
+    def finding(self) -> Conclusion:
+        """Return the verdict."""
+        return self._conclusion[0]
+
+    @property
+    def needed(self) -> int | None:
+        """Return the cases that would settle an inconclusive verdict; None if no number would."""
+        return self._conclusion[1]
 
     @property
     def reason(self) -> str:
@@ -171,12 +185,8 @@ class Panel:
         return "; ".join(self.reasons(attrgetter("name")))
 
     def reasons(self, named: Callable[[PanelGate], str]) -> list[str]:
-        """Return the clauses of the sentence that gives the verdict.
-
-        Args:
-            named: names a gate.
-        """
-        return [*filter(None, [self.options.other_models]), *_reasons(self, named)]
+        """Return the clauses of the sentence that gives the verdict; ``named`` names a gate."""
+        return [*filter(None, [self.options.other_models]), *_conclude(self, named)[2]]
 
     @property
     def verdict(self) -> str:
@@ -225,10 +235,9 @@ def judge(sides: Sequence[Trials], options: PanelOptions | None = None) -> Panel
             results[place] = replace(result, example=_example(one, kept))
         if chosen.other_models and one.gate.name == "model":
             results[place] = GateResult(one.gate, "not applicable", chosen.other_models)
-    finding, needed = _conclude(results, whole, len(kept))
     trials = tuple(sum(len(pair[side]) for pair in kept) / max(1, len(kept)) for side in (0, 1))
     deals, price = max(one.distances.dealt.shape[1] for one in compared), price_ratio(sides, chosen.prices)
-    return Panel(finding, tuple(results), whole, len(kept), trials, needed, chosen, tuple(remarks), deals, price)
+    return Panel(tuple(results), whole, len(kept), trials, chosen, tuple(remarks), deals, price)
 
 
 def resample_verdict(
@@ -250,7 +259,8 @@ def resample_verdict(
 
     def draw(cases: int) -> Conclusion:
         places = random.integers(0, len(kept), cases)
-        return _conclude(*_settle([with_means(gate, own.at(places)) for gate, own in figures], cases), cases)[0]
+        results, whole = _settle([with_means(gate, own.at(places)) for gate, own in figures], cases)
+        return Panel(tuple(results), whole, cases).finding
 
     counts = {cases: Counter(draw(cases) for _ in range(draws)) for cases in sizes}
     return {cases: {finding: count / draws for finding, count in own.items()} for cases, own in counts.items()}
@@ -280,11 +290,7 @@ def _settle(compared: Sequence[Compared], cases: int) -> tuple[list[GateResult],
 
 
 def settle(one: Compared, p_holm: float, cases: int) -> GateResult:
-    """Return the finding at a gate.
-
-    Args:
-        cases: of the whole comparison.
-    """
+    """Return the finding at a gate of a comparison of so many cases."""
     gate, found, excess, distance = one.gate, one.distances, one.excess, one.distance
     if excess is None and not found.is_single():
         return GateResult(gate, "not applicable", "no case has what it compares on both sides")
@@ -342,65 +348,43 @@ def _cases_needed(one: Compared, excess: Mean, cases: int) -> int | None:
     return needed if needed <= MOST else None
 
 
-def _conclude(results: Sequence[GateResult], whole: float | None, cases: int) -> tuple[Conclusion, int | None]:
-    """Return the verdict, and the cases that would settle an open one; None if no number would.
-
-    Args:
-        whole: the p-value of all gates together.
-    """
-    findings = {result.gate.name: result.finding for result in results if result.finding != "not applicable"}
-    counts = [result.needed for result in results if result.finding == "inconclusive"]
-    needed = max((count or 0 for count in counts), default=0) if all(counts) else None
-    if cases < FEWEST:
-        least = fewest_cases(min(result.gate.distance_margin or result.gate.margin for result in results))
-        return "inconclusive", None if "not judged" in findings.values() else max(needed or 0, least)
-    if "different" in findings.values():
-        return "different", None
-    if findings.keys() <= OF_REQUESTS or "not judged" in findings.values():
-        return "inconclusive", None
-    is_open = bool(counts) or (whole is not None and whole <= ALPHA)
-    return "inconclusive" if is_open else "equivalent", needed or None
-
-
-def _reasons(panel: Panel, named: Callable[[PanelGate], str]) -> Iterator[str]:
-    """Yield the damage and the cost, and why the verdict is what it is."""
+def _conclude(panel: Panel, named: Callable[[PanelGate], str]) -> tuple[Conclusion, int | None, list[str]]:
+    """Return the verdict, the cases that would settle an open one, if any would, and the damage, cost and reasons."""
 
     def names(results: Sequence[GateResult]) -> str:
         rare = [one for one in results if one.is_rare or one.finding == "too few cases"]
         few = {one.gate: f" ({one.excess.n} cases)" for one in rare if one.excess}
         return ", ".join(named(one.gate) + few.get(one.gate, "") for one in results)
 
+    unsettled, few, is_open = panel.found("inconclusive"), panel.found("too few cases"), panel.found("not judged")
+    close = [one for one in unsettled if one.needed is None]
+    needed = None if close else max((one.needed or 0 for one in unsettled), default=0)
     if panel.cases < FEWEST:
-        yield f"{panel.cases} cases are too few for a verdict"
-        yield from [f"about {panel.needed:,} would do"] if panel.needed else _one_trial(panel)
-        return
-    if leading := [*_damage(panel), *_cost(panel)]:
-        yield ", and ".join(leading)
-    unsettled = panel.found("inconclusive")
-    if panel.finding == "different":
-        apart = panel.found("different")
-        yield f"it differs from the baseline in {names(apart)}"
-        yield from (one.reason for one in apart if one.differing and one.distance)
-    elif panel.finding == "equivalent":
-        few = panel.found("too few cases")
-        yield f"every gate{' with enough cases' * bool(few)} is shown to be within its margin"
-        yield from [f"not judged: {names(few)}"] if few else []
-    elif {result.gate.name for result in panel.applicable} <= OF_REQUESTS:
-        yield "no case has an answer of both sides, so there is nothing to compare"
-    elif panel.found("not judged"):
-        yield from _one_trial(panel)
-    elif unsettled:
+        least = fewest_cases(min(one.gate.distance_margin or one.gate.margin for one in panel.gates))
+        needed = None if is_open else max(needed or 0, least)
+        more = [f"about {needed:,} would do"] if needed else _one_trial(panel)
+        return "inconclusive", needed, [f"{panel.cases} cases are too few for a verdict", *more]
+    damage = [*_damage(panel), *_cost(panel)]
+    said = [", and ".join(damage)] if damage else []
+    if apart := panel.found("different"):
+        explained = [one.reason for one in apart if one.differing and one.distance]
+        return "different", None, [*said, f"it differs from the baseline in {names(apart)}", *explained]
+    if {result.gate.name for result in panel.applicable} <= OF_REQUESTS:
+        return "inconclusive", None, [*said, "no case has an answer of both sides, so there is nothing to compare"]
+    if is_open:
+        return "inconclusive", None, [*said, *_one_trial(panel)]
+    if unsettled:
         bounds = [(one.excess.at_most, named(one.gate)) for one in panel.gates if one.excess and not one.is_rare]
-        yield from (f"no gate is off by more than {most:.2g} ({name})" for most, name in sorted(bounds)[-1:])
-        yield f"not settled: {names(unsettled)}"
-        if close := [one for one in unsettled if one.needed is None]:
-            yield f"{names(close)} is about as far off as its margin, which no number of cases would settle"
-        else:
-            yield f"about {panel.needed:,} cases with as many trials would do"
-    else:
+        said += [f"no gate is off by more than {most:.2g} ({name})" for most, name in sorted(bounds)[-1:]]
+        endless = f"{names(close)} is about as far off as its margin, which no number of cases would settle"
+        enough = endless if close else f"about {needed:,} cases with as many trials would do"
+        return "inconclusive", needed, [*said, f"not settled: {names(unsettled)}", enough]
+    if panel.whole is not None and panel.whole <= ALPHA:
         shown = names([one for one in panel.gates if one.excess and one.p_holm <= ALPHA])
         same = f"together they show that it is not the same{', in ' * bool(shown)}{shown} (p = {panel.whole:.2g})"
-        yield f"every gate is within its margin, but {same}"
+        return "inconclusive", None, [*said, f"every gate is within its margin, but {same}"]
+    within = f"every gate{' with enough cases' * bool(few)} is shown to be within its margin"
+    return "equivalent", None, [*said, within, *([f"not judged: {names(few)}"] if few else [])]
 
 
 def _damage(panel: Panel) -> Iterator[str]:
@@ -436,7 +420,7 @@ def _cost(panel: Panel) -> Iterator[str]:
 
 
 def _one_trial(panel: Panel) -> Iterator[str]:
-    """Yield what one trial per case shows, and what it does not."""
+    """Yield the differences that one trial per case shows, and the limits of such a comparison."""
     shown = [(one, *one.differing) for one in panel.gates if one.differing and one.differing[1]]
     if shown:
         yield ", ".join(f"{one.gate.trait} differ in {count:,} of {_percent(count, of)}" for one, count, of in shown)

@@ -19,12 +19,7 @@ from trialbed.suggestions import closest, did_you_mean
 
 @dataclass(frozen=True)
 class Suite:
-    """A test set that comes with Trialbed; its cases are the lines of the file of its name.
-
-    Attributes:
-        about: its purpose, in one sentence.
-        size: number of its cases.
-    """
+    """A test set that comes with Trialbed; its cases are the lines of the file of its name."""
 
     name: str
     about: str
@@ -50,11 +45,7 @@ SUITES = {name: Suite(name, **about) for name, about in tomllib.loads(_read("sui
 
 
 def suite(name: str) -> Suite:
-    """The suite of this name.
-
-    Raises:
-        UsageError: there is none.
-    """
+    """Return the suite of this name."""
     if name not in SUITES:
         close = did_you_mean(closest(name, SUITES))
         raise UsageError(f"there is no suite {name!r}{close} The suites are {', '.join(SUITES)}")
@@ -62,11 +53,7 @@ def suite(name: str) -> Suite:
 
 
 def write_test_set(names: Sequence[str], path: Path) -> int:
-    """Write the cases of these suites, each once, as a test set, and return their number.
-
-    Raises:
-        UsageError: there is no such suite, or the file cannot be written.
-    """
+    """Write the cases of these suites, each once, as a test set, and return their number."""
     cases = [orjson.dumps(case).decode() for name in dict.fromkeys(names) for case in suite(name).cases()]
     write_text(path, "".join(f"{case}\n" for case in cases), "--write-test-set")
     return len(cases)

@@ -155,7 +155,7 @@ def _fault(body: Any) -> str | None:
 
 
 _WRITTEN_OTHERWISE = re.compile(rb"\d[eE]|0\.0000|null")
-"""What JSON may have where orjson writes a number otherwise than Python does: with an exponent, small, or infinite."""
+"""JSON that orjson may write differently from Python: numbers with an exponent, small ones, and infinity as null."""
 
 
 def _canonical(body: Body) -> bytes:

@@ -8,6 +8,7 @@ from typing import Any
 from xml.etree import ElementTree
 
 import pytest
+from support.played_vendors import rows
 from support.vendor_rows import own_file, own_row, write_rows
 
 from trialbed.cli import main
@@ -65,6 +66,19 @@ def test_a_folder_has_the_trials_of_a_baseline(tmp_path: Path, capsys: pytest.Ca
     assert found["self_consistency"]["baseline"]["trials"] == 2
 
 
+def test_a_gate_shows_the_bound_and_the_margin_that_decide(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    files = [write_rows(tmp_path / f"{n}.jsonl", rows(250, 2, n, flips=0.02, vendor=str(n))) for n in (1, 2)]
+    assert main(["compare", *map(str, files), "--format", "markdown"]) == 0
+    lines = [[cell.strip() for cell in line.split("|")[1:-1]] for line in capsys.readouterr().out.splitlines()]
+    head = next(line for line in lines if line[:1] == ["gate"])
+    gates = [dict(zip(head, line, strict=True)) for line in lines if line[1:2] in (["equivalent"], ["inconclusive"])]
+    judged = {(one["finding"], float(one["at most"]) < float(one["margin"])) for one in gates}
+    assert judged == {("equivalent", True), ("inconclusive", False)}
+    # The excess alone would be within the gate's margin: its distance has half of it.
+    decision = next(one for one in gates if one["gate"].startswith("decision"))
+    assert (decision["finding"], decision["margin"]) == ("inconclusive", "0.01")
+
+
 def test_a_vendor_that_sends_token_counts_as_text_is_compared_all_the_same(tmp_path: Path) -> None:
     usage = {"prompt_tokens": "69", "completion_tokens": "24", "total_tokens": None}
     rows = [
@@ -97,8 +111,9 @@ def test_a_gate_has_the_margin_that_is_given(tmp_path: Path) -> None:
         rows = [row for table in compared(*files, **given).tables for row in table.lines]
         return next(row for row in rows if "decision" in row[0].split(", "))
 
-    assert "0.02" in decision()
-    assert "0.4" in decision(gate_margin=("decision=0.4",))
+    # That of its distance, which decides, is half of the gate's.
+    assert "0.01" in decision()
+    assert "0.2" in decision(gate_margin=("decision=0.4",))
     for given, said in (("beauty=0.1", "unknown gate 'beauty'"), ("decision=1", "must lie between 0 and 1")):
         with pytest.raises(UsageError, match=said):
             compared(*files, gate_margin=(given,))

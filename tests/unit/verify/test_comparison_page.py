@@ -13,7 +13,6 @@ from support.vendor_rows import own_row, write_rows
 from trialbed.views import IntervalPlot, Table, html_page
 from trialbed_verify.compare import VendorComparison, compare
 from trialbed_verify.pages import vendor_page
-from trialbed_verify.ranking import ModelComparison, VerifiedVendors
 from trialbed_verify.rows import FileRows
 from trialbed_verify.table import read_one
 
@@ -45,7 +44,8 @@ def parts(files: list[Path], change: Callable[[VendorComparison], VendorComparis
     baseline, *vendors = (read_one(FileRows(path)) for path in files)
     found = tuple(map(change, compare(baseline, vendors, resamples=100)))
     summarised = [read_one(FileRows(path), compared=False) for path in files]
-    return list(vendor_page(summarised, VerifiedVendors((ModelComparison("m", baseline.vendor, found, ()),))))
+    model = {"model": "m", "baseline": baseline.vendor, "comparisons": found, "notes": ()}
+    return list(vendor_page(summarised, {"models": [model], "ranking": None}))
 
 
 def page(files: list[Path]) -> str:

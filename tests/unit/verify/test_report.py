@@ -11,7 +11,6 @@ import pytest
 from support.vendor_rows import own_row, write_rows
 from support.verification import summarised
 
-from trialbed_verify.ranking import ModelComparison, VerifiedVendors
 from trialbed_verify.report import print_report
 from trialbed_verify.rows import FileRows
 
@@ -48,9 +47,9 @@ def test_a_verification_is_printed_in_each_format(
 def test_tests_without_answers_are_skipped(summary: dict[str, Any], capsys: pytest.CaptureFixture[str]) -> None:
     counts = dict.fromkeys(("success_count", "failure_count", "case_count", "schema_validation_error_count"), 0)
     silent = {**summary, **counts, "successful_tool_call_count": 0, "problems": {}, "notes": {}, "not_sent": 0}
-    left_out = ModelComparison("m", "base", (), ("acme is left out: it has no rows",))
+    left_out = {"model": "m", "baseline": "base", "comparisons": (), "notes": ("acme is left out: it has no rows",)}
     for given, outcomes in ((silent, {"skipped"}), ({**silent, "not_sent": 3}, {"failure", "skipped"})):
-        print_report("junit", [given], VerifiedVendors((left_out,)), [])
+        print_report("junit", [given], {"models": [left_out], "ranking": None}, [])
         root = ElementTree.fromstring(capsys.readouterr().out)
         assert {found.tag for case in root.iter("testcase") for found in (*case, case)} == {"testcase", *outcomes}
         assert "acme is left out: it has no rows" in {found.get("message") for found in root.iter("skipped")}

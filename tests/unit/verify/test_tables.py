@@ -10,7 +10,7 @@ from support.vendor_rows import own_row
 from support.verification import summarised
 
 from trialbed.views import Table, csv_text, markdown
-from trialbed_verify.tables import verification_records, verification_tables
+from trialbed_verify.tables import verification_record, verification_tables
 
 CUT = {"kind": "cut_stream", "message": "ended early"}
 CALL = {"name": "look_up", "valid": False, "reasons": ["wrong_type"], "detail": "7 is not of type 'string'"}
@@ -86,7 +86,7 @@ def test_models_have_tables_of_their_own(summaries: list[dict[str, Any]]) -> Non
 
 
 def test_records_are_one_per_vendor_and_leave_empty_what_is_unknown(summaries: list[dict[str, Any]]) -> None:
-    good, bad = csv.DictReader(io.StringIO(csv_text(verification_records(summaries))))
+    good, bad = csv.DictReader(io.StringIO(csv_text([verification_record(one) for one in summaries])))
     assert (good["vendor"], good["is_baseline"], good["tool_calls"]) == ("good", "True", "4")
     assert (bad["problems"], bad["failed"], bad["not_sent"]) == ("3 cut_stream", "3", "3")
     assert (bad["tps_mean"], bad["tps_n"]) == ("50.0", "1")
@@ -97,13 +97,13 @@ def test_records_are_one_per_vendor_and_leave_empty_what_is_unknown(summaries: l
 def test_vendors_without_answers_of_a_suite_have_no_score_of_it(summaries: list[dict[str, Any]]) -> None:
     suites = {"triggering": {"score": {"value": 0.5, "low": 0.1, "high": 0.9, "n": 2}}}
     good, bad = csv.DictReader(
-        io.StringIO(csv_text(verification_records([summaries[0], summaries[1] | {"suites": suites}])))
+        io.StringIO(csv_text([verification_record(one) for one in (summaries[0], summaries[1] | {"suites": suites})]))
     )
     assert (good["suite_triggering"], bad["suite_triggering"], bad["suite_triggering_n"]) == ("", "0.5", "2")
 
 
 def test_what_no_vendor_has_is_no_row_of_a_table(tmp_path: Path) -> None:
-    (figures, _), (record,) = verification_tables([summarised(tmp_path)]), verification_records([summarised(tmp_path)])
+    (figures, _), (record,) = verification_tables([summarised(tmp_path)]), [verification_record(summarised(tmp_path))]
     assert cells(figures) == {"requests ended": ("0",), "tool_calls": ("0",), "stop": ("0",), "other": ("0",)}
     assert record["success_rate"] is None
 

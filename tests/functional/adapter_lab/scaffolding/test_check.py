@@ -59,7 +59,7 @@ def test_what_the_framework_does_by_itself_is_a_finding_that_conforms(bench: Ben
     done = bench("adapter", "check", "acme", "--check", "parallel_calls_overlap")
     assert done.out.splitlines()[:2] == [
         "· parallel_calls_overlap (may): finding",
-        "    expected 3 calls under way at once; seen: 1 of 10",
+        "    expected 3 calls under way at once; seen: calls at once: 1 of 10",
     ]
     assert done.out.splitlines()[-1] == "acme 0.1.0 · may 0/1 (1 finding)"
 

@@ -16,7 +16,6 @@ from trialbed_verify.table import Answers, read_tables
 
 YES, NO = "tool_calls", "stop"
 CASES = 300
-QUICK = 200
 CHANCES = [random.Random(case).betavariate(0.35, 0.4) for case in range(CASES)]
 
 MakeFile = Callable[..., str]
@@ -58,8 +57,8 @@ def _end(die: random.Random, chance: float, failing: float) -> str:
 
 
 def ranked(*files: str, baseline: str = "official", **options: Any) -> dict[str, Any]:
-    found = candidates(read_sources(files), (baseline,), resamples=QUICK, **options)
-    (standing,) = rank(found, resamples=QUICK).as_json()["models"]
+    found = candidates(read_sources(files), (baseline,), **options)
+    (standing,) = rank(found).as_json()["models"]
     return dict(standing)
 
 
@@ -194,13 +193,13 @@ def test_names_can_be_given_to_files_and_models(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match=r"no baselines, .*give all files one name with --model"):
         candidates(read_sources(paths), ("a",))
     named = [f"official={paths[0]}", f"acme={paths[1]}"]
-    found = candidates(read_sources(named), ("official",), model="m", resamples=100)
+    found = candidates(read_sources(named), ("official",), model="m")
     assert [one.name for one in found] == [("m", "official"), ("m", "acme")]
 
 
 def test_vendors_of_one_name_are_told_apart_and_no_file_counts_twice(tmp_path: Path) -> None:
     paths = [str(own_file(tmp_path / name, [YES, NO] * 4, vendor="a")) for name in ("x.jsonl", "y.jsonl")]
-    found = candidates(read_sources(paths), ("a",), resamples=100)
+    found = candidates(read_sources(paths), ("a",))
     assert [one.vendor for one in found] == ["a", f"a ({paths[1]})"]
     with pytest.raises(UsageError, match=r"x\.jsonl: has results of m at a twice"):
         candidates(read_sources([paths[0], paths[0]]), ("a",))
@@ -208,7 +207,7 @@ def test_vendors_of_one_name_are_told_apart_and_no_file_counts_twice(tmp_path: P
 
 def test_one_file_may_hold_several_vendors(tmp_path: Path) -> None:
     rows = [own_row(n, YES if n % 2 else NO, vendor=vendor) for vendor in ("a", "b") for n in range(1, 9)]
-    found = candidates(read_sources([str(write_rows(tmp_path / "all.jsonl", rows))]), ("a",), resamples=100)
+    found = candidates(read_sources([str(write_rows(tmp_path / "all.jsonl", rows))]), ("a",))
     assert [one.vendor for one in found] == ["a", "b"]
 
 
@@ -217,4 +216,4 @@ def test_the_baseline_is_known_from_the_summaries(tmp_path: Path) -> None:
         own_summary(own_file(tmp_path / f"m_{name}_results.jsonl", [YES, NO], vendor=name), is_baseline=marked)
     own_file(tmp_path / "m_c_results.jsonl", [YES, NO], vendor="c")
     sources = read_sources(str(path) for path in sorted(tmp_path.glob("*_results.jsonl")))
-    assert [one.vendor for one in candidates(sources, resamples=100) if one.is_baseline] == ["b"]
+    assert [one.vendor for one in candidates(sources) if one.is_baseline] == ["b"]

@@ -11,29 +11,42 @@ import pytest
 from support.vendor_rows import own_file, own_row, write_rows
 
 from trialbed.views import Table
+from trialbed_verify.compare import VendorComparison
 from trialbed_verify.pages import vendor_page
 from trialbed_verify.panel import GATES
-from trialbed_verify.ranking import Gates, VerifiedRows, compare_and_rank, rank
+from trialbed_verify.ranking import Gates, compare_and_rank, rank
 from trialbed_verify.rows import FileRows
 from trialbed_verify.summary import as_document
 from trialbed_verify.table import read_one
 from trialbed_verify.tables import verified_tables
+
+Verified = tuple[str, str, FileRows, bool]
+"""Model, vendor, rows, and whether it is the baseline."""
 
 CASES = 180
 DIE = random.Random(7)
 DECIDED = ["tool_calls" if DIE.random() < 0.5 else "stop" for _ in range(CASES)]
 
 
-def verified(folder: Path, vendor: str, ends: Any = None, *, baseline: bool = False, **changes: Any) -> VerifiedRows:
+def verified(folder: Path, vendor: str, ends: Any = None, *, baseline: bool = False, **changes: Any) -> Verified:
     given = DECIDED if ends is None else ends
     path = (
         own_file(folder / f"{vendor}.jsonl", given, **changes) if given else write_rows(folder / f"{vendor}.jsonl", [])
     )
-    return VerifiedRows("m", vendor, FileRows(path), baseline)
+    return "m", vendor, FileRows(path), baseline
 
 
-def official(folder: Path, ends: Any = None) -> VerifiedRows:
+def official(folder: Path, ends: Any = None) -> Verified:
     return verified(folder, "official", ends or [(end, end) for end in DECIDED], baseline=True)
+
+
+def compared(files: list[Verified]) -> dict[str, Any]:
+    sources = {(model, vendor): rows for model, vendor, rows, _ in files}
+    return compare_and_rank(sources, {model: vendor for model, vendor, _, is_baseline in files if is_baseline})
+
+
+def comparisons(found: dict[str, Any]) -> list[VendorComparison]:
+    return [one for model in found["models"] for one in model["comparisons"]]
 
 
 def texts(document: Any) -> str:
@@ -42,12 +55,12 @@ def texts(document: Any) -> str:
 
 def test_vendors_stand_beside_their_baseline_and_are_ranked(tmp_path: Path) -> None:
     turned = ["stop" if end == "tool_calls" else "tool_calls" for end in DECIDED]
-    found = compare_and_rank([verified(tmp_path, "good"), official(tmp_path), verified(tmp_path, "turned", turned)])
-    (model,) = found.models
-    assert (model.model, model.baseline, model.notes) == ("m", "official", ())
-    verdicts = {one.vendor: one.panel.finding for one in model.comparisons}
+    found = compared([verified(tmp_path, "good"), official(tmp_path), verified(tmp_path, "turned", turned)])
+    (model,) = found["models"]
+    assert (model["model"], model["baseline"], model["notes"]) == ("m", "official", [])
+    verdicts = {one.vendor: one.panel.finding for one in model["comparisons"]}
     assert verdicts == {"good": "inconclusive", "turned": "different"}
-    (ranking,) = found.ranking.models.values()
+    (ranking,) = found["ranking"].models.values()
     assert {row.vendor for row in ranking.ranked} == {"good", "official"}
     assert [row.vendor for row in ranking.behind] == ["turned"]
     first = verified_tables(found)[0]
@@ -72,14 +85,14 @@ def test_prices_stand_beside_the_ranks_and_in_the_verdict(tmp_path: Path) -> Non
     for name, output in (("official", 20.0), ("good", 8.0)):
         about = {"configuration_digest": name, "prices": {"input": 0.0, "output": output}}
         (tmp_path / f"{name}_summary.json").write_text(json.dumps({"provenance": about}), encoding="utf-8")
-    found = compare_and_rank(files)
-    cost = {row.vendor: row.cost for row in found.ranking.models["m"].rows}
+    found = compared(files)
+    cost = {row.vendor: row.cost for row in found["ranking"].models["m"].rows}
     assert cost == {"official": 1.0, "good": 0.4, "unpriced": None}
-    assert "its bill is the same within" in found.comparisons[0].panel.reason
-    assert "60 % cheaper at your prices" in found.comparisons[0].panel.reason
+    assert "its bill is the same within" in comparisons(found)[0].panel.reason
+    assert "60 % cheaper at your prices" in comparisons(found)[0].panel.reason
     lines = {name.rstrip("*"): cost for name, *_, cost in verified_tables(found)[1].lines}
     assert lines == {"official": "1.0000", "good": "0.4000", "unpriced": "-"}
-    page = vendor_page([read_one(file.source, compared=False) for file in files], found)
+    page = vendor_page([read_one(rows, compared=False) for _, _, rows, _ in files], found)
     verdicts = next(part for part in page if isinstance(part, Table) and part.title == "m compared with official")
     place = list(verdicts.columns).index("price of an answer")
     assert [(line[0], line[place]) for line in verdicts.lines] == [("good", "-60 %"), ("unpriced", "-")]
@@ -92,7 +105,7 @@ def test_neither_speed_nor_price_makes_up_for_answers_that_break_callers(tmp_pat
     shaken = ["stop" if number % 5 == 0 else end for number, end in enumerate(DECIDED)]
     quick = {"ttft_ms": 1.0, "tps": 999.0, "total_tokens": 10}
     files = [official(tmp_path), verified(tmp_path, "good"), verified(tmp_path, "quick", shaken, **quick)]
-    ranking = compare_and_rank(files).ranking
+    ranking = compared(files)["ranking"]
     (found,) = ranking.models.values()
     assert {row.vendor for row in found.ranked} == {"good", "official"}
     (last,) = found.behind
@@ -111,52 +124,52 @@ def test_a_vendor_that_differs_in_its_manner_alone_keeps_its_rank(candidate: Any
 
 
 def test_without_a_baseline_it_says_so(tmp_path: Path) -> None:
-    found = compare_and_rank([verified(tmp_path, "a"), verified(tmp_path, "b")])
-    assert (found.ranking, found.comparisons) == (None, [])
+    found = compared([verified(tmp_path, "a"), verified(tmp_path, "b")])
+    assert (found["ranking"], comparisons(found)) == (None, [])
     assert "m: not compared\nno vendor is marked as the baseline" in texts(found)
 
 
 def test_a_baseline_alone_has_nothing_beside_it(tmp_path: Path) -> None:
-    found = compare_and_rank([official(tmp_path)])
+    found = compared([official(tmp_path)])
     assert "the only vendor, so there is nothing to compare" in texts(found)
 
 
 def test_models_stand_apart_and_a_vendor_may_be_the_baseline_of_one(tmp_path: Path) -> None:
     (tmp_path / "other").mkdir()
-    other = VerifiedRows("m-2", "official", verified(tmp_path / "other", "official").source, False)
-    its_own = VerifiedRows("m-2", "good", verified(tmp_path / "other", "good").source, True)
-    found = compare_and_rank([official(tmp_path), verified(tmp_path, "good"), other, its_own])
-    assert [(one.model, one.baseline) for one in found.models] == [("m", "official"), ("m-2", "good")]
-    assert list(found.ranking.models) == ["m", "m-2"]
+    other = ("m-2", "official", verified(tmp_path / "other", "official")[2], False)
+    its_own = ("m-2", "good", verified(tmp_path / "other", "good")[2], True)
+    found = compared([official(tmp_path), verified(tmp_path, "good"), other, its_own])
+    assert [(one["model"], one["baseline"]) for one in found["models"]] == [("m", "official"), ("m-2", "good")]
+    assert list(found["ranking"].models) == ["m", "m-2"]
 
 
 def test_an_empty_file_is_left_out(tmp_path: Path) -> None:
-    found = compare_and_rank([official(tmp_path), verified(tmp_path, "good"), verified(tmp_path, "empty", [])])
-    assert [one.vendor for one in found.comparisons] == ["good"]
+    found = compared([official(tmp_path), verified(tmp_path, "good"), verified(tmp_path, "empty", [])])
+    assert [one.vendor for one in comparisons(found)] == ["good"]
     assert "empty is left out: " in texts(found)
     assert "contains no result rows" in texts(found)
 
 
 def test_an_empty_baseline_is_nothing_to_compare_with(tmp_path: Path) -> None:
     path = write_rows(tmp_path / "official.jsonl", [])
-    found = compare_and_rank([VerifiedRows("m", "official", FileRows(path), True), verified(tmp_path, "good")])
-    assert (found.ranking, found.comparisons) == (None, [])
+    found = compared([("m", "official", FileRows(path), True), verified(tmp_path, "good")])
+    assert (found["ranking"], comparisons(found)) == (None, [])
     assert "the baseline, official, has no rows" in texts(found)
 
 
 @pytest.mark.parametrize("ends", [["timeout"] * CASES, ["transport_error"] * 20])
 def test_a_dead_vendor_is_compared_and_not_ranked(ends: list[str], tmp_path: Path) -> None:
-    found = compare_and_rank([official(tmp_path), verified(tmp_path, "good"), verified(tmp_path, "dead", ends)])
-    dead = found.comparisons[1]
+    found = compared([official(tmp_path), verified(tmp_path, "good"), verified(tmp_path, "dead", ends)])
+    dead = comparisons(found)[1]
     assert dead.document["success_rate"]["vendor"]["value"] == 0.0
-    assert [row.vendor for row in found.ranking.models["m"].not_ranked] == ["dead"]
+    assert [row.vendor for row in found["ranking"].models["m"].not_ranked] == ["dead"]
     left_out = f"dead: rows that are left out because only one file has them: {2 * (CASES - len(ends))}."
     assert left_out in texts(found) or len(ends) == CASES
 
 
 def test_a_baseline_that_only_failed_is_no_truth(tmp_path: Path) -> None:
-    found = compare_and_rank([official(tmp_path, ["timeout"] * CASES), verified(tmp_path, "good")])
-    (good,) = found.comparisons
+    found = compared([official(tmp_path, ["timeout"] * CASES), verified(tmp_path, "good")])
+    (good,) = comparisons(found)
     assert good.panel.finding == "inconclusive"
     assert good.panel.reason == "no case has an answer of both sides, so there is nothing to compare"
     assert good.document["similarity"]["answered"]["f1"]["value"] is None
@@ -165,9 +178,9 @@ def test_a_baseline_that_only_failed_is_no_truth(tmp_path: Path) -> None:
 
 def test_a_vendor_of_other_requests_is_left_out(tmp_path: Path) -> None:
     rows = [own_row(number, "stop", vendor="other", case=f"{number:064d}x", config="x") for number in range(1, 9)]
-    other = VerifiedRows("m", "other", FileRows(write_rows(tmp_path / "other.jsonl", rows)), False)
-    found = compare_and_rank([official(tmp_path), other, verified(tmp_path, "good")])
-    assert [one.vendor for one in found.comparisons] == ["good"]
+    other = ("m", "other", FileRows(write_rows(tmp_path / "other.jsonl", rows)), False)
+    found = compared([official(tmp_path), other, verified(tmp_path, "good")])
+    assert [one.vendor for one in comparisons(found)] == ["good"]
     assert "other is left out: the files have no request in common" in texts(found)
 
 
@@ -177,23 +190,23 @@ def test_settings_that_a_driver_forces_are_told_and_keep_nobody_out(tmp_path: Pa
         | {"request": {**own_row(number)["request"], "temperature": 0.6}}
         for number, end in enumerate(DECIDED, 1)
     ]
-    found = compare_and_rank(
+    found = compared(
         [
             official(tmp_path),
-            VerifiedRows("m", "forced", FileRows(write_rows(tmp_path / "forced.jsonl", forced)), False),
+            ("m", "forced", FileRows(write_rows(tmp_path / "forced.jsonl", forced)), False),
             verified(tmp_path, "short", DECIDED[:30]),
         ]
     )
     assert f"forced: settings of {CASES} requests differ: temperature is absent in the baseline and 0.6" in texts(found)
-    assert {row.vendor for row in found.ranking.models["m"].ranked} == {"forced", "official"}
-    (short,) = found.ranking.models["m"].not_ranked
+    assert {row.vendor for row in found["ranking"].models["m"].ranked} == {"forced", "official"}
+    (short,) = found["ranking"].models["m"].not_ranked
     assert (short.vendor, short.reasons) == ("short", (f"short.jsonl lacks {2 * (CASES - 30)} of the baseline's rows",))
 
 
 def test_a_reason_that_several_vendors_share_stands_once(tmp_path: Path) -> None:
     turned = ["stop" if end == "tool_calls" else "tool_calls" for end in DECIDED]
     files = [official(tmp_path), *(verified(tmp_path, name, turned) for name in ("turned", "again"))]
-    said = texts(compare_and_rank(files))
+    said = texts(compared(files))
     assert said.count("it differs from the baseline in") == 1
     assert "turned, again: of 1,000 of its answers " in said
 
@@ -201,4 +214,4 @@ def test_a_reason_that_several_vendors_share_stands_once(tmp_path: Path) -> None
 def test_notes_about_many_vendors_name_the_first(tmp_path: Path) -> None:
     same = ["stop"] * CASES
     files = [official(tmp_path), *(verified(tmp_path, f"v{number}", same) for number in range(7))]
-    assert "v0, v1, v2 and 4 others: of 1,000 of its answers " in texts(compare_and_rank(files))
+    assert "v0, v1, v2 and 4 others: of 1,000 of its answers " in texts(compared(files))

@@ -1,6 +1,7 @@
 from ._answers import answered_calls as answered_calls
 from ._answers import first_choice as first_choice
 from ._answers import first_message as first_message
+from ._answers import problem_of as problem_of
 from ._answers import read_answer as read_answer
 from ._answers import read_body as read_body
 from ._answers import read_error as read_error
