@@ -188,7 +188,7 @@ class _Pages:
         return self._render("runs.html", request, page=listing_page(reader, self._cache, chosen))
 
     def file_list(self, request: Request) -> str:
-        return self._render("files.html", request, groups=self._files.groups())
+        return self._render("files.html", request, groups=self._files.groups(), empty=self._files.empty_files())
 
     def file(self, request: Request, viewer: str, name: str) -> str:
         view, content = self._files.page(viewer, name)

@@ -19,6 +19,9 @@ if TYPE_CHECKING:
 SUFFIXES = (".json", ".jsonl")
 """The endings of the files in a folder that viewers are asked about."""
 
+PIECE = 4096
+"""Bytes below which a file without rows, which may have ends of lines, is looked for."""
+
 Stamp = tuple[tuple[str, int, int], ...]
 
 
@@ -63,9 +66,15 @@ class FilePages:
         for path in self._paths:
             if not path.exists():
                 raise UsageError(f"{path}: no such file or folder")
+            if path in self.empty_files():
+                raise UsageError(f"{path}: has no rows, so there is nothing to show")
             if path.is_file() and self._viewer_of(path, viewers) is None:
                 kinds = ", ".join(sorted(viewer.contents for viewer in viewers.values()))
                 raise UsageError(f"{path}: nothing that can be shown; files may be of {kinds}")
+
+    def empty_files(self) -> list[Path]:
+        """Return the files that have no rows and so no page, such as those of a verification without an answer."""
+        return [one for one in self._files() if one.stat().st_size < PIECE and not one.read_bytes().strip()]
 
     def groups(self) -> list[FileGroup]:
         """Return the pages of each viewer that has any."""

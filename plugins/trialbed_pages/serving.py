@@ -41,7 +41,10 @@ def serve(
         UsageError: a file cannot be shown.
         DataError: there is no store, or it cannot be read.
     """
-    FilePages(files).check()
+    pages = FilePages(files)
+    pages.check()
+    for path in pages.empty_files():
+        click.echo(f"{path} has no rows, so it is on no page", err=True)
     place = _place(store, files)
     listening = _listening_socket(host, port)
     shown = f"[{host}]" if ":" in host else host

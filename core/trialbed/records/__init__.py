@@ -4,7 +4,7 @@ from trialbed.records._annotations import Annotation, Rating
 from trialbed.records._answers import GIVE_UP, Answer, ClaimedCall, Finish, finish_of
 from trialbed.records._apis import Api, ApiRef, Parameter, json_type, unique_apis, usable_default
 from trialbed.records._attribution import STAGES, AttributedCall, Stage
-from trialbed.records._base import Json, Record
+from trialbed.records._base import Json, Record, SparseRecord
 from trialbed.records._fault_files import plan_text, read_fault_plan
 from trialbed.records._faults import FaultPlan, ModelFault, ModelFaults, ToolFault, ToolFaults
 from trialbed.records._frameworks import (
@@ -140,6 +140,7 @@ __all__ = [
     "ScoreDescription",
     "ScriptedCall",
     "SentCall",
+    "SparseRecord",
     "Stage",
     "TaskTest",
     "Timing",

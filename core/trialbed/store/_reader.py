@@ -150,7 +150,6 @@ def require_frameworks(run: StoredRun) -> StoredRun:
     if run.record.kind != "frameworks":
         raise UsageError(
             f"run {run.run_id} is a verification: it is about endpoints and not about frameworks. bench show, "
-            "bench compare, bench rank and bench export take verifications; "
-            f"bench show {run.run_id} --format html writes a page for others"
+            "bench compare, bench rank, bench export and bench publish take verifications"
         )
     return run

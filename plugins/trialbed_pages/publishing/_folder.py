@@ -220,6 +220,8 @@ class Section(NamedTuple):
 
 def _sections(manifest: PublicationManifest, runs: Sequence[RunNumbers]) -> Iterator[Section]:
     yield from map(Section, board_tables(runs))
+    if manifest.about and not runs:
+        yield Section(Table(ABOUT, notes=manifest.about))
     said = set[str]()
     for run, name in zip(runs, names_of(runs), strict=True):
         figures = {kind: _name_figure(plot, name) for kind, plot in figures_of(run).items()}
@@ -228,7 +230,8 @@ def _sections(manifest: PublicationManifest, runs: Sequence[RunNumbers]) -> Iter
             if place == RESULT and run is runs[0] and manifest.about:
                 yield Section(Table(ABOUT, notes=manifest.about))
             yield Section(_without_notes(part, said), files.get(id(part), ""))
-    yield Section(_provenance(manifest.runs))
+    if runs:
+        yield Section(_provenance(manifest.runs))
     yield Section(_files(manifest))
 
 
@@ -249,15 +252,14 @@ def _name_figure(plot: Plot, name: str) -> Plot:
 
 def _page(manifest: PublicationManifest, runs: Sequence[RunNumbers]) -> str:
     sections = html_parts("", [_fold(section.part) for section in _sections(manifest, runs)])
-    commands = "\n".join(_commands(manifest.runs))
-    shown = {
-        "title": title_of(runs),
-        "lead": _lead(manifest, runs),
-        "sections": sections,
-        "how": _how(manifest.runs),
-        "commands": commands,
-    }
-    return render("published.html", "", **shown, names=[*manifest.kept, NUMBERS, LOSSES, TEXT, NAME])
+    words = {"title": _title(manifest, runs), "lead": _lead(manifest, runs), "how": _how(manifest.runs)}
+    names, commands = [*manifest.kept, NUMBERS, LOSSES, TEXT, NAME], "\n".join(_commands(manifest.runs))
+    shown = {"sections": sections, "commands": commands, "pages": manifest.pages, "names": names}
+    return render("published.html", "", **words, **shown)
+
+
+def _title(manifest: PublicationManifest, runs: Sequence[RunNumbers]) -> str:
+    return title_of(runs) if runs else "; ".join(page.title for page in manifest.pages)
 
 
 def _fold(part: Part) -> Part | Folded:
@@ -269,14 +271,15 @@ def _fold(part: Part) -> Part | Folded:
 
 def _text(manifest: PublicationManifest, runs: Sequence[RunNumbers]) -> str:
     """The page as Markdown, with the files of its figures."""
-    lines = [
-        f"# {escape_markdown(title_of(runs))}\n",
-        *(f"{escape_markdown(line)}\n" for line in _lead(manifest, runs)),
-    ]
+    title, *lead = map(escape_markdown, [_title(manifest, runs), *_lead(manifest, runs)])
+    lines = [f"# {title}\n", *(f"{line}\n" for line in lead)]
+    shown = ((page, escape_markdown(", ".join(page.sources))) for page in manifest.pages)
+    lines += (f"[{escape_markdown(page.title)}]({page.file}): {sources}\n" for page, sources in shown)
     for part, file in _sections(manifest, runs):
         lines.append(f"![{escape_markdown(part.title)}]({file})\n" if not isinstance(part, Table) else markdown([part]))
-    commands = "\n".join(_commands(manifest.runs))
-    lines += ["## To make it again\n", f"{escape_markdown(_how(manifest.runs))}\n", f"```console\n{commands}\n```\n"]
+    if commands := "\n".join(_commands(manifest.runs)):
+        how = escape_markdown(_how(manifest.runs))
+        lines += ["## To make it again\n", f"{how}\n", f"```console\n{commands}\n```\n"]
     return "\n".join(lines)
 
 
@@ -298,7 +301,7 @@ def _lead(manifest: PublicationManifest, runs: Sequence[RunNumbers]) -> list[str
     for run, name in zip(runs, names_of(runs), strict=True):
         first, *more = lead_of(run)
         found += [f"{name}: {first}" if name else first, *(line for line in more if line not in found)]
-    return found if any(run.cannot for run in manifest.runs) else [*found, CHECK]
+    return found if not runs or any(run.cannot for run in manifest.runs) else [*found, CHECK]
 
 
 def _provenance(runs: Sequence[RunSource]) -> Table:
@@ -336,7 +339,7 @@ def _how(runs: Sequence[RunSource]) -> str:
 
 def _commands(runs: Sequence[RunSource]) -> Iterator[str]:
     """Yield the command that makes the numbers again, where that is possible, and those that asked the model."""
-    if not any(run.cannot for run in runs):
+    if runs and not any(run.cannot for run in runs):
         yield "$ bench reproduce ."
     for run in runs:
         if run.cannot:

@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 import hashlib
+import re
 from collections.abc import Iterator
 from pathlib import Path
-from typing import TypeVar
+from typing import ClassVar, TypeVar
 
 from pydantic import Field, TypeAdapter, ValidationError
 
 from trialbed.errors import DataError
 from trialbed.files import read_text
-from trialbed.records import Record
+from trialbed.records import Record, SparseRecord
 from trialbed_pages.publishing._replayed import RUN, wrong_source
 
 T = TypeVar("T")
+PAGE = re.compile(r"runs/[\w.-]+\.html")
 NAME = "published.json"
 FORMAT = "trialbed publication"
 VERSION = 1
@@ -50,7 +52,23 @@ class RunSource(Record):
     cannot: str = ""
 
 
-class PublicationManifest(Record):
+class PublishedPage(Record):
+    """A page about no run of frameworks, such as one about vendors; it is published once and not made again.
+
+    Attributes:
+        title: its heading.
+        file: its name in the folder.
+        sources: the run, or the results files with their SHA-256, that it shows.
+        trialbed: the version that made it.
+    """
+
+    title: str
+    file: str
+    sources: tuple[str, ...]
+    trialbed: str
+
+
+class PublicationManifest(SparseRecord):
     """The manifest of a folder of published results.
 
     Attributes:
@@ -59,10 +77,13 @@ class PublicationManifest(Record):
         files: name in the folder -> SHA-256, of every file but the manifest.
     """
 
+    sparse: ClassVar[tuple[str, ...]] = ("pages",)
+
     format: str = FORMAT
     version: int = VERSION
     about: tuple[str, ...] = ()
     runs: tuple[RunSource, ...]
+    pages: tuple[PublishedPage, ...] = ()
     made: tuple[str, ...] = ()
     files: dict[str, str] = Field(default={})
 
@@ -89,6 +110,9 @@ def read_manifest(folder: Path) -> PublicationManifest:
             raise DataError(f"{path}: {name!r} is not a file of the folder")
     if NUMBERS not in found.files:
         raise DataError(f"{path} is not as `bench publish` writes it: it does not have {NUMBERS}")
+    for page in found.pages:
+        if page.file not in found.files or not PAGE.fullmatch(page.file):
+            raise DataError(f"{path}: {page.file!r:.60} is not a page of the folder")
     for run in found.runs:
         if run.recording not in found.files:
             raise DataError(f"{path}: run {run.name}: {run.recording!r} is not a file of the folder")

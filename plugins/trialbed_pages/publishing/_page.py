@@ -51,37 +51,15 @@ BRACKETS = (
 def _costs(run: RunNumbers, prefix: str) -> Table:
     rows = []
     for one in run.frameworks:
-        each = mean_of(one, TOKENS).value
-        solved = sum(sum(values) for values in one.solved.values())
-        whole = one.prompt_tokens + one.completion_tokens
-        rows.append(
-            (
-                one.label,
-                one.version or UNKNOWN,
-                str(one.trials),
-                counts(one.failures) or "none",
-                interval_text(mean_of(one, JUDGED)),
-                compact(each),
-                compact(one.requests / one.trials if one.trials else None),
-                compact(whole / solved if solved and whole else None),
-            )
-        )
-    columns = (
-        "",
-        "version",
-        "trials",
-        "failed",
-        "solved",
-        "tokens a trial",
-        "requests a trial",
-        "tokens a solved task",
-    )
-    return Table.of(
-        f"{prefix}What is solved, and what it costs in tokens",
-        columns,
-        rows,
-        ["In brackets: the 95 % interval. A trial that failed is not solved. Tokens are means of the model's counts."],
-    )
+        solved, whole = sum(map(sum, one.solved.values())), one.prompt_tokens + one.completion_tokens
+        setup = (one.label, one.version or UNKNOWN, str(one.trials), counts(one.failures) or "none")
+        each, requests = mean_of(one, TOKENS).value, one.requests / one.trials if one.trials else None
+        costs = (each, requests, whole / solved if solved and whole else None)
+        rows.append((*setup, interval_text(mean_of(one, JUDGED)), *map(compact, costs)))
+    figures = ("failed", "solved", "tokens a trial", "requests a trial", "tokens a solved task")
+    note = "In brackets: the 95 % interval. A trial that failed is not solved. Tokens are means of the model's counts."
+    title = f"{prefix}What is solved, and what it costs in tokens"
+    return Table.of(title, ("", "version", "trials", *figures), rows, [note])
 
 
 def _comparisons(run: RunNumbers, prefix: str) -> Iterator[Table]:

@@ -2,21 +2,35 @@
 
 from __future__ import annotations
 
+import hashlib
 import tempfile
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
+import click
+
+from trialbed import __version__
 from trialbed.errors import UsageError
 from trialbed.files import read_bytes, read_text
 from trialbed.plugins import installed_listeners
-from trialbed.report import read_report
+from trialbed.report import read_report, run_title
 from trialbed.settings import data_dir as default_folder
 from trialbed.settings import model_cache
-from trialbed.store import StoredRun, open_store, require_frameworks
+from trialbed.store import StoredRun, open_store
+from trialbed.views import html_page
+from trialbed_pages.files import FilePages
 from trialbed_pages.publishing._folder import read_numbers, write_publication
 from trialbed_pages.publishing._loading import check_loads
-from trialbed_pages.publishing._manifest import NAME, PublicationManifest, RunSource, check_unchanged, read_manifest
+from trialbed_pages.publishing._manifest import (
+    NAME,
+    PublicationManifest,
+    PublishedPage,
+    RunSource,
+    check_unchanged,
+    digest_of,
+    read_manifest,
+)
 from trialbed_pages.publishing._names import folder_mask
 from trialbed_pages.publishing._numbers import RunNumbers, numbers_of
 from trialbed_pages.publishing._sources import dataset_of, public_config, source_of
@@ -31,12 +45,19 @@ class _Collected:
 
     about: list[str] = field(default_factory=list)
     sources: list[RunSource] = field(default_factory=list)
+    pages: dict[str, PublishedPage] = field(default_factory=dict)
     numbers: list[RunNumbers] = field(default_factory=list)
     evidence: dict[str, bytes] = field(default_factory=dict)
 
     def add(self, name: str, content: bytes) -> None:
         if self.evidence.setdefault(name, content) != content:
             raise UsageError(f"two runs have a file {name}, and not the same one; publish them in two folders")
+
+    def add_page(self, name: str, title: str, text: str, *sources: str) -> None:
+        mask, file = folder_mask(), f"runs/{name}.html"
+        self.add(file, mask(text).encode("utf-8", "backslashreplace"))
+        page = PublishedPage(title=mask(title), file=file, sources=sources, trialbed=__version__)
+        self.pages.setdefault(file, page)
 
 
 def publish(
@@ -49,9 +70,10 @@ def publish(
     store: str | None,
     data_dir: Path | None,
 ) -> PublicationManifest:
-    """Write the folder of these runs and published folders, and return its manifest.
+    """Write the folder of these runs, results files and published folders, and return its manifest.
 
     Args:
+        subjects: runs by their names, and by their paths published folders, and results as ``bench view`` shows them.
         include: files that the code of the dataset reads.
 
     Raises:
@@ -61,16 +83,23 @@ def publish(
     found = _Collected()
     if about is not None:
         found.about += [" ".join(part.split()) for part in read_text(about).split("\n\n") if part.strip()]
+    files = list[Path]()
     for subject in subjects:
         if (Path(subject) / NAME).is_file():
             _add_folder(found, Path(subject), about=about is None)
+        elif Path(subject).exists():
+            files.append(Path(subject))
         else:
             with open_store(store) as reader:
-                _add_run(found, require_frameworks(reader.run(subject)), dataset, include, data_dir)
+                _add_run(found, reader.run(subject), dataset, include, data_dir)
+    _add_files(found, FilePages(files))
+    if not (found.sources or found.pages):
+        raise UsageError(f"{', '.join(subjects)}: there is nothing to publish")
     names = [source.name for source in found.sources]
     if len({*names}) < len(names):
         raise UsageError("the same run is named twice; name each once")
-    manifest = PublicationManifest(about=tuple(found.about), runs=tuple(found.sources))
+    pages = tuple(found.pages.values())
+    manifest = PublicationManifest(about=tuple(found.about), runs=tuple(found.sources), pages=pages)
     return write_publication(output, manifest, found.numbers, found.evidence)
 
 
@@ -81,13 +110,29 @@ def _add_folder(found: _Collected, folder: Path, *, about: bool) -> None:
         found.add(name, read_bytes(folder / name))
     found.numbers += read_numbers(folder, manifest)
     found.sources += manifest.runs
+    found.pages |= {page.file: page for page in manifest.pages}
     found.about += manifest.about if about else ()
+
+
+def _add_files(found: _Collected, pages: FilePages) -> None:
+    """Add the pages about results files, as ``bench view`` shows them."""
+    pages.check()
+    for path in pages.empty_files():
+        click.echo(f"{path} has no rows, so it is on no page", err=True)
+    for view in (view for group in pages.groups() for view in group.views):
+        sources = [f"{path.name} ({digest_of(path)})" for path in view.files]
+        name = f"{view.name}-{hashlib.sha256(' '.join(sources).encode()).hexdigest()[:8]}"
+        found.add_page(name, view.title, html_page(view.title, view.parts()), *sources)
 
 
 def _add_run(
     found: _Collected, run: StoredRun, file: Path | None, include: Sequence[Path], data_dir: Path | None
 ) -> None:
     _check_finished(run)
+    if run.record.kind == "endpoints":
+        began = f"run {run.run_id}, began {run.created_at:%Y-%m-%d %H:%M} UTC"
+        found.add_page(run.run_id, run_title(run.record), run_report(run), began)
+        return
     data = data_dir or default_folder()
     dataset = dataset_of(run.config, file, data, include)
     recording = f"recordings/{run.run_id}.cassette"

@@ -17,12 +17,13 @@ Examples:
   bench publish 20261122T090211 20261123T101500 -o results --dataset desk.py --about about.txt
   bench publish latest -o results --dataset desk.py --include orders.json
   bench publish results other-results -o both
+  bench publish official_results.jsonl acme_results.jsonl -o vendors
   bench reproduce results
 """
 
 
 @click.command("publish", epilog=EPILOG)
-@click.argument("subjects", metavar="RUN|DIR...", nargs=-1, required=True)
+@click.argument("subjects", metavar="RUN|FILE|DIR...", nargs=-1, required=True)
 @plain_option("-o", "--output", type=FOLDER, required=True, metavar="DIR", help="Folder to write.")
 @plain_option(
     "--about", type=FILE, metavar="FILE", help="Text that stands first, with an empty line between its paragraphs."
@@ -56,6 +57,7 @@ def command(
 
     bench reproduce makes every number again from such a folder. RUN is an id, the beginning of one, or latest; DIR is a
     folder of published results, whose runs are published again beside the others, unless one of its files was changed.
+    A verification, or the FILEs or the folder of its results, is published as the page that bench view shows.
     Give the command in the folder where the runs were made, so that datasets are found; one that has changed since is
     refused. A folder with published results is replaced, unless one of its files was changed.
     """
@@ -67,5 +69,5 @@ def command(
     for run in manifest.runs:
         if run.cannot:
             click.echo(f"{run.name} cannot be made again from the folder: {run.cannot}", err=True)
-    if not any(run.cannot for run in manifest.runs):
+    if manifest.runs and not any(run.cannot for run in manifest.runs):
         click.echo(f"Next: bench reproduce {output}", err=True)

@@ -107,6 +107,16 @@ async def test_it_has_a_page_by_its_id(printed: str, tmp_path: Path) -> None:
     assert trial.status_code == 200
 
 
+async def test_it_is_published_with_its_page(printed: str, bench: Run, tmp_path: Path) -> None:
+    assert "written: out" in (await bench("publish", "latest", "-o", "out")).out
+    (page,) = (tmp_path / "out" / "runs").iterdir()
+    shown = await bench("show", "latest", "--format", "html")
+    # Their titles differ, and the published page names no folder.
+    published, printed_page = (text.partition("</h1>")[2].strip() for text in (page.read_text("utf-8"), shown.out))
+    assert published == printed_page.replace(f"{tmp_path}/", "…/")
+    assert f"runs/{page.name}" in (tmp_path / "out" / "index.html").read_text(encoding="utf-8")
+
+
 async def test_in_a_notebook_it_shows_itself(printed: str, tmp_path: Path) -> None:
     with open_store(str(store_in(tmp_path))) as reader:
         shown = reader.run("latest")._repr_html_()

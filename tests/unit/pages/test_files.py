@@ -74,6 +74,14 @@ def test_a_file_that_nothing_shows_is_refused(folder: Path, name: str, said: str
     FilePages([folder]).check()
 
 
+async def test_files_without_rows_are_named(folder: Path, tmp_path: Path, clients: Any) -> None:
+    (tmp_path / "late.jsonl").write_bytes(b"\n")
+    async with clients(create_app(str(tmp_path / "none.db"), tmp_path, [folder, tmp_path])) as client:
+        assert "late.jsonl has no rows" in (await client.get("/files")).text
+    with pytest.raises(UsageError, match=r"late\.jsonl: has no rows"):
+        FilePages([tmp_path / "late.jsonl"]).check()
+
+
 async def test_pages_about_files_name_their_list_once_in_the_header(folder: Path, stored: Path, clients: Any) -> None:
     async with clients(create_app(str(stored), stored.parent, [folder])) as client:
         for path in ("/", "/files", "/files/vendors/verification"):
