@@ -83,4 +83,6 @@ def _problems(summary: dict[str, Any]) -> str:
 
     examples = [example["message"] for examples in summary["examples"]["problems"].values() for example in examples]
     said = ": ".join([counts(summary["problems"]) or "nothing was sent", *examples[:1]])
-    return f"{summary['model']} at {summary['provenance']['configuration']['base_url']}: {said}"
+    url, proxy = summary["provenance"]["configuration"]["base_url"], summary["provenance"].get("proxy")
+    via = f" through {url.partition(':')[0].upper()}_PROXY, {proxy}" if proxy else ""
+    return f"{summary['model']} at {url}{via}: {said}"

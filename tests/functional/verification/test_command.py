@@ -113,6 +113,17 @@ async def test_a_plain_port_at_https_is_said_to_be_one(bench: Run, file: Path) -
     assert "Check the base URL: its host and port, and whether these speak http:// or https://" in done.err
 
 
+async def test_a_proxy_that_is_not_there_is_named_without_its_password(bench: Run, tmp_path: Path) -> None:
+    file = written_set(tmp_path / "set.jsonl", 1)
+    for scheme, variable in (("http", "HTTP_PROXY"), ("https", "HTTPS_PROXY")):
+        asked = ("--model", "m", "--base-url", f"{scheme}://vendor.example/v1", "--retries", 0, "--fresh")
+        proxy = {variable: "http://user:pass-for-proxy@127.0.0.1:9", "NO_PROXY": "", "no_proxy": ""}
+        done = await bench("verify", file, *asked, code=3, **proxy)
+        assert f"m at {scheme}://vendor.example/v1 through {variable}, http://127.0.0.1:9: 1 connect" in done.err
+        assert "Check the proxy that the variable names, or set NO_PROXY" in done.err
+        assert "pass-for-proxy" not in done.out + done.err
+
+
 @pytest.mark.parametrize(
     ("status", "body", "said"),
     [
