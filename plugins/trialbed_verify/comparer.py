@@ -87,9 +87,11 @@ class VendorComparer(Comparer):
         asked = [test for one in found for test in _threshold_tests(one, thresholds)]
         tests, asked = [*tests, *asked], [*asked, *(test for test in tests if verdicts and test.name == "verdict")]
         document = found[0].document if len(found) == 1 else [one.document for one in found]
-        tables, records = comparison_tables(found), comparison_records(found)
+        tables = [table for one in found for table in comparison_tables(one)]
         failed = [test.message for test in asked if test.outcome == "failure"]
-        return Comparison(document, tables, records, failed, partial(_page, found, sides, values, options), tests)
+        return Comparison(
+            document, tables, comparison_records(found), failed, partial(_page, found, sides, values, options), tests
+        )
 
 
 def vendor_files(text: str) -> tuple[str | None, list[str]]:

@@ -189,7 +189,7 @@ def _comparison(found: VendorComparison) -> Iterator[Part]:
         yield IntervalPlot(title, points, zero=0.0, marks=(-1.0, 1.0))
     if entries := [_difference(one.gate.meaning, one.example, found) for one in panel.gates if one.example]:
         yield Disclosures(f"Examples of what differs at {vendor}", entries, [NOTE])
-    gates, *others = comparison_tables([found], MEANING)
+    gates, *others = comparison_tables(found, MEANING)
     table = replace(gates, title="Gates", notes=gates.notes[-1:])
     yield Folded(f"All figures of {vendor}: gates, decisions, rates, tokens, times and tests", [table, *others])
 

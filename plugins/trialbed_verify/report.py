@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -18,20 +18,26 @@ if TYPE_CHECKING:
 
 
 def print_report(
-    form: str, summaries: Sequence[dict[str, Any]], comparisons: dict[str, Any] | None, sources: Sequence[VendorRows]
+    form: str,
+    summaries: Sequence[dict[str, Any]],
+    comparisons: dict[str, Any] | None,
+    sources: Sequence[VendorRows],
+    about: Mapping[str, Any] | None = None,
 ) -> None:
     """Print the summaries of all targets, and their comparisons and ranks, on stdout.
 
     Args:
         form: a choice of ``--format``.
         comparisons: those of ``compare_and_rank``; None if a single endpoint was verified.
+        about: facts about a stored run, for its JSON.
     """
     from trialbed.views import print_tables
     from trialbed_verify.tables import verification_record, verification_tables, verified_tables
 
     tables = verification_tables(summaries) + (verified_tables(comparisons) if comparisons else [])
     if form == "json":
-        _echo(json_text({"summaries": summaries, **as_document(comparisons)} if comparisons else summaries[0]))
+        document = {**(about or {}), "summaries": summaries, **as_document(comparisons or {})}
+        _echo(json_text(document if about or comparisons else summaries[0]))
     elif form == "junit":
         _echo(_junit(summaries, comparisons))
     elif form == "html":

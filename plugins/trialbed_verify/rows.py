@@ -117,11 +117,8 @@ class FileRows(VendorRows):
 
     def row_at(self, place: Any) -> Body:
         """Return the row that begins at this byte; empty if there is none."""
-        with suppress(OSError, ValueError, RecursionError), self.path.open("rb") as file:
-            file.seek(place)
-            row = _parse_json(file.readline(LARGEST_FILE))
-            return settle_row(row) if isinstance(row, dict) else {}
-        return {}
+        row = _read_object(self.path, place, LARGEST_FILE)
+        return settle_row(row) if row else {}
 
     def describe(self, place: Any) -> dict[str, Any]:
         """Return the file, and the byte at which the row begins."""
@@ -205,8 +202,14 @@ FIRST_LINE = 4 * 2**20
 
 def first_row(path: Path) -> Body:
     """Return the first row of a file; empty if there is none. Other files may be one line of any length."""
+    return _read_object(path, 0, FIRST_LINE)
+
+
+def _read_object(path: Path, place: int, most: int) -> Body:
+    """Return the object in the line at a place, of at most so many bytes; empty if there is none."""
     with suppress(OSError, ValueError, RecursionError), path.open("rb") as file:
-        row = _parse_json(file.readline(FIRST_LINE))
+        file.seek(place)
+        row = _parse_json(file.readline(most))
         return row if isinstance(row, dict) else {}
     return {}
 

@@ -12,7 +12,6 @@ from typing import Any
 
 import click
 
-from trialbed.cli.options import print_json
 from trialbed.cli.stored import moment, seconds
 from trialbed.errors import UsageError
 from trialbed.store import StoredRun, StoreReader, open_store, run_kind
@@ -20,7 +19,7 @@ from trialbed.views import printable
 from trialbed_verify.ranking import compare_and_rank
 from trialbed_verify.report import print_report
 from trialbed_verify.rows import FileRows, StoredRows, VendorRows
-from trialbed_verify.summary import as_document, summary
+from trialbed_verify.summary import summary
 from trialbed_verify.table import read_rows
 from trialbed_verify.verification.row import row_lines
 
@@ -56,14 +55,9 @@ def show_run(run: StoredRun, form: str) -> None:
     """Print a verification: its name, and the report that ``bench verify`` printed."""
     sources, comparisons = run_rows(run, run.config.frameworks), comparisons_of(run)
     summaries = [summary(own.endpoint, next(iter(read_rows(own, compared=False)), None)) for own in sources]
-    if form == "json":
-        document = {"run": run.record.model_dump(mode="json"), "summaries": summaries}
-        document |= as_document(comparisons) if comparisons else {}
-        print_json(document)
-        return
     if form == "table":
         click.echo(_about(run))
-    print_report(form, summaries, comparisons, sources)
+    print_report(form, summaries, comparisons, sources, {"run": run.record.model_dump(mode="json")})
 
 
 def page_parts(run: StoredRun) -> Sequence[Any]:

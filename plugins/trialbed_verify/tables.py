@@ -240,22 +240,15 @@ LEGEND = (
 )
 
 
-def comparison_tables(comparisons: Sequence[VendorComparison], named: Naming = attrgetter("name")) -> list[Table]:
-    """Return for each vendor the verdict, its rates and the baseline's, figures, and tests."""
-    return [table for one in comparisons for table in _tables(one, named)]
-
-
-def _tables(found: VendorComparison, named: Naming) -> Iterator[Table]:
+def comparison_tables(found: VendorComparison, named: Naming = attrgetter("name")) -> Iterator[Table]:
+    """Yield the verdict on a vendor, its decisions, the rates and figures of both sides, and tests."""
     one, vendor, baseline = found.document, found.vendor, found.baseline
     yield _panel_table(found, named)
     yield Table.of("Decisions", ("", *SCOPES), _similarity(one), _decision_notes(one), [SCOPES_MEANING])
     yield Table.of("Rates", ("", baseline, vendor), _rates(one), _failures(one))
     yield Table.of("Tokens and times", ("", baseline, vendor, "paired difference"), _figures(one))
-    rows = [
-        (WORDS[test["metric"]], test["method"], str(test["cases"]), *(_p_value(test[name]) for name in ("p", "p_holm")))
-        for test in one["tests"]
-    ]
-    if rows:
+    if tests := one["tests"]:
+        rows = [(WORDS[test["metric"]], test["method"], str(test["cases"]), *_p_values(test)) for test in tests]
         yield Table.of("Tests", ("", "method", "cases", "p", "p corrected (Holm)"), rows)
 
 
@@ -363,8 +356,8 @@ def _figures(one: Document) -> Iterator[Row]:
             yield f"{WORDS[figure]}, {'/'.join(QUANTILES)}", *spread, ""
 
 
-def _p_value(value: float) -> str:
-    return f"{value:.4f}" if value >= 0.0001 else "< 0.0001"
+def _p_values(test: Document) -> Iterator[str]:
+    yield from (f"{test[name]:.4f}" if test[name] >= 0.0001 else "< 0.0001" for name in ("p", "p_holm"))
 
 
 def comparison_records(comparisons: Sequence[VendorComparison]) -> list[dict[str, Any]]:
