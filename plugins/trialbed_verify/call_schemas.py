@@ -104,7 +104,8 @@ def _part(value: Any, key: str) -> dict[str, Any]:
 def declared_schemas(tools: Any, kind: str = "function") -> dict[str, Any]:
     """Tool name -> schema of its arguments, as a request declares them; if a name is repeated, the first counts."""
     found: dict[str, Any] = {}
-    for function in (_part(tool, kind) for tool in tools) if isinstance(tools, list) else ():
+    for tool in tools if isinstance(tools, list) else ():
+        function = _part(tool, kind)
         if isinstance(function.get("name"), str):
             found.setdefault(function["name"], function.get("parameters"))
     return found

@@ -71,7 +71,8 @@ def insert_trials(connection: Connection, run_id: str, results: Sequence[TrialRe
     """Add attempts that have ended, in this order."""
     if not results:
         return
-    left_out: dict[str, Any] = {"wire": {"model_calls", "api_calls"}, **dict.fromkeys(("scores", *IN_FACTS), True)}
+    apart = dict.fromkeys(("scores", "verified", *IN_FACTS), True)
+    left_out: dict[str, Any] = {"wire": {"model_calls", "api_calls"}, **apart}
     rows = []
     for result in results:
         outcome, wire = result.outcome, result.wire
@@ -98,7 +99,8 @@ def insert_trials(connection: Connection, run_id: str, results: Sequence[TrialRe
                 "absent": ",".join(result.absent),
                 **_numbers(result)._asdict(),
                 "facts": encode(facts),
-                "record": encode(result.model_dump(exclude=left_out)),
+                # The findings of a verification are JSON, and a copy would take longer than to write them.
+                "record": encode(result.model_dump(exclude=left_out) | {"verified": result.verified}),
             }
         )
     trial_ids = _insert_rows(connection, rows)
@@ -275,8 +277,7 @@ def _read_calls(connection: Connection, trial_ids: Sequence[int]) -> dict[int, d
     for row in connection.execute(chosen):
         read: ModelCall | ApiCall
         if row.kind == MODEL:
-            told = {"request": bodies[row.request], "response": bodies[row.response]}
-            read = decode_record(ModelCall, row.record, **told)
+            read = decode_record(ModelCall, row.record, request=bodies[row.request], response=bodies[row.response])
         else:
             read = decode_record(ApiCall, row.record, response=decode(bodies[row.response]))
         made[row.trial_id, row.kind].append(read)

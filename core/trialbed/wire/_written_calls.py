@@ -121,7 +121,7 @@ def written_calls(text: str, schemas: Mapping[str, Any]) -> tuple[WrittenCall, .
     Args:
         schemas: tool name -> JSON Schema of its arguments.
     """
-    text = re.sub(r"(?<!\\)\\_", "_", text[:LONGEST])
+    text = re.sub(r"(?<!\\)\\_", "_", text[:LONGEST]) if "\\_" in text else text[:LONGEST]
     text = html.unescape(text) if "&lt;" in text and "<" not in text else text
     tools = {name: _properties(schema) for name, schema in schemas.items() if name and name in text}
     if not tools:

@@ -128,9 +128,10 @@ class CircuitBreaker:
 
     def succeeded(self) -> None:
         """The endpoint has answered."""
+        if self.is_open:
+            self._change.notify()
         self.is_open = False
         self.failures = self.failed_probes = 0
-        self._change.notify()
 
     def failed(self, *, asked: float = 0.0, opens: bool = True) -> None:
         """The endpoint has failed.

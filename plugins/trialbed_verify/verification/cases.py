@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import re
 from collections import Counter
 from collections.abc import Iterator
 from contextlib import suppress
@@ -154,15 +153,16 @@ def _fault(body: Any) -> str | None:
     return None if isinstance(body.get("tools"), list | None) else "tools is not a list"
 
 
-_WRITTEN_OTHERWISE = re.compile(rb"\d[eE]|0\.0000|null")
-"""JSON that orjson may write differently from Python: numbers with an exponent, small ones, and infinity as null."""
+_EXPONENTS = bytes.maketrans(b"123456789E", b"000000000e")
+"""Turns whatever may be a number with an exponent into ``0e``; a regular expression would take ten times as long."""
 
 
 def _canonical(body: Body) -> bytes:
     """A request as canonical JSON, as Python writes it: with sorted keys and without spaces."""
     with suppress(TypeError):
         text = orjson.dumps(body, option=orjson.OPT_SORT_KEYS)
-        if _WRITTEN_OTHERWISE.search(text) is None:
+        # Python writes numbers with an exponent, small ones, and infinite ones otherwise.
+        if b"null" not in text and b"0.0000" not in text and b"0e" not in text.translate(_EXPONENTS):
             return text
     written = json.dumps(body, sort_keys=True, ensure_ascii=False, separators=(",", ":"))
     return written.encode("utf-8", "surrogatepass")

