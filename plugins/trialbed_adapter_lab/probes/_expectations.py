@@ -149,9 +149,9 @@ def difference(expected: Any, seen: Any) -> str | None:
     for found in differences(expected, seen):
         holder, place = _at_pointer(expected if found.kind == "lost" else seen, found.pointer)
         if found.kind == "lost":
-            return f"expected {place} = {show(found.given)}; seen: it is missing"
+            return f"expected {place} = {show(found.given)}; seen: nothing at {place}"
         if found.kind == "added":
-            return f"expected nothing at {place}; seen: {show(found.sent)}"
+            return f"expected nothing at {place}; seen: {place} = {show(found.sent)}"
         if found.kind == "changed" or isinstance(holder, list):
             return _change(found.given, found.sent, place)
     return None
@@ -172,7 +172,7 @@ def _at_pointer(value: Any, pointer: str) -> tuple[Any, str]:
 def _change(expected: Any, seen: Any, place: str) -> str:
     if isinstance(expected, str) and isinstance(seen, str) and max(len(expected), len(seen)) > SHORT:
         return f"expected another text{_at(place)}; seen: {tell_texts_apart(expected, seen)}"
-    return f"expected {show(expected)}{_at(place)}; seen: {show(seen)}"
+    return f"expected {show(expected)}{_at(place)}; seen: {show(seen)}{_at(place)}"
 
 
 def _at(place: str) -> str:
