@@ -51,12 +51,7 @@ def _losses(run: RunNumbers) -> BarPlot:
     every = [(one.label, one.gold_calls, sum(one.gold_calls.values())) for one in run.frameworks]
     known = [(label, counts, total) for label, counts, total in every if total]
     stages = [USED, *(stage for stage in STAGES if any(counts.get(stage) for _, counts, _ in known))]
-    bars = [
-        Bar(
-            label,
-            {stage: counts.get(stage, 0) / total for stage in stages},
-            f"{100 * counts.get(USED, 0) / total:.0f} % used",
-        )
-        for label, counts, total in known
-    ]
+    shares = [(label, {stage: own.get(stage, 0) / total for stage in stages}) for label, own, total in known]
+    texts = [f"{100 * own.get(USED, 0) / total:.0f} % used" for _, own, total in known]
+    bars = [Bar(label, own, text) for (label, own), text in zip(shares, texts, strict=True)]
     return BarPlot("Share of expected calls whose results were used, or lost at a stage", bars, good=(USED,))

@@ -141,19 +141,11 @@ def _tasks(run: RunNumbers, prefix: str) -> Table:
     return Table.of(f"{prefix}{TASKS}", columns, rows)
 
 
+LOSS = ("run", "framework", "task", "repeat", "call", "stage", "reason")
+
+
 def losses_of(runs: Sequence[RunNumbers]) -> list[Mapping[str, str | int]]:
     """Return a record for each lost call of all runs."""
-    return [
-        {
-            "run": run.name,
-            "framework": one.label,
-            "task": call.query,
-            "repeat": call.repeat + 1,
-            "call": call.call,
-            "stage": call.stage,
-            "reason": call.reason,
-        }
-        for run in runs
-        for one in run.frameworks
-        for call in one.lost
-    ]
+    lost = ((run.name, one.label, call) for run in runs for one in run.frameworks for call in one.lost)
+    rows = ((run, label, call.query, call.repeat + 1, call.call, call.stage, call.reason) for run, label, call in lost)
+    return [dict(zip(LOSS, row, strict=True)) for row in rows]

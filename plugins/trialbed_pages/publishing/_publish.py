@@ -158,9 +158,8 @@ def _add_run(
 
 def _check_finished(run: StoredRun) -> None:
     if run.status != "finished":
-        raise UsageError(
-            f"run {run.run_id} is {run.status}: its figures would change; repeat its command until it is finished"
-        )
+        hint = "its figures would change; repeat its command until it is finished"
+        raise UsageError(f"run {run.run_id} is {run.status}: {hint}")
 
 
 def _recording(run: StoredRun) -> tuple[bytes, int]:
@@ -172,10 +171,8 @@ def _recording(run: StoredRun) -> tuple[bytes, int]:
     with cache_there(model_cache()) as kept:
         cassette, left_out = recording_of(run, kept)
     if left_out["cut"]:
-        raise UsageError(
-            f"run {run.run_id}: {left_out['cut']} answers are longer than the log keeps; run it with "
-            "--model-cache, and publish that run"
-        )
+        said = f"run {run.run_id}: {left_out['cut']} answers are longer than the log keeps"
+        raise UsageError(f"{said}; run it with --model-cache, and publish that run")
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "recording"
         write_cassette(cassette, path)

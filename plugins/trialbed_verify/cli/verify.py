@@ -206,10 +206,8 @@ def _targets(given: Given) -> list[Target]:
     # A server of this machine seldom asks for a key.
     key = given["api_key"] or (NO_KEY if is_loopback(urlsplit(url).hostname or "") else None)
     if not key:
-        raise click.UsageError(
-            "the endpoint needs a key: put OPENAI_API_KEY into the environment or .env, or use --api-key (any word "
-            "will do if it does not check keys)"
-        )
+        said = "the endpoint needs a key: put OPENAI_API_KEY into the environment or .env, or use --api-key"
+        raise click.UsageError(f"{said} (any word will do if it does not check keys)")
     return [endpoint_target(url, key, settings, given["model_type"], given["output"], given["summary"])]
 
 
@@ -257,10 +255,8 @@ def _settings(given: Given) -> RequestSettings:
     if given["use_raw_completions"] and not given["tokenizer_model"]:
         raise click.UsageError("--use-raw-completions needs --tokenizer-model")
     own = {name: given[name] for name in ("temperature", "max_tokens", "stream", "trust_tokenizer_code")}
-    tokenizer = given["tokenizer_model"] if given["use_raw_completions"] else None
-    return RequestSettings(
-        model=given["model"] or "", extra_body=_extra_body(given["extra_body"]), tokenizer=tokenizer, **own
-    )
+    own |= {"model": given["model"] or "", "extra_body": _extra_body(given["extra_body"])}
+    return RequestSettings(tokenizer=given["tokenizer_model"] if given["use_raw_completions"] else None, **own)
 
 
 def _extra_body(text: str) -> dict[str, Any]:

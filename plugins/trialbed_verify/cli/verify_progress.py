@@ -52,9 +52,8 @@ class EndpointProgress:
     def down(self, target: Target, left: int, failure: str | None) -> None:
         """Say that sending to a target was stopped."""
         why = "its driver failed" if failure else "every request fails"
-        self._display.write(
-            f"{_label(target)}: {why}; {number_of(left, 'request')} not sent. The same command sends them."
-        )
+        unsent = f"{number_of(left, 'request')} not sent. The same command sends them."
+        self._display.write(f"{_label(target)}: {why}; {unsent}")
 
     def end(self) -> None:
         """Close the display."""

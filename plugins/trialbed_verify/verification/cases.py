@@ -117,9 +117,8 @@ class TestSet:
             raise DataError(f"{self.path}: cannot be read: {error.strerror}") from error
         if not self._places:
             bad = f" (line {self.bad_lines[0].index}: {self.bad_lines[0].reason})" if self.bad_lines else ""
-            raise DataError(
-                f"{self.path}: contains no requests; a test set has one chat completion request per line{bad}"
-            )
+            hint = f"a test set has one chat completion request per line{bad}"
+            raise DataError(f"{self.path}: contains no requests; {hint}")
         return digest.hexdigest()
 
     def _add(self, index: int, line: bytes, offset: int) -> None:

@@ -77,10 +77,8 @@ def proxy_for(url: str) -> URL | None:
         proxy = URL(found if "://" in found else f"http://{found}")
         if proxy.scheme in PORTS and proxy.host:
             return proxy
-    raise UsageError(
-        f"the environment variable {target.scheme.upper()}_PROXY does not name an HTTP proxy; change it, "
-        f"or set NO_PROXY={target.hostname}"
-    )
+    said = f"the environment variable {target.scheme.upper()}_PROXY does not name an HTTP proxy"
+    raise UsageError(f"{said}; change it, or set NO_PROXY={target.hostname}")
 
 
 @contextmanager
@@ -138,10 +136,8 @@ def key_from_file(path: Path, line: int, key: str, name: str) -> str | None:
     if re.fullmatch(r"x+|\.+|\*+|<.*>|your.*", key.strip(), re.IGNORECASE):
         return None
     if would_be_committed(path):
-        raise UsageError(
-            f"{path}, line {line}: contains a key, and git does not ignore this file; "
-            f"move the key to .env as {name}=…, or add the file to .gitignore"
-        )
+        hint = f"move the key to .env as {name}=…, or add the file to .gitignore"
+        raise UsageError(f"{path}, line {line}: contains a key, and git does not ignore this file; {hint}")
     return key
 
 
@@ -227,10 +223,8 @@ class PreparedRequest:
 
 def request_hash(request: Body) -> str:
     """MD5 of the prepared request with sorted keys, hex: the ``hash`` of K2-style result rows."""
-    parts = (
-        f"{_text(key)}: {_tools(value) if key == 'tools' else _text(value)}" for key, value in sorted(request.items())
-    )
-    text = f"{{{', '.join(parts)}}}"
+    texts = {key: _tools(value) if key == "tools" else _text(value) for key, value in sorted(request.items())}
+    text = f"{{{', '.join(f'{_text(key)}: {value}' for key, value in texts.items())}}}"
     return hashlib.md5(text.encode("utf-8", "surrogatepass"), usedforsecurity=False).hexdigest()
 
 
@@ -337,22 +331,16 @@ class Target:
 
     def configuration(self) -> dict[str, Any]:
         """Everything that answers of this target depend on, without secrets."""
-        settings = self.settings
-        return {
-            "model": settings.model,
-            "model_id": settings.model_id or self.vendor.model_id(settings.model),
-            "base_url": self.vendor.url,
-            "vendor": self.driver_name,
-            "provider": self.vendor.provider,
-            "model_adapter": self.adapter_name,
-            **{name: getattr(settings, name) for name in (*OVERRIDES, "extra_body", "tokenizer")},
-            **({"streams_unsaid": True} if settings.streams_unsaid else {}),
-            # Only where there are some, so that earlier results keep their configuration.
-            **({"headers": self._shown_headers()} if self.headers else {}),
-        }
-
-    def _shown_headers(self) -> dict[str, str]:
-        return {name: REDACTED if is_secret_header(name) else value for name, value in sorted(self.headers.items())}
+        settings, vendor = self.settings, self.vendor
+        found: dict[str, Any] = {"model": settings.model}
+        found |= {"model_id": settings.model_id or vendor.model_id(settings.model)}
+        found |= {"base_url": vendor.url, "vendor": self.driver_name, "provider": vendor.provider}
+        found["model_adapter"] = self.adapter_name
+        found |= {name: getattr(settings, name) for name in (*OVERRIDES, "extra_body", "tokenizer")}
+        headers = {name: REDACTED if is_secret_header(name) else text for name, text in sorted(self.headers.items())}
+        found |= {"streams_unsaid": True} if settings.streams_unsaid else {}
+        # Only if there are any, so that earlier results keep their configuration.
+        return found | ({"headers": headers} if headers else {})
 
     def digest(self) -> str:
         """SHA-256 of the configuration, hex; answers are reused only under the same one."""
@@ -509,10 +497,8 @@ def _key(path: Path, entry: VendorEntry, vendor: Vendor) -> str:
     if key is None and any(map(is_secret_header, entry.headers)):
         return ""
     if key is None:
-        raise UsageError(
-            f"{entry.where}: no key found for {entry.name}; put it into .env under one of these names: "
-            f"{', '.join(names)}"
-        )
+        hint = f"put it into .env under one of these names: {', '.join(names)}"
+        raise UsageError(f"{entry.where}: no key found for {entry.name}; {hint}")
     return checked_key(key, f"{entry.where}: {entry.name}")
 
 
@@ -566,7 +552,5 @@ def doubtful_models(targets: Sequence[Target]) -> Iterator[str]:
         hint = f"did you mean {meant!r} (--list-models)? Otherwise " if meant != model else ""
         if hint or any(own != name for name, own in target.vendor.models.items()):
             # A driver that renames nothing is a maker's, whose names may be newer than the driver.
-            yield (
-                f"{target.name}: its driver has no name for {model!r}, which is sent as it is; {hint}"
-                "give the vendor's own name as `model_id`"
-            )
+            said = f"{target.name}: its driver has no name for {model!r}, which is sent as it is"
+            yield f"{said}; {hint}give the vendor's own name as `model_id`"
