@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 from parts._cells import native_cells, right_argument_values, right_values
 from parts._commands import adopting, command_overview, commands, run_settings, settings
-from parts._fidelity import erring_models, fidelity
+from parts._fidelity import fidelity
 from parts._growth import gateway_costs, growth_of_reading, store_costs
 from parts._metrics import argument_rules, conversation_formats, conversation_names, metric_names
 from parts._nodes import concurrency, costs_of_frameworks, costs_of_nodes, limits_of_vendors
@@ -68,7 +68,6 @@ PARTS: dict[str, Callable[[], str]] = {
     "costs-of-nodes": costs_of_nodes,
     "document-keys": document_keys,
     "drivers": drivers,
-    "erring-models": erring_models,
     "error-tree": error_tree,
     "expectations": expectations,
     "failure-kinds": failure_kinds,

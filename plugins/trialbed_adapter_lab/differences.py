@@ -50,7 +50,7 @@ def tell_texts_apart(expected: str, seen: str) -> str:
     """Return the first place where two texts differ in words, to the character, with invisible ones made visible."""
     if expected == seen:
         return "both are the same text"
-    at = common_length(expected, seen)
+    at = _common_length(expected, seen)
     if 0 < at == len(seen):
         return f"it ends after {at:,} of {len(expected):,} characters, before {visible(expected[at:][:NEAR])}"
     if 0 < at == len(expected):
@@ -62,7 +62,7 @@ def tell_texts_apart(expected: str, seen: str) -> str:
     )
 
 
-def common_length(one: str, other: str) -> int:
+def _common_length(one: str, other: str) -> int:
     """Return the length of the common beginning of two texts."""
     pairs = enumerate(zip(one, other, strict=False))
     return next((place for place, (a, b) in pairs if a != b), min(len(one), len(other)))

@@ -27,7 +27,3 @@ class CheckFailed(AssertionError):
 
 class NotTried(Exception):
     """A check cannot say anything about this adapter or plugin; the text says why."""
-
-
-class NotMeasured(Exception):
-    """A figure could not be observed; the text says why, and is shown instead."""

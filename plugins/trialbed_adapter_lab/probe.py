@@ -258,13 +258,12 @@ class ConformanceReport(Record):
     @property
     def badge(self) -> str:
         """One line: ``acme 1.2 · must 24/24 · should 14/15 (1 declared) · may 3/5 (2 findings)``."""
-        levels = [self._badge(level) for level in LEVELS if self.count(level)]
+        levels = [f"{level} {self.tally(level)}" for level in LEVELS if self.count(level)]
         return " · ".join([f"{self.framework} {self.version}", *levels])
 
-    def _badge(self, level: Level) -> str:
+    def tally(self, level: Level) -> str:
+        """Return how many checks of a level passed, and how many did not for another reason: ``14/15 (1 declared)``."""
         words: Iterable[Outcome] = ("skipped", "finding", "declared", "outdated", "error")
         counts = [(self.count(level, word), word) for word in words]
         apart = [f"{count} {word}{'s' * (word == 'finding' and count > 1)}" for count, word in counts if count]
-        return f"{level} {self.count(level, 'passed')}/{self.count(level)}" + (
-            f" ({', '.join(apart)})" if apart else ""
-        )
+        return f"{self.count(level, 'passed')}/{self.count(level)}" + (f" ({', '.join(apart)})" if apart else "")

@@ -8,9 +8,10 @@ from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal, TypeVar, get_args
+from typing import TYPE_CHECKING, TypeVar
 
 import click
+from pydantic import ValidationError
 
 from trialbed.cli.options import FILE, Decorated, option, print_json
 from trialbed.errors import DataError
@@ -20,27 +21,19 @@ from trialbed.records import Record
 if TYPE_CHECKING:
     from trialbed.views import Table
 
-Part = Literal["schemas", "prompt", "behaviour", "errors"]
-PARTS: tuple[Part, ...] = get_args(Part)
-
 THEMES = tuple(sorted(path.stem for path in (Path(__file__).parent / "probes").glob("[a-z]*.py")))
 """The themes of probes, by the modules that define them, without loading these."""
 
 GROUPS = {
-    "prompt": ("conditions", "conversation"),
+    "prompt": ("conditions", "conversation", "traffic"),
     "behaviour": ("calls", "limits", "patience", "policies"),
-    "errors": ("faults", "mistakes"),
+    "errors": ("erring", "faults", "mistakes"),
 }
 """Further names of parts -> their themes."""
 
 FORMATS = ("table", "markdown", "json")
 
 R = TypeVar("R", bound=Record)
-
-
-def part_option(help_text: str) -> Callable[[Decorated], Decorated]:
-    """The option ``--part``, which may be repeated."""
-    return option("--part", "parts", type=click.Choice(PARTS), multiple=True, help=help_text)
 
 
 def theme_option(help_text: str) -> Callable[[Decorated], Decorated]:
@@ -57,11 +50,6 @@ def choose_themes(chosen: Collection[str]) -> tuple[str, ...]:
 def output_option(help_text: str) -> Callable[[Decorated], Decorated]:
     """The option ``--output``."""
     return option("-o", "--output", envvar=None, type=FILE, help=help_text)
-
-
-def choose_parts(chosen: Collection[str]) -> tuple[Part, ...]:
-    """Return the parts that were chosen, in their own order; all if none was."""
-    return tuple(part for part in PARTS if not chosen or part in chosen)
 
 
 @contextmanager
@@ -100,8 +88,11 @@ def read_report(kind: type[R], path: Path, command: str) -> R:
     """
     try:
         return kind.model_validate_json(read_bytes(path))
-    except (ValueError, OSError) as error:
-        raise DataError(f"{path}: not a report of {command} --output: {str(error).splitlines()[0]}") from error
+    except ValidationError as error:
+        reason = error.errors()[0]["msg"].removeprefix("Value error, ")
+        raise DataError(f"{path}: not a report of {command} --output: {reason}") from error
+    except OSError as error:
+        raise DataError(f"{path}: not a report of {command} --output: {error}") from error
 
 
 def write_report(path: Path, report: Record, *, exclude_defaults: bool = False) -> None:

@@ -1,4 +1,4 @@
-"""Trials as the server might have seen them, for tests of what is read from them."""
+"""Trials as a harness might have seen them, for tests of what is read from them."""
 
 from __future__ import annotations
 
@@ -7,92 +7,64 @@ from collections.abc import Sequence
 from datetime import UTC, datetime
 from typing import Any
 
-from trialbed.records import (
-    Answer,
-    ApiCall,
-    ApiRef,
-    Failure,
-    ModelCall,
-    ModelEndpoint,
-    Outcome,
-    SentCall,
-    ToolSpec,
-    TrialKey,
-    TrialSpec,
-    WireLog,
-)
-from trialbed_adapter_lab.fidelity import Conditions
-from trialbed_adapter_lab.harness import Observed, Scenario, stations
-from trialbed_adapter_lab.report_command import PARTS
+from trialbed.records import Answer, ApiRef, Failure, Limits, ModelEndpoint, Outcome, ToolSpec, TrialKey, TrialSpec
+from trialbed_adapter_lab import ObservedCall, ObservedRequest, TrialRecord
+from trialbed_scripted import ReceivedRequest
 
 NOW = datetime(2026, 1, 2, tzinfo=UTC)
-CONDITIONS = Conditions(
-    measured_at=datetime(2026, 1, 2, 3, 4, tzinfo=UTC),
-    trialbed="0.1.0",
-    python="3.11.7",
-    system="Linux",
-    cores=4,
-    seconds=60.0,
-    parts=PARTS,
-    tools=20,
-)
-
 ANSWER = Answer(final_answer="done", finish="give_answer")
+QUERY = "Report on the stations."
+TOOLS = [
+    ToolSpec(
+        name=f"Station_{number}",
+        description="What a station measured on a day.",
+        parameters={"type": "object", "properties": {"day": {"type": "string"}}},
+        api=ApiRef(category="Test", tool_name=f"Station {number}", api_name="Report"),
+    )
+    for number in range(4)
+]
 
 
-def request(*messages: dict[str, Any], tools: Sequence[dict[str, Any]] = (), **fields: Any) -> dict[str, Any]:
-    """The body of a request."""
-    return {"model": "scripted:gold", "messages": list(messages), "tools": list(tools), **fields}
+def definition(tool: ToolSpec) -> dict[str, Any]:
+    """A tool as a faithful framework sends it."""
+    function = {"name": tool.name, "description": tool.description, "parameters": tool.parameters}
+    return {"type": "function", "function": function}
 
 
-def model_call(body: dict[str, Any], *calls: str, **fields: Any) -> ModelCall:
-    """A request to the model, which answers with calls of these tools."""
-    text = json.dumps(body)
-    given = {
-        "started": 0.0,
-        "duration": 0.0,
-        "status": 200,
-        "request": text,
-        "response": "{}",
-        "request_bytes": len(text.encode()),
-        "response_bytes": 2,
-        "tool_calls": tuple(SentCall(name=name, arguments="{}") for name in calls),
-    }
-    return ModelCall(**{**given, **fields})
+def request(*messages: dict[str, Any], started: float = 0.0, problem: str = "", **fields: Any) -> ObservedRequest:
+    """A request with these messages and further fields.
+
+    Args:
+        fields: of the record if it has them, else of the body.
+    """
+    own = {name: fields.pop(name) for name in ("said", "usage") if name in fields}
+    body = {"model": "scripted:gold", "messages": list(messages), **fields}
+    received = ReceivedRequest(0, body, json.dumps(body).encode(), problem=problem)
+    return ObservedRequest(number=0, started=started, ended=started, received=received, tools=TOOLS, **own)
 
 
-def api_call(api: ApiRef, arguments: Any = None, *, started: float = 0.0, duration: float = 0.1) -> ApiCall:
+def api_call(tool: ToolSpec, arguments: dict[str, Any], reply: str) -> ObservedCall:
     """A call of an Api."""
-    return ApiCall(started=started, duration=duration, api=api, offered=True, arguments=arguments or {})
+    return ObservedCall(number=0, started=0.0, ended=0.1, tool=tool.name, arguments=arguments, reply=reply)
 
 
 def observed(
-    *calls: ModelCall,
-    apis: Sequence[ApiCall] = (),
-    scenario: Scenario | None = None,
+    *requests: ObservedRequest,
+    calls: Sequence[ObservedCall] = (),
     failure: Failure | None = None,
     answer: Answer = ANSWER,
-) -> Observed:
+) -> TrialRecord:
     """A trial."""
-    scenario = scenario or stations(4, 2)
+    for number, one in enumerate(requests):
+        one.number = number
     spec = TrialSpec.at(
         "http://127.0.0.1:1/t/t",
         ModelEndpoint(base_url="", api_key="-", model="scripted:gold"),
-        key=TrialKey(framework="any", query_id="fidelity"),
-        query=scenario.query,
+        key=TrialKey(framework="any", query_id="1"),
+        query=QUERY,
         system_prompt="Do it.",
-        tools=scenario.tools,
-        limits=scenario.limits,
+        tools=tuple(TOOLS),
+        limits=Limits(),
     )
-    return Observed.of_log(
-        scenario,
-        spec,
-        Outcome(started_at=NOW, wall_time=1.0, answer=None if failure else answer, failure=failure),
-        WireLog(trial="t", opened_at=NOW, model_calls=calls, api_calls=tuple(apis)),
-    )
-
-
-def definition(tool: ToolSpec, **fields: Any) -> dict[str, Any]:
-    """A tool as a faithful framework sends it, or with other fields."""
-    function = {"name": tool.name, "description": tool.description, "parameters": tool.parameters}
-    return {"type": "function", "function": {**function, **fields}}
+    outcome = Outcome(started_at=NOW, wall_time=1.0, answer=None if failure else answer, failure=failure)
+    return TrialRecord(spec=spec, outcome=outcome, requests=requests, calls=tuple(calls))

@@ -19,19 +19,23 @@ LARGEST = 50_000_000
 
 
 class FidelityViewer(FileViewer):
-    """Shows the figures that ``bench fidelity --output`` wrote."""
+    """Shows the findings that ``bench fidelity --output`` wrote."""
 
     contents: ClassVar[str] = "fidelity"
 
     def recognises(self, path: Path) -> bool:
-        """Return whether it has conditions and frameworks."""
+        """Return whether it has conditions and adapters; files of earlier versions have frameworks."""
         try:
             if path.suffix != ".json" or path.stat().st_size > LARGEST:
                 return False
             found = json.loads(path.read_bytes())
         except (OSError, ValueError, RecursionError):
             return False
-        return isinstance(found, dict) and {"conditions", "frameworks"} <= found.keys()
+        return (
+            isinstance(found, dict)
+            and "conditions" in found
+            and not found.keys().isdisjoint(("adapters", "frameworks"))
+        )
 
     def views(self, files: Sequence[Path]) -> Sequence[FileView]:
         """Return a page for each file."""
@@ -42,8 +46,8 @@ class FidelityViewer(FileViewer):
 
 
 def _parts(path: Path) -> list[Table | Folded]:
-    from trialbed_adapter_lab.fidelity import FidelityReport
-    from trialbed_adapter_lab.fidelity.views import page_parts
+    from trialbed_adapter_lab.fidelity.report import FidelityReport
+    from trialbed_adapter_lab.fidelity.table import page_parts
     from trialbed_adapter_lab.report_command import read_report
 
     return page_parts(read_report(FidelityReport, path, "bench fidelity"))

@@ -1,13 +1,10 @@
-from ._endpoint import DETAILED_USAGE as DETAILED_USAGE
-from ._endpoint import FAULTY as FAULTY
-from ._endpoint import FAULTY_ANSWERS as FAULTY_ANSWERS
-from ._endpoint import FINAL_TEXT as FINAL_TEXT
-from ._endpoint import HUGE_NUMBER as HUGE_NUMBER
-from ._endpoint import MARK as MARK
-from ._endpoint import REFUSING as REFUSING
-from ._endpoint import without_message as without_message
 from ._environment import like_a_worker as like_a_worker
 from ._environment import named_agent as named_agent
+from ._faulty_answers import DETAILED_USAGE as DETAILED_USAGE
+from ._faulty_answers import FAULTY_ANSWERS as FAULTY_ANSWERS
+from ._faulty_answers import FINAL_TEXT as FINAL_TEXT
+from ._faulty_answers import HUGE_NUMBER as HUGE_NUMBER
+from ._faulty_answers import without_message as without_message
 from ._harness import KEY as KEY
 from ._harness import QUERY as QUERY
 from ._harness import SYSTEM_PROMPT as SYSTEM_PROMPT
@@ -25,11 +22,6 @@ from ._process import wait_until as wait_until
 from ._records import ObservedCall as ObservedCall
 from ._records import ObservedRequest as ObservedRequest
 from ._records import TrialRecord as TrialRecord
-from ._scenarios import SLOW as SLOW
-from ._scenarios import Scenario as Scenario
-from ._scenarios import hard_scenario as hard_scenario
-from ._scenarios import right_outcomes as right_outcomes
-from ._scenarios import stations as stations
 from ._server import Chunks as Chunks
 from ._synchronization import Barrier as Barrier
 from ._synchronization import Delay as Delay
@@ -47,6 +39,3 @@ from ._tools import tool as tool
 from ._watchdog import BLOCKED as BLOCKED
 from ._watchdog import LoopBlocked as LoopBlocked
 from ._watchdog import watchdog as watchdog
-from ._workers import Observed as Observed
-from ._workers import WorkerHarness as WorkerHarness
-from ._workers import open_worker_harness as open_worker_harness

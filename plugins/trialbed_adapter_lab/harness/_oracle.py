@@ -1,7 +1,6 @@
 """The oracle: it looks at every request of every trial, whatever the trial is about.
 
-An invariant is a function of a trial's record, which both harnesses make, so that it holds of scripted trials of this
-process as of a server's log.
+An invariant is a function of a trial's record.
 """
 
 from __future__ import annotations
@@ -349,24 +348,18 @@ class Oracle:
     Attributes:
         about: the name of the check whose trials are looked at.
         longest: the most requests of a trial so far.
-        trials: those that were looked at.
-        broken: in how many of them an invariant was broken.
     """
 
     def __init__(self) -> None:
         self.about = ""
         self.longest = 0
-        self.trials = 0
-        self.broken: Counter[str] = Counter()
         self._breaches: dict[str, list[str]] = {invariant.name: [] for invariant in INVARIANTS}
 
     def look(self, record: TrialRecord) -> None:
         """Look at a trial; of each invariant its first breach counts."""
         self.longest = max(self.longest, len(record.requests))
-        self.trials += 1
         for invariant in INVARIANTS:
             found, breach = self._breaches[invariant.name], next(invariant.breaches(record), "")
-            self.broken[invariant.name] += bool(breach)
             if breach and len(found) < KEPT:
                 found.append(f"in a trial of {self.about or 'this test'}, {breach}")
 

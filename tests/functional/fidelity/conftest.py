@@ -2,15 +2,24 @@
 
 from __future__ import annotations
 
-import re
 import shutil
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from support.bench import bench_in, own_environment
-from support.measured import Fidelity, Measured
+from support.bench import Finished, bench_in, own_environment
 
 UNFAITHFUL = Path(__file__).parent / "unfaithful"
+
+ENTRY_POINTS = """
+[trialbed.frameworks]
+adds-a-line = unfaithful_agents:AddsALine
+dawdles = unfaithful_agents:Dawdles
+broken-import = unfaithful_import:Agent
+"""
+
+Fidelity = Callable[..., Finished]
+"""Runs ``bench fidelity`` with these arguments in an empty folder; ``code`` is the expected exit code."""
 
 
 @pytest.fixture(scope="session")
@@ -19,30 +28,20 @@ def unfaithful_site(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("site")
     for module in UNFAITHFUL.glob("*.py"):
         shutil.copy(module, folder)
-    classes = re.findall(r"^class (\w+)\(", (UNFAITHFUL / "unfaithful_agents.py").read_text(), re.MULTILINE)
-    lines = [f"{_name(one)} = unfaithful_agents:{one}" for one in classes]
     metadata = folder / "unfaithful-1.2.dist-info"
     metadata.mkdir()
     (metadata / "METADATA").write_text("Metadata-Version: 2.1\nName: unfaithful\nVersion: 1.2\n")
-    (metadata / "entry_points.txt").write_text(
-        "\n".join(["[trialbed.frameworks]", *lines, "broken-import = unfaithful_import:Agent"])
-    )
+    (metadata / "entry_points.txt").write_text(ENTRY_POINTS)
     return folder
-
-
-def _name(of_class: str) -> str:
-    return re.sub(r"(?<!^)(?=[A-Z])", "-", of_class).lower()
 
 
 @pytest.fixture(scope="session")
 def fidelity(unfaithful_site: Path, tmp_path_factory: pytest.TempPathFactory) -> Fidelity:
-    """Run ``bench fidelity`` with these frameworks and options in an empty folder."""
+    """Run ``bench fidelity`` where the agents are installed."""
 
-    def run(*frameworks: str, options: tuple[object, ...] = (), code: int = 0, json: bool = True) -> Measured:
-        flags = [flag for framework in frameworks for flag in ("-f", framework)]
+    def run(*arguments: object, code: int = 0) -> Finished:
         environment = own_environment(PYTHONPATH=str(unfaithful_site), COLUMNS="120")
         bench = bench_in(tmp_path_factory.mktemp("run"), environment, timeout=600)
-        done = bench("fidelity", *flags, *options, *["--json"] * json, code=code)
-        return Measured(done.code, done.out, done.err)
+        return bench("fidelity", *arguments, code=code)
 
     return run

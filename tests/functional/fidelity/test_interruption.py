@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import os
 import signal
 import subprocess
@@ -15,32 +14,26 @@ import pytest
 pytestmark = pytest.mark.slow
 
 
-def test_interruption_ends_workers_and_the_server(unfaithful_site: Path, tmp_path: Path) -> None:
-    command = [sys.executable, "-m", "trialbed", "fidelity", "-f", "dawdles", "--part", "behaviour"]
+def test_interruption_keeps_what_was_measured_and_leaves_no_process(unfaithful_site: Path, tmp_path: Path) -> None:
+    names = ("adds-a-line", "dawdles", "--part", "calls")
     with subprocess.Popen(
-        command,
+        [sys.executable, "-m", "trialbed", "fidelity", *names],
         cwd=tmp_path,
-        env={**os.environ, "PYTHONPATH": str(unfaithful_site), "FIDELITY_TEST": str(tmp_path)},
+        env={**os.environ, "PYTHONPATH": str(unfaithful_site)},
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
     ) as process:
         assert process.stderr is not None
-        for line in process.stderr:
-            if "dawdles: behaviour" in line:
-                break
-        assert len(marked(tmp_path)) > 1
+        awaited = {"adds-a-line: measured", "dawdles: calls"}
+        while awaited:
+            line = process.stderr.readline()
+            assert line, "it ended too early"
+            awaited -= {text for text in awaited if text in line}
+        started = psutil.Process(process.pid).children(recursive=True)
+        assert started
         process.send_signal(signal.SIGINT)
-        process.communicate(timeout=60)
+        out, _ = process.communicate(timeout=60)
     assert process.returncode == 130
-    assert marked(tmp_path) == []
-
-
-def marked(folder: Path) -> list[psutil.Process]:
-    """Every process that was started by this test's command."""
-    found = []
-    for process in psutil.process_iter():
-        with contextlib.suppress(psutil.Error, OSError):
-            if process.environ().get("FIDELITY_TEST") == str(folder):
-                found.append(process)
-    return found
+    assert "dawdles could not be measured: interrupted before it was measured" in " ".join(out.split())
+    assert not any(one.is_running() for one in started)

@@ -13,7 +13,7 @@ PARTS = {
         "harness": ("differences", "errors"),
         "probes": ("differences", "errors", "harness", "probe"),
         "fuzz": ("harness",),
-        "fidelity": ("differences", "errors", "harness", "report_command"),
+        "fidelity": ("kit_process", "probe", "probes", "report_command"),
         "releases": ("differences", "kit_process", "probe", "report_command"),
         "scaffolding": ("plugin_check",),  # the template of a plugin's tests
         "cli": ("", "fuzz", "kit_process", "plugin_check", "probe", "scaffolding"),

@@ -1,24 +1,22 @@
-"""The oracle, on trials of a harness and on those of a server's log."""
+"""The oracle, on trials of a harness and on records of trials."""
 
 from __future__ import annotations
 
-import json
 from typing import Any
 
 import httpx
-from support.fidelity import api_call, definition, model_call, observed, request
+from support.fidelity import QUERY, TOOLS, api_call, definition, observed, request
 
-from trialbed.records import Answer, ApiCall, Usage
-from trialbed_adapter_lab import Harness
-from trialbed_adapter_lab.harness import INVARIANTS, Oracle, stations
+from trialbed.records import Answer, Usage
+from trialbed_adapter_lab import Harness, ObservedCall
+from trialbed_adapter_lab.harness import INVARIANTS, Oracle
 from trialbed_plugins.frameworks.reference import ReferenceAgent
-from trialbed_scripted import ask, call
+from trialbed_scripted import ask, call, say
 
 BREACHES = {invariant.name: invariant.breaches for invariant in INVARIANTS}
-SCENARIO = stations(4, 2)
-TOOLS = [definition(tool) for tool in SCENARIO.tools]
+OFFERED = [definition(tool) for tool in TOOLS]
 SYSTEM = {"role": "system", "content": "Do it."}
-USER = {"role": "user", "content": SCENARIO.query}
+USER = {"role": "user", "content": QUERY}
 SAID = {"role": "assistant", "tool_calls": [{"id": "c", "function": {"name": "f", "arguments": "{}"}}]}
 RESULT = {"role": "tool", "tool_call_id": "c", "content": "17"}
 SETTINGS = {"temperature": 0.0, "seed": 0}
@@ -26,9 +24,9 @@ SETTINGS = {"temperature": 0.0, "seed": 0}
 
 def breach(invariant: str, *messages: Any, **changed: Any) -> str:
     """The breach of a trial whose second request has these messages and fields."""
-    first = request(SYSTEM, USER, **{"tools": TOOLS, **SETTINGS})
-    second = request(*messages, **{"tools": TOOLS, **SETTINGS, **changed})
-    return next(BREACHES[invariant](observed(model_call(first), model_call(second))), "")
+    first = request(SYSTEM, USER, tools=OFFERED, **SETTINGS)
+    second = request(*messages, **{"tools": OFFERED, **SETTINGS, **changed})
+    return next(BREACHES[invariant](observed(first, second)), "")
 
 
 def test_each_invariant_of_requests_names_the_request_that_breaks_it() -> None:
@@ -45,7 +43,7 @@ def test_each_invariant_of_requests_names_the_request_that_breaks_it() -> None:
         breach(
             "prompt_and_query_stay", *right[1:]
         ): 'request 2 of 2 has no system message with the trial\'s text: [], not "Do it."',
-        breach("tools_stay", *right, tools=TOOLS[1:]): f'request 2 of 2 does not offer ["{SCENARIO.tools[0].name}"]',
+        breach("tools_stay", *right, tools=OFFERED[1:]): f'request 2 of 2 does not offer ["{TOOLS[0].name}"]',
         breach("settings_stay", *right, seed=7): "request 2 of 2 has the seed 7, not 0",
         breach(
             "results_follow_their_calls", SYSTEM, USER, RESULT
@@ -55,42 +53,25 @@ def test_each_invariant_of_requests_names_the_request_that_breaks_it() -> None:
     assert all(seen.startswith(expected) for seen, expected in wrong.items()), wrong
 
 
-def test_what_an_answer_claims_is_held_against_the_log() -> None:
-    calls = [model_call(request(SYSTEM, USER), usage={"prompt_tokens": 3, "completion_tokens": 1})]
-    seen = observed(*calls)
-    assert seen.answer is not None
-    claimed = seen.answer.model_copy(update={"usage": Usage(prompt_tokens=4, completion_tokens=1)})
-    (words,) = BREACHES["usage_is_right_everywhere"](observed(*calls, answer=claimed))
+def test_what_an_answer_claims_is_held_against_the_requests() -> None:
+    asked = request(SYSTEM, USER, usage=Usage(prompt_tokens=3, completion_tokens=1))
+    claimed = Answer(final_answer="done", finish="give_answer", usage=Usage(prompt_tokens=4, completion_tokens=1))
+    (words,) = BREACHES["usage_is_right_everywhere"](observed(asked, answer=claimed))
     assert words == "4 prompt_tokens are claimed, and 3 were reported"
-    assert not [*BREACHES["claims_are_right_everywhere"](seen)]
+    assert not [*BREACHES["claims_are_right_everywhere"](observed(asked))]
 
 
-def said(*calls: tuple[str, str], text: str | None = None) -> dict[str, Any]:
-    """The fields of a request in the log whose answer has these calls, as names and arguments, or this text."""
-    named = [
-        {"id": f"c{place}", "type": "function", "function": {"name": name, "arguments": arguments}}
-        for place, (name, arguments) in enumerate(calls)
-    ]
-    message = {"role": "assistant", "content": text, **({"tool_calls": named} if named else {})}
-    reason = "tool_calls" if named else "stop"
-    answer = {"id": "a", "object": "chat.completion", "choices": [{"message": message, "finish_reason": reason}]}
-    written = json.dumps(answer)
-    return {"response": written, "response_bytes": len(written.encode())}
-
-
-def test_what_the_model_said_is_read_from_the_log() -> None:
-    tool, (first, *_) = SCENARIO.tools[0], TOOLS
-    name = first["function"]["name"]
-    asked = model_call(request(SYSTEM, USER, tools=TOOLS), **said((name, '{"day": "Wed"}')))
-    turn = {"id": "c0", "function": {"name": name, "arguments": '{"day": "Wed"}'}}
+def test_what_the_model_said_is_held_against_the_conversation_and_the_calls() -> None:
+    tool, arguments = TOOLS[0], '{"day": "Wed"}'
+    turn = {"id": "c0", "function": {"name": tool.name, "arguments": arguments}}
     own, result = {"role": "assistant", "tool_calls": [turn]}, {**RESULT, "tool_call_id": "c0"}
-    right = api_call(tool.api, {"day": "Wed"}).model_copy(update={"response": "17"})
-    wrong = api_call(tool.api, {"day": "Thu"}).model_copy(update={"response": "18"})
+    right, wrong = api_call(tool, {"day": "Wed"}, "17"), api_call(tool, {"day": "Thu"}, "18")
 
-    def breaches(*messages: Any, call: ApiCall = right, answer: str = "done") -> list[str]:
-        again = model_call(request(SYSTEM, USER, *messages, tools=TOOLS), started=1.0, **said(text="done"))
+    def breaches(*messages: Any, made: ObservedCall = right, answer: str = "done") -> list[str]:
+        asked = request(SYSTEM, USER, tools=OFFERED, said=ask(call(tool.name, arguments, "c0")))
+        again = request(SYSTEM, USER, *messages, tools=OFFERED, started=1.0, said=say("done"))
         claimed = Answer(final_answer=answer, finish="give_answer")
-        seen = observed(asked, again, apis=[call], answer=claimed)
+        seen = observed(asked, again, calls=[made], answer=claimed)
         looked_at = (
             "turns_are_added_as_they_were",
             "results_go_back_whole",
@@ -102,20 +83,15 @@ def test_what_the_model_said_is_read_from_the_log() -> None:
     assert breaches(own, result) == []
     assert breaches(own, result, {**USER, "content": "Go on."}) == ["turns_are_added_as_they_were"]
     assert breaches(own, {**result, "content": "1 7"}) == ["results_go_back_whole"]
-    assert breaches(own, {**result, "content": "18"}, call=wrong) == ["calls_are_the_models"]
+    assert breaches(own, {**result, "content": "18"}, made=wrong) == ["calls_are_the_models"]
     assert breaches(own, result, answer="done, done") == ["answers_are_the_last_text"]
 
 
-def test_an_answer_that_the_log_cut_is_not_held_against_anything() -> None:
-    cut = model_call(request(SYSTEM, USER), **said(text="It is 17.")).model_copy(update={"response_bytes": 10**6})
+def test_an_unknown_turn_and_an_unreadable_body_are_not_held_against_anything() -> None:
     claimed = Answer(final_answer="It is 18.", finish="give_answer", model_turns=2)
-    seen = observed(cut, answer=claimed)
+    seen = observed(request(SYSTEM, USER), answer=claimed)
     assert not [*BREACHES["answers_are_the_last_text"](seen), *BREACHES["turns_are_right_everywhere"](seen)]
-
-
-def test_a_body_that_the_log_cut_is_not_looked_at() -> None:
-    cut = model_call(request()).model_copy(update={"request_bytes": 10**6})
-    assert not [*BREACHES["prompt_and_query_stay"](observed(cut))]
+    assert not [*BREACHES["prompt_and_query_stay"](observed(request(problem="it is not a JSON object")))]
 
 
 async def test_every_trial_of_a_harness_is_looked_at() -> None:
@@ -136,6 +112,5 @@ async def test_every_trial_of_a_harness_is_looked_at() -> None:
 def test_of_very_many_breaches_some_are_kept() -> None:
     oracle = Oracle()
     for _ in range(30):
-        oracle.look(observed(model_call(request(USER))))
+        oracle.look(observed(request(USER)))
     assert len(oracle.breaches("prompt_and_query_stay")) == 20
-    assert (oracle.trials, oracle.broken["prompt_and_query_stay"]) == (30, 30)

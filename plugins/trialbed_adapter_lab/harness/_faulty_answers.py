@@ -1,23 +1,12 @@
-"""A model that errs: it refuses requests, or its first answer is one that no framework should get."""
+"""Answers of a model that no framework should get."""
 
 from __future__ import annotations
 
 import json
-from collections import Counter
 from collections.abc import Callable, Mapping
 
 from trialbed_adapter_lab.harness._records import ObservedRequest
-from trialbed_scripted import ReceivedRequest, Response, ScriptedServer, Turn, ask, call, say, serve
-
-REFUSING = "refuse-"
-"""The model ``refuse-429`` is refused with status 429, and ``refuse-429-once/<any>`` at its first request."""
-
-FAULTY = "faulty-"
-"""The first answer of the model ``faulty-<fault>/<any>`` is that one of ``FAULTY_ANSWERS``."""
-
-ONCE = "-once"
-MARK = "/"
-"""Separates the name of a model from the token of its trial."""
+from trialbed_scripted import ReceivedRequest, Response, Turn, ask, call, say
 
 FINAL_TEXT = "The stations measured what was expected."
 """The answer of the model after its fault."""
@@ -36,34 +25,7 @@ DETAILED_USAGE = {
 
 CUT_TEXT = "The stations meas"
 
-
 Answer = Turn | Response
-
-
-class ErringModel:
-    """A model that errs as its name says."""
-
-    def __init__(self) -> None:
-        self._asked: Counter[str] = Counter()
-
-    def __call__(self, request: ReceivedRequest) -> Answer:
-        """Answer a request; how often the same model was asked before counts."""
-        model = request.asked.model
-        name, _, _ = model.partition(MARK)
-        again = self._asked[model] > 0
-        self._asked[model] += 1
-        if name.startswith(FAULTY):
-            return say(FINAL_TEXT) if again else FAULTY_ANSWERS[name.removeprefix(FAULTY)](request)
-        if name.endswith(ONCE) and again:
-            return say(FINAL_TEXT)
-        status = name.removeprefix(REFUSING).removesuffix(ONCE)
-        words = f"refused with {status}, as the model's name asks"
-        return Response.document(request.spoken.write_error(words, "refused"), int(status))
-
-
-def erring_endpoint() -> ScriptedServer:
-    """Return a server of the model, to be entered."""
-    return serve(ErringModel(), kept=0)
 
 
 def _call(

@@ -1,0 +1,173 @@
+"""The probes of several adapters: their measurement, and the report on them."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import platform
+from collections.abc import Callable, Collection, Iterable, Mapping
+from datetime import UTC, datetime
+from functools import partial
+from importlib.metadata import version
+from typing import Any
+
+from pydantic import model_validator
+
+from trialbed.errors import TrialbedError
+from trialbed.records import Environment, Record, framework_driver, framework_profile
+from trialbed_adapter_lab.kit_process import run_kit
+from trialbed_adapter_lab.probe import CheckFinding, ConformanceReport
+from trialbed_adapter_lab.probes import PROBES
+
+REFERENCE = "reference"
+
+AT_ONCE = 2
+"""Adapters that are measured at the same time; each mostly waits for models and tools that are slow on purpose."""
+
+INTERRUPTED = "interrupted before it was measured"
+
+THEMES = {probe.theme: probe.name for probe in reversed(PROBES)}
+"""Theme -> its first probe."""
+
+
+class Conditions(Record):
+    """The time, the machine and the settings of a measurement."""
+
+    measured_at: datetime
+    seconds: float
+    trialbed: str
+    python: str
+    system: str
+    cores: int
+    themes: tuple[str, ...]
+
+
+class MeasuredAdapter(Record):
+    """The findings on one adapter.
+
+    Attributes:
+        label: as it was asked for, with its profile and release.
+        lock_digest: of the environment that it ran in; empty if it ran in the environment of Trialbed.
+        report: its messages are cut to one line; None if it could not be measured.
+        reason: why it could not be measured.
+    """
+
+    label: str
+    lock_digest: str = ""
+    report: ConformanceReport | None = None
+    reason: str = ""
+
+    @property
+    def profile(self) -> str | None:
+        """Its profile; None for an adapter without profiles."""
+        return framework_profile(self.label)
+
+    @property
+    def findings(self) -> dict[str, CheckFinding]:
+        """The findings by probe."""
+        return {finding.check: finding for finding in self.report.findings} if self.report else {}
+
+
+class FidelityReport(Record):
+    """The findings on several adapters. The reference comes first."""
+
+    conditions: Conditions
+    adapters: tuple[MeasuredAdapter, ...]
+
+    @model_validator(mode="before")
+    @classmethod
+    def refuse_older(cls, document: Any) -> Any:
+        """Refuse a file of earlier versions, which measured each framework in parts."""
+        if isinstance(document, dict) and "frameworks" in document:
+            raise ValueError("it was written by an earlier version of Trialbed; measure again")
+        return document
+
+    @classmethod
+    def of(cls, adapters: Collection[MeasuredAdapter], themes: Collection[str], began: datetime) -> FidelityReport:
+        """Return the report on a measurement that ends now."""
+        conditions = Conditions(
+            measured_at=began,
+            seconds=round((datetime.now(UTC) - began).total_seconds(), 1),
+            trialbed=version("trialbed"),
+            python=platform.python_version(),
+            system=platform.platform(),
+            cores=os.cpu_count() or 1,
+            themes=tuple(themes),
+        )
+        return cls(conditions=conditions, adapters=tuple(adapters))
+
+    def on_themes(self, themes: Collection[str]) -> FidelityReport:
+        """Return the report on these of its themes alone."""
+        conditions = self.conditions.model_copy(update={"themes": tuple(themes)})
+        adapters = []
+        for one in self.adapters:
+            findings = [finding for finding in one.findings.values() if finding.theme in ("", *themes)]
+            report = one.report and _with_findings(one.report, findings)
+            adapters.append(one.model_copy(update={"report": report}))
+        return FidelityReport(conditions=conditions, adapters=tuple(adapters))
+
+    @property
+    def complete(self) -> bool:
+        """Every adapter was measured, and every probe was completed."""
+        reports = [one.report for one in self.adapters]
+        return all(report and all(one.outcome != "error" for one in report.findings) for report in reports)
+
+    @property
+    def empty(self) -> bool:
+        """No adapter was measured but the reference."""
+        return all(one.report is None for one in self.adapters[1:] or self.adapters)
+
+
+async def measure(
+    environments: Mapping[str, Environment | None],
+    themes: Collection[str],
+    found: dict[str, MeasuredAdapter],
+    show: Callable[[str], object],
+) -> None:
+    """Run all probes of some themes on adapters; a failure of one is noted, and the others go on.
+
+    Args:
+        environments: label -> its own environment; None if it is installed here.
+        found: gets the findings by label, in the order of the labels; if this is cancelled, it has those until then.
+        show: called with a text at every step.
+    """
+    places = asyncio.Semaphore(AT_ONCE)
+    options = ["--level", "info", *(word for theme in themes for word in ("--theme", theme))]
+
+    async def measure_one(label: str, environment: Environment | None) -> None:
+        async with places:
+            show(f"{label}: loading")
+            try:
+                report = await run_kit(framework_driver(label), environment, options, partial(_show_theme, show, label))
+            except TrialbedError as error:
+                found[label] = MeasuredAdapter(label=label, reason=str(error))
+                show(f"{label}: could not be measured")
+                return
+            # Lists are whole requests, which bench releases compares.
+            shown = [_shorten(finding) for finding in report.findings if not isinstance(finding.seen, list)]
+            digest = environment.lock_digest if environment else ""
+            found[label] = MeasuredAdapter(label=label, lock_digest=digest, report=_with_findings(report, shown))
+            show(f"{label}: measured, {report.badge}")
+
+    found.update({label: MeasuredAdapter(label=label, reason=INTERRUPTED) for label in environments})
+    async with asyncio.TaskGroup() as group:
+        for label, environment in environments.items():
+            group.create_task(measure_one(label, environment))
+
+
+def _show_theme(show: Callable[[str], object], label: str, line: str) -> None:
+    """Show the theme of a probe that has ended, if it is the first one of its theme."""
+    for theme, first in THEMES.items():
+        if line.split()[1] == first:
+            show(f"{label}: {theme}")
+
+
+def _shorten(finding: CheckFinding) -> CheckFinding:
+    """Return a finding without traces, which are long and name folders of this machine, and without times."""
+    lines = finding.message.strip().splitlines() or [""]
+    message = lines[-1 if finding.outcome == "error" else 0]
+    return finding.model_copy(update={"message": message, "cause": "", "seconds": 0.0})
+
+
+def _with_findings(report: ConformanceReport, findings: Iterable[CheckFinding]) -> ConformanceReport:
+    return report.model_copy(update={"findings": tuple(findings)})

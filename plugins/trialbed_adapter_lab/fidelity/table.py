@@ -1,0 +1,164 @@
+"""Fidelity reports as tables, for a terminal, for Markdown and for a page."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+
+from trialbed.records import Json
+from trialbed.texts import group_by_key, number_of, one_line
+from trialbed.views import UNKNOWN, Folded, Table, TableRow, printable
+from trialbed_adapter_lab.fidelity.report import FidelityReport, MeasuredAdapter
+from trialbed_adapter_lab.probe import LEVELS, PROBLEMS, CheckFinding
+
+LONGEST, LONGEST_NOTE = 60, 300
+"""Characters of a cell, and of a note or of a cell on a page."""
+
+HEADLINES = ("schemas changed", "calls as sent", "bytes", "requests after 429", "calls at once")
+"""Figures in the summary, by the names that probes give them."""
+
+
+NOTED = ("declared", "outdated", "error")
+"""Outcomes whose messages are shown."""
+
+
+def report_tables(report: FidelityReport, *, whole: bool = True) -> list[Table]:
+    """Return the summary, a table for each theme and profile, and the notes.
+
+    Rows in which every adapter equals the reference are only counted.
+
+    Args:
+        whole: return cells that are too long for a terminal.
+    """
+    longest = 2 * LONGEST if whole else LONGEST
+    tables, equal = [], []
+    for profile, adapters in _by_profile(report):
+        folded: dict[str, int] = {}
+        for theme in report.conditions.themes:
+            table = _theme(theme, profile, adapters, longest)
+            shown = [row for row in table.rows if len({*row.cells}) > 1 or len(adapters) == 1]
+            count = len(table.rows) - len(shown)
+            notes = [f"{number_of(count, 'more row')}: as the {adapters[0].label}."] if count else []
+            if shown:
+                tables.append(replace(table, rows=shown, notes=notes))
+            elif count:
+                folded[theme] = count
+        named = ", ".join(f"{theme} ({count})" for theme, count in folded.items())
+        if named:
+            equal.append(f"As the {adapters[0].label} in all rows{profile and f', {profile}'}: {named}.")
+    return [*_head(report, equal), *tables, _notes(report)]
+
+
+def page_parts(report: FidelityReport) -> list[Table | Folded]:
+    """Return the summary, and every row in parts that readers unfold."""
+    lead, summary, versions = _head(report)
+    parts: list[Table | Folded] = [lead, summary, Folded("Versions", [versions]), Folded("Notes", [_notes(report)])]
+    for theme in report.conditions.themes:
+        tables = [_theme(theme, profile, adapters, LONGEST_NOTE) for profile, adapters in _by_profile(report)]
+        parts.append(Folded(_title(theme), tables))
+    return parts
+
+
+def cell(finding: CheckFinding | None, key: str = "") -> str:
+    """Return the figure of a finding, or one of its figures; of a failure, what was seen instead."""
+    if finding is None:
+        return UNKNOWN
+    if finding.outcome in ("skipped", "error"):
+        return "not tried" if finding.outcome == "skipped" else "error"
+    seen = finding.seen
+    if isinstance(seen, dict):
+        text = _text(seen[key]) if key in seen else UNKNOWN
+    else:
+        text = "✓" if finding.outcome == "outdated" or seen is None else _text(seen)
+    if finding.outcome == "failed":
+        return f"✗ {text}"
+    return f"{text} ({finding.outcome})" if finding.outcome in ("declared", "outdated") else text
+
+
+def _text(seen: Json) -> str:
+    if isinstance(seen, bool):
+        return "yes" if seen else "no"
+    if isinstance(seen, int | float):
+        return f"{seen:,}"
+    return seen if isinstance(seen, str) else json.dumps(seen, ensure_ascii=False)
+
+
+def _head(report: FidelityReport, notes: Sequence[str] = ()) -> list[Table]:
+    """Return the time and the machine, the summary and the versions."""
+    about = report.conditions
+    heading = (
+        f"Measured {about.measured_at:%Y-%m-%d %H:%M} UTC in {about.seconds:.0f} s, with Trialbed {about.trialbed} "
+        f"on Python {about.python}; {about.system}, {about.cores} cores."
+    )
+    rows = []
+    for one in report.adapters:
+        place = f"lock {one.lock_digest[:12]}" if one.lock_digest else "Trialbed's own"
+        about_it = (one.report.version, f"{one.report.adapter} {one.report.adapter_version}") if one.report else ()
+        rows.append((one.label, *(about_it or [UNKNOWN] * 2), place))
+    versions = Table.of("Versions", ("adapter", "framework", "package", "environment"), rows)
+    return [Table("", notes=[heading]), replace(_summary(report), notes=notes), versions]
+
+
+def _summary(report: FidelityReport) -> Table:
+    """Return the number of checks that each adapter passes, and the figures that readers ask for first."""
+    found = {name: [_headline(one, name) for one in report.adapters] for name in HEADLINES}
+    figures = {name: cells for name, cells in found.items() if {*cells} != {UNKNOWN}}
+    levels = [level for level in LEVELS if any(one.report and one.report.count(level) for one in report.adapters)]
+    rows = []
+    for place, one in enumerate(report.adapters):
+        passed = [one.report.tally(level) if one.report else UNKNOWN for level in levels]
+        cells = (*passed, *(column[place] for column in figures.values()))
+        rows.append(TableRow(one.label, cells, alarming=one.report is None or not one.report.ok))
+    return Table("Checks passed, and first figures", ("adapter", *levels, *figures), rows)
+
+
+def _headline(adapter: MeasuredAdapter, name: str) -> str:
+    found = [one for one in adapter.findings.values() if isinstance(one.seen, dict) and name in one.seen]
+    return cell(found[0], name) if found else UNKNOWN
+
+
+def _by_profile(report: FidelityReport) -> list[tuple[str, list[MeasuredAdapter]]]:
+    """Return the measured adapters of each profile with those that have none; all, if there are not two profiles."""
+    measured = [one for one in report.adapters if one.report is not None]
+    profiles = list(dict.fromkeys(one.profile for one in measured if one.profile is not None))
+    if len(profiles) < 2:
+        return [("", measured)] if measured else []
+    return [(profile, [one for one in measured if one.profile in (None, profile)]) for profile in profiles]
+
+
+def _theme(theme: str, profile: str, adapters: Sequence[MeasuredAdapter], longest: int) -> Table:
+    """Return the table of a theme, with a column for each adapter."""
+    title = f"{_title(theme)}{profile and f', {profile}'}"
+    rows = list(_rows(adapters, theme, longest))
+    return Table(title, ("probe", *(one.label for one in adapters)), rows, pinned=1)
+
+
+def _rows(adapters: Sequence[MeasuredAdapter], theme: str, longest: int) -> Iterator[TableRow]:
+    """Yield a row for each probe of a theme, or for each figure of a probe that has several."""
+    found = [one.findings for one in adapters]
+    for name in dict.fromkeys(one.check for own in found for one in own.values() if one.theme == theme):
+        findings = [own.get(name) for own in found]
+        keys = dict.fromkeys(key for one in findings if one and isinstance(one.seen, dict) for key in one.seen)
+        alarming = any(one and one.outcome in PROBLEMS for one in findings)
+        for key in keys or ("",):
+            cells = tuple(one_line(printable(cell(one, key)), longest) for one in findings)
+            yield TableRow(f"{name}: {key}" if key else name, cells, alarming)
+
+
+def _title(theme: str) -> str:
+    return theme.replace("_", " ").capitalize()
+
+
+def _notes(report: FidelityReport) -> Table:
+    notes = [
+        "✓ is a check that the adapter passes. If it does not, the cell has what was seen instead, with ✗ if that is a "
+        f"failure. {UNKNOWN} means not observed."
+    ]
+    for one in report.adapters:
+        if one.report is None:
+            notes.append(f"{one.label} could not be measured: {one_line(one.reason, LONGEST_NOTE)}")
+        told = [(found.message, found.check) for found in one.findings.values() if found.outcome in NOTED]
+        for message, names in group_by_key(told).items():
+            notes.append(f"{one.label}, {', '.join(names)}: {one_line(message, LONGEST_NOTE)}")
+    return Table("Notes", notes=notes)
