@@ -32,34 +32,43 @@ class WatchState(Record):
     release: str = ""
 
 
-class MeasuredRelease(Record):
-    """A release as it was measured, or the reason why it could not be.
+class ReleaseConditions(Record):
+    """A release, and the conditions under which it was measured.
 
     Attributes:
-        framework: its name. ``release``: its version. ``published``: when the index got its first file, if it says so.
+        published: when the index got its first file, if it says so.
         kit: the digest of the kit that measured it.
         trialbed: the version of Trialbed. ``python`` and ``system``: that it ran on.
-        packages: ``name==version`` of everything in its environment, sorted. ``size``: bytes of them.
-        lock_digest: of the lock that is kept beside this record.
-        figures: the kit's report on each profile.
-        missing: profile -> the reason why there is no report on it.
+        lock_digest: of the lock that is kept beside its record.
+        size: bytes of its environment.
         failure: why nothing was measured; empty if it was.
     """
 
-    framework: str
     release: str
     published: datetime | None = None
-    kit: str
     measured_at: datetime
+    kit: str
     trialbed: str
     python: str
     system: str
-    packages: tuple[str, ...] = ()
-    size: int = 0
     lock_digest: str = ""
+    size: int = 0
+    failure: str = ""
+
+
+class MeasuredRelease(ReleaseConditions):
+    """A release as it was measured.
+
+    Attributes:
+        packages: ``name==version`` of everything in its environment, sorted.
+        figures: the kit's report on each profile.
+        missing: profile -> the reason why there is no report on it.
+    """
+
+    framework: str
+    packages: tuple[str, ...] = ()
     figures: tuple[ConformanceReport, ...] = ()
     missing: dict[str, str] = Field(default_factory=dict)
-    failure: str = ""
 
 
 class ReleaseFolder:

@@ -89,7 +89,7 @@ async def measure_releases(
         async with hold_file(mutex, partial(show_line, f"{name}: waits for another command")):
             measured = folder.find(published.version, how.kit)
             if measured is None:
-                show_line(f"{name}: its environment, then {', '.join(how.themes)}")
+                show_line(f"{name}: its environment, then the probes")
                 measured, lock = await measure_release(how, published)
                 folder.keep(measured, lock)
         missing = "".join(f", without {profile or 'the adapter'}" for profile in measured.missing)

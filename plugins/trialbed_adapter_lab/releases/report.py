@@ -6,7 +6,6 @@ import json
 import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from datetime import datetime
 from itertools import takewhile
 
 from packaging.specifiers import SpecifierSet
@@ -15,11 +14,11 @@ from pydantic import ConfigDict
 
 from trialbed.environments import FrameworkSpec
 from trialbed.records import Json, Record, framework_profile
-from trialbed.texts import number_of, one_line
+from trialbed.texts import group_by_key, number_of, one_line
 from trialbed.views import UNKNOWN, Table, TableRow
 from trialbed_adapter_lab.differences import Difference, differences, show, tell_texts_apart, without_varying_parts
 from trialbed_adapter_lab.probe import CheckFinding
-from trialbed_adapter_lab.releases.folder import MeasuredRelease, ReleaseFolder
+from trialbed_adapter_lab.releases.folder import MeasuredRelease, ReleaseConditions, ReleaseFolder
 from trialbed_adapter_lab.releases.index import Wanted
 
 LONGEST = 200
@@ -40,34 +39,23 @@ _TIMED = re.compile(r", s$|^calls at once$")
 _SECONDS = re.compile(r"\b[\d.]{1,20}(?= s\b)")
 
 
-class ReleaseRow(Record):
-    """A release, and the conditions under which it was measured.
+class ReleaseRow(ReleaseConditions):
+    """A release in a report.
 
     Attributes:
-        packages: of its environment, how many. ``size``: bytes of them.
+        packages: of its environment, how many.
         others: packages beside the framework's own that have another version than with the release before it, as
             ``name OLD → NEW``.
         missing: profiles and probes that were not measured, with the reasons.
-        failure: why nothing was measured; empty if it was.
     """
 
     # Reports of earlier kits have processor times, too.
     model_config = ConfigDict(extra="ignore")
 
-    release: str
-    published: datetime | None = None
-    measured_at: datetime
-    kit: str
-    trialbed: str
     adapter: str = ""
-    python: str
-    system: str
-    lock_digest: str = ""
     packages: int = 0
-    size: int = 0
     others: tuple[str, ...] = ()
     missing: tuple[str, ...] = ()
-    failure: str = ""
 
 
 class ReleaseChange(Record):
@@ -75,7 +63,9 @@ class ReleaseChange(Record):
 
     Attributes:
         release: the first in which it is seen. ``after``: the one before it in which this was measured.
-        part: the theme of the probes. ``subjects``: their names. ``aspect``: the figure; empty if they have only one.
+        part: the theme of the probes.
+        subjects: the names of the probes, and ``aspect`` that of the figure, if it has one; or the names of several
+            figures of the probe that ``aspect`` names.
         before, now: the two values.
         evidence: the first thing on the wire that differs, if the values do not say it; of the first subject.
     """
@@ -170,25 +160,30 @@ def changes_between(measured: Sequence[MeasuredRelease]) -> tuple[ReleaseChange,
     A probe that was skipped or not completed in a release is compared with the last one before it in which it was.
     """
     last: dict[tuple[str, ...], tuple[str, dict[str, Json]]] = {}
-    alike: dict[tuple[str, ...], ReleaseChange] = {}
+    alike: dict[tuple[str, ...], list[tuple[str, str, Json, Json]]] = {}
     seen = ((one.release, report, finding) for one in measured for report in one.figures for finding in report.findings)
     for release, report, finding in seen:
         probe, now = (framework_profile(report.framework) or "", finding.theme, finding.check), _figures(finding)
         after, before = last.get(probe, (release, now))
         # A probe that failed has no figures by name; the failure is the change.
-        names = {**before, **now} if min(len(before), len(now)) > 1 else dict.fromkeys([""] * len(now))
-        for name in (name for name in names if _exact(before.get(name)) != _exact(now.get(name))):
-            values = [_in_words(figures[name]) if name in figures else ABSENT for figures in (before, now)]
-            same = (release, after, *probe[:2], name, *values)
-            found = alike.get(same) or ReleaseChange(
-                **dict(zip(("release", "after", "profile", "part", "aspect", "before", "now"), same, strict=True)),
-                subjects=(),
-                evidence=_first_difference(before.get(name), now.get(name)),
-            )
-            alike[same] = found.model_copy(update={"subjects": (*found.subjects, finding.check)})
+        for name in {**before, **now} if min(len(before), len(now)) > 1 else [*now][:1]:
+            values = before.get(name, ABSENT), now.get(name, ABSENT)
+            if _exact(values[0]) != _exact(values[1]):
+                same = (release, after, *probe[:2], *map(_in_words, values))
+                alike.setdefault(same, []).append((finding.check, name, *values))
         if now:
             last[probe] = release, now
-    return tuple(alike.values())
+    return tuple(change for same, found in alike.items() for change in _merge(same, found))
+
+
+def _merge(same: tuple[str, ...], found: Sequence[tuple[str, str, Json, Json]]) -> Iterator[ReleaseChange]:
+    """Yield one change for several figures of one probe, or for the same figure of several probes."""
+    fields = dict(zip(("release", "after", "profile", "part", "before", "now"), same, strict=True))
+    if len(found) > 1 and len({probe for probe, *_ in found}) == 1:
+        found = [(name, probe, old, new) for probe, name, old, new in found]
+    for aspect, ones in group_by_key((one[1], one) for one in found).items():
+        subjects, evidence = tuple(one[0] for one in ones), _first_difference(*ones[0][2:])
+        yield ReleaseChange(**fields, aspect=aspect, subjects=subjects, evidence=evidence)
 
 
 def _figures(finding: CheckFinding) -> dict[str, Json]:
@@ -254,9 +249,8 @@ def _rows(measured: Sequence[MeasuredRelease], own: set[str]) -> Iterator[Releas
             for finding in report.findings
             if finding.outcome == "error"
         ]
-        same = {*ReleaseRow.model_fields} - {"packages", "others", "missing", "adapter"}
         yield ReleaseRow(
-            **one.model_dump(include=same),
+            **one.model_dump(include={*ReleaseConditions.model_fields}),
             adapter=next((f"{found.adapter} {found.adapter_version}" for found in one.figures), ""),
             packages=len(packages),
             others=tuple(changed),

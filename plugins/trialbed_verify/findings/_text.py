@@ -80,7 +80,7 @@ def has_leaks(text: str) -> bool:
 
 def find_call(answer: AnsweredRow, text: str, place: str) -> Iterator[Check]:
     """Yield the first call of an offered tool in a text, unless the request has it too."""
-    call = next((call for call in written_calls(text, answer.tool_schemas) if call.is_made), None)
+    call = next((call for call in written_calls(text, answer.tool_schemas) if call.is_made), None) if text else None
     if call is not None and not answer.is_asked(text[call.place : call.place + 60]):
         near = text[max(0, call.place - 200) : call.place + 400]
         parser = next((name for name, pattern in PARSERS.items() if pattern.search(near)), UNKNOWN)

@@ -31,7 +31,7 @@ def changing(real: Machine, index: Index) -> Machine:
 
 def report(machine: Machine, *options: object, code: int = 0) -> dict[str, Any]:
     """What is printed, of the parts that take a moment."""
-    done = machine.bench("releases", "acme", "--part", "prompt", *options, "--json", code=code)
+    done = machine.bench("releases", "acme", "--part", "traffic", *options, "--json", code=code)
     return dict(json.loads(done.out))
 
 
@@ -48,10 +48,10 @@ def test_a_change_is_named_with_its_release_and_what_was_measured_is_not_measure
     assert (found["package"], found["allowed"]) == ("acme", ">=1")
     assert [row["release"] for row in found["releases"]] == ["1.0", "2.0", "3.0"]
     assert "no-such-package-of-acme" in found["releases"][2]["failure"]
-    (change,) = changes(found, "conditions")
-    assert (change["after"], change["release"]) == ("1.0", "2.0")
-    assert change["subjects"] == ["nothing_is_added_to_the_messages"]
-    assert change["now"].endswith('" Be brief."')
+    *_, change = changes(found, "traffic")
+    assert (change["after"], change["release"], change["subjects"]) == ("1.0", "2.0", ["requests_of_a_trial"])
+    assert change["evidence"].startswith("request 1, /conversation/0/content changed")
+    assert "Be brief" in change["evidence"]
     assert found["releases"][1]["others"] == [], "nothing but the framework changed between the two"
     # Locks stay beside the records, environments do not.
     kept = changing.folder / "releases" / "acme"
@@ -68,7 +68,7 @@ def test_a_change_is_named_with_its_release_and_what_was_measured_is_not_measure
     assert list(changing.env_dir.glob(".releases/acme/acme-*")) == []
 
     # Again: the index is asked for releases, and nothing is measured.
-    again = changing.bench("releases", "acme", "--part", "prompt", "--to", "2.0", "--fail-if-changed")
+    again = changing.bench("releases", "acme", "--part", "traffic", "--to", "2.0", "--fail-if-changed")
     assert "2 releases chosen, 2 measured before" in again.err
     assert "building" not in again.err
     assert "acme 1.0 to 2.0: 1 of 1 step between neighbours changed something: 2.0." in again.out
@@ -80,8 +80,8 @@ def test_a_change_is_named_with_its_release_and_what_was_measured_is_not_measure
     (kept / "3.0.json").unlink()
     newest = report(changing, "--newer", "--fail-if-changed", "--yes", code=1)
     assert [row["release"] for row in newest["releases"]] == ["2.0", "2.1"]
-    assert [(change["after"], change["release"]) for change in changes(newest, "conditions")] == [("2.0", "2.1")]
-    done = changing.bench("releases", "acme", "--part", "prompt", "--newer", "--fail-if-changed", "--yes")
+    assert {(change["after"], change["release"]) for change in changes(newest, "traffic")} == {("2.0", "2.1")}
+    done = changing.bench("releases", "acme", "--part", "traffic", "--newer", "--fail-if-changed", "--yes")
     assert "Nothing changed: acme has no newer release than 2.1." in done.out
 
     # One that cannot be installed is reported until it can, or until a newer one can.
@@ -141,7 +141,7 @@ def _week(machine: Machine, steps: int | None = None) -> tuple[list[int], str]:
     own = machine.variables | {"FRAMEWORK": "acme", "GITHUB_STEP_SUMMARY": str(summary)}
     codes = []
     for script in scripts("follow-a-framework.md")[:steps]:
-        command = ["bash", "-e", "-c", script.replace("--newer", "--newer --part prompt")]
+        command = ["bash", "-e", "-c", script.replace("--newer", "--newer --part traffic")]
         done = subprocess.run(command, cwd=machine.folder, env=own, capture_output=True, check=False)
         codes.append(done.returncode)
     return codes, summary.read_text()

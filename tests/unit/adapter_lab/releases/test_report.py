@@ -113,14 +113,30 @@ def test_each_figure_of_a_probe_is_compared(
     assert [found[3:] for found in values(report)] == changes
 
 
-def test_probes_that_change_alike_are_one_change(tmp_path: Path) -> None:
-    names = ("a", "b", "c")
-    report = kept(
-        tmp_path,
-        measured("1.0", *(check("passed", name=name) for name in names)),
-        measured("1.1", *(check("failed", "2 requests", name) for name in names)),
-    )
-    assert values(report) == [("1.0", "1.1", names, "", "as expected", "2 requests")]
+ABC = ("a", "b", "c")
+
+
+@for_each(
+    "before, now, changes",
+    [
+        (
+            [check("passed", name=name) for name in ABC],
+            [check("failed", "2 requests", name) for name in ABC],
+            [(ABC, "", "as expected", "2 requests")],
+        ),
+        ([check("seen", dict.fromkeys(ABC, 1))], [check("seen", dict.fromkeys(ABC, 2))], [(ABC, "one", "1", "2")]),
+        (
+            [check("seen", {"a": 1, "b": 1}, name) for name in ABC],
+            [check("seen", {"a": 2, "b": 2}, name) for name in ABC],
+            [(ABC, "a", "1", "2"), (ABC, "b", "1", "2")],
+        ),
+    ],
+)
+def test_probes_and_figures_that_change_alike_are_one_change(
+    tmp_path: Path, before: list[CheckFinding], now: list[CheckFinding], changes: list[tuple[Any, ...]]
+) -> None:
+    report = kept(tmp_path, measured("1.0", *before), measured("1.1", *now))
+    assert [found[2:] for found in values(report)] == changes
 
 
 def test_a_change_is_after_the_last_release_in_which_it_was_measured(tmp_path: Path) -> None:
