@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 from trialbed.records import Api, Parameter, ScriptedCall, ToolSpec
-from trialbed_adapter_lab.harness import ScriptedTool, echo
-from trialbed_scripted import Line
-from trialbed_scripted.policies import PolicyModel, TextHistories
+from trialbed_adapter_lab.harness import ObservedRequest, ScriptedTool, echo
+from trialbed_scripted import Line, Turn
+from trialbed_scripted.policies import PolicyModel, TextHistories, estimate_usage
 
 QUERY = "Report on the stations that matter today, and say what each of them measured."
 
@@ -30,7 +31,12 @@ def stations(tools: int, calls: int) -> tuple[list[ScriptedTool], Script]:
 def play(policy: str, tools: Sequence[ScriptedTool], script: Script, turns: int) -> list[Line]:
     """Return the lines of a policy in one trial."""
     model, histories = PolicyModel(policy, script, [item.spec for item in tools]), TextHistories()
-    return [lambda request: model.turn(request.request, histories)] * turns
+
+    def take_turn(request: ObservedRequest) -> Turn:
+        turn = model.turn(request.request, histories)
+        return replace(turn, usage=estimate_usage(request.request, turn.answer(), request.spoken))
+
+    return [take_turn] * turns
 
 
 def _station(number: int) -> ScriptedTool:

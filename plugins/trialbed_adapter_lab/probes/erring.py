@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import replace
 from functools import partial
 
 from trialbed.records import Failure, Json
+from trialbed.wire import lenient_json
 from trialbed_adapter_lab.differences import without_varying_parts
 from trialbed_adapter_lab.errors import CheckFailed
 from trialbed_adapter_lab.harness import (
@@ -46,7 +48,14 @@ def _once(answer: Callable[[ObservedRequest], Turn | Response]) -> Lines:
 
 
 def _faulty(title: str) -> Lines:
-    return _once(lambda request: FAULTY_ANSWERS[title](request.received))
+    def answer(request: ObservedRequest) -> Turn | Response:
+        said = FAULTY_ANSWERS[title](request.received)
+        if isinstance(said, Response) or said.finish_reason != "":
+            return said
+        # With a reason of its own, a turn is never changed into a call of the adapter's finish tool.
+        return replace(said, finish_reason="tool_calls" if said.calls else "stop")
+
+    return _once(answer)
 
 
 def _refusing(status: int) -> Lines:
@@ -90,7 +99,7 @@ async def _meet(title: str, harness: Harness) -> Json:
         timeout=PATIENCE if harness.is_async else PATIENCE_OF_THREADS,
     )
     try:
-        words, text = _see(await run_without_waits(harness, trial))
+        words, text = _see(await run_without_waits(harness, trial), harness.agent_class.finish_tool)
     except CheckFailed:
         words, text = "waits", ""
     refused = sum(request.refused for request in trial.requests)
@@ -103,12 +112,16 @@ async def _meet(title: str, harness: Harness) -> Json:
     return shown | {name: without_varying_parts(text)[:LONGEST] for name, text in texts.items() if text}
 
 
-def _see(record: TrialRecord) -> tuple[str, str]:
+def _see(record: TrialRecord, finish_tool: str) -> tuple[str, str]:
     """Return the exception or the kind of answer that ended a trial, and its text."""
     if record.failure is not None:
         return exception_type(record.failure) or f"{record.failure.kind} failed", record.failure.message
     text = record.answer.final_answer if record.answer else ""
-    said = [request.said.text or "" for request in record.requests if request.said is not None]
+    turns = [request.said for request in record.requests if request.said is not None]
+    said = [turn.text or "" for turn in turns]
+    for end in (call for turn in turns for call in turn.calls if call.name == finish_tool):
+        written = lenient_json(end.arguments)
+        said += map(str, written.values()) if isinstance(written, dict) else []
     errors = [request.error for request in record.requests if request.error]
     if not text.strip():
         return "empty answer", text

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 from typing import Any
 
 import pytest
@@ -46,6 +47,24 @@ class Guesses(Mutant):
         return next((tool.name for tool in self._tools.values() if tool.name.lower() == name.lower()), name)
 
 
+class EndsByATool(Mutant):
+    """Offers a tool of its own that ends a run, and adds up the tokens that the model reports."""
+
+    finish_tool = "final_answer"
+
+    def on_definitions(self, tools: list[Any]) -> list[Any]:
+        schema = {"type": "object", "properties": {"answer": {"type": "string"}}, "required": ["answer"]}
+        own = {"name": self.finish_tool, "description": "Ends.", "parameters": schema}
+        return [*tools, {"type": "function", "function": own}]
+
+    def on_message(self, message: dict[str, Any]) -> dict[str, Any]:
+        if json.loads(self.body)["usage"]["prompt_tokens"] and message.get("tool_calls"):
+            function = message["tool_calls"][0]["function"]
+            if function["name"] == self.finish_tool:
+                return {"role": "assistant", "content": json.loads(function["arguments"])["answer"]}
+        return message
+
+
 SEEN: list[tuple[type[BaseAgent], dict[str, str]]] = [
     (
         ReferenceAgent,
@@ -66,6 +85,14 @@ SEEN: list[tuple[type[BaseAgent], dict[str, str]]] = [
             "status 400": "error text as answer (1)",
             "status 403 after 3 requests": "tool result as answer (3)",
             "an empty text": "other text as answer (1)",
+        },
+    ),
+    (
+        EndsByATool,
+        {
+            "arguments that are not JSON": "answer (4)",
+            "a call as its text": "answer (1)",
+            "a text and a call": "answer (2)",
         },
     ),
     (Guesses, {"a tool's name in another case": "answer (2), 1 guessed"}),
