@@ -8,6 +8,7 @@ from dataclasses import replace
 from functools import partial
 
 from trialbed.records import Failure, Json
+from trialbed.texts import one_line
 from trialbed.wire import lenient_json
 from trialbed_adapter_lab.differences import without_varying_parts
 from trialbed_adapter_lab.errors import CheckFailed
@@ -109,7 +110,7 @@ async def _meet(title: str, harness: Harness) -> Json:
     reply = "" if trial.calls else next(_results(trial.requests[1:]), "")
     texts = {"the model is told": reply, "in these words": "" if words == "answer" else text}
     shown: dict[str, Json] = {"the user sees": f"{words} ({counts}){guessed}"}
-    return shown | {name: without_varying_parts(text)[:LONGEST] for name, text in texts.items() if text}
+    return shown | {name: one_line(without_varying_parts(text), LONGEST) for name, text in texts.items() if text}
 
 
 def _see(record: TrialRecord, finish_tool: str) -> tuple[str, str]:
