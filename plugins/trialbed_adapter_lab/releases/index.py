@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from html.parser import HTMLParser
 from importlib.metadata import distributions
+from itertools import takewhile
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -60,19 +61,6 @@ class PublishedRelease(Record):
         return not (self.is_prerelease or self.withdrawal)
 
 
-class KnownReleases(Record):
-    """The releases that an index has.
-
-    Attributes:
-        package: that it was asked for. ``allowed``: the versions of it that the adapter allows.
-        published: all of them, the oldest first.
-    """
-
-    package: str = ""
-    allowed: str = ""
-    published: tuple[PublishedRelease, ...] = ()
-
-
 @dataclass(frozen=True, kw_only=True)
 class Wanted:
     """The wishes of a user for the releases.
@@ -94,27 +82,43 @@ class Wanted:
         return not ((self.first and version < Version(self.first)) or (self.last and version > Version(self.last)))
 
 
+class KnownReleases(Record):
+    """The releases that an index has.
+
+    Attributes:
+        package: that it was asked for. ``allowed``: the versions of it that the adapter allows.
+        published: all of them, the oldest first.
+    """
+
+    package: str = ""
+    allowed: str = ""
+    published: tuple[PublishedRelease, ...] = ()
+
+    def within(self, wanted: Wanted) -> list[PublishedRelease]:
+        """Return those in a range that the adapter allows, pre-releases and withdrawn ones too."""
+        allowed = SpecifierSet(self.allowed)
+        found = [one for one in self.published if wanted.includes(one.version)]
+        return [one for one in found if allowed.contains(one.version, prereleases=True)]
+
+    def beyond(self, wanted: Wanted) -> list[str]:
+        """Return the versions in a range that are newer than all that the adapter allows."""
+        allowed = SpecifierSet(self.allowed)
+        usable = [one.version for one in reversed(self.published) if one.usable and wanted.includes(one.version)]
+        return [*takewhile(lambda version: not allowed.contains(version), usable)][::-1]
+
+
 def choose(known: KnownReleases, wanted: Wanted) -> list[PublishedRelease]:
     """Return the releases to measure, the oldest first; the oldest and the newest of the range are always among them.
 
-    Pre-releases and withdrawn ones are not.
-
-    Raises:
-        UsageError: none is in the range.
+    Pre-releases and withdrawn ones are not. Raises UsageError if none is in the range.
     """
-    allowed = SpecifierSet(known.allowed)
     # Newer ones are compared with the first whatever has become of it, such as withdrawn.
-    found = [
-        one
-        for one in known.published
-        if allowed.contains(one.version, prereleases=True)
-        and wanted.includes(one.version)
-        and (one.usable or (wanted.newer and one.version == wanted.first))
-    ]
+    basis = wanted.first if wanted.newer else ""
+    found = [one for one in known.within(wanted) if one.usable or one.version == basis]
     if not found and not wanted.newer:
         raise UsageError(
             f"no release is between {wanted.first or 'the oldest'} and {wanted.last or 'the newest'} that the adapter "
-            f"allows ({allowed or 'any'}); the index has {len(known.published)} releases"
+            f"allows ({known.allowed or 'any'}); the index has {len(known.published)} releases"
         )
     if not 1 < wanted.most < len(found):
         return found[-1:] if wanted.most == 1 else found
@@ -123,13 +127,7 @@ def choose(known: KnownReleases, wanted: Wanted) -> list[PublishedRelease]:
 
 
 async def known_releases(request: BuildRequest, store: EnvironmentStore) -> KnownReleases:
-    """Return the releases of the framework's own package that the index has, and those that the adapter allows.
-
-    Raises:
-        EnvironmentFailed: the adapter cannot be installed.
-        DataError: no index has the package, or its page cannot be read.
-        NothingMeasured: an index cannot be asked.
-    """
+    """Return the releases of the framework's own package that the index has, and those that the adapter allows."""
     package = canonicalize_name(request.framework.packages[0])
     limits = SpecifierSet()
     for line in await _dependencies(request, store):
@@ -149,9 +147,8 @@ async def _dependencies(request: BuildRequest, store: EnvironmentStore) -> list[
         try:
             await Uv(store.folder)(*install, "--requirement", "-", stdin=request.requirements[1].removeprefix("-e "))
         except UvFailed as failure:
-            raise EnvironmentFailed(
-                f"{request.framework.text}: its adapter cannot be looked at: {failure}"
-            ) from failure
+            name = request.framework.text
+            raise EnvironmentFailed(f"{name}: its adapter cannot be looked at: {failure}") from failure
         return [one for item in distributions(path=[place]) for one in item.requires or ()]
 
 
@@ -163,12 +160,7 @@ def indexes() -> list[str]:
 
 
 def published_releases(package: str) -> list[PublishedRelease]:
-    """Return the releases of a package, the oldest first, from the first index that has it.
-
-    Raises:
-        DataError: no index has it, or its page cannot be read.
-        NothingMeasured: an index cannot be reached, or refuses.
-    """
+    """Return the releases of a package, the oldest first, from the first index that has it."""
     hosts = {index: urlsplit(index).hostname or index for index in indexes()}
     with httpx.Client(timeout=SECONDS, follow_redirects=True, headers={"Accept": ACCEPT}) as client:
         for index, host in hosts.items():

@@ -9,10 +9,10 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import cached_property, partial
 from importlib.metadata import version
-from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
+import trialbed_scripted
 from trialbed.cli._build_progress import build_progress
 from trialbed.environments import (
     BuildRequest,
@@ -63,18 +63,15 @@ class ReleaseMeasurement:
         Of an adapter that does not come from a folder, its requirement counts.
         """
         digest = hashlib.sha256(f"{version('trialbed')} {' '.join(self.themes)}".encode())
-        sources = {name: LAB / name for name in KIT}
-        if (scripted := find_spec("trialbed_scripted")) and scripted.origin:
-            sources["trialbed_scripted"] = Path(scripted.origin).parent
+        places = [*(LAB / name for name in KIT), Path(trialbed_scripted.__file__).parent]
         line = BuildRequest(FrameworkSpec.parse(self.framework), self.adapter).requirements[1]
         if folder := requirement_folder(line):
-            sources["adapter"] = folder / "src" if (folder / "src").is_dir() else folder
+            places.append(folder / "src" if (folder / "src").is_dir() else folder)
         else:
             digest.update(line.encode())
-        for name, path in sources.items():
-            for file in [path] if path.is_file() else sorted(path.rglob("*.py")):
-                digest.update(f"{name}/{file.relative_to(path).as_posix()}\0".encode())
-                digest.update(file.read_bytes())
+        for place in places:
+            for file in [place] if place.is_file() else sorted(place.rglob("*.py")):
+                digest.update(f"{place.name}/{file.relative_to(place).as_posix()}\0".encode() + file.read_bytes())
         return digest.hexdigest()
 
 
@@ -99,10 +96,9 @@ async def measure_releases(
 
 
 async def measure_release(how: ReleaseMeasurement, published: PublishedRelease) -> tuple[MeasuredRelease, str]:
-    """Build the release's environment and measure it; return the record and the lock.
+    """Build the environment of a release and measure it; return the record, which may be a failure, and the lock.
 
-    An environment that cannot be built, and an adapter that cannot be loaded in it, are findings with a reason. The
-    caller sees to it that one release of a framework is measured at a time.
+    The caller sees to it that one release of a framework is measured at a time.
     """
     asked = f"{how.framework}{PIN}{published.version}"
     request = how.store.with_last_adapter(BuildRequest(FrameworkSpec.parse(asked), how.adapter))

@@ -6,9 +6,7 @@ import json
 import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from itertools import takewhile
 
-from packaging.specifiers import SpecifierSet
 from packaging.version import Version
 from pydantic import ConfigDict
 
@@ -111,22 +109,10 @@ class ReleasesReport(Record):
 
 
 def report_on(folder: ReleaseFolder, wanted: Wanted | None = None) -> ReleasesReport:
-    """Return the report on the releases of a folder.
-
-    Args:
-        wanted: has the versions between which they are; None for all.
-    """
+    """Return the report on the releases of a folder, or on those between two versions."""
     known, limits = folder.index(), wanted or Wanted()
-    allowed = SpecifierSet(known.allowed)
     measured = [one for one in folder if limits.includes(one.release)]
-    there = {one.release for one in measured}
-    others = [
-        one
-        for one in known.published
-        if limits.includes(one.version) and one.version not in there and allowed.contains(one.version, prereleases=True)
-    ]
-    usable = [one.version for one in reversed(known.published) if one.usable]
-    beyond = [*takewhile(lambda version: not allowed.contains(version), usable)]
+    others = [one for one in known.within(limits) if one.version not in {one.release for one in measured}]
     return ReleasesReport(
         framework=folder.framework,
         package=known.package,
@@ -136,7 +122,7 @@ def report_on(folder: ReleaseFolder, wanted: Wanted | None = None) -> ReleasesRe
         left=tuple(one.version for one in others if one.usable),
         prereleases=tuple(one.version for one in others if one.is_prerelease),
         yanked=tuple(one.withdrawal for one in others if one.withdrawal and not one.is_prerelease),
-        beyond=tuple(version for version in reversed(beyond) if limits.includes(version)),
+        beyond=tuple(known.beyond(limits)),
         since=limits.first if limits.newer else "",
     )
 
@@ -148,8 +134,7 @@ def release_between(report: ReleasesReport) -> str:
     """
     for change in report.changes:
         oldest, newest = Version(change.after), Version(change.release)
-        between = [release for release in report.left if oldest < Version(release) < newest]
-        if between:
+        if between := [release for release in report.left if oldest < Version(release) < newest]:
             return between[len(between) // 2]
     return ""
 
@@ -232,26 +217,19 @@ def _describe(found: Difference) -> str:
 
 
 def _rows(measured: Sequence[MeasuredRelease], own: set[str]) -> Iterator[ReleaseRow]:
-    """Yield a row for each release.
-
-    Args:
-        own: packages whose versions change with each release.
-    """
+    """Yield a row for each release; its own packages change their versions with each."""
     before: dict[str, str] = {}
     for one in measured:
         packages = dict(line.split("==", 1) for line in one.packages)
         versions = {name: (before.get(name, ABSENT), packages.get(name, ABSENT)) for name in {*before, *packages} - own}
         changed = sorted(f"{name} {old} → {new}" for name, (old, new) in versions.items() if before and old != new)
+        found = [(report.framework, finding) for report in one.figures for finding in report.findings]
+        errors = [(name, finding) for name, finding in found if finding.outcome == "error"]
         missing = [f"{profile}: {reason}".removeprefix(": ") for profile, reason in one.missing.items()]
-        missing += [
-            f"{report.framework}, {finding.check}: {finding.message.splitlines()[-1]}"
-            for report in one.figures
-            for finding in report.findings
-            if finding.outcome == "error"
-        ]
+        missing += [f"{name}, {finding.check}: {finding.message.splitlines()[-1]}" for name, finding in errors]
         yield ReleaseRow(
             **one.model_dump(include={*ReleaseConditions.model_fields}),
-            adapter=next((f"{found.adapter} {found.adapter_version}" for found in one.figures), ""),
+            adapter=next((f"{report.adapter} {report.adapter_version}" for report in one.figures), ""),
             packages=len(packages),
             others=tuple(changed),
             missing=tuple(missing),
@@ -260,11 +238,7 @@ def _rows(measured: Sequence[MeasuredRelease], own: set[str]) -> Iterator[Releas
 
 
 def report_tables(report: ReleasesReport, *, whole: bool = True) -> list[Table]:
-    """Return the releases, and a table of changes for each that has any.
-
-    Args:
-        whole: return values whole; otherwise cut as a terminal needs them.
-    """
+    """Return the releases, and a table of changes for each that has any; values are cut for a terminal."""
     columns = ("release", "published", "packages", "MiB", "kit", "changes")
     rows = [TableRow(row.release, _cells(report, row), bool(row.failure)) for row in report.releases]
     overview = Table("Releases", columns, rows, [_sentence(report), *_notes(report)])
@@ -274,15 +248,13 @@ def report_tables(report: ReleasesReport, *, whole: bool = True) -> list[Table]:
 def _sentence(report: ReleasesReport) -> str:
     """Return the result in one sentence."""
     name, measured = report.framework, report.measured
+    if len(measured) > 1:
+        changed = dict.fromkeys(change.release for change in report.changes)
+        steps = f"{number_of(len(measured) - 1, 'step')} between neighbours"
+        result = f"{len(changed)} of {steps} changed something: {', '.join(changed)}"
+        return f"{name} {measured[0]} to {measured[-1]}: {result if changed else f'no change in {steps}'}."
     if not measured:
         return f"No release of {name} could be measured."
-    if len(measured) > 1:
-        changed = [one for one in measured if any(change.release == one for change in report.changes)]
-        steps = f"{number_of(len(measured) - 1, 'step')} between neighbours"
-        result = (
-            f"{len(changed)} of {steps} changed something: {', '.join(changed)}" if changed else f"no change in {steps}"
-        )
-        return f"{name} {measured[0]} to {measured[-1]}: {result}."
     if measured != [report.since]:
         return f"{name} {measured[0]} is the only one here; there is nothing to compare it with."
     if len(report.releases) > 1 or report.left:
@@ -319,16 +291,12 @@ def _notes(report: ReleasesReport) -> Iterator[str]:
 def _changes(report: ReleasesReport, longest: int) -> Iterator[Table]:
     packages = {row.release: row.others for row in report.releases}
     columns = ("what", "profile", "before", "now", "first difference")
-    for release, after in dict.fromkeys((change.release, change.after) for change in report.changes):
-        rows = [
-            (
-                f"{change.part}: {_some(change.subjects)}{change.aspect and f', {change.aspect}'}",
-                change.profile or UNKNOWN,
-                *(one_line(text, longest) for text in (change.before, change.now, change.evidence or UNKNOWN)),
-            )
-            for change in report.changes
-            if (change.release, change.after) == (release, after)
-        ]
+    for (release, after), changes in group_by_key(((one.release, one.after), one) for one in report.changes).items():
+        rows = []
+        for one in changes:
+            what = f"{one.part}: {_some(one.subjects)}{one.aspect and f', {one.aspect}'}"
+            values = (one_line(text, longest) for text in (one.before, one.now, one.evidence or UNKNOWN))
+            rows.append((what, one.profile or UNKNOWN, *values))
         others = packages[release]
         note = f"Other packages that changed: {_some(others)}." if others else "No other package changed."
         yield Table.of(f"{release}, after {after}", columns, rows, [note])
