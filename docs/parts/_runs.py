@@ -69,7 +69,7 @@ def document_keys() -> str:
 
 
 def checks() -> str:
-    """Every check of the conformance kit, by theme: name, level, whom it binds, what it looks at, why, and a hint."""
+    """Every probe of the conformance kit, by theme: name, level, binding, behaviour, reason and hint."""
     return "\n\n".join(_theme(theme) for theme in THEMES)
 
 

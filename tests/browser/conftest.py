@@ -34,8 +34,8 @@ def address(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     files = [write_played(folder / f"{name}.jsonl", seed) for seed, name in enumerate(("official", "acme"))]
     measured = json.loads((Path(__file__).parents[2] / "docs" / "reference" / "fidelity.json").read_text())
     fidelity = folder / "fidelity.json"
-    # Two frameworks have every kind of table; a browser needs a minute for the rows of all.
-    fidelity.write_text(json.dumps(measured | {"frameworks": measured["frameworks"][:2]}))
+    # Two adapters have every kind of table; a browser needs a minute for the rows of all.
+    fidelity.write_text(json.dumps(measured | {"adapters": measured["adapters"][:2]}))
     with served_pages(folder / "trialbed.db", folder, [*files, fidelity]) as served:
         yield served
 

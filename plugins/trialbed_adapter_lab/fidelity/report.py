@@ -139,7 +139,7 @@ async def measure(
             show(f"{label}: loading")
             try:
                 report = await run_kit(framework_driver(label), environment, options, partial(_show_theme, show, label))
-            except TrialbedError as error:
+            except (TrialbedError, OSError) as error:
                 found[label] = MeasuredAdapter(label=label, reason=str(error))
                 show(f"{label}: could not be measured")
                 return

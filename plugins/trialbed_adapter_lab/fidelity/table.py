@@ -15,9 +15,8 @@ from trialbed_adapter_lab.probe import LEVELS, PROBLEMS, CheckFinding
 LONGEST, LONGEST_NOTE = 60, 300
 """Characters of a cell, and of a note or of a cell on a page."""
 
-HEADLINES = ("schemas changed", "calls as sent", "bytes", "requests after 429", "calls at once")
+HEADLINES = ("tools lost", "schemas changed", "calls as sent", "bytes", "requests after 429", "calls at once")
 """Figures in the summary, by the names that probes give them."""
-
 
 NOTED = ("declared", "outdated", "error")
 """Outcomes whose messages are shown."""
@@ -56,7 +55,7 @@ def page_parts(report: FidelityReport) -> list[Table | Folded]:
     parts: list[Table | Folded] = [lead, summary, Folded("Versions", [versions]), Folded("Notes", [_notes(report)])]
     for theme in report.conditions.themes:
         tables = [_theme(theme, profile, adapters, LONGEST_NOTE) for profile, adapters in _by_profile(report)]
-        parts.append(Folded(_title(theme), tables))
+        parts.append(Folded(theme.capitalize(), tables))
     return parts
 
 
@@ -129,7 +128,7 @@ def _by_profile(report: FidelityReport) -> list[tuple[str, list[MeasuredAdapter]
 
 def _theme(theme: str, profile: str, adapters: Sequence[MeasuredAdapter], longest: int) -> Table:
     """Return the table of a theme, with a column for each adapter."""
-    title = f"{_title(theme)}{profile and f', {profile}'}"
+    title = f"{theme.capitalize()}{profile and f', {profile}'}"
     rows = list(_rows(adapters, theme, longest))
     return Table(title, ("probe", *(one.label for one in adapters)), rows, pinned=1)
 
@@ -141,13 +140,11 @@ def _rows(adapters: Sequence[MeasuredAdapter], theme: str, longest: int) -> Iter
         findings = [own.get(name) for own in found]
         keys = dict.fromkeys(key for one in findings if one and isinstance(one.seen, dict) for key in one.seen)
         alarming = any(one and one.outcome in PROBLEMS for one in findings)
-        for key in keys or ("",):
-            cells = tuple(one_line(printable(cell(one, key)), longest) for one in findings)
+        for place, key in enumerate(keys or ("",)):
+            # A reason for which there are no figures is in the first row of the probe.
+            shown = [one if one and (not place or isinstance(one.seen, dict)) else None for one in findings]
+            cells = tuple(one_line(printable(cell(one, key)), longest) for one in shown)
             yield TableRow(f"{name}: {key}" if key else name, cells, alarming)
-
-
-def _title(theme: str) -> str:
-    return theme.replace("_", " ").capitalize()
 
 
 def _notes(report: FidelityReport) -> Table:

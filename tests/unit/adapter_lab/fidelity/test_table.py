@@ -84,6 +84,12 @@ def test_a_row_stands_for_a_probe_or_for_each_of_its_figures() -> None:
     assert traffic.notes == ["1 more row: as the reference."]
 
 
+def test_a_reason_for_which_there_are_no_figures_is_shown_once() -> None:
+    failed = finding("prompt_sizes", "finding", level="info", theme="traffic", seen="the trial failed")
+    rows = shown(REFERENCE, adapter("other", failed))["Traffic"].rows
+    assert [row.cells for row in rows] == [("1,200", "the trial failed"), ("none", "-")]
+
+
 def test_a_theme_without_differences_is_one_line() -> None:
     same = adapter("other:native", *REFERENCE.findings.values())
     differs = adapter("other:controlled", *REFERENCE.findings.values(), finding("late", seen=1))
