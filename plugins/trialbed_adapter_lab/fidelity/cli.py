@@ -37,7 +37,7 @@ Examples:
 
 
 @click.command("fidelity", epilog=EPILOG)
-@click.argument("names", nargs=-1, metavar="[NAME[:PROFILE][==VERSION]]... | FILE")
+@click.argument("names", nargs=-1, metavar="[NAME[:PROFILE][==VERSION]]... | FILE.json")
 @option("-f", "--framework", "frameworks", multiple=True, metavar="NAME", help="The same as NAME; repeatable.")
 @setting_option("profiles")
 @theme_option("Measure or show only this part; repeatable. [default: all parts]")
@@ -50,7 +50,7 @@ def command(names: tuple[str, ...], form: str | None, as_json: bool, **given: An
     """Measure what frameworks do to the traffic between model and tools.
 
     Runs every probe of the conformance kit on the adapter of each framework and on the reference loop, and prints
-    one table of what was seen. Rows in which all equal the reference are only counted. A FILE that --output wrote is
+    one table of what was seen. Rows in which all equal the reference are only counted. A file that --output wrote is
     shown again, without measuring. Exits with 1 if an adapter could not be measured, or a probe not completed. If it
     is interrupted, it shows the adapters that were measured until then.
     """

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import httpx
-from support.fidelity import QUERY, TOOLS, api_call, definition, observed, request
+from support.trial_records import QUERY, TOOLS, api_call, definition, observed, request
 
 from trialbed.records import Answer, Usage
 from trialbed_adapter_lab import Harness, ObservedCall

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 from support.cases import for_each
-from support.fidelity import observed
+from support.trial_records import observed
 
 from trialbed.records import Failure
 from trialbed_adapter_lab import CheckFailed
