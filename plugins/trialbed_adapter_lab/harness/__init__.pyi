@@ -1,9 +1,6 @@
 from ._environment import like_a_worker as like_a_worker
 from ._environment import named_agent as named_agent
 from ._faulty_answers import DETAILED_USAGE as DETAILED_USAGE
-from ._faulty_answers import FAULTY_ANSWERS as FAULTY_ANSWERS
-from ._faulty_answers import FINAL_TEXT as FINAL_TEXT
-from ._faulty_answers import HUGE_NUMBER as HUGE_NUMBER
 from ._faulty_answers import without_message as without_message
 from ._harness import KEY as KEY
 from ._harness import QUERY as QUERY

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import replace
 from functools import partial
+from typing import Any
 
 from trialbed.records import Failure, Json
 from trialbed.texts import one_line
@@ -13,16 +14,16 @@ from trialbed.wire import lenient_json
 from trialbed_adapter_lab.differences import without_varying_parts
 from trialbed_adapter_lab.errors import CheckFailed
 from trialbed_adapter_lab.harness import (
-    FAULTY_ANSWERS,
-    FINAL_TEXT,
+    DETAILED_USAGE,
     Harness,
     ObservedRequest,
     TrialRecord,
+    without_message,
 )
 from trialbed_adapter_lab.probe import Probe
 from trialbed_adapter_lab.probes._conversations import refuse, run_without_waits
 from trialbed_adapter_lab.probes._stations import QUERY, play, stations
-from trialbed_scripted import Line, Response, Turn, forever, say
+from trialbed_scripted import Line, Response, Turn, ask, call, forever, say
 
 STEPS, FEW = 30, 3
 """Requests that a trial gets: more than any framework's own limit, and fewer."""
@@ -40,23 +41,68 @@ Lines = Callable[[], Sequence[Line]]
 """Returns the lines of a model for one trial."""
 
 
+FINAL_TEXT, CUT_TEXT = "The stations measured what was expected.", "The stations meas"
+"""The answer of the model after its fault, and an answer that was cut."""
+
+ARGUMENTS = json.dumps({"instrument": "gauge", "day": "Wed"})
+"""The arguments of a call that is right but for the way in which it is written."""
+
+TOOL = "Station_0000_Report"
+WRITTEN_CALL = f'{{"name": "{TOOL}", "arguments": {ARGUMENTS}}}'
+
+
+def _call(arguments: str = ARGUMENTS, name: str = TOOL, finish: str = "tool_calls", text: str | None = None) -> Turn:
+    return ask(call(name, arguments, "call_erring_1"), text=text, finish_reason=finish)
+
+
+def _text(text: str | None, finish: str = "stop", **more: Any) -> Turn:
+    # With a reason of its own, a text is never changed into a call of the adapter's finish tool.
+    return say(text, finish_reason=finish, **more)
+
+
+def _overloaded(request: ObservedRequest) -> Response:
+    return Response.document(request.spoken.write_error("the model is overloaded", "server_error"))
+
+
+FAULTY_ANSWERS: dict[str, Line] = {
+    "arguments cut by the length limit": _call('{"instrument": "gau', finish="length"),
+    "arguments that are a list": _call("[1]"),
+    "arguments that are a text": _call('"text"'),
+    "arguments that are empty": _call(""),
+    "arguments that are null": _call("null"),
+    "arguments that are encoded twice": _call(json.dumps(ARGUMENTS)),
+    "arguments as Python writes them": _call(str(json.loads(ARGUMENTS))),
+    "arguments in a fence": _call(f"```json\n{ARGUMENTS}\n```"),
+    "arguments with a comma too many": _call(ARGUMENTS[:-1] + ",}"),
+    "a tool's name in another case": _call(name=TOOL.lower()),
+    "a tool's name in a namespace": _call(name=f"functions.{TOOL}"),
+    "a call in tags of its text": _text(f"<tool_call>\n{WRITTEN_CALL}\n</tool_call>"),
+    "a call as its text": _text(WRITTEN_CALL),
+    "thoughts in tags and a call": _call(text="<think>A tool is needed.</think>"),
+    "a text and a call": _call(text="Let me look."),
+    "a call with the finish reason stop": _call(finish="stop"),
+    "a text with the finish reason eos": _text(FINAL_TEXT, "eos"),
+    "a text with the finish reason of calls": _text(FINAL_TEXT, "tool_calls"),
+    "details of its tokens": _text(FINAL_TEXT, usage=DETAILED_USAGE),
+    "a number of 5,000 digits": _call(f'{{"instrument": {"9" * 5000}, "day": "Wed"}}'),
+    "an empty text": _text(""),
+    "no text and no call": _text(None),
+    "a text cut by the length limit": _text(CUT_TEXT, "length"),
+    "no text, by the length limit": _text(None, "length"),
+    "a text cut by the content filter": _text(CUT_TEXT, "content_filter"),
+    "a refusal": _text(None, refusal="I cannot help with that."),
+    "an answer without choices": without_message,
+    "an error with status 200": _overloaded,
+}
+"""The fault of the model's first answer -> that answer."""
+
+
 def _policy(name: str) -> Lines:
     return lambda: play(name, *stations(TOOLS, CALLS), turns=STEPS + 1)
 
 
-def _once(answer: Callable[[ObservedRequest], Turn | Response]) -> Lines:
+def _once(answer: Line) -> Lines:
     return lambda: [answer, forever(say(FINAL_TEXT))]
-
-
-def _faulty(title: str) -> Lines:
-    def answer(request: ObservedRequest) -> Turn | Response:
-        said = FAULTY_ANSWERS[title](request.received)
-        if isinstance(said, Response) or said.finish_reason != "":
-            return said
-        # With a reason of its own, a turn is never changed into a call of the adapter's finish tool.
-        return replace(said, finish_reason="tool_calls" if said.calls else "stop")
-
-    return _once(answer)
 
 
 def _refusing(status: int) -> Lines:
@@ -65,7 +111,7 @@ def _refusing(status: int) -> Lines:
 
 CASES: dict[str, Lines] = {
     "arguments that are not JSON": _policy("bad-json"),
-    **{title: _faulty(title) for title in FAULTY_ANSWERS},
+    **{title: _once(answer) for title, answer in FAULTY_ANSWERS.items()},
     "arguments against the schema, once": _policy("retry"),
     "arguments against the schema, always": _policy("wrong-args"),
     "a tool that is not offered": _policy("unknown-tool"),
@@ -120,7 +166,7 @@ def _see(record: TrialRecord, finish_tool: str) -> tuple[str, str]:
     text = record.answer.final_answer if record.answer else ""
     turns = [request.said for request in record.requests if request.said is not None]
     said = [turn.text or "" for turn in turns]
-    for end in (call for turn in turns for call in turn.calls if call.name == finish_tool):
+    for end in (one for turn in turns for one in turn.calls if one.name == finish_tool):
         written = lenient_json(end.arguments)
         said += map(str, written.values()) if isinstance(written, dict) else []
     errors = [request.error for request in record.requests if request.error]
