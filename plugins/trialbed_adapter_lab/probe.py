@@ -211,6 +211,13 @@ class CheckFinding(Record):
         """An adapter may be released with it."""
         return self.outcome not in PROBLEMS
 
+    def without_traces(self) -> CheckFinding:
+        """Return it in short: without times, and without traces, which are long and name folders of this machine."""
+        lines = self.message.strip().splitlines() or [""]
+        seen = self.seen.partition('\n    File "')[0] if isinstance(self.seen, str) else self.seen
+        short = {"message": lines[-1 if self.outcome == "error" else 0], "cause": "", "seconds": 0.0, "seen": seen}
+        return self.model_copy(update=short)
+
 
 class ConformanceReport(Record):
     """Everything that the kit found about one adapter.

@@ -144,7 +144,7 @@ async def measure(
                 show(f"{label}: could not be measured")
                 return
             # Lists are whole requests, which bench releases compares.
-            shown = [_shorten(finding) for finding in report.findings if not isinstance(finding.seen, list)]
+            shown = [finding.without_traces() for finding in report.findings if not isinstance(finding.seen, list)]
             digest = environment.lock_digest if environment else ""
             found[label] = MeasuredAdapter(label=label, lock_digest=digest, report=_with_findings(report, shown))
             show(f"{label}: measured, {report.badge}")
@@ -160,13 +160,6 @@ def _show_theme(show: Callable[[str], object], label: str, line: str) -> None:
     for theme, first in THEMES.items():
         if line.split()[1] == first:
             show(f"{label}: {theme}")
-
-
-def _shorten(finding: CheckFinding) -> CheckFinding:
-    """Return a finding without traces, which are long and name folders of this machine, and without times."""
-    lines = finding.message.strip().splitlines() or [""]
-    message = lines[-1 if finding.outcome == "error" else 0]
-    return finding.model_copy(update={"message": message, "cause": "", "seconds": 0.0})
 
 
 def _with_findings(report: ConformanceReport, findings: Iterable[CheckFinding]) -> ConformanceReport:

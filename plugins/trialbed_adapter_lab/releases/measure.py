@@ -141,7 +141,9 @@ async def _run_kit(how: ReleaseMeasurement, asked: str, installed: InstalledEnvi
             on_step(f"{label}: the probes")
             try:
                 # A line per probe would be too many.
-                figures.append(await run_kit(framework_driver(label), installed.environment, options, lambda _: None))
+                report = await run_kit(framework_driver(label), installed.environment, options, lambda _: None)
+                findings = tuple(finding.without_traces() for finding in report.findings)
+                figures.append(report.model_copy(update={"findings": findings}))
             except TrialbedError as error:
                 missing[framework_profile(label) or ""] = str(error)
     failure = "" if figures else "its adapter cannot be measured: " + "; ".join(dict.fromkeys(missing.values()))

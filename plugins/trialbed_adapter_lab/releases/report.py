@@ -183,10 +183,7 @@ def _figures(finding: CheckFinding) -> dict[str, Json]:
 
 def _exact(seen: Json) -> str:
     """Return a text that is equal for equal figures; ``1`` and ``true`` are two values."""
-    if not isinstance(seen, str):
-        return json.dumps(seen, sort_keys=True)
-    # The lines of code below a failure differ from release to release.
-    return _SECONDS.sub("…", without_varying_parts(seen.partition('\n    File "')[0]))
+    return _SECONDS.sub("…", without_varying_parts(seen)) if isinstance(seen, str) else json.dumps(seen, sort_keys=True)
 
 
 def _in_words(seen: Json) -> str:

@@ -82,3 +82,15 @@ def test_findings_of_one_cause_are_grouped_in_the_order_of_the_checks():
     groups = [[finding.check for finding in group] for group in found.by_cause("failed", "error")]
     assert groups == [["a", "d"], ["b"], ["c"], ["e"]]
     assert found.by_cause("finding") == []
+
+
+@for_each(
+    ("outcome", "message"),
+    [("finding", "expected 1; seen: 2"), ("error", "ValueError: 3"), ("passed", "expected 1; seen: 2")],
+)
+def test_a_finding_without_traces_names_no_folder_and_no_time(outcome, message):
+    text = 'expected 1; seen: 2\n    File "/home/me/a.py", line 1\nValueError: 3'
+    found = CheckFinding(
+        check="a", level="may", outcome=outcome, message=text, cause="in /home/me", seen=text, seconds=2
+    ).without_traces()
+    assert (found.message, found.cause, found.seen, found.seconds) == (message, "", "expected 1; seen: 2", 0)

@@ -26,7 +26,7 @@ from trialbed_adapter_lab.releases import (
 )
 from trialbed_adapter_lab.report_command import read_report, write_report
 
-RAISES = 'at 0x7f3a1b2c3d\n    File "/a/b.py", line 7'
+RAISES = "at 0x7f3a1b2c3d"
 
 
 def markdown(report: ReleasesReport) -> str:
@@ -68,7 +68,7 @@ def test_a_change_names_its_release_with_what_the_wire_had_before_and_after(tmp_
     assert report.measured == ["1.0", "1.9", "1.10"]
     changed, requests = report.changes
     assert (changed.after, changed.release, changed.profile, changed.part) == ("1.9", "1.10", "native", "faults")
-    assert (changed.before, changed.now) == ("as expected", "at …"), "addresses and lines of code are not compared"
+    assert (changed.before, changed.now) == ("as expected", "at …"), "addresses differ from trial to trial"
     assert (requests.before, requests.now) == ("1 request, 72 bytes", "1 request, 82 bytes")
     place = "request 1, /conversation/0/content changed"
     assert requests.evidence == f'{place}: it goes on after 5 characters with ", be brief"'
@@ -77,7 +77,7 @@ def test_a_change_names_its_release_with_what_the_wire_had_before_and_after(tmp_
 @for_each(
     "before, now",
     [
-        (check("finding", RAISES), check("finding", RAISES.replace("7f3a1b2c3d", "7f9999999").replace("7", "8"))),
+        (check("finding", RAISES), check("finding", RAISES.replace("7f3a1b2c3d", "7f9999999"))),
         (check("passed", {"longest, s": 1.5, "calls at once": 10}), check("passed", {"longest, s": 4})),
         (check("finding", "ended after 1.5 s"), check("finding", "ended after 12 s")),
         (check("skipped"), check("passed")),
@@ -86,7 +86,7 @@ def test_a_change_names_its_release_with_what_the_wire_had_before_and_after(tmp_
         (check("outdated"), check("passed")),
     ],
 )
-def test_places_times_and_gaps_are_no_change(tmp_path: Path, before: CheckFinding, now: CheckFinding) -> None:
+def test_addresses_times_and_gaps_are_no_change(tmp_path: Path, before: CheckFinding, now: CheckFinding) -> None:
     report = kept(tmp_path, measured("1.0", before), measured("1.1", now))
     assert report.changes == ()
     assert "acme 1.0 to 1.1: no change in 1 step between neighbours." in markdown(report)
