@@ -86,6 +86,7 @@ class Application:
         routed: the routes.
 
     Attributes:
+        virtual, gateway: the endpoints.
         protocol: of its connections.
     """
 
@@ -93,8 +94,8 @@ class Application:
 
     def __init__(self, options: ServerOptions, routed: Starlette, virtual: VirtualApi, gateway: Gateway) -> None:
         self.routed = routed
-        self._virtual = virtual
-        self._gateway = gateway
+        self.virtual = virtual
+        self.gateway = gateway
         self._max_body = options.max_body
         self._checks = list(_checks(options))
         self._entry: ASGIApp = self._admit
@@ -125,7 +126,7 @@ class Application:
         if found is None or self.routed.user_middleware:
             return None
         scope["path_params"] = found.groupdict()
-        return self._virtual if found["path"] is None else self._gateway
+        return self.virtual if found["path"] is None else self.gateway
 
 
 def create_app(options: ServerOptions, *, clock: Clock | None = None) -> Application:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
@@ -41,6 +41,7 @@ class ModelReply:
         first: seconds before its first byte.
         pause: seconds between the pieces of a stream.
         body: the whole response, sent as it is in place of the answer; a stream of events if the request asks for one.
+        status, content_type, headers: of that response; its type is that of JSON or of events by default.
         recorded: seconds that the model took for it when it was recorded; None for an answer of now.
     """
 
@@ -48,6 +49,9 @@ class ModelReply:
     first: float = 0.0
     pause: float = 0.0
     body: bytes | None = None
+    status: int = 200
+    content_type: str = ""
+    headers: Mapping[str, str] = field(default_factory=dict)
     recorded: float | None = None
 
 

@@ -19,7 +19,7 @@ from trialbed_adapter_lab.errors import CheckFailed
 from trialbed_adapter_lab.harness._network import NetworkWatch
 from trialbed_adapter_lab.harness._oracle import Oracle
 from trialbed_adapter_lab.harness._process import process_state
-from trialbed_adapter_lab.harness._records import ObservedCall, ObservedRequest, TrialRecord
+from trialbed_adapter_lab.harness._records import Observations, ObservedCall, ObservedRequest, TrialRecord
 from trialbed_adapter_lab.harness._server import Chunks, HarnessServer, TrialSession
 from trialbed_adapter_lab.harness._synchronization import PassingLoop
 from trialbed_adapter_lab.harness._tools import ScriptedTool, tool
@@ -77,6 +77,7 @@ class PreparedTrial:
     def __init__(
         self,
         agent_class: type[BaseAgent],
+        server: HarnessServer,
         session: TrialSession,
         spec: TrialSpec,
         client: ToolClient | None,
@@ -88,23 +89,27 @@ class PreparedTrial:
         self._oracle = oracle
         self._client = client
         self._agent_class = agent_class
+        self._server = server
         self._session = session
         self._trial = WorkerTrial(spec, _ignore_fork)
 
     @property
     def requests(self) -> tuple[ObservedRequest, ...]:
         """The requests to the model so far."""
-        return tuple(self._session.requests)
+        return self._observations()["requests"]
 
     @property
     def calls(self) -> tuple[ObservedCall, ...]:
         """The calls of Apis so far."""
-        return tuple(self._session.calls)
+        return self._observations()["calls"]
 
     @property
     def open_connections(self) -> int:
         """Connections to the model that the adapter has not closed."""
-        return self._session.open_connections
+        return self._server.open_connections(self._session)
+
+    def _observations(self) -> Observations:
+        return self._server.do(self._session.observations)
 
     async def run(self) -> TrialRecord:
         """Run it.
@@ -128,12 +133,10 @@ class PreparedTrial:
         record = TrialRecord(
             spec=self.spec,
             outcome=outcome,
-            requests=self.requests,
-            calls=self.calls,
-            strays=tuple(self._session.strays),
+            **self._observations(),
             adapter=_folder(self._agent_class),
             methods=_methods(self._agent_class),
-            connections=self._session.connections,
+            connections=len(self._session.connections),
             is_program=issubclass(self._agent_class, CommandAgent),
         )
         self._oracle.look(record)
@@ -215,21 +218,21 @@ class Harness:
         limits = Limits(max_steps=conditions.get("max_steps", MAX_STEPS), timeout=conditions.get("timeout", TIMEOUT))
         if "base_url" in conditions:
             self._endpoints.append(_address(conditions["base_url"]))
-        finish, chunks = self.agent_class.finish_tool, conditions.get("chunks", "tokens")
-        session = TrialSession(script, tools, max_steps=limits.max_steps, finish_tool=finish, chunks=chunks)
-        url = self._server.add(session)
+        endpoint, finish = _endpoint(conditions), self.agent_class.finish_tool
+        chunks = conditions.get("chunks", "tokens")
+        session = TrialSession(script, tools, limits, model=endpoint.model, finish_tool=finish, chunks=chunks)
         spec = TrialSpec.at(
-            url,
-            _endpoint(conditions),
+            self._server.add(session),
+            endpoint,
             key=TrialKey(framework=self.agent_class.__name__, query_id="harness"),
             query=conditions.get("query", QUERY),
             system_prompt=conditions.get("system_prompt", SYSTEM_PROMPT),
-            tools=tuple(sorted((item.spec for item in tools), key=lambda spec: spec.name)),
+            tools=session.registration.tools,
             limits=limits,
         )
         start = 0.0 if self._is_started or "timeout" in conditions else START
         self._is_started = True
-        return PreparedTrial(self.agent_class, session, spec, self.client, self.oracle, start)
+        return PreparedTrial(self.agent_class, self._server, session, spec, self.client, self.oracle, start)
 
     async def run(self, *script: Line, **conditions: Unpack[TrialSettings]) -> TrialRecord:
         """Run one trial with a fresh agent; the arguments are those of ``prepare``.

@@ -1,35 +1,65 @@
-"""Records of a trial: requests to the model, calls of Apis, and the outcome."""
+"""Records of a trial: requests to the model and calls of Apis, as the server's log has them, and the outcome."""
 
 from __future__ import annotations
 
-import asyncio
-import time
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+import json
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any
+from typing import Any, Self, TypedDict
 
-from trialbed.records import Answer, Failure, Outcome, ToolSpec, TrialSpec, Usage
-from trialbed.wire import ModelRequest, OfferedTool
-from trialbed.wire.dialects import Dialect
+from trialbed.records import (
+    Answer,
+    ApiCall,
+    Failure,
+    FilledArgument,
+    LostCall,
+    ModelCall,
+    Outcome,
+    ToolSpec,
+    TrialSpec,
+    Usage,
+    WireLog,
+)
+from trialbed.tools import reply_text
+from trialbed.wire import ModelRequest, OfferedTool, parse_object
+from trialbed.wire.dialects import CHAT, Dialect
 from trialbed.wire.offers import Offers
 from trialbed_scripted import ReceivedRequest, Turn
 from trialbed_scripted.policies import in_calls
 
 
 @dataclass(kw_only=True)
+class Arrival:
+    """A request as its connection and the script saw it, which a server's log does not say.
+
+    Attributes:
+        headers: with names in lower case.
+        ended: whether it was answered in full.
+        dropped: whether its connection was closed before.
+        asked: a request to the model as it was put to the script, with the conversation that it follows.
+        said: the turn with which the script answered; None if it did otherwise.
+    """
+
+    headers: Mapping[str, str] = field(default_factory=dict)
+    ended: bool = False
+    dropped: bool = False
+    asked: ModelRequest | None = None
+    said: Turn | None = None
+
+
+@dataclass(kw_only=True)
 class HarnessRequest:
-    """A request that the harness received.
+    """A request that the harness's server received.
 
     Attributes:
         number: among the trial's of its kind, from 0.
-        started, ended: on ``time.perf_counter``; ``ended`` is None until it has been answered.
+        started, ended: seconds since the trial was opened; ``ended`` is None until it has been answered.
         dropped: whether the adapter closed the connection before the answer was sent.
     """
 
     number: int
-    started: float = field(default_factory=time.perf_counter)
+    started: float = 0.0
     ended: float | None = None
     dropped: bool = False
 
@@ -38,15 +68,19 @@ class HarnessRequest:
         """It was answered, or its connection is closed."""
         return self.dropped or self.ended is not None
 
-    @contextmanager
-    def note_end(self) -> Iterator[None]:
-        """Note the end of the request, which is answered meanwhile."""
-        try:
-            yield
-        except (asyncio.CancelledError, ConnectionError):
-            self.dropped = True
-            raise
-        self.ended = time.perf_counter()
+
+class _Span(TypedDict):
+    started: float
+    ended: float | None
+    dropped: bool
+
+
+def _span(call: ModelCall | ApiCall, arrival: Arrival | None) -> _Span:
+    """Return the time of a request, and whether it was dropped: of one in flight, only its arrival says that."""
+    dropped = call.status == 0 if arrival is None else arrival.dropped
+    is_answered = not dropped if arrival is None else arrival.ended
+    ended = call.started + call.duration if is_answered else None
+    return {"started": call.started, "ended": ended, "dropped": dropped}
 
 
 @dataclass(kw_only=True)
@@ -55,19 +89,41 @@ class ObservedRequest(HarnessRequest):
 
     Attributes:
         received: the request as it came.
+        asked: the request as it is read, with the conversation that it follows; None for what it says itself.
         tools: those of the trial.
-        refused: whether it was past the step limit, and refused as the gateway does it.
+        refused: whether it was past a limit of the trial.
         usage: the tokens that its answer reports; None where it reports none.
         said: the turn that answered it, with the names under which it offers the tools; None where it is not known.
         error: the message of the error that answered it; empty if none did.
     """
 
     received: ReceivedRequest
+    asked: ModelRequest | None = None
     tools: Sequence[ToolSpec] = ()
     refused: bool = False
     usage: Usage | None = None
     said: Turn | None = None
     error: str = ""
+
+    @classmethod
+    def of_log(cls, number: int, call: ModelCall, tools: Sequence[ToolSpec], arrival: Arrival | None = None) -> Self:
+        """Return a request as far as the log keeps it, and what is known of its arrival."""
+        body = call.request.encode()
+        document, problem = parse_object(body)
+        seen = Arrival() if arrival is None else arrival
+        return cls(
+            number=number,
+            received=ReceivedRequest(
+                number, document, body, seen.headers, dialect=call.dialect or CHAT, problem=problem
+            ),
+            asked=seen.asked,
+            tools=tools,
+            refused=call.limit is not None,
+            usage=call.usage,
+            said=seen.said,
+            error=_error_message(call),
+            **_span(call, arrival),
+        )
 
     @property
     def body(self) -> Mapping[str, Any]:
@@ -92,7 +148,7 @@ class ObservedRequest(HarnessRequest):
     @cached_property
     def request(self) -> ModelRequest:
         """The request in the form that all dialects share, with tools and calls that it has in words as such."""
-        return in_calls(self.received.asked)
+        return in_calls(self.asked or self.received.asked)
 
     @property
     def roles(self) -> list[str]:
@@ -102,7 +158,11 @@ class ObservedRequest(HarnessRequest):
     @property
     def messages(self) -> list[dict[str, Any]]:
         """The conversation so far."""
-        return [message.source for message in self.received.asked.messages if isinstance(message.source, dict)]
+        return [
+            message.source
+            for message in (self.asked or self.received.asked).messages
+            if isinstance(message.source, dict)
+        ]
 
     @property
     def functions(self) -> list[dict[str, Any]]:
@@ -160,6 +220,15 @@ class ObservedCall(HarnessRequest):
     arguments: dict[str, Any]
     reply: str | None = None
 
+    @classmethod
+    def of_log(cls, number: int, call: ApiCall, tool: str, arrival: Arrival | None = None) -> Self:
+        """Return a call as the log has it, whose arguments are an object, and what is known of its arrival."""
+        span = _span(call, arrival)
+        reply = reply_text({"error": call.error, "response": call.response})
+        is_known = call.status == 200 and not span["dropped"]
+        arguments = call.arguments if isinstance(call.arguments, dict) else {}
+        return cls(number=number, tool=tool, arguments=arguments, reply=reply if is_known else None, **span)
+
 
 @dataclass(frozen=True, kw_only=True)
 class TrialRecord:
@@ -170,7 +239,8 @@ class TrialRecord:
         outcome: the adapter's result.
         requests: to the model, in order of arrival.
         calls: of Apis, in order of arrival.
-        strays: other requests of the trial, as ``METHOD path``.
+        strays: other requests of the trial, as ``METHOD path``, and calls that no tool stands for.
+        lost: the calls of its script that a policy could not make. ``filled``: the arguments that it made up.
         connections: how many connections to the model were opened.
         adapter: the folder of the adapter's package.
         methods: where the agent's own methods are defined, as a traceback writes it.
@@ -182,6 +252,8 @@ class TrialRecord:
     requests: tuple[ObservedRequest, ...]
     calls: tuple[ObservedCall, ...]
     strays: tuple[str, ...] = ()
+    lost: tuple[LostCall, ...] = ()
+    filled: tuple[FilledArgument, ...] = ()
     connections: int = 0
     adapter: str = ""
     methods: Mapping[str, str] = field(default_factory=dict)
@@ -211,3 +283,56 @@ def _function(tool: OfferedTool) -> dict[str, Any]:
         return {name: value for name, value in tool.source.items() if name != "type"}
     own = {name: value for name, value in tool.source.items() if name not in ("type", "input_schema")}
     return {**own, "parameters": tool.parameters}
+
+
+class Observations(TypedDict):
+    """The fields of a trial's record that are read from a log."""
+
+    requests: tuple[ObservedRequest, ...]
+    calls: tuple[ObservedCall, ...]
+    strays: tuple[str, ...]
+    lost: tuple[LostCall, ...]
+    filled: tuple[FilledArgument, ...]
+
+
+def read_log(
+    wire: WireLog, tools: Sequence[ToolSpec], asked: Mapping[int, Arrival], called: Mapping[int, Arrival]
+) -> Observations:
+    """Read the requests and the calls of a trial from the server's log.
+
+    Args:
+        tools: those of the trial.
+        asked, called: the arrivals of requests to the model and of calls, by their place in the log.
+    """
+    names = {tool.api: tool.name for tool in tools}
+    strays = {place: stray for place, call in enumerate(wire.api_calls) if (stray := _stray(call, names.get(call.api)))}
+    made = [(place, call) for place, call in enumerate(wire.api_calls) if place not in strays]
+    return {
+        "lost": wire.lost,
+        "filled": wire.filled,
+        "requests": tuple(
+            ObservedRequest.of_log(place, call, tools, asked.get(place)) for place, call in enumerate(wire.model_calls)
+        ),
+        "calls": tuple(
+            ObservedCall.of_log(number, call, names[call.api], called.get(place))
+            for number, (place, call) in enumerate(made)
+        ),
+        "strays": tuple(strays.values()),
+    }
+
+
+def _stray(call: ApiCall, name: str | None) -> str:
+    """Return why a call is none of a tool's; empty if it is one."""
+    if name is not None and isinstance(call.arguments, dict):
+        return ""
+    sent = json.dumps({**call.api.model_dump(), "tool_input": call.arguments})[:200]
+    if name is None:
+        return f"a call of an Api that is not offered: {sent}"
+    return f"a call of {name} with an input that is not a JSON object: {sent}"
+
+
+def _error_message(call: ModelCall) -> str:
+    """Return the message of an error that answered a request; empty if none did."""
+    error = parse_object(call.response.encode())[0].get("error") if call.cause else None
+    message = error.get("message") if isinstance(error, dict) else None
+    return message if isinstance(message, str) else ""

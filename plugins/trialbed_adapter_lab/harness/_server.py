@@ -1,298 +1,330 @@
-"""The server of the harness: scripted model and Apis of each trial, in a thread with an event loop of its own."""
+"""The server of a run, in a thread of this process: a trial's model is its script, and its Apis are scripted tools."""
 
 from __future__ import annotations
 
 import asyncio
-import json
 import secrets
+import socket
 import sys
-from collections.abc import Sequence
+import threading
+from collections.abc import AsyncIterator, Callable, Sequence
+from contextlib import ExitStack, asynccontextmanager, suppress
+from contextvars import ContextVar
 from dataclasses import replace
-from operator import attrgetter
-from typing import Any, Literal
+from typing import Any, Literal, Self, TypeVar
 
-from aiohttp import web
-from starlette.types import Message
+import uvicorn
+from anyio.from_thread import BlockingPortal, start_blocking_portal
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+from uvicorn.server import ServerState
 
-from trialbed.records import ApiRef, ToolSpec, Usage
-from trialbed.tools import reply_text
-from trialbed.wire import lenient_json, parse_object
+from trialbed.contracts import ModelQuestion, ModelReply
+from trialbed.errors import UsageError
+from trialbed.files import temporary_folder
+from trialbed.records import Limits, TrialRegistration
 from trialbed.wire.dialects import PATHS
-from trialbed.wire.mcp import OfferedTools, load_sdk, serve_request
-from trialbed_adapter_lab.harness._records import ObservedCall, ObservedRequest
-from trialbed_adapter_lab.harness._tools import ApiReply, ScriptedTool
-from trialbed_scripted import HttpServer, Line, ReceivedRequest, Response, Script, ScriptedEndpoint, Turn, fail, send
-from trialbed_scripted.policies import FieldSpeaker, as_demanded
+from trialbed_adapter_lab.harness._records import Arrival, Observations, ObservedCall, ObservedRequest, read_log
+from trialbed_adapter_lab.harness._tools import ScriptedTool
+from trialbed_scripted import Line, Response, Script, Turn
+from trialbed_scripted.policies import FieldSpeaker, TurnTakingModel, as_demanded
+from trialbed_server import ServerOptions, create_app
+from trialbed_server.faults import VirtualAnswer, answer_body
+from trialbed_server.simulators.template import TemplateSimulator
+from trialbed_server.targets import CallTarget, TargetCatalog
+from trialbed_server.trials import LogBudget, OpenTrial, TrialRefused
+from trialbed_server.virtual.acting import Callbacks
+from trialbed_server.virtual.resolver import not_an_object
+
+T = TypeVar("T")
 
 Chunks = Literal["tokens", "calls", "whole"]
 """How an answer is streamed: in pieces of a few characters as OpenAI and vLLM do, a call in each chunk, or in one."""
 
-CHUNKS: dict[Chunks, int | None] = {"tokens": 8, "calls": sys.maxsize, "whole": None}
-"""Characters of a text or of arguments in one chunk; None if the whole message is one."""
+PIECES: dict[Chunks, int | None] = {"calls": sys.maxsize, "whole": None}
+"""Characters of a text or of arguments in one chunk, where it is not the usual number; None if all is in one."""
 
-PARSE_ERROR = "Tool input parse error...\n"
-"""The virtual API's answer to a ``tool_input`` that is a text and not JSON."""
+WHOLE = 2**40
+"""Characters of one trial's bodies that its log keeps: all."""
 
-RUNAWAY = 25
-"""Requests beyond the step limit after which every one is refused, answered or not, so that an endless loop ends."""
+KEEP_ALIVE = 600
+"""Seconds that an idle connection stays open, as on a run's server."""
 
-PAST_LIMIT = "this trial is over: the model was asked {} times, which is all that its setting max_steps allows"
-
-
-async def serve_mcp(request: web.Request, tools: OfferedTools, *, max_body: int) -> web.Response:
-    """Answer one request."""
-    # It takes long the first time, and other trials are served meanwhile.
-    await asyncio.to_thread(load_sdk)
-    body = await request.read()
-    sent: list[Message] = []
-    waiting = [{"type": "http.request", "body": body, "more_body": False}]
-
-    async def receive() -> Message:
-        return waiting.pop() if waiting else await asyncio.get_running_loop().create_future()
-
-    async def send(message: Message) -> None:
-        sent.append(message)
-
-    await serve_request(tools, _scope(request), receive, send, max_body=max_body)
-    content = b"".join(message.get("body", b"") for message in sent[1:])
-    headers = {name.decode(): value.decode() for name, value in sent[0]["headers"] if name != b"content-length"}
-    return web.Response(status=sent[0]["status"], body=content, headers=headers)
+_arrival: ContextVar[Arrival] = ContextVar("arrival")
+"""The request that is being served."""
 
 
-def _scope(request: web.Request) -> dict[str, Any]:
-    headers = [(name.lower(), value) for name, value in request.raw_headers]
-    return {
-        "type": "http",
-        "method": request.method,
-        "path": request.path,
-        "query_string": b"",
-        "headers": headers,
-    }
+class TrialSession(TurnTakingModel):
+    """One trial on the server: the script that it follows, and the requests that came.
 
+    Its methods run on the server's loop.
 
-class TrialSession:
-    """One trial, as the server sees it: the script that it follows, and the requests that came.
-
-    Its handlers run on the server's loop; its lists are read when the trial is over.
+    Attributes:
+        opened: the trial on the server.
+        strays: requests that are neither put to the model nor calls, as ``METHOD path``.
+        connections: the other ends of the connections to the model, open or closed.
     """
 
     def __init__(
         self,
         script: Sequence[Line],
         tools: Sequence[ScriptedTool],
+        limits: Limits,
         *,
-        max_steps: int,
+        model: str,
         finish_tool: str = "",
         chunks: Chunks = "tokens",
     ) -> None:
-        self.requests: list[ObservedRequest] = []
-        self.calls: list[ObservedCall] = []
+        super().__init__()
         self.strays: list[str] = []
+        self.connections: set[Any] = set()
+        self.tools = [item.spec for item in tools]
+        self.registration = TrialRegistration(
+            trial=secrets.token_hex(8),
+            model=model,
+            model_name=model,
+            tools=tuple(sorted(self.tools, key=lambda spec: spec.name)),
+            called_back=tuple(item.spec.api for item in tools),
+            finish_tool=finish_tool,
+            limits=limits,
+        )
         self._script = Script(*script)
         self._speaker = FieldSpeaker()
-        self._endpoint = ScriptedEndpoint(self._say, kept=0, piece=CHUNKS[chunks])
-        self._apis: dict[ApiRef, ScriptedTool] = {item.spec.api: item for item in tools}
-        self._specs = [item.spec for item in tools]
-        self._mcp = OfferedTools(sorted(self._specs, key=attrgetter("name")), self._call)
-        self._max_steps = max_steps
-        self._finish_tool = finish_tool
-        self._steps = 0
-        self._connections: set[asyncio.Transport] = set()
-        self._handling: set[asyncio.Task[Any]] = set()
+        self._apis = {item.spec.api: item for item in tools}
+        self._chunks = chunks
+        self._made = 0
+        self._asked: dict[int, Arrival] = {}
+        self._called: dict[int, Arrival] = {}
+        self.opened: OpenTrial
 
-    @property
-    def open_connections(self) -> int:
-        """Connections to the model that the adapter has not closed."""
-        return sum(not transport.is_closing() for transport in self._connections)
+    def observations(self) -> Observations:
+        """Return what was seen so far."""
+        seen = read_log(self.opened.wire_log(), self.tools, self._asked, self._called)
+        seen["strays"] = (*self.strays, *seen["strays"])
+        return seen
 
-    @property
-    def connections(self) -> int:
-        """Connections to the model, open or closed."""
-        return len(self._connections)
-
-    def end(self) -> None:
-        """Cancel every request that is still being answered."""
-        for task in self._handling:
-            task.cancel()
-
-    async def handle(self, request: web.Request, path: str) -> web.StreamResponse:
-        """Answer one request of the trial."""
-        task = asyncio.current_task()
-        assert task is not None  # noqa: S101 - a handler runs in a task
-        self._handling.add(task)
-        try:
-            if (spoken := _spoken(request, path)) is not None:
-                return await self._model(request, spoken)
-            if request.method == "POST" and path == "virtual":
-                return await self._api(request)
-            if path == "mcp":
-                return await self._mcp_request(request)
-            self.strays.append(f"{request.method} /{path}")
-            return web.json_response({"error": {"message": f"the harness does not serve /{path}"}}, status=404)
-        finally:
-            self._handling.discard(task)
-
-    async def _model(self, request: web.Request, spoken: str) -> web.StreamResponse:
-        if isinstance(request.transport, asyncio.Transport):
-            self._connections.add(request.transport)
-        received = self._endpoint.receive(await request.read(), request.headers, spoken)
-        seen = ObservedRequest(number=received.number, received=received, tools=self._specs)
-        self.requests.append(seen)
-        try:
-            with seen.note_end():
-                response = await self._respond(seen)
-                seen.error = _error_message(response)
-                return await send(request, response)
-        except ConnectionError:
-            # The adapter has hung up in the moment in which it would have been answered.
-            return web.Response()
-
-    async def _respond(self, seen: ObservedRequest) -> Response:
-        if self._steps >= self._max_steps or seen.number >= self._max_steps + RUNAWAY:
-            seen.refused = True
-            return fail(403, PAST_LIMIT.format(self._steps), "invalid_request_error", spoken=seen.spoken)
-        self._steps += 1
-        response = await self._endpoint.respond(seen.received)
-        # As the gateway: a request that is not answered with 200 does not count.
-        self._steps -= response.status != 200
-        return response
-
-    async def _say(self, received: ReceivedRequest) -> Turn | Response:
+    async def answer(self, question: ModelQuestion) -> ModelReply:
         """Say the next line of the script, with calls of the tools by the names under which the request offers them."""
-        seen = self.requests[received.number]
+        arrival = self._asked[question.place] = _arrival.get()
+        arrival.asked = question.request
+        call = self.opened.model_calls[question.place].record()
+        seen = ObservedRequest.of_log(question.place, call, self.tools, arrival)
 
         async def take_turn() -> Turn | Response:
             said = await self._script(seen)
-            if isinstance(said, Response):
-                return said
-            turn = self._with_end(said, seen)
-            calls = tuple(
-                replace(call, name=seen.offered_name(call.name), id=call.id or f"call_{seen.number}_{place}")
-                for place, call in enumerate(turn.calls)
+            return said if isinstance(said, Response) else self._as_offered(said, seen)
+
+        answer, arrival.said = await self._speaker.say(question.request, take_turn)
+        if isinstance(answer, Response):
+            if answer.bare or answer.ending != "complete":
+                raise UsageError("a script of the harness answers or refuses; to break connections, use serve()")
+            return ModelReply(
+                body=answer.body,
+                first=answer.wait,
+                status=answer.status,
+                content_type=answer.content_type,
+                headers=answer.headers,
             )
-            return replace(turn, calls=calls)
+        identity = answer.id or str(question.place)
+        said = answer.answer(id=identity, fingerprint="fp_scripted", model=question.request.model)
+        if self._chunks not in PIECES:
+            return ModelReply(said)
+        written = question.dialect.write_answer(said, question.request, piece=PIECES[self._chunks])
+        return ModelReply(body=b"".join(written))
 
-        answer, seen.said = await self._speaker.say(received.asked, take_turn)
-        seen.usage = None if seen.said is None else _usage(seen.said)
-        return answer
+    def _as_offered(self, turn: Turn, seen: ObservedRequest) -> Turn:
+        """Return a turn that ends by the adapter's finish tool, if it has one and the turn ends as usual."""
+        self.note(turn)
+        finish = self.registration.finish_tool
+        if finish and turn.finish_reason == "" and not turn.refusal:
+            turn = as_demanded(turn, seen.request, self.tools, finish)
+        calls = (
+            replace(call, name=seen.offered_name(call.name), id=call.id or f"call_{seen.number}_{place}")
+            for place, call in enumerate(turn.calls)
+        )
+        return replace(turn, calls=tuple(calls))
 
-    def _with_end(self, turn: Turn, seen: ObservedRequest) -> Turn:
-        """Return a turn that ends by the adapter's finish tool, if it has one, unless it is none that ends as usual."""
-        usual = turn.finish_reason == "" and not turn.refusal
-        return as_demanded(turn, seen.request, self._specs, self._finish_tool) if self._finish_tool and usual else turn
-
-    async def _api(self, request: web.Request) -> web.Response:
-        body, _ = parse_object(await request.read())
-        item = self._apis.get(_api_of(body))
-        if item is None:
-            self.strays.append(f"a call of an Api that is not offered: {json.dumps(body)[:200]}")
-            return web.json_response({"error": "this Api does not exist", "response": ""})
-        arguments = _input_of(body)
-        if arguments is None:
-            self.strays.append(
-                f"a call of {item.name} with an input that is not a JSON object: {json.dumps(body)[:200]}"
-            )
-            return web.json_response({"error": PARSE_ERROR, "response": ""})
-        reply = await self._answer(item, arguments)
+    async def call(self, target: CallTarget, tool_input: Any) -> VirtualAnswer:
+        """Have a scripted tool answer a call."""
+        # Nothing was waited for since the call was put into the log.
+        self._called[len(self.opened.api_calls) - 1] = _arrival.get()
+        if not isinstance(tool_input, dict):
+            return not_an_object(target, tool_input)
+        item, number = self._apis[target.ref], self._made
+        self._made += 1
+        now = self.opened.elapsed()
+        reply = await item.behave(ObservedCall(number=number, tool=item.name, arguments=tool_input, started=now))
         if reply.status != 200:
-            return web.Response(status=reply.status, text="the harness's Api is broken")
-        return web.json_response({"error": reply.error, "response": reply.response})
-
-    async def _mcp_request(self, request: web.Request) -> web.Response:
-        if request.method != "POST":
-            # As Trialbed's server, which has no sessions and sends nothing by itself.
-            return web.Response(status=405)
-        return await serve_mcp(request, self._mcp, max_body=HarnessServer.MAX_BODY)
-
-    async def _call(self, tool: ToolSpec, arguments: dict[str, Any]) -> tuple[str, bool]:
-        """Make a call over MCP."""
-        reply = await self._answer(self._apis[tool.api], arguments)
-        if reply.status != 200:
-            return f"Error: the server returned status {reply.status}", True
-        return reply_text({"error": reply.error, "response": reply.response}), bool(reply.error)
-
-    async def _answer(self, item: ScriptedTool, arguments: dict[str, Any]) -> ApiReply:
-        seen = ObservedCall(number=len(self.calls), tool=item.name, arguments=arguments)
-        self.calls.append(seen)
-        with seen.note_end():
-            reply = await item.behave(seen)
-            if reply.status == 200:
-                seen.reply = reply_text({"error": reply.error, "response": reply.response})
-            return reply
+            failed = f"the server returned status {reply.status}"
+            return VirtualAnswer(b"the harness's Api is broken", status=reply.status, error=failed)
+        return VirtualAnswer(answer_body(reply.error, reply.response))
 
 
-class HarnessServer(HttpServer):
-    """Serves trials below their own ``/t/<token>``: ``/v1`` with the paths of the dialects, ``/virtual`` and ``/mcp``.
+class HarnessServer(Callbacks):
+    """Serves trials as the server of a run does, even while an adapter blocks its own thread or loop.
 
-    It answers even while an adapter blocks its own thread or loop.
+    It is an ASGI application around the server's: it notes what the wire log does not have.
 
     Attributes:
+        address: host and port.
         strays: requests that belong to no trial, as ``METHOD path``.
         dialects: those in which the model was asked, in the order in which they came.
     """
 
-    MAX_BODY = 256 * 2**20
-    PATIENCE = 0.1
-
     def __init__(self) -> None:
-        super().__init__()
+        super().__init__(allowed=False, max_answer=0)
         self.strays: list[str] = []
         self.dialects: list[str] = []
         self._sessions: dict[str, TrialSession] = {}
+        self._state = ServerState()
+        self._portal: BlockingPortal | None = None
+        self._thread = 0
+        self._catalog = TargetCatalog((), TemplateSimulator())
 
     def add(self, session: TrialSession) -> str:
         """Serve a trial; returns its URL."""
-        token = secrets.token_hex(8)
-        self._sessions[token] = session
-        return f"{self.origin}/t/{token}"
+        token = session.registration.trial
+
+        def add() -> None:
+            self._sessions[token] = session
+            session.opened = OpenTrial(session.registration, self._catalog, self._app.gateway.clock, model=session)
+            session.opened.budget = LogBudget(body=WHOLE, trial=WHOLE)
+            self._app.gateway.trials.open(session.opened)
+
+        self.do(add)
+        host, port = self.address
+        return f"http://{host}:{port}/t/{token}"
 
     def clear(self) -> None:
-        """End all trials."""
+        """End all trials, and drop the connections whose requests are still being answered."""
 
         def end() -> None:
-            for session in self._sessions.values():
-                session.end()
+            for connection in self._connections():
+                if connection.cycle is not None and not connection.cycle.response_complete:
+                    connection.transport.abort()
+            for token in self._sessions:
+                with suppress(TrialRefused):
+                    self._app.gateway.trials.close(token)
             self._sessions.clear()
 
-        self.call(end)
+        self.do(end)
 
-    async def handle(self, request: web.Request) -> web.StreamResponse:
-        """Answer a request of a trial."""
-        root, _, rest = request.match_info["path"].partition("/")
+    def open_connections(self, session: TrialSession) -> int:
+        """Return how many connections to the model the adapter has not closed."""
+        return self.do(lambda: sum(one.client in session.connections for one in self._connections()))
+
+    def do(self, work: Callable[[], T]) -> T:
+        """Return the result of some work in the thread that serves; in this one if it is the same, or has ended."""
+        if self._portal is None or threading.get_ident() == self._thread:
+            return work()
+        return self._portal.call(work)
+
+    async def call(self, trial: OpenTrial, target: CallTarget, tool_input: Any) -> VirtualAnswer:
+        """Have a trial's tool answer a call."""
+        return await self._sessions[trial.registration.trial].call(target, tool_input)
+
+    def _connections(self) -> list[Any]:
+        return list(self._state.connections)
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Serve a request, and note how it goes on."""
+        root, _, rest = scope["path"].removeprefix("/").partition("/")
         token, _, path = rest.partition("/")
         session = self._sessions.get(token) if root == "t" else None
         if session is None:
-            self.strays.append(f"{request.method} {request.path}")
-            return web.json_response({"error": {"message": "the harness has no such trial"}}, status=404)
-        if (spoken := _spoken(request, path)) is not None and spoken not in self.dialects:
-            self.dialects.append(spoken)
-        return await session.handle(request, path)
+            self.strays.append(f"{scope['method']} {scope['path']}")
+            await self._app(scope, receive, send)
+            return
+        posted = path if scope["method"] == "POST" else ""
+        spoken = PATHS.get(posted.removeprefix("v1/")) if posted.startswith("v1/") else None
+        if spoken is not None:
+            session.connections.add(scope["client"])
+            self.dialects += [spoken] if spoken not in self.dialects else []
+        elif posted != "virtual" and path != "mcp":
+            session.strays.append(f"{scope['method']} /{path}")
+        headers = {name.decode("latin-1"): value.decode("latin-1") for name, value in scope["headers"]}
+        arrival = Arrival(headers=headers)
+        _arrival.set(arrival)
+        await _serve(self._app, scope, receive, send, arrival, ends=spoken is None)
+
+    def __enter__(self) -> Self:
+        with ExitStack() as stack:
+            folder = stack.enter_context(temporary_folder())
+            options = ServerOptions(cache=str(folder / "responses.db"), control_token=secrets.token_hex(), port=0)
+            self._app = create_app(options)
+            self._app.virtual.callbacks = self
+            self._portal = stack.enter_context(start_blocking_portal())
+            stack.enter_context(self._portal.wrap_async_context_manager(self._serving()))
+            self._stack = stack.pop_all()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.clear()
+        self._portal = None
+        self._stack.close()
+
+    @asynccontextmanager
+    async def _serving(self) -> AsyncIterator[None]:
+        self._thread = threading.get_ident()
+        config = uvicorn.Config(
+            self,
+            http=self._app.protocol,
+            ws="none",
+            lifespan="off",
+            log_config=None,
+            access_log=False,
+            proxy_headers=False,
+            timeout_keep_alive=KEEP_ALIVE,
+            server_header=False,
+        )
+        listener = socket.create_server(("127.0.0.1", 0))
+        self.address: tuple[str, int] = listener.getsockname()
+        async with self._app.routed.router.lifespan_context(self._app.routed):
+            server = await asyncio.get_running_loop().create_server(
+                lambda: self._app.protocol(config=config, server_state=self._state, app_state={}), sock=listener
+            )
+            try:
+                yield
+            finally:
+                server.close()
+                for connection in self._connections():
+                    connection.transport.abort()
+                await asyncio.gather(*self._state.tasks, return_exceptions=True)
 
 
-def _error_message(response: Response) -> str:
-    """Return the message of an endpoint's error; empty if the response is none."""
-    error = parse_object(response.body)[0].get("error")
-    message = error.get("message") if isinstance(error, dict) else None
-    return message if isinstance(message, str) else ""
+async def _serve(app: ASGIApp, scope: Scope, receive: Receive, send: Send, arrival: Arrival, *, ends: bool) -> None:
+    """Serve a request of a trial, and note its end.
 
+    Args:
+        ends: whether it is cancelled when its connection is closed; the gateway does that itself.
+    """
+    task = asyncio.current_task()
+    watch: asyncio.Task[None] | None = None
 
-def _spoken(request: web.Request, path: str) -> str | None:
-    """Return the dialect of a request to the model; None if it is another one."""
-    return PATHS.get(path.removeprefix("v1/")) if request.method == "POST" and path.startswith("v1/") else None
+    async def watch_end() -> None:
+        while (await receive())["type"] != "http.disconnect":
+            pass
+        if not arrival.ended:
+            arrival.dropped = True
+            if ends and task is not None:
+                task.cancel()
 
+    async def receive_part() -> Message:
+        nonlocal watch
+        message = await receive()
+        if watch is None and not message.get("more_body", False):
+            watch = asyncio.create_task(watch_end())
+        return message
 
-def _input_of(body: dict[str, Any]) -> dict[str, Any] | None:
-    """Return the arguments of a call, which may be given as JSON text; None if they are not an object."""
-    given = body.get("tool_input")
-    value = lenient_json(given or "{}") if isinstance(given, str) else given
-    return value if isinstance(value, dict) else None
+    async def send_part(message: Message) -> None:
+        await send(message)
+        is_last = message["type"] == "http.response.body" and not message.get("more_body", False)
+        arrival.ended = arrival.ended or (is_last and not arrival.dropped)
 
-
-def _api_of(body: dict[str, Any]) -> ApiRef:
-    names = ("category", "tool_name", "api_name")
-    return ApiRef(**{name: str(body.get(name, "")) for name in names})
-
-
-def _usage(turn: Turn) -> Usage | None:
-    names = ("prompt_tokens", "completion_tokens")
-    return None if turn.usage is None else Usage(**{name: turn.usage[name] for name in names})
+    try:
+        await app(scope, receive_part, send_part)
+    except asyncio.CancelledError:
+        if not arrival.dropped:
+            raise
+    finally:
+        if watch is not None:
+            watch.cancel()

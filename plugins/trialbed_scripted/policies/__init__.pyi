@@ -4,6 +4,7 @@ from ._fields import in_calls as in_calls
 from ._histories import TextHistories as TextHistories
 from ._model import PolicyModel as PolicyModel
 from ._model import ScriptedTrialModel as ScriptedTrialModel
+from ._model import TurnTakingModel as TurnTakingModel
 from ._model import answer_of as answer_of
 from ._model import estimate_usage as estimate_usage
 from ._model import policy as policy

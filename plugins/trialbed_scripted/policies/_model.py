@@ -97,27 +97,23 @@ class PolicyModel:
         return form.fill(one_call(first, turn, form))
 
 
-class ScriptedTrialModel(TrialModel):
-    """Plays a policy in one trial, and notes the calls of its script that it could not make."""
+class TurnTakingModel(TrialModel):
+    """Answers a trial with turns, and notes the calls of a policy's script that it could not make."""
 
     is_strict = True
 
-    def __init__(self, policy: str, registration: TrialRegistration) -> None:
-        self._slow = policy == SLOW
-        self._policy = PolicyModel(policy, registration.script, registration.tools, registration.finish_tool)
-        self._trial = registration.trial
-        self._histories = TextHistories()
+    def __init__(self) -> None:
         self._played: set[int] = set()
         self._lost: dict[int, LostCall] = {}
         self._filled: dict[tuple[int | None, str], FilledArgument] = {}
 
-    async def answer(self, question: ModelQuestion) -> ModelReply:
-        """Take the turn that the conversation has come to."""
-        turn = self._policy.turn(question.request, self._histories)
-        self._note(turn)
-        answer = answer_of(turn, f"{self._trial}#{question.place}")
-        answer = replace(answer, usage=estimate_usage(question.request, answer, question.dialect))
-        return ModelReply(answer, SLOW_FIRST, SLOW_CHUNK) if self._slow else ModelReply(answer)
+    def note(self, turn: Turn) -> None:
+        """Note what a turn says about its policy's script."""
+        self._played.update(turn.played)
+        for call in turn.lost:
+            self._lost.setdefault(call.position, call)
+        for argument in turn.filled:
+            self._filled.setdefault((argument.position, argument.argument), argument)
 
     def complete(self, log: WireLog) -> WireLog:
         """Add the calls that could not be played, and the arguments that were made up."""
@@ -125,12 +121,24 @@ class ScriptedTrialModel(TrialModel):
         lost = tuple(call for place, call in sorted(self._lost.items()) if place not in self._played)
         return log.model_copy(update={"lost": lost, "filled": tuple(self._filled.values())})
 
-    def _note(self, turn: Turn) -> None:
-        self._played.update(turn.played)
-        for call in turn.lost:
-            self._lost.setdefault(call.position, call)
-        for argument in turn.filled:
-            self._filled.setdefault((argument.position, argument.argument), argument)
+
+class ScriptedTrialModel(TurnTakingModel):
+    """Plays a policy in one trial."""
+
+    def __init__(self, policy: str, registration: TrialRegistration) -> None:
+        super().__init__()
+        self._slow = policy == SLOW
+        self._policy = PolicyModel(policy, registration.script, registration.tools, registration.finish_tool)
+        self._trial = registration.trial
+        self._histories = TextHistories()
+
+    async def answer(self, question: ModelQuestion) -> ModelReply:
+        """Take the turn that the conversation has come to."""
+        turn = self._policy.turn(question.request, self._histories)
+        self.note(turn)
+        answer = answer_of(turn, f"{self._trial}#{question.place}")
+        answer = replace(answer, usage=estimate_usage(question.request, answer, question.dialect))
+        return ModelReply(answer, SLOW_FIRST, SLOW_CHUNK) if self._slow else ModelReply(answer)
 
 
 def answer_of(turn: Turn, identity: str) -> ModelAnswer:

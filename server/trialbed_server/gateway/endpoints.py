@@ -255,11 +255,10 @@ class Gateway(TrialEndpoint):
                 await self.clock.sleep(reply.first)
                 pause = partial(self.clock.sleep, reply.pause) if reply.pause else None
                 await writer.response(_response(reply, trial, question), pause)
-            size = len(exchange.body)
-            served = exchange.whole_answer()
+            size, served = len(exchange.body), exchange.whole_answer()
             if served is not None:
-                size, recorded = size + len(served.body), exchange.recorded is not None
-                kept.keep(question.request, exchange.document, size, recorded=recorded)
+                size += len(served.body)
+                kept.keep(question.request, exchange.document, size, recorded=exchange.recorded is not None)
         finally:
             model.note_answer(question, served)
 
@@ -382,7 +381,8 @@ def _response(reply: ModelReply, trial: OpenTrial, question: ModelQuestion) -> R
         return Response.answer(said, request, question.dialect)
     # Some endpoints answer a request for a stream with a document.
     events = request.stream and not reply.body.lstrip().startswith(b"{")
-    return Response((reply.body,), content_type=EVENTS, sized=False) if events else Response((reply.body,))
+    kind = reply.content_type or (EVENTS if events else Response.content_type)
+    return Response((reply.body,), reply.status, kind, reply.headers, sized=kind != EVENTS)
 
 
 def _own_name(trial: OpenTrial | None, read: ModelRequest) -> str:

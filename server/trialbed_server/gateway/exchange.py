@@ -448,7 +448,8 @@ class ResponseWriter:
         """
         size = [(b"content-length", b"%d" % len(response.body))] if response.sized else []
         headers = [(name.lower().encode(), value.encode()) for name, value in response.headers.items()]
-        kind = [EVENTS_TYPE, NOT_CACHED] if response.content_type == EVENTS else [JSON_TYPE]
+        named = [(b"content-type", response.content_type.encode())]
+        kind = [EVENTS_TYPE, NOT_CACHED] if response.content_type == EVENTS else named
         await self.start(response.status, [*kind, *size, *headers])
         *parts, last = response.parts or (b"",)
         for part in parts:

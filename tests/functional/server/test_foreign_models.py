@@ -1,4 +1,4 @@
-"""Models of other distributions: one that never returns costs its own trial, and nobody waits for it."""
+"""Models of other distributions: one may refuse, and one that never returns costs its own trial alone."""
 
 from __future__ import annotations
 
@@ -21,6 +21,8 @@ class Odd(TrialModel):
         if question.request.messages[-1].text == "hang":
             while True:
                 time.sleep(0.01)
+        if question.request.messages[-1].text == "refuse":
+            return ModelReply(body=b"Later.", status=429, content_type="text/plain", headers={"Retry-After": "7"})
         return ModelReply(ModelAnswer(content="fine", finish_reason="stop"))
 
     def complete(self, log):
@@ -71,6 +73,17 @@ async def test_a_model_that_hangs_holds_up_no_other_trial(serve: Serve, before: 
     assert "did not return within 1.5 s (File" in refused.json()["error"]["message"]
     *_, call = (await closed(client))["model_calls"]
     assert call["cause"] == cause
+
+
+@pytest.mark.usefixtures("odd")
+async def test_a_model_refuses_in_its_own_words(serve: Serve) -> None:
+    client = await serve()
+    await client.post("/control/trials", json=registration(model="odd:quick"))
+    refused = await client.post(f"/t/{TRIAL}/v1/chat/completions", json=asking("refuse"))
+    assert (refused.status_code, refused.text, refused.headers["retry-after"]) == (429, "Later.", "7")
+    assert refused.headers["content-type"] == "text/plain"
+    (call,) = (await closed(client))["model_calls"]
+    assert (call["status"], call["response"]) == (429, "Later.")
 
 
 @pytest.mark.usefixtures("odd")
