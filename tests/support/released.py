@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from datetime import UTC, datetime
 from typing import Any
 
 from trialbed.records import Json
 from trialbed_adapter_lab import CheckFinding, ConformanceReport
+from trialbed_adapter_lab.fidelity.report import MeasuredAdapter
 from trialbed_adapter_lab.releases import MeasuredRelease
 
 
@@ -16,7 +18,12 @@ def finding(value: Json, name: str = "requests_of_a_trial", theme: str = "polici
 
 
 def measured(
-    release: str, *findings: CheckFinding, kit: str = "k1", content: str = "Hello", **more: Any
+    release: str,
+    *findings: CheckFinding,
+    kit: str = "k1",
+    content: str = "Hello",
+    missing: Sequence[MeasuredAdapter] = (),
+    **more: Any,
 ) -> MeasuredRelease:
     """A release with one profile, and a trial of one request."""
     body = {"conversation": [{"role": "system", "content": content}], "model": "m"}
@@ -36,6 +43,6 @@ def measured(
         "python": "3.11",
         "system": "Linux",
         "packages": (f"acme=={release}", "httpx==0.28"),
-        "figures": (found,),
+        "figures": (MeasuredAdapter(label=f"acme:native=={release}", report=found), *missing),
     }
     return MeasuredRelease(**fields | more)

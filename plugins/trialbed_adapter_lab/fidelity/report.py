@@ -94,14 +94,15 @@ class FidelityReport(Record):
             cores=os.cpu_count() or 1,
             themes=tuple(themes),
         )
-        return cls(conditions=conditions, adapters=tuple(adapters))
+        return cls(conditions=conditions, adapters=tuple(adapters)).on_themes(themes)
 
     def on_themes(self, themes: Collection[str]) -> FidelityReport:
-        """Return the report on these of its themes alone."""
+        """Return the report on these of its themes alone, without lists, which are whole requests of a trial."""
         conditions = self.conditions.model_copy(update={"themes": tuple(themes)})
         adapters = []
         for one in self.adapters:
-            findings = [finding for finding in one.findings.values() if finding.theme in ("", *themes)]
+            found = [finding for finding in one.findings.values() if finding.theme in ("", *themes)]
+            findings = [finding for finding in found if not isinstance(finding.seen, list)]
             report = one.report and _with_findings(one.report, findings)
             adapters.append(one.model_copy(update={"report": report}))
         return FidelityReport(conditions=conditions, adapters=tuple(adapters))
@@ -143,8 +144,7 @@ async def measure(
                 found[label] = MeasuredAdapter(label=label, reason=str(error))
                 show(f"{label}: could not be measured")
                 return
-            # Lists are whole requests, which bench releases compares.
-            shown = [finding.without_traces() for finding in report.findings if not isinstance(finding.seen, list)]
+            shown = [finding.without_traces() for finding in report.findings]
             digest = environment.lock_digest if environment else ""
             found[label] = MeasuredAdapter(label=label, lock_digest=digest, report=_with_findings(report, shown))
             show(f"{label}: measured, {report.badge}")

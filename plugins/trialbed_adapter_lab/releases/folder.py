@@ -10,11 +10,11 @@ from pathlib import Path
 from typing import TypeVar
 
 from packaging.version import InvalidVersion, Version
-from pydantic import Field, ValidationError
+from pydantic import ValidationError
 
 from trialbed.files import read_bytes, replace_file
 from trialbed.records import Record
-from trialbed_adapter_lab.probe import ConformanceReport
+from trialbed_adapter_lab.fidelity.report import MeasuredAdapter
 from trialbed_adapter_lab.releases.index import KnownReleases, Wanted
 
 INDEX, WATCH = "index.json", "watch.json"
@@ -61,14 +61,12 @@ class MeasuredRelease(ReleaseConditions):
 
     Attributes:
         packages: ``name==version`` of everything in its environment, sorted.
-        figures: the kit's report on each profile.
-        missing: profile -> the reason why there is no report on it.
+        figures: the kit's report on each profile, or the reason why there is none.
     """
 
     framework: str
     packages: tuple[str, ...] = ()
-    figures: tuple[ConformanceReport, ...] = ()
-    missing: dict[str, str] = Field(default_factory=dict)
+    figures: tuple[MeasuredAdapter, ...] = ()
 
 
 class ReleaseFolder:

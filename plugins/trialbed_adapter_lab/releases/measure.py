@@ -25,9 +25,10 @@ from trialbed.environments import (
     provide,
     requirement_folder,
 )
-from trialbed.errors import EnvironmentFailed, TrialbedError
-from trialbed.records import PIN, framework_driver, framework_profile
-from trialbed_adapter_lab.kit_process import run_kit, show_line
+from trialbed.errors import EnvironmentFailed
+from trialbed.records import PIN
+from trialbed_adapter_lab.fidelity.report import MeasuredAdapter, measure
+from trialbed_adapter_lab.kit_process import show_line
 from trialbed_adapter_lab.releases.folder import MeasuredRelease, ReleaseFolder
 from trialbed_adapter_lab.releases.index import PublishedRelease
 from trialbed_adapter_lab.report_command import show_steps
@@ -89,7 +90,7 @@ async def measure_releases(
                 show_line(f"{name}: its environment, then the probes")
                 measured, lock = await measure_release(how, published)
                 folder.keep(measured, lock)
-        missing = "".join(f", without {profile or 'the adapter'}" for profile in measured.missing)
+        missing = "".join(f", without {one.label}" for one in measured.figures if one.report is None)
         show_line(f"{name}: {measured.failure or f'measured{missing}'}")
         found.append(measured)
     return found
@@ -134,20 +135,13 @@ async def _run_kit(how: ReleaseMeasurement, asked: str, installed: InstalledEnvi
     """Run the kit for each profile, and return the fields of the record that it gives."""
     there = profiles_of(how.framework, installed.environment)
     wanted = [profile for profile in how.profiles if profile in there]
-    options = ["--level", "info", *(word for theme in how.themes for word in ("--theme", theme))]
-    figures, missing = [], {}
+    labels = expand_profiles([asked], wanted, {asked: installed.environment})
+    found: dict[str, MeasuredAdapter] = {}
     with show_steps() as on_step:
-        for label in expand_profiles([asked], wanted, {asked: installed.environment}):
-            on_step(f"{label}: the probes")
-            try:
-                # A line per probe would be too many.
-                report = await run_kit(framework_driver(label), installed.environment, options, lambda _: None)
-                findings = tuple(finding.without_traces() for finding in report.findings)
-                figures.append(report.model_copy(update={"findings": findings}))
-            except TrialbedError as error:
-                missing[framework_profile(label) or ""] = str(error)
-    failure = "" if figures else "its adapter cannot be measured: " + "; ".join(dict.fromkeys(missing.values()))
-    return {"figures": tuple(figures), "missing": missing, "failure": failure}
+        await measure(dict.fromkeys(labels, installed.environment), how.themes, found, on_step)
+    reasons = "; ".join(dict.fromkeys(one.reason for one in found.values()))
+    failure = "" if any(one.report for one in found.values()) else f"its adapter cannot be measured: {reasons}"
+    return {"figures": tuple(found.values()), "failure": failure}
 
 
 def _remove(store: EnvironmentStore) -> None:

@@ -11,7 +11,7 @@ from packaging.version import Version
 from pydantic import ConfigDict
 
 from trialbed.environments import FrameworkSpec
-from trialbed.records import Json, Record, framework_profile
+from trialbed.records import Json, Record
 from trialbed.texts import group_by_key, number_of, one_line
 from trialbed.views import UNKNOWN, Table, TableRow
 from trialbed_adapter_lab.differences import Difference, differences, show, tell_texts_apart, without_varying_parts
@@ -146,9 +146,14 @@ def changes_between(measured: Sequence[MeasuredRelease]) -> tuple[ReleaseChange,
     """
     last: dict[tuple[str, ...], tuple[str, dict[str, Json]]] = {}
     alike: dict[tuple[str, ...], list[tuple[str, str, Json, Json]]] = {}
-    seen = ((one.release, report, finding) for one in measured for report in one.figures for finding in report.findings)
-    for release, report, finding in seen:
-        probe, now = (framework_profile(report.framework) or "", finding.theme, finding.check), _figures(finding)
+    seen = (
+        (one.release, adapter, finding)
+        for one in measured
+        for adapter in one.figures
+        for finding in adapter.findings.values()
+    )
+    for release, adapter, finding in seen:
+        probe, now = (adapter.profile or "", finding.theme, finding.check), _figures(finding)
         after, before = last.get(probe, (release, now))
         # A probe that failed has no figures by name; the failure is the change.
         for name in {**before, **now} if min(len(before), len(now)) > 1 else [*now][:1]:
@@ -220,13 +225,14 @@ def _rows(measured: Sequence[MeasuredRelease], own: set[str]) -> Iterator[Releas
         packages = dict(line.split("==", 1) for line in one.packages)
         versions = {name: (before.get(name, ABSENT), packages.get(name, ABSENT)) for name in {*before, *packages} - own}
         changed = sorted(f"{name} {old} → {new}" for name, (old, new) in versions.items() if before and old != new)
-        found = [(report.framework, finding) for report in one.figures for finding in report.findings]
-        errors = [(name, finding) for name, finding in found if finding.outcome == "error"]
-        missing = [f"{profile}: {reason}".removeprefix(": ") for profile, reason in one.missing.items()]
-        missing += [f"{name}, {finding.check}: {finding.message.splitlines()[-1]}" for name, finding in errors]
+        reports = [adapter.report for adapter in one.figures if adapter.report]
+        missing = [f"{adapter.label}: {adapter.reason}" for adapter in one.figures if not adapter.report]
+        for report in reports:
+            errors = [finding for finding in report.findings if finding.outcome == "error"]
+            missing += [f"{report.framework}, {finding.check}: {finding.message}" for finding in errors]
         yield ReleaseRow(
             **one.model_dump(include={*ReleaseConditions.model_fields}),
-            adapter=next((f"{report.adapter} {report.adapter_version}" for report in one.figures), ""),
+            adapter=next((f"{report.adapter} {report.adapter_version}" for report in reports), ""),
             packages=len(packages),
             others=tuple(changed),
             missing=tuple(missing),

@@ -14,7 +14,7 @@ PARTS = {
         "probes": ("differences", "errors", "harness", "probe"),
         "fuzz": ("harness",),
         "fidelity": ("kit_process", "probe", "probes", "report_command"),
-        "releases": ("differences", "kit_process", "probe", "report_command"),
+        "releases": ("differences", "fidelity", "kit_process", "probe", "report_command"),
         "scaffolding": ("plugin_check",),  # the template of a plugin's tests
         "cli": ("", "fuzz", "kit_process", "plugin_check", "probe", "scaffolding"),
     },

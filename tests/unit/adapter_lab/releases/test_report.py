@@ -13,6 +13,7 @@ from trialbed import views
 from trialbed.errors import DataError
 from trialbed.records import Json
 from trialbed_adapter_lab import CheckFinding
+from trialbed_adapter_lab.fidelity.report import MeasuredAdapter
 from trialbed_adapter_lab.releases import (
     KnownReleases,
     MeasuredRelease,
@@ -35,7 +36,7 @@ def markdown(report: ReleasesReport) -> str:
 
 def check(outcome: str, value: Json = None, name: str = "one") -> CheckFinding:
     """A finding of a check."""
-    return finding(value, name, "faults", level="should", outcome=outcome, message="x\nValueError: a, b")
+    return finding(value, name, "faults", level="should", outcome=outcome, message="ValueError: a, b")
 
 
 def failed(release: str) -> MeasuredRelease:
@@ -143,13 +144,13 @@ def test_a_change_is_after_the_last_release_in_which_it_was_measured(tmp_path: P
     report = kept(
         tmp_path,
         measured("1.0", check("passed")),
-        measured("1.1", check("error"), missing={"controlled": "no module"}),
+        measured("1.1", check("error"), missing=[MeasuredAdapter(label="acme:controlled", reason="no module")]),
         measured("1.2", check("failed", "nothing"), content="other"),
     )
     assert [(one.after, one.part) for one in report.changes] == [("1.0", "faults"), ("1.1", "policies")]
     page = markdown(report)
     assert page.index("## 1.2, after 1.0\n") < page.index("| as expected | nothing |") < page.index("## 1.2, after 1.1")
-    assert "* 1.1, not measured: controlled: no module\n" in page
+    assert "* 1.1, not measured: acme:controlled: no module\n" in page
     assert "* 1.1, not measured: acme:native, one: ValueError: a, b\n" in page
 
 
