@@ -143,7 +143,7 @@ def _rows(adapters: Sequence[MeasuredAdapter], theme: str, longest: int) -> Iter
         for place, key in enumerate(keys or ("",)):
             # A reason for which there are no figures is in the first row of the probe.
             shown = [one if one and (not place or isinstance(one.seen, dict)) else None for one in findings]
-            cells = tuple(one_line(printable(cell(one, key)), longest) for one in shown)
+            cells = tuple(printable(one_line(cell(one, key), longest)) for one in shown)
             yield TableRow(f"{name}: {key}" if key else name, cells, alarming)
 
 
