@@ -1,7 +1,6 @@
 """Releases: one framework's behaviour over its releases, and the changes between neighbours.
 
-Each release is measured by the parts of ``trialbed_adapter_lab.fidelity``, in an environment of its own. The names are
-loaded when they are first used.
+The kit runs on each release in its own environment. The names are loaded when they are first used.
 """
 
 import lazy_loader

@@ -11,7 +11,7 @@ import click
 
 from trialbed.cli.environments import env_dir_option, yes_option
 from trialbed.cli.formats import chosen_format, format_option
-from trialbed.cli.options import FOLDER, json_option, option
+from trialbed.cli.options import FOLDER, json_option, option, plain_option
 from trialbed.cli.setting_options import setting_option
 from trialbed_adapter_lab.report_command import (
     FORMATS,
@@ -53,39 +53,29 @@ class ReleaseVersion(click.ParamType[str]):
 
 @click.command("releases", epilog=EPILOG)
 @click.argument("framework")
-@option(
-    "--from", "first", envvar=None, type=ReleaseVersion(), help="Oldest release. [default: that the adapter allows]"
-)
-@option("--to", "last", envvar=None, type=ReleaseVersion(), help="Newest release. [default: that the adapter allows]")
-@option(
+@plain_option("--from", "first", type=ReleaseVersion(), help="Oldest release. [default: that the adapter allows]")
+@plain_option("--to", "last", type=ReleaseVersion(), help="Newest release. [default: that the adapter allows]")
+@plain_option(
     "--most",
     type=click.IntRange(min=1),
-    envvar=None,
-    help="Measure at most so many, spread evenly from the oldest to the newest. [default: all]",
+    help="Measure at most this many, spread evenly from the oldest to the newest. [default: all]",
 )
-@option(
-    "--narrow",
-    is_flag=True,
-    envvar=None,
-    help="Then measure those between two that differ, until each change is exact.",
-)
-@option(
+@plain_option("--narrow", is_flag=True, help="Then measure those between two that differ, until each change is exact.")
+@plain_option(
     "--newer",
     is_flag=True,
-    envvar=None,
     help="Measure and show only those newer than the newest that --newer has shown, or else was measured, beside it.",
 )
-@option("--kept", is_flag=True, envvar=None, help="Measure nothing; show the releases of the folder.")
+@plain_option("--kept", is_flag=True, help="Measure nothing; show the releases of the folder.")
 @setting_option("profiles")
 @theme_option("Measure only this part of the probes; repeatable. [default: all parts]")
 @option("--adapter", envvar=None, default="", metavar="REQUIREMENT", help="Installs the adapter, if it is elsewhere.")
 @option(
     "--folder", type=FOLDER, default=Path("releases"), envvar=None, help="Where releases are kept, with their locks."
 )
-@option(
+@plain_option(
     "--fail-if-changed",
     is_flag=True,
-    envvar=None,
     help="Exit with 1 if a release changes something that was measured now, or that --newer shows.",
 )
 @format_option(*FORMATS)
