@@ -1,6 +1,4 @@
 from ._endpoint import ScriptedEndpoint as ScriptedEndpoint
-from ._http import HttpServer as HttpServer
-from ._http import send as send
 from ._requests import ReceivedRequest as ReceivedRequest
 from ._responses import Response as Response
 from ._responses import fail as fail

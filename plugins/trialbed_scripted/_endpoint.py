@@ -20,9 +20,6 @@ from trialbed_scripted.faults import Fault, FaultScript
 from trialbed_scripted.policies import PolicyModel
 from trialbed_scripted.vendor import SimulatedVendor
 
-PIECE = 8
-"""Characters of a text, or of arguments, in one event of a stream."""
-
 REFUSED = "invalid_request_error"
 
 
@@ -31,7 +28,6 @@ class ScriptedEndpoint:
 
     Args:
         kept: how many requests are kept.
-        piece: characters in one event of a stream; None sends a text whole.
 
     Attributes:
         requests: those that were received, the last of them where there were very many.
@@ -45,13 +41,11 @@ class ScriptedEndpoint:
         faults: FaultScript | str | None = None,
         *,
         kept: int | None = 10_000,
-        piece: int | None = PIECE,
     ) -> None:
         self.requests: deque[ReceivedRequest] = deque(maxlen=kept)
         self.faults = FaultScript.read(faults) if isinstance(faults, str) else faults or FaultScript()
         self.met: Counter[str] = Counter()
         self._model = model or SimulatedVendor(self.faults.answers, self.faults.seed)
-        self._piece = piece
         self._received = 0
         self._attempts: dict[bytes, tuple[int, Fault]] = {}
         self._responses = KeptResponses()
@@ -99,7 +93,7 @@ class ScriptedEndpoint:
             response = said
         else:
             turn = fault.change_turn(said, seen.asked)
-            response = write_turn(turn, seen, fault, self.faults.answers, piece=self._piece)
+            response = write_turn(turn, seen, fault, self.faults.answers)
         self._keep(seen, response)
         return response
 
@@ -119,13 +113,11 @@ class ScriptedEndpoint:
             self._responses.keep(asked, reading.response, len(request.body) + len(response.body))
 
 
-def write_turn(
-    turn: Turn, request: ReceivedRequest, fault: Fault, answers: Mapping[str, Any], *, piece: int | None = PIECE
-) -> Response:
+def write_turn(turn: Turn, request: ReceivedRequest, fault: Fault, answers: Mapping[str, Any]) -> Response:
     """Write a turn as the response to a request, whole or streamed."""
     answer = turn.answer(model=request.asked.model, id=turn.id or str(request.number), fingerprint="fp_scripted")
     try:
-        response = fault.edit(Response.answer(answer, request.asked, request.spoken, piece=piece), request.dialect)
+        response = fault.edit(Response.answer(answer, request.asked, request.spoken), request.dialect)
     except LookupError as error:
         return fail(501, str(error), REFUSED, spoken=request.spoken)
     if request.asked.stream:

@@ -7,24 +7,40 @@ import hmac
 import json
 import signal
 import sys
-from contextlib import suppress
-from typing import Any
+from contextlib import ExitStack, suppress
+from types import TracebackType
+from typing import Any, Self
 
 from aiohttp import web
+from anyio.from_thread import start_blocking_portal
 
+from trialbed.errors import ServerUnavailable
 from trialbed.wire.addresses import SCRIPT
 from trialbed.wire.dialects import CHAT, PATHS, dialect
 from trialbed_scripted._endpoint import ScriptedEndpoint
-from trialbed_scripted._http import HttpServer, send
+from trialbed_scripted._http import send
 from trialbed_scripted._responses import fail
 from trialbed_scripted._scripts import Model, Script
 from trialbed_scripted.faults import FaultScript, atlas
 
 NO_TOKEN = "this server needs a bearer token: send the one of TRIALBED_SERVER_TOKEN as the API key"  # noqa: S105 - a text
 
+BACKLOG = 2048
+MAX_BODY = 64 * 2**20
 
-class ScriptedServer(ScriptedEndpoint, HttpServer):
-    """Serves a model: in a thread of its own (``with``), or on the running event loop (``async with``)."""
+PATIENCE = 0.5
+"""Seconds for which requests are still answered at the end."""
+
+
+class ScriptedServer(ScriptedEndpoint):
+    """Serves a model: in a thread of its own (``with``), or on the running event loop (``async with``).
+
+    Attributes:
+        address: host and port.
+    """
+
+    HEAD_SECONDS, BODY_SECONDS = 60.0, 120.0
+    """Seconds in which the first head of a connection must arrive, and a body after its head."""
 
     def __init__(
         self,
@@ -36,32 +52,98 @@ class ScriptedServer(ScriptedEndpoint, HttpServer):
         token: str | None = None,
         kept: int = 10_000,
     ) -> None:
-        ScriptedEndpoint.__init__(self, model, faults, kept=kept)
-        HttpServer.__init__(self, host=host, port=port)
+        super().__init__(model, faults, kept=kept)
+        self.address: tuple[str, int] = (host, port)
         self._expected = f"Bearer {token}".encode() if token else None
+        self._silent: dict[asyncio.Protocol | None, asyncio.TimerHandle] = {}
+
+    @property
+    def origin(self) -> str:
+        """The address as a URL without a path."""
+        host, port = self.address
+        return f"http://{f'[{host}]' if ':' in host else host}:{port}"
 
     @property
     def url(self) -> str:
         """The base URL for clients; ends in ``/v1``."""
         return f"{self.origin}/v1"
 
+    def __enter__(self) -> Self:
+        with ExitStack() as stack:
+            portal = stack.enter_context(start_blocking_portal())
+            stack.enter_context(portal.wrap_async_context_manager(self))
+            self._stack = stack.pop_all()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._stack.close()
+
+    async def __aenter__(self) -> Self:
+        application = web.Application(client_max_size=MAX_BODY)
+        for method, path in self._routes():
+            application.router.add_route(method, path, self._serve)
+        self._ended = asyncio.Event()
+        self._runner = web.AppRunner(application, access_log=None, handler_cancellation=True, shutdown_timeout=PATIENCE)
+        await self._runner.setup()
+        try:
+            self._listener = await asyncio.get_running_loop().create_server(
+                self._connect, *self.address, backlog=BACKLOG
+            )
+        except (OSError, OverflowError) as error:
+            await self._runner.cleanup()
+            host, port = self.address
+            raise ServerUnavailable(
+                f"cannot listen on {host} port {port}: {error}; choose another --port (0 picks a free one)"
+            ) from error
+        self.address = self._listener.sockets[0].getsockname()[:2]
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._ended.set()
+        self._listener.close()
+        await self._runner.cleanup()
+
     def _routes(self) -> list[tuple[str, str]]:
         listed = [("GET", "/v1/models")] if isinstance(self._model, Script) else []
         roots = ["/v1", *(f"/{name}/v1" for name in atlas() if self.faults.by_path)]
         return [("POST", f"{root}/{path}") for root in roots for path in (*PATHS, "completions")] + listed
 
-    async def handle(self, request: web.Request) -> web.StreamResponse:
-        """Answer a request to the model, or for the list of models."""
+    def _connect(self) -> asyncio.Protocol:
+        """Accept a connection, which ends if no request comes."""
+        if self._runner.server is None:
+            raise RuntimeError("the server has ended")
+        connection = self._runner.server()
+        end = asyncio.get_running_loop().call_later(self.HEAD_SECONDS, self._end_silent, connection)
+        self._silent[connection] = end
+        return connection
+
+    def _end_silent(self, connection: web.RequestHandler) -> None:
+        del self._silent[connection]
+        connection.force_close()
+
+    async def _serve(self, request: web.Request) -> web.StreamResponse:
+        """Answer a request to the model, or for the list of models; cancelled when its client leaves."""
+        if first := self._silent.pop(request.protocol, None):
+            first.cancel()
+        try:
+            async with asyncio.timeout(self.BODY_SECONDS):
+                body = await request.read()
+        except TimeoutError:
+            raise web.HTTPRequestTimeout from None
         if request.method == "GET":
             return web.json_response({"object": "list", "data": [{"id": SCRIPT, "object": "model"}]})
         place, _, path = request.path.removeprefix("/").rpartition("v1/")
         spoken = PATHS.get(path, CHAT)
         if self._expected is not None and not hmac.compare_digest(_key_in(request), self._expected):
             refusal = fail(401, NO_TOKEN, "authentication_error", spoken=dialect(spoken))
-            return await send(request, refusal, self.ended)
-        response = await self.respond(self.receive(await request.read(), request.headers, spoken, place.rstrip("/")))
+            return await send(request, refusal, self._ended)
+        response = await self.respond(self.receive(body, request.headers, spoken, place.rstrip("/")))
         try:
-            return await send(request, response, self.ended)
+            return await send(request, response, self._ended)
         except ConnectionResetError:
             # The client has left.
             return web.Response(status=499)
