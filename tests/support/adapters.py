@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from trialbed.records import Answer, Usage
+from trialbed.records import Answer, Usage, framework_profile
 from trialbed.wire import Call
 from trialbed_adapter_lab import CHECKS, Harness, Probe, TrialRecord, check_adapter, named_agent
 from trialbed_adapter_lab.testing import AdapterConformance
@@ -38,7 +38,7 @@ BINDING = [check for check in CHECKS if check.level_for("native") != "may"]
 
 @pytest.mark.usefixtures("no_waiting")
 class NativeTests(AdapterConformance):
-    """Tests of every native profile; a subclass names the adapter and its package.
+    """Tests of every native or tuned profile; a subclass names the adapter and its package.
 
     Its clients repeat requests, and wait before: in its conformance checks too they need not.
 
@@ -65,7 +65,7 @@ class NativeTests(AdapterConformance):
         assert [(found.check, found.outcome) for found in findings] == [(check.name, "declared") for check in others]
 
     def test_the_program_stays_short(self) -> None:
-        file = importlib.import_module(f"{self.package}.native").__file__
+        file = importlib.import_module(f"{self.package}.{framework_profile(self.framework)}").__file__
         assert file is not None
         assert len(Path(file).read_text(encoding="utf-8").splitlines()) < 120
 

@@ -18,3 +18,10 @@ class TestNative(NativeTests):
 
     framework = "crewai:native"
     package = "trialbed_crewai"
+
+
+class TestTuned(NativeTests):
+    """The same checks for the tuned profile."""
+
+    framework = "crewai:tuned"
+    package = "trialbed_crewai"

@@ -1,4 +1,4 @@
-"""The conformance checks of both profiles of Google ADK."""
+"""The conformance checks of the profiles of Google ADK."""
 
 from __future__ import annotations
 
@@ -17,4 +17,11 @@ class TestNative(NativeTests):
     """The checks that the native profile can fail: what else the framework does by itself is a finding."""
 
     framework = "google-adk:native"
+    package = "trialbed_google_adk"
+
+
+class TestTuned(NativeTests):
+    """The same checks for the tuned profile."""
+
+    framework = "google-adk:tuned"
     package = "trialbed_google_adk"

@@ -1,4 +1,4 @@
-"""The conformance checks of both profiles of smolagents."""
+"""The conformance checks of the profiles of smolagents."""
 
 from __future__ import annotations
 
@@ -17,5 +17,13 @@ class TestNative(NativeTests):
     """The checks that the native profile can fail: what else the framework does by itself is a finding."""
 
     framework = "smolagents:native"
+    package = "trialbed_smolagents"
+    declared_findings = ("tool_names_are_kept",)
+
+
+class TestTuned(NativeTests):
+    """The same checks for the tuned profile."""
+
+    framework = "smolagents:tuned"
     package = "trialbed_smolagents"
     declared_findings = ("tool_names_are_kept",)

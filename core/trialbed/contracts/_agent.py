@@ -33,9 +33,10 @@ class BaseAgent(ABC):
 
     A driver of the group ``trialbed.frameworks`` is a subclass, named ``NAME``, or ``NAME:PROFILE`` if the adapter sets
     its framework up in several ways. ``native`` is the program that the framework's own documentation teaches, with
-    all its defaults; in ``controlled`` it is a conductor only: the requests, the parsing of arguments and the error
-    texts are Trialbed's, for all alike; a profile that is called as a dialect, such as ``messages``, is the native
-    program over another class for models. Per trial the worker makes a fresh instance, calls ``bind_tools`` once,
+    all its defaults; ``tuned`` adds the options that it offers for robustness; in ``controlled`` it is a conductor
+    only: the requests, the parsing of arguments and the error texts are Trialbed's, for all alike; a profile that is
+    called as a dialect, such as ``messages``, is the native program over another class for models. Per trial the
+    worker makes a fresh instance, calls ``bind_tools`` once,
     ``answer`` once and ``close`` once, all on one event loop.
 
     For ``run_benchmark``, which takes an object, ``answer`` is enough: an object makes itself, with a model of its own.

@@ -259,7 +259,7 @@ async def _install(uv: Uv, folder: Path, framework: FrameworkSpec, lines: tuple[
 def _refresh_options(lines: Iterable[str]) -> list[str]:
     """Options that keep uv from using an earlier build of a local folder."""
     names = [_NAMED.match(line) for line in lines if (path := local_path(local_url(line) or "")) and path.is_dir()]
-    return [f"--refresh-package={name[1]}" for name in names if name]
+    return [f"--refresh-package={name[1].partition('[')[0]}" for name in names if name]
 
 
 def _write_metadata(folder: Path, framework: FrameworkSpec, lock: str, uv_version: str) -> None:

@@ -39,7 +39,7 @@ HTML = r"(?:a|abbr|b|br|code|dd|div|dt|em|font|h\d|i|kbd|li|mark|ol|p|pre|s|smal
 
 THOUGHTS = re.compile(r"<think(?:ing)?>.*?(?:</think(?:ing)?>|\Z)", re.DOTALL)
 OPENING = re.compile(r"\{\s*\"|\[\s*[{\[]")
-CODE = re.compile(r"```(?:python|py|tool_code|tool_call)\b.*?(?:```|\Z)", re.DOTALL)
+CODE = re.compile(r"(?:```(?:python|py|tool_code|tool_call)\b|<code>\n).*?(?:```|</code>|\Z)", re.DOTALL)
 
 # The mark before the name of a tool that is called, or before a call in JSON.
 LEAD = re.compile(
@@ -320,6 +320,7 @@ def _value(code: str) -> Any:
         # Of strange escapes in strings, for example.
         warnings.simplefilter("ignore")
         call = ast.parse(f"_{code}", mode="eval").body
-        if isinstance(call, ast.Call) and not call.args and all(keyword.arg for keyword in call.keywords):
-            return {str(keyword.arg): ast.literal_eval(keyword.value) for keyword in call.keywords}
+        if isinstance(call, ast.Call) and not call.args:
+            named = {keyword.arg: ast.literal_eval(keyword.value) for keyword in call.keywords}
+            return {**named.pop(None, {}), **named}  # None names a mapping behind two stars
     return None

@@ -108,7 +108,7 @@ async def converse_on_everything(harness: Harness) -> TrialRecord:
 
 
 async def expect_fresh_trial(harness: Harness) -> None:
-    """Run a trial after one of the word ``first``, and expect that it is as usual and holds nothing of the other.
+    """Run a trial after one of the word ``walrus``, and expect that it is as usual and holds nothing of the other.
 
     Raises:
         CheckFailed: it is not.
@@ -116,7 +116,7 @@ async def expect_fresh_trial(harness: Harness) -> None:
     record = await converse(harness, asks_echo("second"), answer="second", query="the second query")
     *_, last = expect_requests_at_least(record, 2)
     expect_calls(record, *echoes("second"))
-    expect("first" not in str(last.messages), "nothing of the first trial in the second's conversation", last.messages)
+    expect("walrus" not in str(last.messages), "nothing of the first trial in the second's conversation", last.messages)
 
 
 def refuse(status: int) -> Callable[[ObservedRequest], Response]:

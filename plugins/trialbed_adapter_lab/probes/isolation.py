@@ -107,7 +107,7 @@ async def counts_start_afresh(harness: Harness) -> None:
 )
 async def trial_after_a_failed_one(harness: Harness) -> None:
     """After a trial whose model failed, the next one runs as usual."""
-    await harness.run(asks_echo("first"), forever(fail(400)), query="the first query")
+    await harness.run(asks_echo("walrus"), forever(fail(400)), query="the walrus's query")
     await expect_fresh_trial(harness)
 
 

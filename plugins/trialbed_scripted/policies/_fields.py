@@ -12,10 +12,8 @@ from typing import Any
 from trialbed.wire import Call, ModelMessage, ModelRequest, OfferedTool, lenient_json
 from trialbed_scripted._responses import Response
 from trialbed_scripted._turns import Turn
+from trialbed_scripted.policies._code import LONGEST, CodeForm, read_code_form
 from trialbed_scripted.schemas import filled_json
-
-LONGEST = 400_000
-"""Characters of a message that are read."""
 
 LONGEST_ARGUMENTS = 20_000
 """Characters of the description of a tool's arguments that are read."""
@@ -72,8 +70,15 @@ class FieldForm:
         """The number of the steps before."""
         return sum(len(message.calls) for message in self.messages)
 
-    def fill(self, turn: Turn) -> Turn:
-        """Return a turn as an answer in this form: of a call the step, of a text the fields or the end of the steps."""
+    def fill(self, turn: Turn, first: Turn | None = None) -> Turn:
+        """Return a turn as an answer in this form: of a call the step, of a text the fields or the end of the steps.
+
+        Args:
+            first: the policy's turn before any step, whose calls are made one by one.
+        """
+        if self.is_step and first and len(first.calls) > 1 and self.steps < len(first.calls):
+            place = slice(self.steps, self.steps + 1)
+            turn = replace(first, calls=first.calls[place], played=first.played[place])
         text = turn.text or ""
         call = turn.calls[0] if turn.calls else Call(FINISH, "{}")
         if self.is_step:
@@ -91,8 +96,12 @@ class FieldForm:
         return "\n\n".join([*parts, "[[ ## completed ## ]]"])
 
 
-def read_form(request: ModelRequest) -> FieldForm | None:
+def read_form(request: ModelRequest) -> FieldForm | CodeForm | None:
     """Return the form in which a request wants its answer; None where it wants none."""
+    return read_code_form(request) or _read_field_form(request)
+
+
+def _read_field_form(request: ModelRequest) -> FieldForm | None:
     system = next((one.text[:LONGEST] for one in request.messages if one.role in ("system", "developer")), "")
     before, _, after = system.partition(HEAD)
     fields, found, structure = after.partition(INTERACTIONS)
@@ -106,7 +115,7 @@ def read_form(request: ModelRequest) -> FieldForm | None:
     return FieldForm(
         outputs=outputs,
         as_json=JSON in structure,
-        tools=tuple(_read_tools(structure)),
+        tools=tuple(_read_tools(structure)) if {NAME, ARGUMENTS} <= outputs.keys() else (),
         messages=tuple(_read_steps(asked[:LONGEST])),
     )
 
@@ -143,24 +152,11 @@ class FieldSpeaker:
             return turn, None
         if form is None:
             return turn, turn
-        if form.is_step:
+        if isinstance(form, FieldForm) and form.is_step:
             # The text of the end is wanted again as the answer.
             self._held = [replace(turn, calls=(call,)) for call in turn.calls[1:]] if turn.calls else [turn]
             turn = replace(turn, calls=turn.calls[:1])
         return form.fill(turn), turn
-
-
-def one_call(first: Turn, turn: Turn, form: FieldForm) -> Turn:
-    """Return the next call alone of a turn that made several at once, as a step has one.
-
-    Args:
-        first: the policy's turn before any step.
-        turn: its turn after those of the form.
-    """
-    done = form.steps
-    if not form.is_step or len(first.calls) < 2 or done >= len(first.calls):
-        return turn
-    return replace(first, calls=first.calls[done : done + 1], played=first.played[done : done + 1])
 
 
 def _read_tools(text: str) -> Iterator[OfferedTool]:

@@ -14,8 +14,9 @@ from trialbed.wire.dialects import Dialect
 from trialbed.wire.estimates import estimated_tokens
 from trialbed_scripted._requests import ReceivedRequest
 from trialbed_scripted._turns import Turn
+from trialbed_scripted.policies._code import CodeForm
 from trialbed_scripted.policies._ending import as_demanded
-from trialbed_scripted.policies._fields import FieldForm, one_call, read_form
+from trialbed_scripted.policies._fields import FieldForm, read_form
 from trialbed_scripted.policies._histories import TextHistories
 from trialbed_scripted.policies._policies import POLICIES, PolicyInput
 from trialbed_scripted.policies._tools import Tools
@@ -88,13 +89,13 @@ class PolicyModel:
             histories.note(request.messages, len(turn.calls))
         return turn
 
-    def _fill(self, form: FieldForm) -> Turn:
+    def _fill(self, form: FieldForm | CodeForm) -> Turn:
         """Take the next turn of a conversation in which tools are offered and called in words."""
-        tools = Tools(self._tools, form.tools if form.is_step else ())
+        tools = Tools(self._tools, form.tools)
         first, turn = (
             self._policy(PolicyInput(self._script, tools, messages)) for messages in (form.messages[:1], form.messages)
         )
-        return form.fill(one_call(first, turn, form))
+        return form.fill(turn, first)
 
 
 class TurnTakingModel(TrialModel):

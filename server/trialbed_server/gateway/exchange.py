@@ -260,7 +260,8 @@ class RecordedExchange:
             self.cause = self._ended.cause
             self._response, self.body = bytearray(), b""
             self.request = self.dialect.read_request({})
-            self.__dict__.pop("_offers", None)
+            for name in ("_offers", "_functions"):
+                self.__dict__.pop(name, None)
 
     def whole_answer(self) -> ServedAnswer | None:
         """End, and return the answer as it was sent; None if there is none, or if it is not known in full."""
@@ -295,7 +296,7 @@ class RecordedExchange:
             usage=seen.usage,
             finish_reason=seen.finish_reason,
             tool_calls=tuple(map(self._with_tool, seen.tool_calls)),
-            text_calls=seen.text_calls,
+            text_calls=tuple(map(self._with_tool, seen.text_calls)),
             error=self._error or (seen.problem if cause or self.fault else None),
             cause=cause,
             limit=self.limit,
@@ -349,7 +350,7 @@ class RecordedExchange:
     def _observation(self) -> Observation:
         if self.beside:
             return Observation()
-        tools: tuple[OfferedTool | ToolSpec, ...] = (*self.request.tools, *self.tools)
+        tools: tuple[OfferedTool | ToolSpec, ...] = (*self._functions, *self.tools)
         schemas = {tool.name: tool.parameters for tool in tools}
         return observe(self.dialect, bytes(self._response), self.request.names, stream=self._events, described=schemas)
 
@@ -361,7 +362,14 @@ class RecordedExchange:
 
     @cached_property
     def _offers(self) -> Offers:
-        return Offers(self.tools, self.request.tools)
+        return Offers(self.tools, self._functions)
+
+    @cached_property
+    def _functions(self) -> tuple[OfferedTool, ...]:
+        """The tools that the request offers; if it offers none, the trial's, as a prompt names them for programs."""
+        if self.request.tools:
+            return tuple(self.request.tools)
+        return tuple(OfferedTool(tool.name.replace("-", "_"), tool.description, tool.parameters) for tool in self.tools)
 
 
 class Refused(Exception):

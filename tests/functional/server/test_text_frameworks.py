@@ -32,7 +32,7 @@ OWN_CALLS = {
     # Arguments that do not parse are passed on as one text.
     ("smolagents", "bad-json"): ['{"city": "Oslo"', "Oslo"],
 }
-NO_END = (("dspy", "unknown-tool"), ("smolagents", "loop"))
+NO_END = (("dspy", "unknown-tool"), ("smolagents", "loop"), ("code", "loop"))
 """Framework, policy -> where the run ends without an answer of the model's to its results."""
 
 NO_EVIDENCE = ("none", "partial", "giveup", "wrong-args")
@@ -51,7 +51,7 @@ def python(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 async def test_every_policy_is_played(serve: Serve, python: Path, tmp_path: Path) -> None:
     client = await serve()
-    trials = [(f"{name}-{policy}", name) for policy in POLICIES for name in ("dspy", "smolagents")]
+    trials = [(f"{name}-{policy}", name) for policy in POLICIES for name in ("dspy", "smolagents", "code")]
     for trial, _ in trials:
         model = f"scripted:{trial.partition('-')[2]}"
         await client.post("/control/trials", json=registration(trial=trial, model=model))

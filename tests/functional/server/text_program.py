@@ -27,7 +27,14 @@ def play_smolagents(url, task, tool):
     return agent.run(task["question"])
 
 
-PLAYERS = {"dspy": play_dspy, "smolagents": play_smolagents}
+def play_code(url, task, tool):
+    """Ask smolagents' CodeAgent, whose calls are blocks of code."""
+    model = smolagents.OpenAIServerModel("m", api_base=url, api_key="x", client_kwargs={"max_retries": 0})
+    agent = smolagents.CodeAgent([smolagents.tool(tool)], model, max_steps=5, verbosity_level=0)
+    return agent.run(task["question"])
+
+
+PLAYERS = {"dspy": play_dspy, "smolagents": play_smolagents, "code": play_code}
 
 
 def tool_of(task, cities):

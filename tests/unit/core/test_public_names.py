@@ -103,7 +103,7 @@ def test_a_name_that_is_not_there_is_an_attribute_error() -> None:
 ADAPTERS = ("agent-framework", "agno", "autogen", "crewai", "google-adk", "langgraph", "openai-agents")
 ADAPTERS += ("pydantic-ai", "smolagents")
 
-PARTS = {"NativeAgent", "ControlledAgent", "MessagesAgent", "ResponsesAgent", "ApiTool", "SealedTool"}
+PARTS = {"NativeAgent", "ControlledAgent", "MessagesAgent", "ResponsesAgent", "ApiTool", "SealedTool", "TunedAgent"}
 """Names that adapters share: each is a distribution of its own, and the same part is named the same in all."""
 
 

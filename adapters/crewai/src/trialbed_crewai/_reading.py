@@ -6,19 +6,24 @@ import json
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
+from crewai.crews.crew_output import CrewOutput
 from crewai.lite_agent_output import LiteAgentOutput
 from crewai.utilities.string_utils import sanitize_tool_name
 
 from trialbed import Answer, ApiRef, ClaimedCall, Tool, Usage, finish_of
 
 
-def read_output(output: LiteAgentOutput, tools: Sequence[Tool]) -> Answer:
-    """The answer that CrewAI gives, with its report of the run."""
+def read_output(output: LiteAgentOutput | CrewOutput, messages: Sequence[Any], tools: Sequence[Tool]) -> Answer:
+    """The answer that CrewAI gives, with its report of the run.
+
+    Args:
+        messages: the agent's conversation.
+    """
     spent = output.usage_metrics or {}
     usage = Usage(prompt_tokens=spent.get("prompt_tokens", 0), completion_tokens=spent.get("completion_tokens", 0))
     return Answer(
         final_answer=output.raw,
-        calls=tuple(_calls(output, _names(tools))),
+        calls=tuple(_calls(output, messages, _names(tools))),
         finish=finish_of(output.raw),
         usage=usage if usage.total_tokens else None,
         model_turns=spent.get("successful_requests"),
@@ -32,11 +37,13 @@ def drop_nulls(value: Any) -> Any:
     return [drop_nulls(member) for member in value] if isinstance(value, list) else value
 
 
-def _calls(output: LiteAgentOutput, apis: Mapping[str, ApiRef]) -> Iterator[ClaimedCall]:
+def _calls(
+    output: LiteAgentOutput | CrewOutput, messages: Sequence[Any], apis: Mapping[str, ApiRef]
+) -> Iterator[ClaimedCall]:
     """The calls in the conversation that CrewAI returns, without those of which it says that they failed."""
     failed = [(failure.tool_name, failure.tool_args) for failure in getattr(output, "tool_failures", ())]
-    results = {said["tool_call_id"]: said["content"] for said in output.messages if said["role"] == "tool"}
-    for call in (call for said in output.messages for call in said.get("tool_calls") or ()):
+    results = {said["tool_call_id"]: said["content"] for said in messages if said["role"] == "tool"}
+    for call in (call for said in messages for call in said.get("tool_calls") or ()):
         name = call["function"]["name"]
         try:
             arguments = json.loads(call["function"]["arguments"])

@@ -71,17 +71,23 @@ class NativeAgent(BaseAgent):
             goal="Answer the user's question",
             backstory=self.system_prompt,
             llm=self._llm,
-            tools=[bind_tool(tool) for tool in tools],
+            tools=[self.bind_tool(tool) for tool in tools],
         )
 
     def answer(self, query: str) -> Answer:
         """Run the agent."""
         output: Any = self._agent.kickoff(query)  # a coroutine only where an event loop runs
-        return read_output(output, self._tools)
+        return read_output(output, output.messages, self._tools)
 
     def close(self) -> None:
         """Close the connections, which CrewAI does not; a run that was cancelled ends with its next request."""
         self._llm._get_sync_client().close()
+
+    def bind_tool(self, tool: Tool) -> ApiTool:
+        """CrewAI's tool, which makes a pydantic class of the JSON Schema."""
+        made = ApiTool(name=tool.name, description=tool.description, args_schema=tool.parameters)
+        made._tool = tool
+        return made
 
     def chat_model(self) -> Any:
         """The trial's model, of CrewAI's class for it."""
@@ -98,10 +104,3 @@ class NativeAgent(BaseAgent):
 def given(**fields: Any) -> dict[str, Any]:
     """The fields that have a value."""
     return {name: value for name, value in fields.items() if value is not None}
-
-
-def bind_tool(tool: Tool) -> ApiTool:
-    """CrewAI's tool, which makes a pydantic class of the JSON Schema."""
-    made = ApiTool(name=tool.name, description=tool.description, args_schema=tool.parameters)
-    made._tool = tool
-    return made

@@ -52,7 +52,7 @@ def final_text(events: Sequence[Event]) -> str:
     """The text of the last message."""
     written = () if ends_without_event(events) else answers(events)
     content = written[-1].content if written else None
-    return "".join(part.text for part in (content.parts if content else None) or () if part.text)
+    return "".join(part.text for part in (content.parts if content else None) or () if part.text and not part.thought)
 
 
 def claimed_usage(events: Sequence[Event]) -> Usage | None:
@@ -62,7 +62,8 @@ def claimed_usage(events: Sequence[Event]) -> Usage | None:
     total = Usage()
     for event in answers(events):
         spent = event.usage_metadata
-        if spent is None or spent.prompt_token_count is None:
+        # LiteLLM writes 0 where an endpoint says nothing.
+        if spent is None or not spent.prompt_token_count:
             return None
         total += Usage(prompt_tokens=spent.prompt_token_count, completion_tokens=spent.candidates_token_count or 0)
     return total

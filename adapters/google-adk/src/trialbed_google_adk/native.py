@@ -19,6 +19,7 @@ from typing import Any
 from google.adk import Agent
 from google.adk.events import Event
 from google.adk.integrations.openai import OpenAILlm
+from google.adk.models import BaseLlm
 from google.adk.runners import InMemoryRunner
 from google.adk.tools.base_tool import BaseTool
 from google.adk.tools.tool_context import ToolContext
@@ -33,6 +34,7 @@ class NativeAgent(BaseAgent):
     """One ``google.adk.Agent`` per trial."""
 
     contract = "3"
+    _client: AsyncOpenAI | None = None
     deviations = (Deviation(check="seed_is_sent", text="takes a seed, and does not send it to such endpoints"),)
 
     @classmethod
@@ -44,17 +46,16 @@ class NativeAgent(BaseAgent):
         """Build the agent."""
         endpoint = self.endpoint
         self._apis = {tool.name: tool.api for tool in tools}
-        self._client = AsyncOpenAI(base_url=endpoint.base_url, api_key=endpoint.api_key)
         agent = Agent(
             name="assistant",
-            model=OpenAILlm(model=endpoint.model, client=self._client),
+            model=self.chat_model(),
             instruction=self.system_prompt,
             tools=[ApiTool(tool) for tool in tools],
             generate_content_config=types.GenerateContentConfig(
                 temperature=endpoint.temperature, max_output_tokens=endpoint.max_tokens, seed=endpoint.seed
             ),
         )
-        self._runner = InMemoryRunner(agent=agent, app_name="trial")
+        self._runner = self.runner(agent)
 
     async def answer(self, query: str) -> Answer:
         """Run the agent; what ADK raises is raised."""
@@ -66,7 +67,18 @@ class NativeAgent(BaseAgent):
     async def close(self) -> None:
         """Close the connections."""
         await self._runner.close()
-        await self._client.close()
+        if self._client is not None:
+            await self._client.close()
+
+    def chat_model(self) -> BaseLlm:
+        """The trial's model, of ADK's class for it."""
+        endpoint = self.endpoint
+        self._client = AsyncOpenAI(base_url=endpoint.base_url, api_key=endpoint.api_key)
+        return OpenAILlm(model=endpoint.model, client=self._client)
+
+    def runner(self, agent: Agent) -> InMemoryRunner:
+        """The runner, without plugins."""
+        return InMemoryRunner(agent=agent, app_name="trial")
 
     def _read(self, events: Sequence[Event]) -> Answer:
         text = final_text(events)

@@ -43,7 +43,10 @@ class NativeAgent(BaseAgent):
         """Build the graph."""
         self._apis = {item.name: item.api for item in tools}
         self._graph = create_agent(
-            self._model, tools=[bind_tool(item) for item in tools], system_prompt=self.system_prompt
+            self._model,
+            tools=[bind_tool(item) for item in tools],
+            system_prompt=self.system_prompt,
+            middleware=self.middleware(),
         )
 
     async def answer(self, query: str) -> Answer:
@@ -55,6 +58,10 @@ class NativeAgent(BaseAgent):
         """Close the model's clients, which LangChain keeps by URL; every trial has its own URL."""
         self._model.root_client.close()
         await self._model.root_async_client.close()
+
+    def middleware(self) -> list[Any]:
+        """The middleware: none, which is the default."""
+        return []
 
     def chat_model(self) -> Any:
         """The trial's model, of LangChain's class for it."""

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from smolagents import ActionStep, Tool, ToolCallingAgent
+from smolagents import ActionStep, MultiStepAgent, Tool
 from smolagents.tools import validate_tool_arguments
 
 from trialbed import Usage
 
 
-def action_steps(agent: ToolCallingAgent) -> list[ActionStep]:
+def action_steps(agent: MultiStepAgent) -> list[ActionStep]:
     """The steps in which the model was asked."""
     return [step for step in agent.memory.steps if isinstance(step, ActionStep)]
 

@@ -20,7 +20,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from importlib.metadata import version
 from typing import Any, ClassVar
 
-from smolagents import LogLevel, OpenAIModel, ToolCallingAgent
+from smolagents import LogLevel, MultiStepAgent, OpenAIModel, ToolCallingAgent
 from smolagents import Tool as SmolTool
 
 from trialbed import Answer, BaseAgent, ClaimedCall, Deviation, Tool, finish_of
@@ -32,6 +32,7 @@ class NativeAgent(BaseAgent):
 
     contract = "3"
     finish_tool = "final_answer"
+    kind: ClassVar[type[MultiStepAgent]] = ToolCallingAgent
     deviations = (
         Deviation(
             check="tool_names_are_kept",
@@ -50,10 +51,9 @@ class NativeAgent(BaseAgent):
         fields = {"temperature": endpoint.temperature, "max_tokens": endpoint.max_tokens, "seed": endpoint.seed}
         sampling: dict[str, Any] = {name: value for name, value in fields.items() if value is not None}
         self._apis = {identifier(tool.name): tool.api for tool in tools}
-        self._model = OpenAIModel(
-            model_id=endpoint.model, api_base=endpoint.base_url, api_key=endpoint.api_key, **sampling
-        )
-        self._agent = ToolCallingAgent(
+        url, key = endpoint.base_url, endpoint.api_key
+        self._model = OpenAIModel(model_id=endpoint.model, api_base=url, api_key=key, **sampling)
+        self._agent = self.kind(
             tools=[bind_tool(tool) for tool in tools],
             model=self._model,
             instructions=self.system_prompt,

@@ -9,7 +9,7 @@ from typing import Any, cast
 
 from support.cases import for_each
 
-from trialbed.records import Usage
+from trialbed.records import ApiRef, ToolSpec, Usage
 from trialbed.wire.dialects import dialect
 from trialbed_scripted import Response
 from trialbed_server.gateway.exchange import RecordedExchange, ResponseWriter, observe
@@ -128,6 +128,22 @@ def test_cached_tokens_and_thoughts_are_read(
     assert usage == Usage(
         prompt_tokens=100, completion_tokens=completion, cached_tokens=cached, reasoning_tokens=reasoning
     )
+
+
+def test_calls_in_code_are_those_of_the_tools_that_a_prompt_names_as_functions() -> None:
+    tools = [
+        ToolSpec(name=name, description="", parameters={}, api=ApiRef(category="C", tool_name="T", api_name=name))
+        for name in ("look-up", "find")
+    ]
+    content = "<code>\nprint(look_up(a=1))\nprint(find())\n</code>"
+    exchange = RecordedExchange(lambda: 0.0, LogBudget(), b"{}", tools)
+    exchange.began(200, events=False)
+    exchange.wrote(json.dumps({"choices": [{"message": {"content": content}, "finish_reason": "stop"}]}).encode())
+    seen = exchange.record().text_calls
+    assert [(call.name, call.tool_name, call.arguments) for call in seen] == [
+        ("look_up", "look-up", '{"a": 1}'),
+        ("find", "find", "{}"),
+    ]
 
 
 def test_a_closed_connection_is_told_as_the_silence_of_the_endpoint_where_it_was_that() -> None:
