@@ -108,9 +108,8 @@ class ObservedRequest(HarnessRequest):
     @classmethod
     def of_log(cls, number: int, call: ModelCall, tools: Sequence[ToolSpec], arrival: Arrival | None = None) -> Self:
         """Return a request as far as the log keeps it, and what is known of its arrival."""
-        body = call.request.encode()
-        document, problem = parse_object(body)
-        seen = Arrival() if arrival is None else arrival
+        body, seen = call.request.encode(), Arrival() if arrival is None else arrival
+        document, problem = parse_object(body) if seen.asked is None else (seen.asked.document, "")
         return cls(
             number=number,
             received=ReceivedRequest(

@@ -128,8 +128,8 @@ class TrialSession(TurnTakingModel):
         said = answer.answer(id=identity, fingerprint="fp_scripted", model=question.request.model)
         if self._chunks not in PIECES:
             return ModelReply(said)
-        written = question.dialect.write_answer(said, question.request, piece=PIECES[self._chunks])
-        return ModelReply(body=b"".join(written))
+        written = Response.answer(said, question.request, question.dialect, piece=PIECES[self._chunks])
+        return ModelReply(body=written.body)
 
     def _as_offered(self, turn: Turn, seen: ObservedRequest) -> Turn:
         """Return a turn that ends by the adapter's finish tool, if it has one and the turn ends as usual."""
