@@ -95,7 +95,12 @@ def mutation_score() -> str:
 def _theme(theme: ModuleType) -> str:
     title = (inspect.getdoc(theme) or "").rstrip(".")
     rows = [
-        (f"`{check.name}`", check.level, check.binds, *map(escaped, (check.summary, check.reason, check.hint)))
+        (
+            f'<a id="{check.name}"></a>`{check.name}`',
+            check.level,
+            check.binds,
+            *map(escaped, (check.summary, check.reason, check.hint)),
+        )
         for check in probes_of(theme)
     ]
     return f"### {title}\n\n" + table(("check", "level", "binds", "what is checked", "why", "hint"), rows)

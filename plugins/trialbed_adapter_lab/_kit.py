@@ -8,6 +8,7 @@ import traceback
 from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
+from importlib.metadata import version
 from itertools import chain
 from typing import Self, get_args
 
@@ -81,7 +82,9 @@ class Kit:
             network = stack.enter_context(NetworkWatch())
             self.agent_class, names = named_agent(agent)
             self.profile = profile or framework_profile(names["framework"])
-            self.report = ConformanceReport(version=self.agent_class.framework_version(), **names)
+            self.report = ConformanceReport(
+                version=self.agent_class.framework_version(), kit=version("trialbed"), **names
+            )
             self._deviations = (*self.agent_class.deviations, *known)
             self._checks = {check.name: check for check in checks}
             # With a factory, the runner does not change the thread's current loop.

@@ -226,6 +226,7 @@ class ConformanceReport(Record):
         framework: the driver's name, or the name of the class if it is not an installed driver.
         version: the framework's own.
         adapter, adapter_version: the distribution; empty if there is none.
+        kit: the version of Trialbed whose probes these are.
         dialects: those in which the model was asked.
         findings: in the order of the checks.
     """
@@ -234,6 +235,7 @@ class ConformanceReport(Record):
     version: str
     adapter: str = ""
     adapter_version: str = ""
+    kit: str = ""
     dialects: tuple[str, ...] = ()
     findings: tuple[CheckFinding, ...] = ()
 

@@ -185,7 +185,9 @@ def test_every_policy_is_described_with_its_right_values() -> None:
 
 def test_every_conformance_check_is_described() -> None:
     text = page("conformance")
-    described = {name: section(text, "Checks").count(f"| `{name}` | {level} |") for name, level in CHECK_LEVELS.items()}
+    described = {
+        name: section(text, "Checks").count(f"</a>`{name}` | {level} |") for name, level in CHECK_LEVELS.items()
+    }
     assert set(described.values()) == {1}, [name for name, times in described.items() if times != 1]
     assert set(first_cells(section(text, "Levels"))[1:]) == set(LEVELS)
     assert set(first_cells(section(text, "Declaring"))[1:]) == set(

@@ -78,7 +78,7 @@ def junit_text(report: ConformanceReport) -> str:
         )
         for finding in report.findings
     ]
-    return junit([TestSuite(f"{report.framework} {report.version}", cases, {"badge": report.badge})])
+    return junit([TestSuite(f"{report.framework} {report.version}", cases, {"badge": report.badge, "kit": report.kit})])
 
 
 def show_report(report: ConformanceReport) -> None:
