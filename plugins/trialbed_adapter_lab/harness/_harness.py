@@ -164,8 +164,8 @@ class PreparedTrial:
 class Harness:
     """Runs trials of one adapter. Use it as a context manager, or close it.
 
-    The model and the Apis are served by a thread of their own. The adapter runs on the caller's event loop,
-    through the same code as in a worker. Several trials can run at the same time.
+    The server is that of a run, in a thread of its own. The adapter runs on the caller's event loop, through the same
+    code as in a worker. Several trials can run at the same time.
 
     Args:
         agent_class: the adapter.

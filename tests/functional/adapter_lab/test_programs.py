@@ -31,7 +31,8 @@ while True:
     if not message.get("tool_calls"):
         break
     for call in message["tool_calls"]{among}:
-        made = {{**apis[call["function"]["name"]], "tool_input": call["function"]["arguments"]}}
+        asked = {{"tool_input": call["function"]["arguments"], "strip": "", "toolbench_key": ""}}
+        made = {{**apis[call["function"]["name"]], **asked}}
         reply = post(os.environ["TRIALBED_TOOLS_URL"], made)
         messages.append({{"role": "tool", "tool_call_id": call["id"], "content": json.dumps(reply["response"])}})
 print(message["content"])
