@@ -107,6 +107,7 @@ class Probe:
         run: runs the trials and reads the figure.
         binds: the profiles that it binds.
         theme: the module that defines it.
+        quick: whether it needs little time and finds much: it is run with ``--quick``.
     """
 
     name: str
@@ -117,6 +118,7 @@ class Probe:
     run: Procedure
     binds: Bound = "controlled"
     theme: str = ""
+    quick: bool = False
 
     def level_for(self, profile: str | None) -> Level:
         """Return its weight for an adapter's profile; None is an adapter without profiles."""
@@ -124,29 +126,29 @@ class Probe:
         return self.level if bound else "may"
 
 
-def must(*, reason: str, hint: str, binds: Bound = "controlled") -> Callable[[Procedure], Probe]:
+def must(*, reason: str, hint: str, binds: Bound = "controlled", quick: bool = False) -> Callable[[Procedure], Probe]:
     """Make a function a check that an adapter that it binds has to pass; its name and first line are the check's."""
-    return partial(_check, "must", reason, hint, binds)
+    return partial(_check, "must", reason, hint, binds, quick)
 
 
-def should(*, reason: str, hint: str, binds: Bound = "controlled") -> Callable[[Procedure], Probe]:
+def should(*, reason: str, hint: str, binds: Bound = "controlled", quick: bool = False) -> Callable[[Procedure], Probe]:
     """Make a function a check that an adapter that it binds passes or declares."""
-    return partial(_check, "should", reason, hint, binds)
+    return partial(_check, "should", reason, hint, binds, quick)
 
 
 def may(*, reason: str, hint: str) -> Callable[[Procedure], Probe]:
     """Make a function a check that is only reported."""
-    return partial(_check, "may", reason, hint, "all")
+    return partial(_check, "may", reason, hint, "all", False)
 
 
 def info(*, reason: str) -> Callable[[Procedure], Probe]:
     """Make a function a probe that demands nothing; it returns a figure, or an object of figures by name."""
-    return partial(_check, "info", reason, "", "all")
+    return partial(_check, "info", reason, "", "all", False)
 
 
-def _check(level: Level, reason: str, hint: str, binds: Bound, run: Procedure) -> Probe:
+def _check(level: Level, reason: str, hint: str, binds: Bound, quick: bool, run: Procedure) -> Probe:
     summary, _, _ = (run.__doc__ or run.__name__).strip().partition("\n")
-    return Probe(run.__name__, level, summary, reason, hint, run, binds)
+    return Probe(run.__name__, level, summary, reason, hint, run, binds, quick=quick)
 
 
 def probes_of(theme: ModuleType) -> tuple[Probe, ...]:

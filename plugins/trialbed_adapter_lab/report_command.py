@@ -27,7 +27,7 @@ THEMES = tuple(sorted(path.stem for path in (Path(__file__).parent / "probes").g
 GROUPS = {
     "prompt": ("conditions", "conversation", "traffic"),
     "behaviour": ("calls", "limits", "patience", "policies"),
-    "errors": ("erring", "faults", "mistakes"),
+    "errors": ("faulty_answers", "faults", "mistakes"),
 }
 """Further names of parts -> their themes."""
 

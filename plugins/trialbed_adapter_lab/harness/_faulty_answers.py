@@ -26,4 +26,4 @@ WITHOUT_MESSAGE: Mapping[str, Mapping[str, object]] = {
 
 def without_message(request: ObservedRequest) -> Response:
     """Return an answer without the part that the model writes."""
-    return Response.document({"id": "erring", "created": 0, "model": "erring", **WITHOUT_MESSAGE[request.dialect]})
+    return Response.document({"id": "faulty", "created": 0, "model": "faulty", **WITHOUT_MESSAGE[request.dialect]})

@@ -82,6 +82,7 @@ INVALID = {"count": "seven", "kind": "c", "colour": None}
 @must(
     reason="Scores compare the arguments that the Api got with those that were right.",
     hint="Do not build a typed object from the arguments: pass the parsed JSON on.",
+    quick=True,
 )
 async def argument_types_are_kept(harness: Harness) -> None:
     """Numbers of any size, booleans, null, texts, lists and objects arrive with their own types."""
@@ -92,6 +93,7 @@ async def argument_types_are_kept(harness: Harness) -> None:
 @should(
     reason="A text that says `7` or `true` is not a number; a changed value makes a different call.",
     hint="Switch the framework's coercion of arguments off, or pass the arguments around it.",
+    quick=True,
 )
 async def text_arguments_stay_text(harness: Harness) -> None:
     """Texts that look like numbers, booleans, null, JSON or dates arrive as texts, whatever types the schema has."""
@@ -103,6 +105,7 @@ async def text_arguments_stay_text(harness: Harness) -> None:
 @must(
     reason="Parameters of real Apis have such names; they break frameworks that pass arguments by keyword.",
     hint="Let the framework call with one mapping, and use tool.ainvoke(mapping), never tool(**mapping) by keyword.",
+    quick=True,
 )
 async def hostile_argument_names(harness: Harness) -> None:
     """Parameters may have any name: self, config, a.b, _p, __class__, $ref, Python's keywords, spaces, é."""
@@ -113,6 +116,7 @@ async def hostile_argument_names(harness: Harness) -> None:
 @must(
     reason="Queries are written in many languages.",
     hint="Do not encode arguments by hand.",
+    quick=True,
 )
 async def unicode_arguments(harness: Harness) -> None:
     """Letters of many scripts, also composed ones, emoji, quotes, tabs and line breaks arrive unchanged."""
@@ -137,6 +141,7 @@ async def large_arguments(harness: Harness) -> None:
 @should(
     reason="Models may write no arguments at all for a tool that needs none.",
     hint="Read an empty text as {}; some frameworks do not.",
+    quick=True,
 )
 async def empty_arguments(harness: Harness) -> None:
     """An empty text as arguments is a call without arguments."""

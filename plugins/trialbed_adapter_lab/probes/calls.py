@@ -33,6 +33,7 @@ CHUNKS_IN_WORDS: dict[Chunks, str] = {"tokens": "in pieces", "calls": "in a chun
     binds="all",
     reason="Tasks that need no tool are measured too.",
     hint="Return the model's text as final_answer, with finish_of(text) as finish.",
+    quick=True,
 )
 async def plain_answer(harness: Harness) -> None:
     """The model answers at once: no calls are made, and its text is the final answer."""
@@ -46,6 +47,7 @@ async def plain_answer(harness: Harness) -> None:
 @must(
     reason="Some queries have no tools, and many endpoints reject an empty list of tools.",
     hint="Leave the request's tools out where there are none.",
+    quick=True,
 )
 async def no_tools(harness: Harness) -> None:
     """Without tools the request offers none, and the model's text is the answer."""
@@ -58,6 +60,7 @@ async def no_tools(harness: Harness) -> None:
     binds="all",
     reason="Every measurement builds on single calls.",
     hint="Pass the model's arguments to tool.ainvoke() as they are, and return its text as the tool message.",
+    quick=True,
 )
 async def single_call(harness: Harness) -> None:
     """One call is made once, with the model's arguments, and the model gets the result."""
@@ -71,6 +74,7 @@ async def single_call(harness: Harness) -> None:
     binds="all",
     reason="Scores count the calls that reached each Api; a call of another one, or one more, is not the model's.",
     hint="Bind each tool to its own Api, and make a call only when the model asks for it.",
+    quick=True,
 )
 async def calls_reach_their_own_apis(harness: Harness) -> None:
     """Three tools called one after the other: each call reaches its own Api once, and the model gets its result."""
@@ -115,6 +119,7 @@ async def sequential_calls(harness: Harness) -> None:
 @must(
     reason="A model may ask for several calls in one turn; the model assumes that all of them are made.",
     hint="Make every call of the turn before you ask the model again.",
+    quick=True,
 )
 async def parallel_calls(harness: Harness) -> None:
     """Three calls of three tools in one turn: each is made once, and the next request has all results."""
@@ -129,6 +134,7 @@ async def parallel_calls(harness: Harness) -> None:
 @must(
     reason="A result under another call's id misinforms the model.",
     hint="Take the tool_call_id from the call that the result belongs to, not from the order of arrival.",
+    quick=True,
 )
 async def parallel_results_match_ids(harness: Harness) -> None:
     """Three calls that end in reverse order, if they are made at once: each result has its own call's id."""
@@ -155,6 +161,7 @@ async def parallel_results_match_ids(harness: Harness) -> None:
 @should(
     reason="Parallel calls that wait for each other make a framework slower than it needs to be.",
     hint="Gather the calls of a turn; many frameworks have a switch for it.",
+    quick=True,
 )
 async def parallel_calls_overlap(harness: Harness) -> Json:
     """At least three of ten calls of one turn run at the same time."""

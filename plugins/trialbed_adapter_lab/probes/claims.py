@@ -22,6 +22,7 @@ ALL = {"prompt_tokens": 70, "completion_tokens": 7}
     binds="all",
     reason="The difference between claims and the wire is a score of the framework, not of its adapter.",
     hint="Read the calls from the framework's own messages or events: name, Api and arguments of each.",
+    quick=True,
 )
 async def calls_are_claimed(harness: Harness) -> None:
     """Calls in one turn and in several are claimed, each once, with Api and arguments."""
@@ -123,6 +124,7 @@ async def calls_are_claimed_at_the_step_limit(harness: Harness) -> None:
     binds="all",
     reason="Tokens cost money; a wrong number is worse than no number.",
     hint="Add up the tokens of every turn, the last one too; otherwise return None.",
+    quick=True,
 )
 async def claimed_usage_is_the_sum(harness: Harness) -> None:
     """Claimed tokens, if any, are the sum of those that the model reported."""
@@ -135,6 +137,7 @@ async def claimed_usage_is_the_sum(harness: Harness) -> None:
     binds="all",
     reason="A missing report does not mean zero.",
     hint="Return usage=None where the model reported none.",
+    quick=True,
 )
 async def unknown_usage_is_none(harness: Harness) -> None:
     """If the model reports no tokens, an answer claims none: None, not 0."""

@@ -116,6 +116,7 @@ async def model_names_of_vendors_are_kept(harness: Harness) -> None:
 @should(
     reason="Frameworks' defaults differ; the trial's temperature must be the same for all.",
     hint="Set the temperature in the model's settings, including 0, which is easily mistaken for unset.",
+    quick=True,
 )
 async def temperature_is_sent(harness: Harness) -> Json:
     """Every request has the trial's temperature, including 0."""
@@ -126,6 +127,7 @@ async def temperature_is_sent(harness: Harness) -> Json:
     binds="all",
     reason="The seed makes a trial repeatable if the model supports it.",
     hint="Set the seed in the model's settings, including 0, which is easily mistaken for unset.",
+    quick=True,
 )
 async def seed_is_sent(harness: Harness) -> Json:
     """Every request has the trial's seed, including 0, if its dialect has one."""
@@ -136,6 +138,7 @@ async def seed_is_sent(harness: Harness) -> Json:
     reason="The limit on a completion's length is the same for all.",
     hint="Send it as `max_tokens`, which all compatible endpoints know (`max_output_tokens` in responses); SDKs may "
     "rename it.",
+    quick=True,
 )
 async def max_tokens_is_sent(harness: Harness) -> Json:
     """Every request has the trial's max_tokens by its dialect's name, or no limit if neither asks for one."""
@@ -165,6 +168,7 @@ async def responses_are_not_streamed(harness: Harness) -> None:
     binds="all",
     reason="The gateway knows a trial by its URL and takes the dummy key; endpoints without a gateway take no other.",
     hint="Pass self.endpoint.api_key to the client; do not let it read one from the environment.",
+    quick=True,
 )
 async def key_is_sent(harness: Harness) -> None:
     """Every request carries the trial's key, as a bearer token or in the header of Anthropic's SDKs."""
@@ -177,6 +181,7 @@ async def key_is_sent(harness: Harness) -> None:
     binds="all",
     reason="The gateway measures requests to the model; others are not measured, and endpoints speak few dialects.",
     hint="Choose the API of the dialect that the class declares as `dialect`, and switch look-ups of models off.",
+    quick=True,
 )
 async def only_the_model_is_asked(harness: Harness) -> None:
     """The trial asks its model in the adapter's `dialect` and makes its calls, and sends the server nothing else."""
@@ -205,6 +210,7 @@ async def requests_can_be_repeated(harness: Harness) -> None:
 @should(
     reason="These settings change which calls a model makes, and how it draws its words.",
     hint="Leave the setting out, or at the value that the endpoint has by itself.",
+    quick=True,
 )
 async def nothing_else_changes_the_model(harness: Harness) -> Json:
     """No request sets tool_choice, parallel_tool_calls, top_p, penalties, stop and the like to other values."""

@@ -49,6 +49,7 @@ async def ids_may_come_again(harness: Harness) -> None:
 @should(
     reason="Some vendors give every call the same id; a result that is lost misinforms the model.",
     hint="Keep the calls of a turn in a list, not by id.",
+    quick=True,
 )
 async def ids_may_be_equal(harness: Harness) -> None:
     """Two calls of one turn with the same id are both made, and both results go back."""

@@ -64,6 +64,7 @@ async def broken_api_goes_to_the_model(harness: Harness) -> None:
 @must(
     reason="Models invent tools, and must be able to correct themselves.",
     hint="Answer with a tool message that says there is no such tool; many frameworks raise by default.",
+    quick=True,
 )
 async def unknown_tool_goes_back(harness: Harness) -> None:
     """A call of a tool that is not offered is answered with text, and the run continues."""
@@ -128,6 +129,7 @@ async def model_errors_are_not_retried(harness: Harness) -> Json:
 @should(
     reason="A failure can be explained only if the endpoint's own words are kept.",
     hint="Put the SDK's error text into ModelFailed.",
+    quick=True,
 )
 async def model_errors_are_named(harness: Harness) -> None:
     """The failure's message contains the status and the endpoint's own words."""
@@ -141,6 +143,7 @@ async def model_errors_are_named(harness: Harness) -> None:
 @must(
     reason="A failure of the model is one at any point of the trial.",
     hint="Raise trialbed.ModelFailed wherever it happens; do not return a partial answer.",
+    quick=True,
 )
 async def model_error_after_calls(harness: Harness) -> None:
     """An error of the model's endpoint after a call fails the trial as well."""
@@ -196,6 +199,7 @@ async def missing_usage_is_no_error(harness: Harness) -> None:
     binds="all",
     reason="An empty message is not an answer; counting it as one would credit the framework with work it did not do.",
     hint="Use finish_of(text): it is None for an empty text.",
+    quick=True,
 )
 async def empty_answer_is_unfinished(harness: Harness) -> None:
     """An empty message (an empty text, spaces or null, thoughts or none) leaves the trial unfinished."""

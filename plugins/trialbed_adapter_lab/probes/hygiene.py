@@ -41,6 +41,7 @@ HELD_BACK = 5.0
     binds="all",
     reason="A task that outlives its trial takes time from the next one, and may send requests in its place.",
     hint="In close(), await or cancel the tasks that the framework started.",
+    quick=True,
 )
 async def no_tasks_are_left(harness: Harness) -> None:
     """After a trial with parallel calls no task of it is left on the event loop."""
@@ -92,6 +93,7 @@ async def twenty_trials_leak_nothing(harness: Harness) -> None:
     binds="all",
     reason="The next trial relies on the process being unchanged.",
     hint="Keep settings in the instance; where a framework sets variables, set them on import.",
+    quick=True,
 )
 async def surroundings_are_untouched(harness: Harness) -> None:
     """Trials change no environment variable, working directory, signal handler or socket timeout."""
@@ -105,6 +107,7 @@ async def surroundings_are_untouched(harness: Harness) -> None:
     binds="all",
     reason="People read the output of bench, and scripts parse it.",
     hint="Switch the framework's own display off; log instead.",
+    quick=True,
 )
 async def nothing_is_printed(harness: Harness) -> None:
     """A trial writes nothing to standard output."""
@@ -117,6 +120,7 @@ async def nothing_is_printed(harness: Harness) -> None:
     binds="all",
     reason="A blocked event loop cannot be cancelled, and stops every other trial that runs on it.",
     hint="Use the framework's async interface, or leave answer() without async: it then runs in a thread.",
+    quick=True,
 )
 async def event_loop_stays_free(harness: Harness) -> None:
     """The event loop keeps running while the model is slow."""
@@ -156,6 +160,7 @@ async def nothing_pauses(harness: Harness) -> None:
     binds="all",
     reason="Traffic to other addresses is not measured, differs between frameworks, and may carry private data.",
     hint="Switch telemetry, tracing, version checks and downloads off, in code where the environment is not enough.",
+    quick=True,
 )
 async def only_the_rig_is_talked_to(harness: Harness) -> None:
     """Only the addresses of the model and the Apis are looked up or connected to, in this trial and all before it."""

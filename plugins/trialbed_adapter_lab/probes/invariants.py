@@ -30,6 +30,7 @@ EVERYWHERE = tuple(
         one.reason,
         one.hint,
         partial(_holds, one.name),
+        quick=True,
     )
     for one in INVARIANTS
 )

@@ -37,6 +37,7 @@ GATHERING = 2.0
     binds="all",
     reason="A conversation that continues in the next trial reveals answers to it.",
     hint="Make a new agent, memory and session in every instance.",
+    quick=True,
 )
 async def conversations_start_afresh(harness: Harness) -> None:
     """A second trial begins with its own query, and holds nothing of the first one's conversation."""
@@ -75,6 +76,7 @@ async def tools_start_afresh(harness: Harness) -> None:
     binds="all",
     reason="A result of an earlier trial is not the answer of this trial's Api.",
     hint="Switch caches of the framework's off, or keep them in the instance.",
+    quick=True,
 )
 async def results_start_afresh(harness: Harness) -> None:
     """A second trial that makes the same call as the first reaches its Api, and gets that Api's result."""
@@ -115,6 +117,7 @@ async def trial_after_a_failed_one(harness: Harness) -> None:
     binds="all",
     reason="Workers may run trials side by side; if they mix, their results mean nothing.",
     hint="Keep nothing outside the instance; where the framework does, give it a context of its own.",
+    quick=True,
 )
 async def two_trials_at_once(harness: Harness) -> None:
     """Two trials at once keep their prompts, models, tools, results and answers apart."""

@@ -30,6 +30,7 @@ def _endless(text: str | None = None) -> Line:
 @must(
     reason="The step limit bounds what a trial costs, and must be the same for all.",
     hint="Count model requests, not graph steps or tool rounds; a closing request without tools counts too.",
+    quick=True,
 )
 async def step_limit_is_kept(harness: Harness) -> Json:
     """A model that never stops is asked exactly max_steps times: 1, 2 and 6."""
@@ -46,6 +47,7 @@ async def step_limit_is_kept(harness: Harness) -> Json:
 @must(
     reason="A trial that was cut off has no answer; a text in its place would be scored as one.",
     hint='Return Answer(final_answer="", finish=None); drop the framework\'s own words about its limit.',
+    quick=True,
 )
 async def unfinished_is_no_answer(harness: Harness) -> None:
     """At the step limit the final answer is empty and finish is None, whatever the model wrote next to the calls."""
@@ -97,6 +99,7 @@ async def refusal_is_not_an_answer(harness: Harness) -> None:
     binds="all",
     reason="A trial past its deadline must not run alongside the next one.",
     hint="Do not shield, swallow or wait out CancelledError; cancel the tasks that the framework started.",
+    quick=True,
 )
 async def cancelled_during_a_tool(harness: Harness) -> None:
     """Cancelled while a tool is slow, the trial ends at once, and leaves no task and no call behind."""

@@ -54,6 +54,7 @@ IN_TEXT = (
 @should(
     reason="A call with arguments that the model did not write is the framework's, and hides the model's mistake.",
     hint="Read the arguments once, as JSON, and answer with a tool message where they are no object.",
+    quick=True,
 )
 async def mistaken_arguments_are_no_call(harness: Harness) -> None:
     """Arguments encoded twice, as Python, in a fence, in a list, cut off and the like lead to no call."""
@@ -82,6 +83,7 @@ async def mistaken_arguments_go_back(harness: Harness) -> None:
 @should(
     reason="A call of a tool that the model did not name is the framework's guess, and would be scored as the model's.",
     hint="Look a tool up by its whole name; switch the repair of names off.",
+    quick=True,
 )
 async def near_names_are_no_call(harness: Harness) -> None:
     """Names that differ from a tool's by case, a letter, a dash or a namespace lead to no call."""
@@ -122,6 +124,7 @@ async def written_calls_are_the_answer(harness: Harness) -> None:
 @must(
     reason="Many models describe each step while they take it, and some think aloud before a call.",
     hint="Look at tool_calls first; a text beside them is no answer.",
+    quick=True,
 )
 async def calls_beside_text_are_made(harness: Harness) -> None:
     """A call beside a text, beside thoughts in tags or beside words of an ending is made, and the run goes on."""

@@ -48,6 +48,7 @@ TURNS = 105
 @must(
     reason="Models that think, and endpoints under load, take minutes; the trial's own limit decides when it is over.",
     hint="Give the client limits.request_timeout, and the framework no limit of its own.",
+    quick=True,
 )
 async def slow_model(harness: Harness) -> None:
     """A model that takes a quarter of an hour, at once and after a call, is waited for, and asked once."""
@@ -62,6 +63,7 @@ async def slow_model(harness: Harness) -> None:
 @must(
     reason="A slow Api has not failed; Trialbed itself gives up on one after a minute, for all frameworks alike.",
     hint="Set no limit on tools, or one above a minute.",
+    quick=True,
 )
 async def slow_tool_beside_quick_ones(harness: Harness) -> None:
     """One of three calls takes most of a minute: it is made once, and the model gets its result beside the others'."""
@@ -134,6 +136,7 @@ async def long_trials(harness: Harness) -> None:
 @must(
     reason="Real Apis return long results, and a conversation holds many of them.",
     hint="Look for a limit on the length of the conversation, and for summaries of its older part.",
+    quick=True,
 )
 async def large_results_in_sum(harness: Harness) -> None:
     """Five results of 50,000 characters each are all in the last request."""
@@ -151,6 +154,7 @@ async def large_results_in_sum(harness: Harness) -> None:
 @must(
     reason="The same call may have another result later; the model decides when to stop.",
     hint="Look for a guard against loops, which refuses or drops calls that look alike.",
+    quick=True,
 )
 async def equal_calls_again_and_again(harness: Harness) -> None:
     """The same call in twelve turns, alone and four times in one turn, is made each time."""
@@ -163,6 +167,7 @@ async def equal_calls_again_and_again(harness: Harness) -> None:
 @should(
     reason="Errors, repetition and the last request are where frameworks change a request.",
     hint="Look at its steps after an error, after equal results and before its limit.",
+    quick=True,
 )
 async def trial_with_everything(harness: Harness) -> None:
     """A trial with odd texts, errors, equal results and details of usage, up to its last request, is as usual."""

@@ -189,6 +189,7 @@ async def similar_tool_names_are_told_apart(harness: Harness) -> None:
 @should(
     reason="Models tend to prefer the first tools.",
     hint="Bind the tools in the order in which they are given.",
+    quick=True,
 )
 async def tool_order_is_kept(harness: Harness) -> Json:
     """The tools are offered in the order in which the adapter got them: sorted by name, capitals first."""
@@ -203,6 +204,7 @@ async def tool_order_is_kept(harness: Harness) -> Json:
 @should(
     reason="Models choose tools by their descriptions.",
     hint="Pass tool.description on as it is, even if it is empty or long.",
+    quick=True,
 )
 async def descriptions_are_kept(harness: Harness) -> None:
     """Descriptions reach the model unchanged: empty, with line breaks, quotes and unicode, or 5,000 characters long."""
@@ -257,7 +259,15 @@ async def _is_kept(schemas: Sequence[dict[str, Any]], harness: Harness) -> None:
 
 
 KEPT = tuple(
-    Probe(f"schema_{name}", "should", f"{what} reach the model unchanged.", REASON, HINT, partial(_is_kept, schemas))
+    Probe(
+        f"schema_{name}",
+        "should",
+        f"{what} reach the model unchanged.",
+        REASON,
+        HINT,
+        partial(_is_kept, schemas),
+        quick=name in ("enum", "nested", "notes", "union"),
+    )
     for name, what, *schemas in (
         (
             "empty",

@@ -31,6 +31,7 @@ MANY_TIMEOUT = 120.0
 @should(
     reason="The model works with the results of its calls.",
     hint="Put the text that tool.ainvoke() returns into the tool message, without encoding, quoting or trimming it.",
+    quick=True,
 )
 async def unicode_result(harness: Harness) -> None:
     """A result in many scripts, with emoji, quotes, markup and line breaks, reaches the model unchanged."""
@@ -41,6 +42,7 @@ async def unicode_result(harness: Harness) -> None:
 @should(
     reason="Rewriting a text that happens to be JSON changes its numbers, order and spaces.",
     hint="Do not parse what tool.ainvoke() returns.",
+    quick=True,
 )
 async def json_result_is_not_rewritten(harness: Harness) -> None:
     """A text that looks like JSON reaches the model with its own spaces, numbers and escapes."""
@@ -84,6 +86,7 @@ async def megabyte_result(harness: Harness) -> None:
 @must(
     reason="Queries are written in many languages.",
     hint="Pass the query on as it is; do not format it into a template with str.format or %.",
+    quick=True,
 )
 async def unicode_conversation(harness: Harness) -> None:
     """A prompt and a query with letters of many scripts, emoji, braces and markup pass through unchanged."""
@@ -115,6 +118,7 @@ async def long_conversation(harness: Harness) -> None:
 @should(
     reason="Judges read the final answer; a changed text may be judged differently.",
     hint="Return the model's last text as it is; do not trim it or remove markup.",
+    quick=True,
 )
 async def answer_text_is_unchanged(harness: Harness) -> None:
     """Spaces, line breaks, fences, quotes and labels in the model's answer stay in the final answer."""

@@ -1,4 +1,4 @@
-"""Erring: the effects of a model's mistakes that users of a framework see, and the words that go back to the model."""
+"""Faulty answers: the effects of a model's mistakes that users see, and the words that go back to the model."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ WRITTEN_CALL = f'{{"name": "{TOOL}", "arguments": {ARGUMENTS}}}'
 
 
 def _call(arguments: str = ARGUMENTS, name: str = TOOL, finish: str = "tool_calls", text: str | None = None) -> Turn:
-    return ask(call(name, arguments, "call_erring_1"), text=text, finish_reason=finish)
+    return ask(call(name, arguments, "call_faulty_1"), text=text, finish_reason=finish)
 
 
 def _text(text: str | None, finish: str = "stop", **more: Any) -> Turn:
@@ -124,7 +124,7 @@ CASES: dict[str, Lines] = {
     "calls without end": _policy("loop"),
     f"status 403 after {FEW} requests": _policy("loop"),
 }
-"""Title of a way in which a model errs -> its lines."""
+"""Title of a mistake -> the lines of a model that makes it."""
 
 NO_CALLS = (
     *("arguments cut by the length limit", "arguments that are a list"),
@@ -200,12 +200,12 @@ def exception_type(failure: Failure) -> str:
     return (exact or qualified or [named[1] if named else ""])[-1]
 
 
-REASON = "Models err, and what their users see of it differs from framework to framework."
+REASON = "All models make mistakes, and their users see different things with each framework."
 
-ERRING = tuple(
+FAULTY = tuple(
     Probe(
         re.sub(r"\W+", "_", title).lower(), "info", f"{title[0].upper()}{title[1:]}.", REASON, "", partial(_meet, title)
     )
     for title in CASES
 )
-"""The probes of a model that errs, one for each case."""
+"""The probes of a model that makes mistakes, one for each case."""

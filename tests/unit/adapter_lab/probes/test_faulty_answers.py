@@ -12,7 +12,7 @@ from support.mutants._mutant import Mutant
 from trialbed import Answer, BaseAgent, ModelFailed
 from trialbed.records import Failure
 from trialbed_adapter_lab import PROBES, check_adapter
-from trialbed_adapter_lab.probes.erring import CASES, exception_type
+from trialbed_adapter_lab.probes.faulty_answers import CASES, exception_type
 from trialbed_plugins.frameworks.reference import ReferenceAgent
 
 
@@ -100,7 +100,9 @@ SEEN: list[tuple[type[BaseAgent], dict[str, str]]] = [
 
 
 def seen(agent: type[BaseAgent], *titles: str) -> list[Any]:
-    probes = [probe for probe in PROBES if probe.theme == "erring" and probe.summary[1:-1] in {t[1:] for t in titles}]
+    probes = [
+        probe for probe in PROBES if probe.theme == "faulty_answers" and probe.summary[1:-1] in {t[1:] for t in titles}
+    ]
     return [finding.seen for finding in check_adapter(agent, probes, level="info").findings]
 
 
