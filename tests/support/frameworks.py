@@ -21,6 +21,9 @@ FRAMEWORKS = ("reference", *FIRST_PARTY)
 APART = tuple(name for name in FIRST_PARTY if name != "langgraph")
 """Those that are not installed here and get environments of their own."""
 
+WITH_EXTRAS = {"google-adk": f"trialbed-google-adk[litellm] @ {(ROOT / 'adapters' / 'google-adk').as_uri()}"}
+"""Adapters with the packages of all their profiles."""
+
 
 @dataclass(frozen=True)
 class FrameworkEnvironment:
@@ -69,7 +72,8 @@ def framework_environment(
 
     def find(framework: str) -> FrameworkEnvironment:
         def build(folder: Path) -> None:
-            (row,) = json.loads(bench("env", "add", framework, "--env-dir", env_dir, "--json").out)
+            adapter = ("--adapter", WITH_EXTRAS[framework]) if framework in WITH_EXTRAS else ()
+            (row,) = json.loads(bench("env", "add", framework, *adapter, "--env-dir", env_dir, "--json").out)
             (folder / "path.txt").write_text(row["path"], encoding="utf-8")
 
         built = once(f"environment-{framework}", build)
