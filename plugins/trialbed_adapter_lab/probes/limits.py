@@ -127,7 +127,9 @@ async def cancelled_during_a_model_request(harness: Harness) -> None:
 async def trial_after_a_cancelled_one(harness: Harness) -> None:
     """After a trial was cancelled during a call, the next one on the same event loop runs as usual."""
     latch = Latch()
-    trial = harness.prepare(asks_echo("walrus"), "walrus", tools=[tool(behave=latch.tool())], query="the walrus")
+    trial = harness.prepare(
+        asks_echo("walrus"), "walrus", tools=[tool(behave=latch.tool())], query="the walrus's query"
+    )
     await _cancel(trial, latch)
     try:
         await expect_fresh_trial(harness)
