@@ -32,7 +32,7 @@ MOST_VALUES = 200
 EXAMPLES = 3
 
 
-class Probe(NamedTuple):
+class ParameterProbe(NamedTuple):
     """One answer that shows whether a parameter is obeyed.
 
     Attributes:
@@ -64,7 +64,7 @@ class SuiteRow(NamedTuple):
     missed: tuple[str, ...] | None
     line: int
     trial: int
-    probe: Probe | None
+    probe: ParameterProbe | None
 
 
 def suite_row(row: Row) -> SuiteRow | None:
@@ -80,20 +80,20 @@ def suite_row(row: Row) -> SuiteRow | None:
     return SuiteRow(about["name"], str(about.get("case")), properties, missed, line, trial, probe)
 
 
-def _read_probe(row: Row, probe: Row, parameter: Any, missed: Sequence[str] | None) -> Probe | None:
+def _read_probe(row: Row, probe: Row, parameter: Any, missed: Sequence[str] | None) -> ParameterProbe | None:
     if parameter in DIRECT:
         finding = "refused" if missed and "refused" in missed else "ignored" if missed else "obeyed"
-        return None if missed is None else Probe(parameter, finding)
+        return None if missed is None else ParameterProbe(parameter, finding)
     name, request = str(probe.get("parameter")), sent_request(row)
     # Options, entries and drivers can replace the settings that a case probes.
     is_changed = any(request.get(key) != value for key, value in object_in(probe, "sent").items())
     if is_changed or object_in(row, "problem").get("kind") in REFUSED:
-        return Probe(name, "changed" if is_changed else "refused")
+        return ParameterProbe(name, "changed" if is_changed else "refused")
     if not probe or row.get("status") != "success" or not isinstance(row.get("response"), dict):
         return None
     text = dialect().read_answer(row["response"]).text.encode("utf-8", "surrogatepass")
     digest = hashlib.blake2b(text, digest_size=8).digest()
-    return Probe(name, "answered", str(probe.get("arm")), str(probe.get("prompt")), digest)
+    return ParameterProbe(name, "answered", str(probe.get("arm")), str(probe.get("prompt")), digest)
 
 
 def summarize_suites(rows: Iterable[SuiteRow]) -> dict[str, dict[str, Any]]:
@@ -136,7 +136,7 @@ def _score(cases: Iterable[Sequence[bool]]) -> dict[str, Any] | None:
     return Estimate(value, wilson_interval(value, len(means)), len(means)).as_json()
 
 
-def _parameters(probes: Sequence[Probe]) -> dict[str, dict[str, Any]]:
+def _parameters(probes: Sequence[ParameterProbe]) -> dict[str, dict[str, Any]]:
     """Return parameter -> the finding, and the answers that it is based on."""
     groups, found = group_by_key((probe.parameter, probe) for probe in probes), dict[str, dict[str, Any]]()
     for name in filter(groups.__contains__, (*SETTINGS, *DIRECT)):
@@ -154,7 +154,7 @@ def _parameters(probes: Sequence[Probe]) -> dict[str, dict[str, Any]]:
     return found
 
 
-def _equal(answers: Sequence[Probe]) -> float | None:
+def _equal(answers: Sequence[ParameterProbe]) -> float | None:
     """Return the share of equal pairs among answers to the same prompt; None if there is no pair."""
     prompts = group_by_key((probe.prompt, probe.text) for probe in answers).values()
     pairs = [one == other for texts in prompts for one, other in combinations(texts, 2)]
