@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import argparse
+import contextlib
 import json
 import os
 import sys
@@ -35,11 +36,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
         ]
         pairs = [one.partition("=") for one in options.known]
         known = [Deviation(check=check, text=reason) for check, _, reason in pairs]
-        with temporary_folder() as folder:
+        # Frameworks and programs write files where they run.
+        with temporary_folder() as folder, contextlib.chdir(folder):
             agent = options.framework
             if options.command:
-                # Its trials have folders in this one.
-                os.chdir(folder)
                 agent, _ = command_agent(options.framework, options.command)
             report = check_adapter(agent, chosen, level=options.level, known=known, progress=_print)
     except TrialbedError as error:

@@ -48,6 +48,17 @@ def test_an_adapter_that_loses_arguments_does_not_conform_and_learns_why(bench: 
     assert [line.split(" (")[0] for line in done.err.splitlines()] == ["✓ plain_answer", "✗ single_call"]
 
 
+WRITES = ("await function.run(arguments)", "open('left.txt', 'w') and await function.run(arguments)")
+
+
+def test_files_of_a_framework_do_not_land_in_the_users_folder(
+    bench: Bench, new_adapter: NewAdapter, tmp_path: Path
+) -> None:
+    new_adapter("acme", _loop=WRITES)
+    bench("adapter", "check", "acme", "--check", "single_call")
+    assert not (tmp_path / "left.txt").exists()
+
+
 ONE_AFTER_THE_OTHER = (
     "messages += await asyncio.gather(*(self._result(call, outcome) for call in wanted))",
     "messages += [await self._result(call, outcome) for call in wanted]",
