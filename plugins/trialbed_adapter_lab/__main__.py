@@ -17,7 +17,8 @@ from trialbed.files import temporary_folder
 from trialbed.records import Deviation
 from trialbed.worker import command_agent
 from trialbed_adapter_lab import LEVELS, PROBES, QUICK, CheckFinding, check_adapter
-from trialbed_adapter_lab.probe import FAILS_EARLY, MARKS
+from trialbed_adapter_lab.errors import FAILS_EARLY
+from trialbed_adapter_lab.probe import MARKS
 
 USAGE = 2
 
@@ -86,7 +87,7 @@ def _print(finding: CheckFinding) -> None:
     """
     if finding.check == "plain_answer" and finding.cause.startswith(f"{FAILS_EARLY}, with CommandFailed"):
         raise UsageError(
-            f"the program ends before it asks the model, so no further check was run\n"
+            f"the program does not ask the model, so no further check was run\n"
             f"{finding.message.splitlines()[0].rpartition('CommandFailed: ')[2]}\n"
             f"Files in the command are looked up in the working directory; try the program there first."
         )

@@ -15,7 +15,7 @@ from typing import Self, get_args
 from trialbed.contracts import BaseAgent
 from trialbed.records import Deviation, Json, framework_profile
 from trialbed.tools import ToolClient
-from trialbed_adapter_lab.errors import CheckFailed
+from trialbed_adapter_lab.errors import FAILS_EARLY, CheckFailed
 from trialbed_adapter_lab.harness import (
     BLOCKED,
     Harness,
@@ -28,7 +28,6 @@ from trialbed_adapter_lab.harness import (
 )
 from trialbed_adapter_lab.probe import (
     ASKED_ON,
-    FAILS_EARLY,
     CheckFinding,
     ConformanceReport,
     Level,

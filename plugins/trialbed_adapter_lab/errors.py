@@ -7,6 +7,12 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from trialbed.records import Json
 
+FAILS = "the trial fails"
+"""The beginning of the cause of a check that fails because its trial does."""
+
+FAILS_EARLY = f"{FAILS} before it asks the model"
+"""The same, where no check of what comes then can pass."""
+
 
 class CheckFailed(AssertionError):
     """The adapter fails a check. The message names the expectation and the observation.

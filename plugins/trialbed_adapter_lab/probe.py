@@ -13,7 +13,7 @@ from typing import Any, Literal, NamedTuple, get_args
 from trialbed.records import CONTROLLED, Json, Record
 from trialbed.texts import group_by_key
 from trialbed_adapter_lab.differences import shorten, show
-from trialbed_adapter_lab.errors import CheckFailed, NotTried
+from trialbed_adapter_lab.errors import FAILS_EARLY, CheckFailed, NotTried
 
 Level = Literal["must", "should", "may", "info"]
 """The weight of a probe for an adapter that it binds. Those that demand something are called checks.
@@ -51,12 +51,6 @@ MARKS = {
     "seen": "·",
 }
 """Outcome -> the character before it in text."""
-
-FAILS = "the trial fails"
-"""The beginning of the cause of a check that fails because its trial does."""
-
-FAILS_EARLY = f"{FAILS} before it asks the model"
-"""The same, where no check of what comes then can pass."""
 
 ASKED_ON = "the model is asked again after its answer"
 """The cause of what fails because the adapter, or its framework, does not end with the model's answer."""

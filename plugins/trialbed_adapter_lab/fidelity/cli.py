@@ -104,7 +104,7 @@ def _measure(
     except (asyncio.CancelledError, KeyboardInterrupt):
         interrupted = True
     report = FidelityReport.of(found.values(), themes, began)
-    if interrupted and report.empty:
+    if interrupted and all(one.report is None for one in report.adapters):
         raise click.Abort
     return report, interrupted
 

@@ -15,7 +15,7 @@ from trialbed.contracts import BaseAgent
 from trialbed.records import Limits, ModelEndpoint, Outcome, TrialKey, TrialSpec
 from trialbed.tools import ToolClient
 from trialbed.worker import CommandAgent, WorkerTrial
-from trialbed_adapter_lab.errors import CheckFailed
+from trialbed_adapter_lab.errors import FAILS_EARLY, CheckFailed
 from trialbed_adapter_lab.harness._network import NetworkWatch
 from trialbed_adapter_lab.harness._oracle import Oracle
 from trialbed_adapter_lab.harness._process import process_state
@@ -149,10 +149,14 @@ class PreparedTrial:
                 outcome = await trial.run(self._agent_class, client)
         except (Exception, SystemExit) as error:
             if limit.expired():
-                raise CheckFailed(self._timed_out()) from error
+                raise CheckFailed(self._timed_out(), self._timeout_cause()) from error
             return trial.failed(error)
         # A run keeps the answer; an adapter whose close() fails conforms to nothing.
         return outcome if trial.close_error is None else trial.failed(trial.close_error)
+
+    def _timeout_cause(self) -> str:
+        silent = issubclass(self._agent_class, CommandAgent) and not self.requests
+        return f"{FAILS_EARLY}, with CommandFailed: it does not end" if silent else ""
 
     def _timed_out(self) -> str:
         return (

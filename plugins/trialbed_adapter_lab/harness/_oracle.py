@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from trialbed.records import Usage
+from trialbed.texts import number_of
 from trialbed.wire import ModelMessage, lenient_json
 from trialbed_adapter_lab.differences import tell_texts_apart
 from trialbed_adapter_lab.harness._records import ObservedCall, ObservedRequest, TrialRecord
@@ -236,7 +237,11 @@ def calls_are_the_models(record: TrialRecord) -> Iterator[str]:
     )
     made = _count((call.tool, call.arguments) for call in record.calls)
     more = made - asked
-    if turns and more:
+    again = next((call for call in more if call in asked), None)
+    if again is not None:
+        times = [number_of(count[again], "time") for count in (made, asked)]
+        yield f"the call {_show(again)} was made {times[0]}, and the model asked for it {times[1]}"
+    elif turns and more:
         kept = [*(asked - made)]
         near = tell_texts_apart(kept[0], next(iter(more))) if len(kept) == 1 else f"the model asked for {_show(kept)}"
         yield f"the call {_show(next(iter(more)))} was made, which the model did not ask for: {near}"
@@ -403,6 +408,8 @@ def _lost(given: Counter[str], seen: Counter[str]) -> str:
     lost, others = next(iter(given - seen), None), [*(seen - given)]
     if lost is None:
         return ""
+    if not others and seen[lost]:
+        return f"{_show(lost)} was given {number_of(given[lost], 'time')} and is there {number_of(seen[lost], 'time')}"
     return tell_texts_apart(lost, others[0]) if len(others) == 1 else f"{_show(others)}, not {_show(lost)}"
 
 

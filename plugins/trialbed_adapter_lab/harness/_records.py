@@ -266,7 +266,7 @@ class TrialRecord:
     @property
     def makes_claims(self) -> bool:
         """Whether there is an answer that says which calls were made."""
-        return self.answer is not None and not (self.is_program and not self.answer.calls)
+        return self.answer is not None and not (self.is_program and not self.answer.reports_calls)
 
     @property
     def failure(self) -> Failure | None:

@@ -7,11 +7,15 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from trialbed.records import Answer
+from trialbed.texts import one_line
 from trialbed_adapter_lab.differences import differences, show, tell_texts_apart
-from trialbed_adapter_lab.errors import CheckFailed
+from trialbed_adapter_lab.errors import FAILS, FAILS_EARLY, CheckFailed
 from trialbed_adapter_lab.harness import ObservedRequest, TrialRecord
-from trialbed_adapter_lab.probe import ASKED_ON, FAILS, FAILS_EARLY, expect
+from trialbed_adapter_lab.probe import ASKED_ON, expect
 from trialbed_scripted import AFTER_THE_END
+
+SHOWN = 120
+"""Characters of a program's failure that are part of its cause."""
 
 SHORT = 40
 """Characters of a text that is shown whole where another was expected."""
@@ -209,7 +213,10 @@ def _failure_cause(record: TrialRecord) -> str:
     """Return the cause of a failed trial in words, with its place in the adapter; empty if it did not fail."""
     if record.failure is None:
         return ""
-    own = _own_frame(record, record.failure.detail.splitlines())
+    # The frames of a program's failure are Trialbed's own; its words are the program's.
+    own = None if record.is_program else _own_frame(record, record.failure.detail.splitlines())
     where = f" in {own[0].strip()}" if own else ""
-    what = "a malformed answer" if record.failure.kind == "answer" else record.failure.message.partition(":")[0]
+    said = record.failure.message
+    named = one_line(said, SHOWN) if record.is_program else said.partition(":")[0]
+    what = "a malformed answer" if record.failure.kind == "answer" else named
     return f"{FAILS if record.requests else f'{FAILS_EARLY},'} with {what}{where}"

@@ -78,7 +78,7 @@ def test_a_program_that_does_not_start_is_not_checked_on(bench: Bench) -> None:
     for options in ((), ("--quick",), ("--level", "must")):
         done = bench(*missing, *options, code=2)
         assert "missing.py ended with exit code 2" in done.err
-        assert "the program ends before it asks the model" in done.err
+        assert "the program does not ask the model" in done.err
         assert "single_call" not in done.out + done.err
 
 
