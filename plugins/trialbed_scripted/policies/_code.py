@@ -17,9 +17,7 @@ OFFER = "behaving like regular python functions:\n<code>\n"
 FINAL = "final_answer"
 """The function with which a block ends the run."""
 
-FUNCTION = re.compile(
-    r'^def (\w{1,127})\(([^\n]{0,20000})\) ->.{1,99}:\n *"""([\s\S]{0,20000}?)\n? *"""$', re.MULTILINE
-)
+HEAD = re.compile(r'^def (\w{1,127})\(([^\n]{0,20000})\) ->[^\n]{1,99}:\n *"""', re.MULTILINE)
 PARAMETER = re.compile(r"(?:^|, )(\w{1,127}): ")
 ABOUT_ARGUMENTS = "\n\n    Args:\n"
 CALLED = re.compile(r"^print\((\w{1,127})\(", re.MULTILINE)
@@ -52,9 +50,18 @@ def read_code_form(request: ModelRequest) -> CodeForm | None:
     _, _, offer = "".join(one.text[:LONGEST] for one in request.messages if one not in others).partition(OFFER)
     if not offer or request.tools:
         return None
-    found = [one for one in FUNCTION.findall(offer) if one[0] != FINAL]
-    tools = [OfferedTool(name, about.partition(ABOUT_ARGUMENTS)[0], _schema(given)) for name, given, about in found]
+    tools = [OfferedTool(name, about, _schema(given)) for name, given, about in _read_functions(offer) if name != FINAL]
     return CodeForm(tuple(tools), tuple(_read_blocks(others)))
+
+
+def _read_functions(offer: str) -> Iterator[tuple[str, str, str]]:
+    """Yield the name, the parameters and the description of each function."""
+    heads = [*HEAD.finditer(offer)]
+    ends = [*(head.start() for head in heads[1:]), len(offer)]
+    for head, end in zip(heads, ends, strict=True):
+        about, closed, _ = offer[head.end() : end].partition('"""')
+        if closed:
+            yield head[1], head[2], about.rstrip(" ").removesuffix("\n").partition(ABOUT_ARGUMENTS)[0]
 
 
 def _schema(signature: str) -> dict[str, object]:
