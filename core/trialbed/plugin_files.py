@@ -107,7 +107,7 @@ def check_class(kind: str, text: str) -> None:
     # The module of a task file is a dataset.
     if kind in (PLUGINS, "datasets") or not text.endswith(ENDING):
         return
-    classes = _classes(_tree(_read(kind, text)))
+    classes = [node.name for node in _tree(_read(kind, text)).body if isinstance(node, ast.ClassDef)]
     names = " or ".join(f"{text}:{name}" for name in classes)
     raise UsageError(f"{text} is a file: {f'name its class, {names}' if classes else 'it has no class'}")
 
@@ -201,11 +201,15 @@ def load_from_file(text: str) -> Any:
         UsageError: the file cannot be read, cannot be run, or has no such thing.
     """
     file = _read("drivers", text)
-    _check_name(file)
     folder = str(_installed_folder(file))
     put_first(folder)
     try:
         return _load(file)
+    except FileMisfit as misfit:
+        # A file that cannot be run has more to say than that it lacks the name.
+        if isinstance(misfit.__cause__, AttributeError):
+            _check_name(file)
+        raise
     finally:
         take_away(folder)
 
@@ -261,10 +265,6 @@ def _check_name(file: PluginFile) -> None:
     names = [node.name for node in tree.body if hasattr(node, "name")]
     close = did_you_mean(closest(file.attribute, names))
     raise UsageError(f"{file.text}: {file.path} has no {file.attribute!r}{close} It has {', '.join(names) or 'none'}.")
-
-
-def _classes(tree: ast.Module) -> list[str]:
-    return [node.name for node in tree.body if isinstance(node, ast.ClassDef)]
 
 
 def _tree(file: PluginFile) -> ast.Module:
@@ -357,14 +357,12 @@ def _write(file: PluginFile, folder: Path) -> None:
     package = folder / file.module
     metadata.mkdir()
     package.mkdir()
-    (metadata / "METADATA").write_text(
-        f"Metadata-Version: 2.1\nName: {file.distribution}\nVersion: {file.version}\n", encoding="utf-8"
-    )
-    (metadata / "entry_points.txt").write_text(
-        f"[trialbed.{file.kind}]\n{file.name} = {file.target}\n", encoding="utf-8"
-    )
-    (metadata / "top_level.txt").write_text(f"{file.module}\n", encoding="utf-8")
+    texts = {
+        metadata / "METADATA": f"Metadata-Version: 2.1\nName: {file.distribution}\nVersion: {file.version}\n",
+        metadata / "entry_points.txt": f"[trialbed.{file.kind}]\n{file.name} = {file.target}\n",
+        metadata / "top_level.txt": f"{file.module}\n",
+        package / "__init__.py": f"from {__name__} import run_copy\n\nrun_copy(globals(), {str(file.path)!r})\n",
+    }
+    for path, text in texts.items():
+        path.write_text(text, encoding="utf-8")
     (package / COPY).write_bytes(file.content)
-    (package / "__init__.py").write_text(
-        f"from trialbed.plugin_files import run_copy\n\nrun_copy(globals(), {str(file.path)!r})\n", encoding="utf-8"
-    )

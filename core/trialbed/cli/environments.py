@@ -131,5 +131,5 @@ def _install_hint(missing: Sequence[BuildRequest]) -> str:
         return ""
     framework = missing[0].framework
     if framework.name not in FIRST_PARTY:  # anybody may have taken the name on the package index
-        return f"; a program of your own is named with its command: --command '{framework.name}=…'"
+        return f"; for a program of your own, give its command: bench run --command '{framework.name}=…'"
     return f", or install it next to Trialbed: `{install_command(framework.name, *framework.pins)}`"

@@ -9,7 +9,7 @@ import click
 
 from trialbed.cli.environments import env_dir_option, yes_option
 from trialbed.cli.formats import chosen_format, format_option
-from trialbed.cli.options import FOLDER, json_option, plain_option, print_json
+from trialbed.cli.options import FOLDER, FiniteRange, json_option, plain_option, print_json
 
 if TYPE_CHECKING:
     from trialbed_adapter_lab import Level
@@ -82,7 +82,7 @@ def new(name: str, output: Path, as_json: bool) -> None:
 )
 @plain_option(
     "--fuzz",
-    type=click.FloatRange(min=1),
+    type=FiniteRange(min=1),
     metavar="SECONDS",
     help="Instead of the checks, draw conversations for this long, and print the shortest that breaks something as a "
     "test.",
@@ -129,16 +129,19 @@ def check(
     from trialbed.environments import expand_profiles
     from trialbed.errors import UsageError
     from trialbed.records import framework_driver, framework_profile
-    from trialbed_adapter_lab.cli._runner import choose, junit_text, program_arguments, show_report
+    from trialbed_adapter_lab.cli._runner import check_known, choose, junit_text, program_arguments, show_report
     from trialbed_adapter_lab.kit_process import run_kit
 
-    if (name is None) == (command is None):
+    if name is not None and command is not None:
+        raise UsageError("give either an adapter's name or --command, not both")
+    if name is None and command is None:
         raise UsageError("name an adapter, or give a program by --command")
-    if fuzz and (checks or quick or command):
-        raise UsageError(
-            "--fuzz draws conversations of its own, for adapters; leave out --check, --quick and --command"
-        )
     form = chosen_format(form, as_json=as_json)
+    others = {"--command": command, "--check": checks, "--quick": quick, "--known": known}
+    others |= {"--level": level != "may", "--format junit": form == "junit"}
+    if fuzz and (given := [option for option, value in others.items() if value]):
+        raise UsageError(f"--fuzz draws conversations of its own, for adapters; leave out {', '.join(given)}")
+    check_known(known)
     environment, arguments = None, [argument for one in known for argument in ("--known", one)]
     if name is None:
         name, program = program_arguments(command or "")
@@ -193,11 +196,6 @@ def _next_steps(names: AdapterNames, output: Path) -> list[str]:
 
 
 def _describe(names: AdapterNames, output: Path, files: list[Path]) -> dict[str, Any]:
-    return {
-        "framework": names.framework,
-        "distribution": names.distribution,
-        "module": names.module,
-        "agent_class": names.agent_class,
-        "folder": str(output / names.distribution),
-        "files": [str(output / file) for file in files],
-    }
+    fields = ("framework", "distribution", "module", "agent_class")
+    made = {"folder": str(output / names.distribution), "files": [str(output / file) for file in files]}
+    return {field: getattr(names, field) for field in fields} | made

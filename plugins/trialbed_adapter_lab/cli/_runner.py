@@ -53,6 +53,18 @@ def choose(names: Sequence[str], level: Level, profile: str | None) -> None:
         raise UsageError(f"{', '.join(names)}: not of level {level!r} or above; omit --level to run every check")
 
 
+def check_known(declared: Sequence[str]) -> None:
+    """Refuse a limitation ``CHECK=REASON`` of an unknown check, or without a reason.
+
+    Raises:
+        UsageError: names what is missing.
+    """
+    for name, _, reason in (one.partition("=") for one in declared):
+        choose([name], "may", None)
+        if not reason.strip():
+            raise UsageError(f"--known {name}: give a reason: --known {name}=REASON")
+
+
 def program_arguments(command: str) -> tuple[str, list[str]]:
     """Return the name of a program, and the options of ``python -m trialbed_adapter_lab`` for it.
 

@@ -54,13 +54,15 @@ def command(names: tuple[str, ...], form: str | None, as_json: bool, **given: An
     shown again, without measuring. Exits with 1 if an adapter could not be measured, or a probe not completed. If it
     is interrupted, it shows the adapters that were measured until then.
     """
-    from trialbed.errors import NothingMeasured
+    from trialbed.errors import NothingMeasured, UsageError
     from trialbed_adapter_lab.fidelity.table import report_tables
 
     form, output = chosen_format(form, as_json=as_json), given.pop("output")
     asked = (*names, *given.pop("frameworks"))
-    if len(asked) == 1 and asked[0].endswith(".json"):
-        report, interrupted = _read(Path(asked[0]), given["parts"]), False
+    if files := [name for name in asked if name.endswith(".json")]:
+        if len(asked) > 1:
+            raise UsageError(f"{files[0]}: a file is shown alone; leave out the other names")
+        report, interrupted = _read(Path(files[0]), given["parts"]), False
     else:
         report, interrupted = _measure(asked, **given)
     if output is not None:

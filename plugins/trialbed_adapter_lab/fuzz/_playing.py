@@ -9,6 +9,7 @@ from typing import Any, cast
 
 from trialbed.contracts import BaseAgent
 from trialbed.drivers import load_driver
+from trialbed.texts import number_of
 from trialbed_adapter_lab.fuzz._conversation import SLOW, TOOLS, Conversation, DrawnTurn
 from trialbed_adapter_lab.harness import (
     BLOCKED,
@@ -92,7 +93,7 @@ def tell_trials_apart(record: TrialRecord, expected: TrialRecord) -> str:
         return f"the trial fails, and that of the reference loop does not: {record.failure.message}"
     seen, wanted = len(record.requests), len(expected.requests)
     if seen != wanted:
-        return f"the model is asked {seen} times, and by the reference loop {wanted} times"
+        return f"the model is asked {number_of(seen, 'time')}, and by the reference loop {number_of(wanted, 'time')}"
     made, right = (sorted(map(_as_json, one.calls)) for one in (record, expected))
     if made != right:
         return f"the calls are {made}, and those of the reference loop {right}"

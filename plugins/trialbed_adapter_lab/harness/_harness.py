@@ -13,6 +13,7 @@ from urllib.parse import urlsplit
 
 from trialbed.contracts import BaseAgent
 from trialbed.records import Limits, ModelEndpoint, Outcome, TrialKey, TrialSpec
+from trialbed.texts import number_of
 from trialbed.tools import ToolClient
 from trialbed.worker import CommandAgent, WorkerTrial
 from trialbed_adapter_lab.errors import FAILS_EARLY, CheckFailed
@@ -161,7 +162,7 @@ class PreparedTrial:
     def _timed_out(self) -> str:
         return (
             f"expected the trial to end; seen: it was still running after {self._seconds:g} s, "
-            f"{len(self.requests)} model requests and {len(self.calls)} calls"
+            f"{number_of(len(self.requests), 'model request')} and {number_of(len(self.calls), 'call')}"
         )
 
 

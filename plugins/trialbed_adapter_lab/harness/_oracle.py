@@ -328,7 +328,7 @@ def turns_are_right_everywhere(record: TrialRecord) -> Iterator[str]:
         return  # Whether a request that met an error is a turn, frameworks see differently.
     made = len(taken)
     if record.answer is not None and record.answer.finish is not None and record.answer.model_turns not in (None, made):
-        yield f"{record.answer.model_turns} turns are claimed, and {made} were taken"
+        yield f"{number_of(record.answer.model_turns, 'turn')} claimed, {made} taken"
 
 
 @_invariant(

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from trialbed.records import Answer
-from trialbed.texts import one_line
+from trialbed.texts import number_of, one_line
 from trialbed_adapter_lab.differences import differences, show, tell_texts_apart
 from trialbed_adapter_lab.errors import FAILS, FAILS_EARLY, CheckFailed
 from trialbed_adapter_lab.harness import ObservedRequest, TrialRecord
@@ -55,8 +55,8 @@ def expect_answer(record: TrialRecord, text: str | None = None) -> Answer:
     if record.answer is None:
         raise CheckFailed(f"expected an answer; seen: the trial failed: {_failure(record)}", _failure_cause(record))
     if AFTER_THE_END in record.answer.final_answer:
-        count = len(record.requests)
-        raise CheckFailed(f"expected no request after the model's answer; seen: it was asked {count} times", ASKED_ON)
+        count = number_of(len(record.requests), "time")
+        raise CheckFailed(f"expected no request after the model's answer; seen: it was asked {count}", ASKED_ON)
     if text is not None:
         expect_equal("final_answer", record.answer.final_answer, text, "the final answer is not the model's last text")
     return record.answer

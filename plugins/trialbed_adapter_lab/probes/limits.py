@@ -6,6 +6,7 @@ import asyncio
 import contextlib
 
 from trialbed.records import Json
+from trialbed.texts import number_of
 from trialbed_adapter_lab.errors import CheckFailed
 from trialbed_adapter_lab.harness import Harness, Latch, PreparedTrial, new_tasks, tool, wait_until
 from trialbed_adapter_lab.probe import expect, must, should
@@ -38,8 +39,8 @@ async def step_limit_is_kept(harness: Harness) -> Json:
         record = await harness.run(_endless(), max_steps=steps)
         refused = sum(request.refused for request in record.requests)
         made = len(record.requests) - refused
-        seen = f"{refused} refused after {made}" if refused else f"{made} requests"
-        expect(made == steps and not refused, f"{steps} model requests with max_steps={steps}", seen)
+        seen = f"{refused} refused after {made}" if refused else number_of(made, "request")
+        expect(made == steps and not refused, f"{number_of(steps, 'model request')} with max_steps={steps}", seen)
         expect_answer(record)
     return "kept"
 

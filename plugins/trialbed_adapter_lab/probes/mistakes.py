@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 
+from trialbed.texts import number_of
 from trialbed_adapter_lab.harness import Harness
 from trialbed_adapter_lab.probe import expect, may, must, should
 from trialbed_adapter_lab.probes._conversations import asks_echo, echoes
@@ -92,7 +93,7 @@ async def near_names_are_no_call(harness: Harness) -> None:
         record = await harness.run(*[ask(call(name, OBJECT)) for name in names], "done", max_steps=10)
         expect_answer(record, "done")
         made = len(record.calls)
-        expect(not made, "no call of a tool that is not named", f"{made} calls for {len(names)} names")
+        expect(not made, "no call of a tool that is not named", f"{number_of(made, 'call')} for {len(names)} names")
 
 
 @must(

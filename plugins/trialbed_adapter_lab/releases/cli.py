@@ -102,10 +102,14 @@ def command(framework: str, form: str | None, as_json: bool, **given: Any) -> in
     if framework != spec.name:
         raise UsageError(f"{framework}: write {spec.name}; --from and --to choose releases, and --profile profiles")
     check_name(spec)
+    if kept and given["newer"]:
+        raise UsageError("--newer measures and --kept does not; leave one out")
     folder = ReleaseFolder(given["folder"], framework)
+    if kept and not any(folder):
+        raise NothingMeasured(f"{folder.folder}: nothing was measured yet; run bench releases {framework} --most 4")
     wanted = Wanted(first=given["first"] or "", last=given["last"] or "", most=given["most"] or 0)
     wanted = folder.only_newer(wanted) if given["newer"] else wanted
-    if wanted.newer and not kept:
+    if wanted.newer:
         folder.keep_watched(wanted.first)
     try:
         new = [] if kept else asyncio.run(_measure(folder, wanted, given))
@@ -118,7 +122,7 @@ def command(framework: str, form: str | None, as_json: bool, **given: Any) -> in
     print_report(report, form, report_tables)
     if not report.measured:
         raise NothingMeasured(f"no release of {framework} was measured by this Trialbed; see the reasons above")
-    if given["newer"] and not kept:
+    if given["newer"]:
         # Only now: a command that was stopped before leaves to the next one to show them.
         folder.keep_watched(report.measured[-1])
     new = report.measured if wanted.newer else new

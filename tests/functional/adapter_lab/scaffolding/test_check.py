@@ -117,6 +117,14 @@ def test_only_the_levels_that_are_asked_for_are_checked(bench: Bench) -> None:
         ),
         (("reference", "--check", "seed_is_sent", "--level", "must"), "not of level 'must' or above"),
         (("reference", "--level", "most"), "Invalid value for '--level'"),
+        (("reference", "--known", "schema_ref"), "--known schema_ref: give a reason: --known schema_ref=REASON"),
+        (("reference", "--known", "schema_rfe=late"), "'schema_rfe' is not a check; did you mean 'schema_ref'?"),
+        (("reference", "--fuzz", "nan"), "nan is not a finite number"),
+        (("reference", "--fuzz", "inf"), "inf is not a finite number"),
+        (
+            ("reference", "--fuzz", "1", "--format", "junit", "--level", "must", "--known", "schema_ref=late"),
+            "leave out --known, --level, --format junit",
+        ),
         (
             ("nowhere",),
             "nowhere: not published with Trialbed; its adapter would be the third-party package trialbed-nowhere",

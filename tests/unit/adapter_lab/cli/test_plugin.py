@@ -79,6 +79,7 @@ def test_a_plugin_that_fulfils_its_contract_exits_with_0(capsys: pytest.CaptureF
     [
         ("./judge.py:Mine", JUDGE.replace("async def judge", "def judge"), "`async def judge("),
         ("./judge.py:Mine", f"{JUDGE}\n    def __init__(self, endpoint, *, votes):\n        1 / 0\n", "line 9)"),
+        ("./fails.py:Mine", "1 / 0\n", "ZeroDivisionError: division by zero (File"),
         ("./broken.py", "def score(:\n", "SyntaxError"),
         ("./executor.py:Mine", "from trialbed.contracts import Executor\n\nclass Mine(Executor): ...\n", "line 3)"),
         (
@@ -110,6 +111,7 @@ def test_a_plugin_that_departs_from_its_contract_exits_with_1_and_says_how(
         (["nobody"], "no plugin is called 'nobody'"),
         (["bfcl"], "say which with --kind"),
         (["./nothing.py:Mine"], "cannot be read"),
+        (["./judge.py:Min"], "has no 'Min'; did you mean 'Mine'?"),
         (["./judge.py", "--kind", "judge"], "name the class in it: ./judge.py:NAME"),
         (["./judge.py:Mine", "--kind", "scorer"], "hooks are a file as a whole: ./judge.py"),
     ],

@@ -29,6 +29,11 @@ def test_some_parts_of_a_file_are_shown(capsys: pytest.CaptureFixture[str]) -> N
     assert {one["theme"] for adapter in document["adapters"] for one in adapter["report"]["findings"]} == {"calls"}
 
 
+def test_a_file_is_shown_alone(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["fidelity", str(MEASURED), "langgraph"]) == 2
+    assert f"{MEASURED}: a file is shown alone; leave out the other names" in capsys.readouterr().err
+
+
 def test_a_page_unfolds_each_theme() -> None:
     viewer = FidelityViewer()
     assert viewer.recognises(MEASURED)

@@ -46,8 +46,15 @@ def test_a_value_that_means_nothing_is_refused(option: str, value: str) -> None:
         run("langgraph", "--kept", option, value)
 
 
+def test_newer_releases_are_measured_and_kept_ones_are_not() -> None:
+    with pytest.raises(UsageError, match="--newer measures and --kept does not"):
+        run("langgraph", "--kept", "--newer")
+
+
 def test_an_empty_folder_has_nothing_to_show(tmp_path: Path) -> None:
-    with pytest.raises(NothingMeasured, match="no release of langgraph was measured"):
+    with pytest.raises(
+        NothingMeasured, match="langgraph: nothing was measured yet; run bench releases langgraph --most 4"
+    ):
         run("langgraph", "--kept", "--folder", tmp_path)
 
 
