@@ -196,6 +196,5 @@ def _next_steps(names: AdapterNames, output: Path) -> list[str]:
 
 
 def _describe(names: AdapterNames, output: Path, files: list[Path]) -> dict[str, Any]:
-    fields = ("framework", "distribution", "module", "agent_class")
-    made = {"folder": str(output / names.distribution), "files": [str(output / file) for file in files]}
-    return {field: getattr(names, field) for field in fields} | made
+    named = {field: getattr(names, field) for field in ("framework", "distribution", "module", "agent_class")}
+    return named | {"folder": str(output / names.distribution), "files": [str(output / file) for file in files]}

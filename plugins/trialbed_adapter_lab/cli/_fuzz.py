@@ -14,6 +14,7 @@ import click
 from trialbed.cli.options import print_json
 from trialbed.errors import NothingMeasured
 from trialbed.records import CONTROLLED, framework_profile
+from trialbed.texts import number_of
 from trialbed_adapter_lab.fuzz import Breach, Conversation, search
 from trialbed_adapter_lab.kit_process import end_kit, kit_command
 
@@ -46,7 +47,7 @@ def fuzz(framework: str, environment: Environment | None, seconds: float, *, as_
     if as_json:
         print_json({"played": played, "breaches": [_describe(agent, one) for one in found]})
         return 1 if found and binds else 0
-    click.echo(f"{label}: {played} conversations played, {len(found) or 'none'} of the invariants broken")
+    click.echo(f"{label}: {number_of(played, 'conversation')} played, {len(found) or 'none'} of the invariants broken")
     if found and not binds:
         click.echo("The profile leaves this to its framework: a finding, and no failure.")
     for one in found:

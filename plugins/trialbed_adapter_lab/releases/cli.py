@@ -136,6 +136,7 @@ async def _measure(folder: ReleaseFolder, wanted: Wanted, given: dict[str, Any])
     from trialbed.cli.signals import cancel_on_terminate
     from trialbed.environments import BuildRequest, FrameworkSpec
     from trialbed.settings import make_folder
+    from trialbed.texts import number_of
     from trialbed_adapter_lab.releases import (
         ReleaseMeasurement,
         choose,
@@ -158,7 +159,7 @@ async def _measure(folder: ReleaseFolder, wanted: Wanted, given: dict[str, Any])
         folder.keep_known(known)
         chosen = choose(known, wanted)
         releases = [one for one in chosen if folder.find(one.version, how.kit) is None]
-        counts = f"{len(chosen)} releases chosen, {len(chosen) - len(releases)} measured before"
+        counts = f"{number_of(len(chosen), 'release')} chosen, {len(chosen) - len(releases)} measured before"
         click.echo(f"{how.framework}: {counts}", err=True)
         measured: list[str] = []
 

@@ -275,7 +275,8 @@ def _cells(report: ReleasesReport, row: ReleaseRow) -> tuple[str, ...]:
 
 
 def _notes(report: ReleasesReport) -> Iterator[str]:
-    left = f"; {len(report.left)} more releases in this range were not measured" if report.left else ""
+    more = number_of(len(report.left), "more release")
+    left = f"; {more} in this range {'was' if len(report.left) == 1 else 'were'} not measured" if report.left else ""
     yield f"The adapter allows {report.package}{report.allowed or ' in any version'}{left}."
     others = {
         "pre-releases": report.prereleases,

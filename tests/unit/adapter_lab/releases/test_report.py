@@ -220,7 +220,7 @@ def test_what_was_not_measured_is_named(tmp_path: Path) -> None:
     folder.keep_known(KnownReleases(package="acme", allowed=">=1", published=(*published, withdrawn)))
     report = report_on(folder)
     assert (report.left, report.prereleases, report.yanked) == (("1.1",), ("1.2rc1",), ("1.3 (broken)",))
-    assert "1 more releases in this range were not measured" in markdown(report)
+    assert "1 more release in this range was not measured" in markdown(report)
 
 
 def test_a_report_is_read_as_it_was_written(tmp_path: Path) -> None:
