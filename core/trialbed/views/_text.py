@@ -16,7 +16,7 @@ FENCES = re.compile("`+")
 FORMULA = re.compile(r"[=@\t]|[+-](?![\d.]+$).")
 """The beginnings of formulas; a number with its sign is none."""
 
-SPECIAL = re.compile(r"([\\`*_|]|\](?=\())")
+SPECIAL = re.compile(r"([\\`*_|]|\](?=[(\[]))")
 
 
 def markdown(parts: Iterable[Table | Disclosures | Folded], *, level: int = 2) -> str:
