@@ -136,7 +136,7 @@ async def test_a_lasting_fault_is_an_error_and_never_a_verdict(
 
 async def test_a_model_that_hangs_is_an_error(model: JudgeEndpoint) -> None:
     model.gives(NEVER)
-    access = ModelAccess(model.endpoint(), timeout=0.05)
+    access = ModelAccess(model.endpoint(), timeout=0.25)
     with pytest.raises(JudgeError, match="did not answer in time"):
         await judged(model, access=access)
     assert len(model.asked) == 4
