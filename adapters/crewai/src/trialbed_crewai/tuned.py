@@ -1,4 +1,4 @@
-"""CrewAI as its quickstart and its page about tools teach it: a flow, a crew of one agent, tools with pydantic classes.
+"""The tuned profile, as CrewAI's quickstart and tools page teach it: flow, crew of one agent, pydantic tools.
 
 From crewai 1.15.30 and its documentation; docs/reference/frameworks/crewai.md has the effect of each choice.
 
