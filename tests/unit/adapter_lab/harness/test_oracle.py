@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import httpx
+import pytest
 from support.trial_records import QUERY, TOOLS, api_call, definition, observed, request
 
 from trialbed.records import Answer, Usage
@@ -114,3 +116,10 @@ def test_of_very_many_breaches_some_are_kept() -> None:
     for _ in range(30):
         oracle.look(observed(request(USER)))
     assert len(oracle.breaches("prompt_and_query_stay")) == 20
+
+
+@pytest.mark.parametrize(("printed", "claims"), [({}, False), ({"calls": ()}, True)])
+def test_a_program_claims_that_it_made_no_calls_if_it_prints_a_list_of_none(printed: Any, claims: bool) -> None:
+    answer = Answer(final_answer="done", finish="give_answer", **printed)
+    record = replace(observed(request(SYSTEM, USER), answer=answer), is_program=True)
+    assert record.makes_claims is claims
