@@ -65,7 +65,7 @@ def _options(arguments: Sequence[str] | None) -> argparse.Namespace:
 
 def _play(framework: str) -> int:
     """Answer the conversations on standard input, for ``bench adapter check --fuzz``."""
-    from trialbed_adapter_lab.fuzz import play_lines
+    from trialbed_adapter_lab.fuzz import Conversation, playing
     from trialbed_adapter_lab.harness import like_a_worker, named_agent
 
     answers = os.fdopen(os.dup(sys.stdout.fileno()), "w", encoding="utf-8")
@@ -74,8 +74,9 @@ def _play(framework: str) -> int:
     with like_a_worker():
         agent, names = named_agent(framework)
         print(json.dumps([names["framework"], f"{agent.__module__}:{agent.__qualname__}"]), file=answers, flush=True)
-        for answer in play_lines(agent, sys.stdin):
-            print(answer, file=answers, flush=True)
+        with playing(agent) as play:
+            for line in sys.stdin:
+                print(json.dumps(play(Conversation.model_validate_json(line))), file=answers, flush=True)
     return 0
 
 

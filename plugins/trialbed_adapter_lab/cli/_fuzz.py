@@ -5,8 +5,6 @@ from __future__ import annotations
 import json
 import subprocess
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 import click
@@ -15,7 +13,7 @@ from trialbed.cli.options import print_json
 from trialbed.errors import NothingMeasured
 from trialbed.records import CONTROLLED, framework_profile
 from trialbed.texts import number_of
-from trialbed_adapter_lab.fuzz import Breach, Conversation, search
+from trialbed_adapter_lab.fuzz import Breach, Breaches, Conversation, search
 from trialbed_adapter_lab.kit_process import end_kit, kit_command
 
 if TYPE_CHECKING:
@@ -34,61 +32,47 @@ def fuzz(framework: str, environment: Environment | None, seconds: float, *, as_
         NothingMeasured: the adapter's process cannot play them.
         UsageError: hypothesis is not installed.
     """
-    with _player(framework, environment) as player:
-        label, agent = json.loads(player.read())
-        found, played, left = list[Breach](), 0, seconds
-        while left > 0:
-            began = time.monotonic()
-            breach, count = search(player.play, left, known=[one.invariant for one in found])
-            found, played, left = [*found, *filter(None, [breach])], played + count, left - (time.monotonic() - began)
-    binds = framework_profile(label) == CONTROLLED
+    command, settings = kit_command(framework, environment, ["--play"])
+    settings |= {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "encoding": "utf-8"}
+    with subprocess.Popen(command, **settings) as process:
+
+        def play(conversation: Conversation) -> Breaches:
+            assert process.stdin is not None  # noqa: S101 - it is a pipe
+            print(conversation.model_dump_json(), file=process.stdin, flush=True)
+            return [(invariant, words) for invariant, words in json.loads(_read_line(process))]
+
+        try:
+            label, agent = json.loads(_read_line(process))
+            found, played, left = list[Breach](), 0, seconds
+            while left > 0:
+                began = time.monotonic()
+                breach, count = search(play, left, known=[one.invariant for one in found])
+                found, played, left = [*found, *filter(None, [breach])], played + count, left - time.monotonic() + began
+        finally:
+            end_kit(process)
     if not played:
         raise NothingMeasured(f"no conversation was played within {seconds:g} s; give --fuzz more time")
+    tests = [one.conversation.as_test(agent) for one in found]
+    binds = framework_profile(label) == CONTROLLED
     if as_json:
-        print_json({"played": played, "breaches": [_describe(agent, one) for one in found]})
+        shown = [
+            {"invariant": one.invariant, "words": one.words, "test": test}
+            for one, test in zip(found, tests, strict=True)
+        ]
+        print_json({"played": played, "breaches": shown})
         return 1 if found and binds else 0
     click.echo(f"{label}: {number_of(played, 'conversation')} played, {len(found) or 'none'} of the invariants broken")
     if found and not binds:
         click.echo("The profile leaves this to its framework: a finding, and no failure.")
-    for one in found:
-        click.echo(f"\n{one.invariant or 'reference'}: {one.words[:SHOWN]}\n\nAs a test:\n")
-        click.echo(one.conversation.as_test(agent, one.invariant))
+    for one, test in zip(found, tests, strict=True):
+        click.echo(f"\n{one.invariant or 'reference'}: {one.words[:SHOWN]}\n\nAs a test:\n\n{test}")
     return 1 if found and binds else 0
 
 
-def _describe(agent: str, breach: Breach) -> dict[str, object]:
-    test = breach.conversation.as_test(agent, breach.invariant)
-    return {"invariant": breach.invariant, "words": breach.words, "test": test}
-
-
-class _Player:
-    """A process that plays a conversation for each line that it gets."""
-
-    def __init__(self, process: subprocess.Popen[str]) -> None:
-        self._process = process
-
-    def play(self, conversation: Conversation) -> list[tuple[str, str]]:
-        """Play a conversation; return each broken invariant and the breach."""
-        assert self._process.stdin is not None  # noqa: S101 - it is a pipe
-        self._process.stdin.write(conversation.model_dump_json() + "\n")
-        self._process.stdin.flush()
-        return [(invariant, words) for invariant, words in json.loads(self.read())]
-
-    def read(self) -> str:
-        """Return the next line that the process answers; the output of a framework goes elsewhere."""
-        assert self._process.stdout is not None  # noqa: S101 - it is a pipe
-        line = self._process.stdout.readline()
-        if not line:
-            raise NothingMeasured(f"the adapter's process ended with {self._process.wait()} while it played")
-        return line.strip()
-
-
-@contextmanager
-def _player(framework: str, environment: Environment | None) -> Iterator[_Player]:
-    command, settings = kit_command(framework, environment, ["--play"])
-    settings |= {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "encoding": "utf-8"}
-    with subprocess.Popen(command, **settings) as process:
-        try:
-            yield _Player(process)
-        finally:
-            end_kit(process)
+def _read_line(process: subprocess.Popen[str]) -> str:
+    """Return the next line that the process answers; the output of a framework goes elsewhere."""
+    assert process.stdout is not None  # noqa: S101 - it is a pipe
+    line = process.stdout.readline()
+    if not line:
+        raise NothingMeasured(f"the adapter's process ended with {process.wait()} while it played")
+    return line

@@ -12,7 +12,6 @@ PARTS = {
     "trialbed_adapter_lab": {
         "harness": ("differences", "errors"),
         "probes": ("differences", "errors", "harness", "probe"),
-        "fuzz": ("harness",),
         "fidelity": ("kit_process", "probe", "probes", "report_command"),
         "releases": ("differences", "fidelity", "kit_process", "probe", "report_command"),
         "scaffolding": ("plugin_check",),  # the template of a plugin's tests

@@ -50,7 +50,7 @@ def run_test(printed: str, folder: Path, site: Path) -> tuple[int, bool]:
     environment = own_environment(PYTHONPATH=str(site), PYTEST_DISABLE_PLUGIN_AUTOLOAD="1")
     options = ("-q", "-p", "no:cacheprovider", "test_breach.py")
     done = run_warm("pytest", options, cwd=folder, env=environment, timeout=300)
-    return done.returncode, "assert not harness.oracle.breaches(" in done.stdout
+    return done.returncode, "assert breaches(AcmeAgent, CONVERSATION) == []" in done.stdout
 
 
 def test_an_adapter_that_plays_nothing_has_not_passed(bench: Bench, new_adapter: NewAdapter) -> None:
