@@ -15,6 +15,7 @@ ENTRY_POINTS = """
 [trialbed.frameworks]
 adds-a-line = unfaithful_agents:AddsALine
 dawdles = unfaithful_agents:Dawdles
+dawdles-too = unfaithful_agents:Dawdles
 broken-import = unfaithful_import:Agent
 """
 
