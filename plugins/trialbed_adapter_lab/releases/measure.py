@@ -12,7 +12,9 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
+import trialbed.wire
 import trialbed_scripted
+import trialbed_server
 from trialbed.cli._build_progress import build_progress
 from trialbed.environments import (
     BuildRequest,
@@ -59,12 +61,13 @@ class ReleaseMeasurement:
 
     @cached_property
     def kit(self) -> str:
-        """SHA-256 over the code that measures, the scripted models, the framework's adapter and the themes.
+        """SHA-256 over the code that measures with the server, the scripted models, the adapter and the themes.
 
         Of an adapter that does not come from a folder, its requirement counts.
         """
         digest = hashlib.sha256(f"{version('trialbed')} {' '.join(self.themes)}".encode())
-        places = [*(LAB / name for name in KIT), Path(trialbed_scripted.__file__).parent]
+        packages = (Path(package.__path__[0]) for package in (trialbed.wire, trialbed_scripted, trialbed_server))
+        places = [*(LAB / name for name in KIT), *packages]
         line = BuildRequest(FrameworkSpec.parse(self.framework), self.adapter).requirements[1]
         if folder := requirement_folder(line):
             places.append(folder / "src" if (folder / "src").is_dir() else folder)

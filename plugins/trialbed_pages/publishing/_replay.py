@@ -114,8 +114,10 @@ def chosen_setups(folder: Path, manifest: PublicationManifest, names: Sequence[s
     """Return the set-ups that names stand for: each itself, or all set-ups of that framework.
 
     Raises:
-        UsageError: no run has a set-up of that name.
+        UsageError: there is no run, or none has a set-up of that name.
     """
+    if not manifest.runs:
+        raise UsageError(f"{folder} has only pages that are not made again, such as those about vendors, and no run")
     known = list(dict.fromkeys(value for run in manifest.runs for value in setups_of(run)))
     found: dict[str, None] = {}
     for name in names:

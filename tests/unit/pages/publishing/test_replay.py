@@ -84,6 +84,13 @@ def test_a_chosen_set_up_alone_is_replayed_and_one_that_is_not_there_is_an_error
     assert len(started) == 1
 
 
+def test_pages_alone_cannot_be_made_again(tmp_path: Path) -> None:
+    write_publication(tmp_path / "out", manifest().model_copy(update={"runs": ()}), [], {})
+    ended = CliRunner().invoke(command, [str(tmp_path / "out")])
+    assert isinstance(ended.exception, UsageError)
+    assert "has only pages that are not made again" in str(ended.exception)
+
+
 def test_numbers_of_other_set_ups_than_those_of_the_run_are_refused(tmp_path: Path) -> None:
     there = write_publication(tmp_path / "out", manifest(), [run()], EVIDENCE)
     with pytest.raises(DataError, match="the numbers are of other frameworks than the run"):
