@@ -13,7 +13,6 @@ from trialbed_evaluation.metrics import Step as Step
 from trialbed_evaluation.metrics import StepModel as StepModel
 from trialbed_evaluation.metrics import Topic as Topic
 from trialbed_evaluation.metrics import TopicAdherence as TopicAdherence
-from trialbed_evaluation.metrics import TrialMetrics as TrialMetrics
 from trialbed_evaluation.metrics import agent_goal_accuracy as agent_goal_accuracy
 from trialbed_evaluation.metrics import agent_goal_accuracy_with_reference as agent_goal_accuracy_with_reference
 from trialbed_evaluation.metrics import agent_goal_accuracy_without_reference as agent_goal_accuracy_without_reference

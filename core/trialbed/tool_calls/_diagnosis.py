@@ -27,9 +27,7 @@ class ToolCall:
 
 
 ArgumentStatus = Literal["matched", "partly matched", "differs", "missing", "extra", "default", "ignored"]
-CallStatus = Literal[
-    "matched", "partly matched", "wrong arguments", "missing", "extra", "duplicate", "out of order", "wrong name"
-]
+CallStatus = Literal["matched", "partly matched", "wrong arguments", "missing", "extra", "duplicate", "out of order"]
 
 SHOWN = 80
 """Characters of a value in a text."""
@@ -103,7 +101,7 @@ class Diagnosis:
         metric: its name, and ``order``, where it counts: ``strict`` or ``flexible``.
         compat: the program whose rules were followed, such as ``ragas``; empty for Trialbed's own.
         formula: how the value follows from the rows, with the numbers in it.
-        calls: the rows of the alignment.
+        calls: the rows of the alignment; none if the rules were another program's.
         notes: what holds for the whole of it.
     """
 

@@ -24,5 +24,4 @@ from ._tool_calls import MetricResult as MetricResult
 from ._tool_calls import parse_rule as parse_rule
 from ._tool_calls import tool_call_accuracy as tool_call_accuracy
 from ._tool_calls import tool_call_f1 as tool_call_f1
-from ._trials import TrialMetrics as TrialMetrics
 from ._trials import trial_sample as trial_sample

@@ -116,14 +116,13 @@ async def topic_adherence(
         JudgeError: the model gave no usable answer to a step.
     """
     check_compat(compat)
-    reference = _reference(
-        reference_in(conversation, "reference_topics") if reference_topics is None else reference_topics
-    )
-    messages = messages_of(conversation)
-    ragas = compat == "ragas"
+    given = reference_in(conversation, "reference_topics") if reference_topics is None else reference_topics
+    if not isinstance(given, (list, tuple)) or not given:
+        raise DataError("reference_topics: must be a list with at least one topic")
+    reference, ragas = list(given), compat == "ragas"
+    text = conversation_text(messages_of(conversation), compat)
     if not ragas:
         _check_texts(reference)
-    text = conversation_text(messages, compat)
     names = _names(await ask(model, Step(EXTRACTION, ASK_TOPICS, {"user_input": text}, TOPICS_SCHEMA)))
     if not ragas:
         names = list({name.casefold().strip(): name for name in reversed(names) if name.strip()}.values())[::-1]
@@ -141,38 +140,22 @@ async def topic_adherence(
     )
     on_topic = _classes(classes, len(names), lenient=ragas)
     refused = [_truth(answer.get("refused_to_answer"), REFUSED, lenient=ragas) for answer in refusals]
-    topics = tuple(map(Topic, names, refused, on_topic))
-    return (_as_ragas if ragas else _score)(topics)
+    return _score(tuple(map(Topic, names, refused, on_topic)), EPSILON if ragas else 0.0)
 
 
-def _score(topics: tuple[Topic, ...]) -> TopicAdherence:
-    hits, wrong, lost = _counts(topics)
+def _score(topics: tuple[Topic, ...], more: float) -> TopicAdherence:
+    """Return precision, recall and F1.
+
+    Args:
+        more: is added to each denominator.
+    """
+    answered = [topic for topic in topics if not topic.refused]
+    hits = sum(topic.on_topic for topic in answered)
+    made, due = len(answered) + more, sum(topic.on_topic for topic in topics) + more
     # Nothing off topic was answered where nothing was, and nothing was lost where nothing is on topic.
-    precision = hits / (hits + wrong) if hits + wrong else 1.0
-    recall = hits / (hits + lost) if hits + lost else 1.0
-    f1 = 2 * precision * recall / (precision + recall) if precision + recall else 0.0
-    return TopicAdherence(precision, recall, f1, topics)
-
-
-def _as_ragas(topics: tuple[Topic, ...]) -> TopicAdherence:
-    hits, wrong, lost = _counts(topics)
-    precision = hits / (hits + wrong + EPSILON)
-    recall = hits / (hits + lost + EPSILON)
-    return TopicAdherence(precision, recall, 2 * (precision * recall) / (precision + recall + EPSILON), topics)
-
-
-def _counts(topics: Sequence[Topic]) -> tuple[int, int, int]:
-    """Answered and on topic, answered and off topic, refused and on topic."""
-    hits = sum(1 for topic in topics if not topic.refused and topic.on_topic)
-    wrong = sum(1 for topic in topics if not topic.refused and not topic.on_topic)
-    lost = sum(1 for topic in topics if topic.refused and topic.on_topic)
-    return hits, wrong, lost
-
-
-def _reference(topics: Any) -> list[Any]:
-    if not isinstance(topics, (list, tuple)) or not topics:
-        raise DataError("reference_topics: must be a list with at least one topic")
-    return list(topics)
+    precision, recall = hits / made if made else 1.0, hits / due if due else 1.0
+    both = precision + recall + more
+    return TopicAdherence(precision, recall, 2 * (precision * recall) / both if both else 0.0, topics)
 
 
 def _check_texts(topics: Sequence[Any]) -> None:
@@ -266,7 +249,7 @@ async def agent_goal_accuracy_with_reference(
         DataError: the conversation or the reference is malformed or missing.
         JudgeError: the model gave no usable answer to a step.
     """
-    desired = reference_in(conversation, "reference") if reference is None else reference
+    desired = reference_in(conversation, "reference_goal") if reference is None else reference
     if not isinstance(desired, str) or not (desired if compat else desired.strip()):
         raise DataError("reference: must be the outcome that is right, as text")
     return await _accuracy(conversation, desired, model, compat)
@@ -293,7 +276,7 @@ async def agent_goal_accuracy(
     conversation: Any, reference: str | None = None, *, model: StepModel, compat: Compat | None = None
 ) -> GoalAccuracy:
     """``agent_goal_accuracy_with_reference`` where there is one, else ``agent_goal_accuracy_without_reference``."""
-    found = reference_in(conversation, "reference") if reference is None else reference
+    found = reference_in(conversation, "reference_goal") if reference is None else reference
     if isinstance(found, str):
         return await agent_goal_accuracy_with_reference(conversation, found, model=model, compat=compat)
     return await agent_goal_accuracy_without_reference(conversation, model=model, compat=compat)

@@ -20,7 +20,6 @@ from trialbed_evaluation.conversations import (
     read_calls,
     read_messages,
     read_record,
-    read_reference,
 )
 
 if TYPE_CHECKING:
@@ -30,51 +29,33 @@ Compat = Literal["ragas"]
 Order = Literal["strict", "flexible"]
 
 
-def made_calls(value: Any, place: str = "predicted") -> Sequence[Any]:
-    """The calls made: of a sample, a conversation, or a list of calls. Lists of ready calls come back as they are."""
-    if type(value) is list:
-        if set(map(type, value)) <= {ToolCall}:
-            return value
-        if value and is_message(value[0]):
-            return calls_in(read_messages(value, place))
-        return read_calls(value, place)
-    value = as_sample(value)
-    if isinstance(value, Sample):
-        return value.calls
-    conversation = conversation_in(value)
-    if conversation is not None:
-        return made_calls(list(conversation), f"{place}.user_input")
-    return made_calls(list(value), place) if isinstance(value, tuple) else read_calls(value, place)
-
-
-def conversation_in(value: Any) -> Any:
-    """Return the messages of one of Ragas's samples; None for any other value."""
-    return getattr(value, "user_input", None)
+RAGAS = ("user_input", "response", "reference", "reference_tool_calls", "reference_topics")
+"""The attributes of Ragas's samples."""
 
 
 def as_sample(value: Any) -> Any:
-    """Return a record, such as a line of a file, as the sample that it is; any other value as it is."""
+    """Return a record, such as a line of a file, or a sample of Ragas as the sample that it is; any other unchanged."""
+    if hasattr(value, "user_input"):
+        value = {name: found for name in RAGAS if (found := getattr(value, name, None)) is not None}
     return read_record(value, "sample") if isinstance(value, Mapping) else value
 
 
-def reference_in(value: Any, key: str) -> Any:
-    """Read a right value of a sample, such as ``reference_tool_calls``; None where it has none."""
+def made_calls(value: Any) -> Sequence[ToolCall]:
+    """Return the calls made: of a sample, a conversation, or a list of calls. A list of ready calls is unchanged."""
+    if type(value) is list and set(map(type, value)) <= {ToolCall}:
+        return value
     value = as_sample(value)
     if isinstance(value, Sample):
-        return getattr(value, {"reference_tool_calls": "reference", "reference": "reference_goal"}.get(key, key))
-    return getattr(value, key, None)
+        return value.calls
+    if isinstance(value, list | tuple) and value and is_message(value[0]):
+        return calls_in(read_messages(value, "predicted"))
+    return read_calls(value, "predicted")
 
 
-def right_groups(value: Any) -> tuple[tuple[ToolCall, ...], ...]:
-    """Return the calls wanted, as groups; a call by itself is a group of one."""
-    return tuple(part if isinstance(part, tuple) else (part,) for part in read_reference(value, "reference"))
-
-
-def right_calls(value: Any) -> Sequence[Any]:
-    """Return the calls wanted in one list, for rules that know no groups."""
-    if type(value) is not list:
-        raise DataError(f"reference: must be a list of calls, not {type(value).__name__}")
-    return value if set(map(type, value)) <= {ToolCall} else [call for group in right_groups(value) for call in group]
+def reference_in(value: Any, name: str) -> Any:
+    """Return a right value of a sample, such as ``reference_goal``; None where it has none."""
+    value = as_sample(value)
+    return getattr(value, name) if isinstance(value, Sample) else None
 
 
 def messages_of(value: Any) -> tuple[Message, ...]:
@@ -84,12 +65,11 @@ def messages_of(value: Any) -> tuple[Message, ...]:
         DataError: it has no messages, or they are malformed.
     """
     value = as_sample(value)
-    if isinstance(value, Sample):
-        if value.messages is None:
-            raise DataError(f"{value.place or 'conversation'}: this metric needs the messages of the conversation")
-        return value.messages
-    conversation = conversation_in(value)
-    return read_messages(value if conversation is None else conversation, "conversation")
+    if not isinstance(value, Sample):
+        return read_messages(value, "conversation")
+    if value.messages is None:
+        raise DataError(f"{value.place or 'conversation'}: this metric needs the messages of the conversation")
+    return value.messages
 
 
 def check_compat(compat: str | None) -> None:
@@ -207,13 +187,19 @@ class ChatModel:
 
 
 def _read(step: Step, reply: str) -> Mapping[str, Any]:
-    found = object_in(reply)
-    if found is None:
-        raise ValueError(f"it is not a JSON object: {reply[:200]!r}")
+    found = _object_in(reply)
     missing = [name for name in step.schema.get("required", ()) if name not in found]
     if missing:
         raise ValueError(f"the object has no {missing[0]}")
     return found
+
+
+def _object_in(text: str) -> dict[str, Any]:
+    """Return the last JSON object in a text, which may stand in a fence or after other words."""
+    found: list[dict[str, Any]] = [value for _, _, value in json_values(text, OPENING)]
+    if not found:
+        raise ValueError(f"it is not a JSON object: {text[:200]!r}")
+    return found[-1]
 
 
 def replayed(outputs: Mapping[str, Any]) -> StepModel:
@@ -247,20 +233,10 @@ async def ask(model: StepModel, step: Step) -> Mapping[str, Any]:
     answer = await model(step)
     if isinstance(answer, Mapping):
         return answer
-    if not isinstance(answer, str):
-        raise JudgeError(f"{step.name}: the answer must be an object or its JSON text, not {type(answer).__name__}")
-    found = object_in(answer)
-    if found is None:
-        raise JudgeError(f"{step.name}: the answer is not a JSON object: {answer[:200]!r}")
-    return found
-
-
-def object_in(text: str) -> dict[str, Any] | None:
-    """The last JSON object in a text, which may stand in a fence or after other words; None if the text has none."""
-    found = None
-    for _, _, found in json_values(text, OPENING):  # noqa: B007 - the last one
-        pass
-    return found
+    try:
+        return _object_in(str(answer))
+    except ValueError as error:
+        raise JudgeError(f"{step.name}: {error}") from None
 
 
 def text_of(answer: Mapping[str, Any], key: str, step: str) -> str:

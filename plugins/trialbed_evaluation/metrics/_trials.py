@@ -1,18 +1,13 @@
-"""Scores trials: as samples, and as a plugin that adds scores to every trial of a run."""
+"""Trials as samples, which the metrics score."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Collection, Mapping, Sequence
 
-from trialbed.errors import UsageError
-from trialbed.hook_markers import hookimpl
-from trialbed.records import Answer, ApiCall, ApiRef, Failure, Query, Score, ScoreDescription, ToolSpec, WireLog
-from trialbed.scoring import ScoreContext
+from trialbed.records import Answer, ApiCall, ApiRef, Query, ToolSpec, WireLog
 from trialbed.tool_calls import AskedCall, asked_calls
 from trialbed_evaluation.conversations import Message, Sample, ToolCall, read_call
-from trialbed_evaluation.metrics._batch import METRICS, ScoringOptions, lacking, score_samples
 
 FORMAT = "trial"
 
@@ -46,58 +41,6 @@ def trial_sample(
     )
 
 
-class TrialMetrics:
-    """A plugin that gives every trial the scores of metrics; register it under ``trialbed.plugins``.
-
-    Args:
-        metrics: their names.
-        options: how they are computed, with the model where one is asked.
-        reference_topics: the topics that the agents are for.
-        prefix: begins the names of the scores. ``tool_call_accuracy`` and ``tool_call_f1`` need one, as scores of these
-            names are built in.
-    """
-
-    def __init__(
-        self,
-        metrics: Iterable[str] = ("agent_goal_accuracy",),
-        options: ScoringOptions | None = None,
-        reference_topics: Sequence[str] = (),
-        *,
-        prefix: str = "",
-    ) -> None:
-        self.prefix = prefix
-        self.metrics = tuple(metrics)
-        self.options = options or ScoringOptions()
-        self.reference_topics = tuple(reference_topics)
-        for metric in self.metrics:
-            if metric not in METRICS:
-                raise UsageError(f"there is no metric {metric!r}; the metrics are {', '.join(METRICS)}")
-
-    @hookimpl
-    def describe_scores(self) -> list[ScoreDescription]:
-        """Return the descriptions of the scores, which are shares."""
-        more = ("topic_adherence_precision", "topic_adherence_recall")
-        names = [*self.metrics, *(more if "topic_adherence" in self.metrics else ())]
-        return [ScoreDescription(f"{self.prefix}{name}") for name in names]
-
-    @hookimpl
-    async def score_trial(self, context: ScoreContext) -> list[Score]:
-        """Return the scores of one trial. A metric whose reference the query lacks gives none."""
-        sample = trial_sample(context.query, context.tools, context.wire, context.answer, unasked=context.unasked)
-        if self.reference_topics:
-            sample = replace(sample, reference_topics=self.reference_topics)
-        metrics = [metric for metric in self.metrics if not lacking(metric, sample, self.options)]
-        (found,) = await score_samples([sample], metrics, self.options)
-        details = found.as_json()["details"]
-        return [
-            Score(name=f"{self.prefix}{name}", value=value, detail=details.get(name, {}))
-            for name, value in found.values.items()
-        ] + [
-            Score(name=f"{self.prefix}{name}", value=None, failure=Failure(kind="judge", message=f"{name}: {why}"))
-            for name, why in found.unscored.items()
-        ]
-
-
 def _call(call: AskedCall, names: Mapping[ApiRef, str]) -> ToolCall:
     name = call.name if call.api is None else _name(call.api, names)
     given = call.arguments
@@ -113,6 +56,5 @@ def _messages(query: Query, made: Sequence[tuple[ToolCall, AskedCall]], answer: 
     for call, asked in made:
         given = asked.response
         text = given if isinstance(given, str) else json.dumps(given, ensure_ascii=False, default=str)
-        said = asked.problem or text
-        messages += [Message("assistant", "", (call,)), Message("tool", said)]
+        messages += [Message("assistant", "", (call,)), Message("tool", asked.problem or text)]
     return (*messages, Message("assistant", answer.final_answer))
