@@ -33,7 +33,6 @@ from trialbed_pages.runs import (
     RunFilter,
     TrialPage,
     answers_page,
-    differences,
     grid_page,
     listing_page,
     run_page,
@@ -197,15 +196,14 @@ class _Pages:
     def _render(self, template: str, request: Request, **values: Any) -> str:
         return render(template, _base(request), has_files=bool(self._files), **values)
 
-    def run(self, request: Request, run_id: str, score: str = "") -> Any:
+    def run(self, request: Request, run_id: str) -> Any:
         run = self._open().run(run_id)
         if run.run_id != run_id:
             return RedirectResponse(f"{_base(request)}/runs/{run.run_id}")
         if run.record.kind == "endpoints":
             return self._render("verification.html", request, run=run, content=self._cache.verification(run))
-        figures = self._figures(run, score)
-        shown = {"page": run_page(figures, score), "compared": differences(figures)}
-        return self._render("run.html", request, run=run, figures=figures, **shown)
+        figures = self._cache.of(run)
+        return self._render("run.html", request, run=run, figures=figures, page=run_page(figures))
 
     def queries(self, request: Request, run_id: str, score: str = "", chosen: GridFilter = CHOICE) -> str:
         return self._render("queries.html", request, **self._grid(run_id, score, chosen))

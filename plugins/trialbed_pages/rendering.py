@@ -11,7 +11,7 @@ from importlib.resources import files
 from typing import TYPE_CHECKING, Any, get_args
 from urllib.parse import urlencode
 
-from trialbed.records import Rating, Score, failure_words, failures_line, labels_in_words, shown_name
+from trialbed.records import Rating, Score, failure_words, labels_in_words
 from trialbed.report import run_title
 from trialbed.report.inspection import (
     api_name,
@@ -23,7 +23,7 @@ from trialbed.report.inspection import (
     reason_text,
 )
 from trialbed.scoring import score_heading, score_words
-from trialbed.texts import number_of, percent
+from trialbed.texts import number_of
 from trialbed.views import compact, number, printable, screen_drawing, style_sheet
 from trialbed.wire.redaction import redact
 from trialbed_pages.runs import GRID_FILTERS, GRID_ORDERS, are_same, grade_of
@@ -127,7 +127,6 @@ def _environment() -> Environment:
     environment.filters |= {
         "compact": compact,
         "number": number,
-        "percent": percent,
         "printable": shown_text,
         "as_it_is": printable,
         "multiline": multiline,
@@ -138,7 +137,6 @@ def _environment() -> Environment:
         "urlencode_all": urlencode,
         "api_name": api_name,
         "as_text": as_text,
-        "score_name": shown_name,
         "score_words": score_words,
         "end_text": end_text,
         "fault_words": fault_words,
@@ -149,7 +147,6 @@ def _environment() -> Environment:
         "run_title": run_title,
         "number_of": number_of,
         "failure_words": failure_words,
-        "failures_line": failures_line,
         "grade": score_grade,
     }
     environment.globals |= {

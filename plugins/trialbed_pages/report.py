@@ -12,18 +12,10 @@ from trialbed.settings import data_dir as default_folder
 from trialbed.store import StoredRun
 from trialbed.views import html_page
 from trialbed_pages.rendering import render
-from trialbed_pages.runs import GridFilter, RunCache, TrialPage, differences, grid_page, run_page
-
-DETAILED = 10
-"""The worst queries that have their worst trial in the file."""
+from trialbed_pages.runs import GridFilter, RunCache, TrialPage, grid_page, run_page
 
 
-def run_report(
-    run: StoredRun,
-    score: str = "",
-    data_dir: Path | None = None,
-    queries: Mapping[int | str, Query] | None = None,
-) -> str:
+def run_report(run: StoredRun, data_dir: Path | None = None, queries: Mapping[int | str, Query] | None = None) -> str:
     """Return the page of a run with the worst trials, without scripts and without anything from outside the file.
 
     Args:
@@ -35,13 +27,11 @@ def run_report(
     cache = RunCache(data_dir or default_folder(), {} if queries is None else {run.run_id: queries})
     figures = cache.of(run)
     tasks = cache.queries(run)
-    page = run_page(figures, score)
+    page = run_page(figures)
     details = []
-    for item in page.worst[:DETAILED]:
-        key = item.trial.key
+    for item in page.worst:
+        key = item.worst.key
         trial = run.trial(key.framework, key.query_id, key.repeat)
         details.append(TrialPage(run, trial, tasks.get(key.query_id) if tasks else None))
-    grid = grid_page(figures, page.score, GridFilter(sort="worst"))
-    compared = differences(figures)
-    shown = {"page": page, "grid": grid, "compared": compared, "details": details}
-    return render("report.html", "", run=run, figures=figures, **shown)
+    grid = grid_page(figures, figures.headline[0], GridFilter(sort="worst"))
+    return render("report.html", "", run=run, figures=figures, page=page, grid=grid, details=details)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from datetime import UTC
 from typing import Any
 
@@ -19,6 +19,7 @@ from trialbed.report._files import clean
 from trialbed.settings import declared_settings
 from trialbed.store import TrialTable
 from trialbed.texts import number_of, percent
+from trialbed.wire.addresses import short_address
 from trialbed.wire.redaction import shown_url
 
 OPTIONAL = ("prices", "helpers", "lost_trials", "plugin_files")
@@ -70,6 +71,32 @@ def legacy_metadata(run: Run, framework: str, trials: TrialTable) -> dict[str, A
 def _helper(use: HelperUse) -> dict[str, Any]:
     found = use.model_dump(include={"role", "model", "requests", "cached", "unreported", "cost"}, exclude_none=True)
     return found | use.usage.model_dump(include={"prompt_tokens", "completion_tokens"})
+
+
+TOLD_BY_NAME = ("frameworks", "commands", "dataset", "repeat")
+"""Settings that have lines of their own."""
+
+
+def run_settings(run: Run) -> Iterator[tuple[str, str]]:
+    """Yield the settings of a run's identity by name, as far as they are set."""
+    config, versions = run.config, {info.name: info.version for info in run.frameworks}
+    yield "frameworks", ", ".join(f"{name} {versions.get(name, '')}".strip() for name in config.frameworks)
+    yield from (("program", text) for text in config.commands)
+    times = f" x {config.repeat}" if config.repeat > 1 else ""
+    queries = number_of(len(config.query_ids), "query", "queries") + times
+    yield "dataset", f"{config.named_dataset} ({config.test_set}), {queries}, sha256 {config.dataset_digest[:12]}"
+    for name, value in config.settings(config.frameworks[0]).items():
+        if name == "base_url" and value is not None:
+            value = shown_url(value)
+        elif name == "model":
+            value = ", ".join(map(short_address, config.models))
+        elif isinstance(value, str):
+            value = short_address(value)
+        elif isinstance(value, bool):
+            value = "yes" if value else None
+        if name not in TOLD_BY_NAME and value not in (None, (), ""):
+            yield name.replace("_", " "), str(value)
+    yield "trialbed", config.trialbed_version
 
 
 def framework_info(run: Run, name: str) -> FrameworkInfo | None:

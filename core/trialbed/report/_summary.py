@@ -315,6 +315,19 @@ class WorstQuery:
     trials: Sequence[TrialRow]
     worst: TrialRow
 
+    @property
+    def ends(self) -> str:
+        """The ends of its trials, of all setups together."""
+        ends = Counter(map(_end_text, self.trials))
+        counted = [f"{count} {end}" for end, count in ends.most_common()]
+        return ", ".join(counted if ends.total() > 1 else ends)
+
+
+def _end_text(trial: TrialRow) -> str:
+    if trial.failure is not None:
+        return f"{trial.status} ({trial.failure.kind})"
+    return "not judged" if trial.verdict == "Error" else trial.verdict
+
 
 def summarise(
     run: Run,

@@ -41,16 +41,17 @@ def html_page(title: str, parts: Sequence[Part]) -> str:
     return _environment().get_template("page.html").render(title=title, parts=_kinds(parts))
 
 
-def html_parts(title: str, parts: Sequence[Part]) -> Markup:
+def html_parts(title: str, parts: Sequence[Part], name: str = "part") -> Markup:
     """The sections of a page, to be put into another one, whose style sheet gives their looks.
 
     Args:
         title: of the page, which no section repeats.
         parts: shown in this order.
+        name: begins the ids of the sections, which are their own on the page.
     """
     from markupsafe import Markup
 
-    drawn = _environment().get_template("parts.html").render(title=title, parts=_kinds(parts))
+    drawn = _environment().get_template("parts.html").render(title=title, parts=_kinds(parts), prefix=name)
     return Markup(drawn)  # noqa: S704 - the template escaped every text
 
 

@@ -5,14 +5,13 @@ from trialbed_pages.runs.figures import RunCache, RunFigures
 from trialbed_pages.runs.grid import GRID_FILTERS, GRID_ORDERS, GridFilter, grade_of, grid_page
 from trialbed_pages.runs.listing import RunFilter, listing_page
 from trialbed_pages.runs.pair import PairPage, are_same
-from trialbed_pages.runs.run import Differences, differences, run_page
+from trialbed_pages.runs.run import run_page
 from trialbed_pages.runs.trial import TrialPage
 
 __all__ = [
     "ANSWERS",
     "GRID_FILTERS",
     "GRID_ORDERS",
-    "Differences",
     "GridFilter",
     "PairPage",
     "RunCache",
@@ -21,7 +20,6 @@ __all__ = [
     "TrialPage",
     "answers_page",
     "are_same",
-    "differences",
     "grade_of",
     "grid_page",
     "listing_page",

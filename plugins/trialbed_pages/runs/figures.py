@@ -6,9 +6,9 @@ import math
 import threading
 import time
 from collections import OrderedDict
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 from types import MappingProxyType
@@ -21,20 +21,9 @@ from trialbed.drivers import load_driver
 from trialbed.errors import TrialbedError
 from trialbed.plugins import installed_listeners
 from trialbed.records import Query, leading_scores
-from trialbed.report import (
-    Integrity,
-    Report,
-    ScoreMean,
-    Summary,
-    Tokens,
-    conclusions,
-    how_to_complete,
-    read_report,
-    reason_lines,
-    worst_queries,
-)
+from trialbed.report import Report, ScoreMean, conclusions, read_report
 from trialbed.store import StoredRun, TrialRow, TrialTable
-from trialbed.views import compact, helper_line, html_parts
+from trialbed.views import html_parts
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -81,40 +70,6 @@ class RunFigures:
         leading = dict.fromkeys([*leading_scores(self.run.record.scores), *HEADLINE])
         return tuple(name for name in leading if name in HEADLINE or name in self.trials.kinds)
 
-    @property
-    def trials_per_framework(self) -> int:
-        """The trials that the run has for each framework."""
-        return len(self.run.config.query_ids) * self.run.config.repeat
-
-    @property
-    def common(self) -> int | None:
-        """The number of queries and repeats that every framework has measured, if figures are over these alone."""
-        found = self.report.frameworks[0]
-        return None if found.common is None else found.common_trials
-
-    @property
-    def leaves_out_first(self) -> bool:
-        """Return whether there are first trials that times leave out."""
-        return any(summary.times.first_apart for summary in self.report.frameworks)
-
-    @property
-    def recordings(self) -> Mapping[str, Tokens]:
-        """The tokens of frameworks that got recorded answers from the model."""
-        return {own.framework: own.tokens for own in self.report.frameworks if own.tokens.recorded_requests}
-
-    @property
-    def translations(self) -> Mapping[str, tuple[int, int]]:
-        """The requests that were translated for the endpoint, and all, of frameworks with any of them."""
-        return {
-            own.framework: (translated, own.tokens.requests)
-            for own in self.report.frameworks
-            if (translated := own.wire["translated_requests"]["requests"])
-        }
-
-    def integrity(self, framework: str) -> Integrity:
-        """Return the findings of a framework's trials, and whether they make its row void: then it has no figures."""
-        return self.report[framework].integrity
-
     def mean(self, framework: str, score: str) -> ScoreMean:
         """Return the mean of a score over a framework's trials, as the run's table has it."""
         return self.report[framework].shown.get(score, NO_VALUE)
@@ -148,18 +103,11 @@ class RunFigures:
         def read() -> NDArray[Any]:
             found = self.trials.values(score, zeros=score in self.trials.quality)
             for place, name in enumerate(self.trials.labels):
-                if self.integrity(name).void:
+                if self.report[name].integrity.void:
                     found[self.trials["framework"] == place] = math.nan
             return found
 
         return self.once(("values", score), read)
-
-    def worst(self, score: str) -> Iterator[tuple[float, QueryId]]:
-        """Yield the mean of a score over all frameworks of each query that has it, with the query, the worst first."""
-        means = self.trials.means(self._values(score))
-        for place in means.argsort(kind="stable").tolist():
-            if means[place] == means[place]:  # NaN differs
-                yield float(means[place]), self.trials.queries[place]
 
     def once(self, key: object, make: Callable[[], T]) -> T:
         """Return a value of these figures, which is made when it is first asked for."""
@@ -172,47 +120,10 @@ class RunFigures:
         """The results of the frameworks, in a sentence each."""
         return list(map(str, conclusions(self.report)))
 
-    @property
-    def missing(self) -> list[str]:
-        """The reasons why trials were not measured, and how to run them, of a run that has ended without them."""
-        if self.run.status != "incomplete":
-            return []
-        summaries = self.report.frameworks
-        found = [f"{own.framework}: {line}" for own in summaries for line in reason_lines(_with_missing_alone(own))]
-        return [*found, f"To complete it: {how_to_complete(summaries)}."] if found else []
-
-    @property
-    def worst_first(self) -> dict[QueryId, TrialRow]:
-        """The queries that ``bench show`` names as the worst, the worst first, each with its worst trial."""
-        return {query.query_id: query.worst for query in worst_queries(self.report)}
-
-    @property
-    def costs(self) -> list[str]:
-        """The cost of each framework in a sentence, if it is known, and the use of models by helpers."""
-        frameworks = [
-            f"{summary.framework}: {_cost_text(summary)}"
-            for summary in self.report.frameworks
-            if summary.tokens.cost is not None
-        ]
-        return [*frameworks, *map(helper_line, self.run.record.helpers)]
-
     def text(self, query_id: QueryId) -> str:
         """Return the task of a query; empty if it is not known."""
         query = self.queries.get(query_id) if self.queries else None
         return query.text if query else ""
-
-
-def _with_missing_alone(summary: Summary) -> Summary:
-    missing = tuple(reason for reason in summary.failures if reason.status != "failed")
-    return replace(summary, failures=missing, untold=())
-
-
-def _cost_text(summary: Summary) -> str:
-    """Return the cost of all trials and attempts of a framework, and of each that is solved, in words."""
-    least = "at least " if summary.tokens.unreported else ""
-    solved = summary.cost_per_solved
-    each = "" if solved is None else f", {compact(solved)} USD for each that is solved"
-    return f"{least}{compact(summary.tokens.cost)} USD for all trials{each}"
 
 
 @dataclass(frozen=True)

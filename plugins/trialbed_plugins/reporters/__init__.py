@@ -7,8 +7,9 @@ from trialbed_plugins.reporters._reporters import (
     JunitReporter,
     MarkdownReporter,
     TableReporter,
+    run_tables,
 )
-from trialbed_plugins.reporters._tables import tag_tables
+from trialbed_plugins.reporters._tables import screen_tables
 
 __all__ = [
     "CsvReporter",
@@ -17,5 +18,6 @@ __all__ = [
     "MarkdownReporter",
     "TableReporter",
     "mean_text",
-    "tag_tables",
+    "run_tables",
+    "screen_tables",
 ]

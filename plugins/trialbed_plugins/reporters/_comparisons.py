@@ -1,13 +1,12 @@
-"""The tables below a run's figures that compare its set-ups: with a baseline, and by numbers of tools."""
+"""The tables below a run's figures that compare its setups."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
-from trialbed.attribution import LOSERS
 from trialbed.records import NATIVE, PROFILE, shown_name
-from trialbed.report import Report, Summary
+from trialbed.report import Report
 from trialbed.report.comparison import (
     FrameworkComparison,
     difference_text,
@@ -15,15 +14,12 @@ from trialbed.report.comparison import (
     rank_notes,
     verdict_notes,
 )
-from trialbed.texts import number_of
-from trialbed.views import Table, TableRow, number
+from trialbed.views import Table, TableRow
 
 Compared = tuple[str, FrameworkComparison]
 """A framework, and one of its comparisons."""
 
 COLUMNS = ("", "difference", "changed", "p", "verdict")
-
-OFFER_SCORES = ("sopr_score", "api_call_score", "gold_offered")
 
 
 def comparison_tables(report: Report) -> list[Table]:
@@ -86,49 +82,3 @@ def _legend(kind: str, found: Sequence[Compared]) -> Iterator[str]:
     if kind == "profile":
         yield "A difference is what the framework's own defaults bring (+) or cost (-)."
     yield from verdict_notes(findings)
-
-
-def offer_tables(report: Report) -> list[Table]:
-    """Score against the number of tools, framework by framework; none where all columns are offered as many."""
-    if len({_tools(summary) for summary in report.frameworks}) < 2:
-        return []
-    columns = ["framework", "tools", *map(shown_name, OFFER_SCORES), *LOSERS]
-    legend = (
-        "tools: the most that were offered. selector to rig: expected calls that each lost, of all. "
-        "selector: not offered; model: not called, with wrong arguments or without use of the result; "
-        "framework: offered wrongly, not made, failed, or ended at a call that the model could have mended; "
-        "rig: failed at the virtual API or in Trialbed.",
-    )
-    notes = list(_missing_offers(report.frameworks))
-    return [Table.of("score against number of tools", columns, _offer_rows(report.frameworks), notes, legend=legend)]
-
-
-def _offer_rows(summaries: Sequence[Summary]) -> Iterator[tuple[str, ...]]:
-    names = list(dict.fromkeys(map(_name, summaries)))
-    for summary in sorted(summaries, key=lambda item: (names.index(_name(item)), _tools(item))):
-        void = bool(summary.integrity.void)
-        lost = None if void else summary.attribution
-        calls = lost.gold_calls if lost else 0
-        found = [None if void else summary.scores.get(name) for name in OFFER_SCORES]
-        scores = [number(score.value if score else None, 3) for score in found]
-        by = lost.losers if lost else {}
-        shares = [f"{by.get(name, 0)} {by.get(name, 0) / calls:.0%}" if calls else "-" for name in LOSERS]
-        yield _name(summary), f"{_tools(summary):,}", *scores, *shares
-
-
-def _name(summary: Summary) -> str:
-    """The first column that differs from this one in the number of tools alone."""
-    alike, cells = {"max_tools": _tools(summary), "label": summary.framework}, summary.run.config.cells
-    own = summary.run.config.cell(summary.framework)
-    return next(cell.label for cell in cells if cell.model_copy(update=alike) == own)
-
-
-def _tools(summary: Summary) -> int:
-    return summary.run.config.cell(summary.framework).max_tools
-
-
-def _missing_offers(summaries: Sequence[Summary]) -> Iterator[str]:
-    for summary in summaries:
-        if missing := summary.counts.not_measured:
-            tools, was = number_of(_tools(summary), "tool"), "was" if missing == 1 else "were"
-            yield f"INCOMPLETE: {number_of(missing, 'trial')} of {_name(summary)} with {tools} {was} not measured."

@@ -9,18 +9,15 @@ from typing import TextIO
 from trialbed import views
 from trialbed.contracts import Reporter
 from trialbed.report import Report, conclusions, headline, main_loss, run_title
-from trialbed.scoring import JUDGED
 from trialbed_plugins.reporters._attribution import attribution_tables
-from trialbed_plugins.reporters._scores import telling_names
-from trialbed_plugins.reporters._tables import MEDIANS, run_plots, run_records, run_tables, screen_table, tag_tables
+from trialbed_plugins.reporters._tables import MEDIANS, figure_tables, run_plots, run_records, screen_tables
 
 
-def _tables(report: Report) -> list[views.Table]:
-    """The conclusions, the figures of a run, what became of its expected calls, and how its frameworks differ."""
-    from trialbed_plugins.reporters._comparisons import comparison_tables, offer_tables
+def run_tables(report: Report) -> list[views.Table]:
+    """The figures of a run, what became of its expected calls, and how its setups differ."""
+    from trialbed_plugins.reporters._comparisons import comparison_tables
 
-    compared = [*offer_tables(report), *comparison_tables(report)]
-    return [_conclusion(report), *run_tables(report), *attribution_tables(report), *compared]
+    return [*figure_tables(report), *attribution_tables(report), *comparison_tables(report)]
 
 
 def _conclusion(report: Report, title: str = "") -> views.Table:
@@ -38,20 +35,19 @@ class TableReporter(Reporter):
         if self.brief:
             models = report.run.config.models  # of several, each is a row above its setups
             result = headline(report) + (f" Model: {models[0]}." if len(models) == 1 else "")
-            table = screen_table(report)
-            medians = ", ".join(column for column in table.columns if column in MEDIANS)
+            shown = screen_tables(report)
+            medians = ", ".join(column for column in shown[0].columns if column in MEDIANS)
             labelled = f"{result} Medians: {medians}." if medians else result
             room = shutil.get_terminal_size((len(labelled), 0)).columns
             # A screen has no line to spare for the label alone: docs and `--full` say it too.
             if len(wrap(labelled, room)) == len(wrap(result, room)):
                 result = labelled
-            leading = next(iter(telling_names(report)), JUDGED)
-            tables = [views.Table("", notes=[result]), table, *tag_tables(report, leading)]
+            tables = [views.Table("", notes=[result]), *shown]
             if loss := main_loss(report):
                 tables.append(views.Table("", notes=[f"Most losses: {loss}"]))
             views.print_tables(tables, stream, ruled=False)
             return
-        tables = _tables(report)
+        tables = [_conclusion(report), *run_tables(report)]
         if not self.explained:
             command = f"bench show {report.run.run_id} --legend"
             tables.append(views.Table("", notes=[f"What each figure means: {command}"]))
@@ -63,8 +59,7 @@ class MarkdownReporter(Reporter):
 
     def report(self, report: Report, stream: TextIO) -> None:
         """Write a section of level 2 with its subject as the title."""
-        _, *tables = _tables(report)
-        stream.write(views.markdown([_conclusion(report, run_title(report.run)), *tables]))
+        stream.write(views.markdown([_conclusion(report, run_title(report.run)), *run_tables(report)]))
 
 
 class CsvReporter(Reporter):
@@ -90,5 +85,5 @@ class HtmlReporter(Reporter):
 
     def report(self, report: Report, stream: TextIO) -> None:
         """Write a whole page."""
-        conclusion, *tables = _tables(report)
-        stream.write(views.html_page(run_title(report.run), [conclusion, *run_plots(report), *tables]))
+        parts: list[views.Table | views.Plot] = [_conclusion(report), *run_plots(report), *run_tables(report)]
+        stream.write(views.html_page(run_title(report.run), parts))

@@ -30,16 +30,16 @@ LEFT_OUT = ("time", "tokens", "calls right")
 Cell = Callable[[Summary], str]
 
 
-def screen_table(report: Report) -> Table:
-    """The table of a screen, a row for each setup: success, right calls, tokens, time, cost and the verdict."""
+def screen_tables(report: Report) -> list[Table]:
+    """The tables of a screen: success, right calls, cost and verdict of each setup, and success by tag."""
     table = replace(_setup_table(report, report.run.config.test_set), notes=list(brief_notes(report)))
     narrow: Table | None = None
     for count in range(len(LEFT_OUT), 0, -1):
         narrow = replace(table.without(*LEFT_OUT[:count]), narrow=narrow)
-    return replace(table, narrow=narrow)
+    return [replace(table, narrow=narrow), *tag_tables(report, _leading(report))]
 
 
-def run_tables(report: Report) -> list[Table]:
+def figure_tables(report: Report) -> list[Table]:
     """Every figure of a run: the first table, then scores with their intervals, then what a trial took."""
     summaries, names = report.frameworks, _alike(report)
     unscored = not any(summary.counts.answered for summary in summaries)
@@ -64,7 +64,7 @@ def run_tables(report: Report) -> list[Table]:
     ]
     tables = [
         replace(_setup_table(report, ""), title=_heading(report)),
-        *tag_tables(report, next(iter(names), JUDGED)),
+        *tag_tables(report, _leading(report)),
         _as_rows("trials", summaries, ends),
         _as_rows("scores", summaries, [(_label(name, report), _scored(name)) for name in bounded], whole=unscored),
         _as_rows("per trial", summaries, [column for name in others for column in _amounts(name, report)]),
@@ -86,8 +86,12 @@ def _of_tag(tag: str, score: str) -> Cell:
     return lambda summary: _share(summary.of_tag(tag), score)
 
 
+def _leading(report: Report) -> str:
+    return next(iter(telling_names(report)), JUDGED)
+
+
 def _setup_table(report: Report, title: str) -> Table:
-    leading = next(iter(telling_names(report)), JUDGED)
+    leading = _leading(report)
     columns: list[tuple[str, Cell]] = [
         (shown_name(leading), lambda summary: _share(summary, leading)),
         ("calls right", _calls_right),

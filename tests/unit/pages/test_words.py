@@ -9,7 +9,6 @@ from typing import Any
 from support.page_words import words
 from support.stored_runs import NEW, OLD, trial
 
-from trialbed.records import Failure, Score
 from trialbed.store import Store
 
 TRIAL = f"/runs/{NEW}/trial?framework=langgraph%3Anative&query=1"
@@ -84,9 +83,9 @@ async def test_a_failed_trial_has_its_failure_in_place_of_an_answer_and_scores(g
 async def test_differences_stand_with_their_interval_queries_and_verdict(get: Any) -> None:
     follow_each_other(
         words((await get(f"/runs/{NEW}")).text),
-        "framework score difference changed p (Holm) verdict",
-        "langgraph: native solved -1.000 [-1.000, +0.315] 2 of 2 1.000 too few (8)",
-        "langgraph: native expected Apis called -0.500 [-0.905, +0.486] 1 of 2 1.000 too few (20)",
+        "compared with reference difference changed p verdict",
+        "solved langgraph:native -1.00 [-1.00, +0.32] 2 of 2 1.000 too few (8)",
+        "api_call_score langgraph:native -0.50 [-0.91, +0.49] 1 of 2 1.000 too few (20)",
         "too few: too few queries to tell",
     )
 
@@ -109,14 +108,3 @@ async def test_a_raw_request_is_the_text_that_was_sent(get: Any) -> None:
 async def test_two_trials_of_the_same_course_are_said_to_be_that(get: Any) -> None:
     page = await get(f"/runs/{NEW}/pair?left=reference&right=reference&query=1")
     assert "Both take the same course; both solved the task." in words(page.text)
-
-
-async def test_a_run_says_of_a_score_without_values_that_it_has_none_and_of_a_full_one_that_it_is_full(
-    get: Any, stored: Path
-) -> None:
-    silent = Score(name="politeness", value=None, failure=Failure(kind="judge", message="no verdict"))
-    with Store.open(str(stored)) as store:
-        for one in list(store.each_attempt(OLD)):
-            store.add_scores(OLD, one, [silent])
-    assert "Every query has 1.00 with every framework." in words((await get(f"/runs/{OLD}")).text)
-    assert "No trial has a value of politeness." in words((await get(f"/runs/{OLD}?score=politeness")).text)

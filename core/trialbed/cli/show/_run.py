@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import sys
-from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
@@ -13,19 +12,15 @@ import click
 from trialbed.cli.options import print_json
 from trialbed.cli.stored import moment, next_commands, run_reporter, seconds
 from trialbed.cli.waiting import names_reading
-from trialbed.texts import number_of
 
 if TYPE_CHECKING:
     from trialbed.records import Query
     from trialbed.report import Report, WorstQuery
-    from trialbed.store import StoredRun, TrialRow
+    from trialbed.store import StoredRun
     from trialbed.views import Table
 
 TEXT = 50
 """Characters of a task that the table of the worst queries shows."""
-
-TOLD_BY_NAME = ("frameworks", "commands", "dataset")
-"""Settings that have lines of their own."""
 
 BRIEF = ("run", "tags", "note")
 """Lines that a screen has."""
@@ -86,45 +81,19 @@ def _name(query: WorstQuery) -> str:
 
 def _settings(run: StoredRun, *, brief: bool) -> Iterator[str]:
     """The settings of a run, and how it went, each on a line; if brief, only how it went and the user's own words."""
+    from trialbed.report import run_settings
     from trialbed.views import printable
 
-    config, took = run.config, f", took {seconds(run.overall_time)}" if run.overall_time else ""
-    versions = {info.name: info.version for info in run.frameworks}
-    queries = number_of(len(config.query_ids), "query", "queries") + (
-        f" x {config.repeat}" if config.repeat > 1 else ""
-    )
-    dataset = f"{config.named_dataset} ({config.test_set}), {queries}, sha256 {config.dataset_digest[:12]}"
+    took = f", took {seconds(run.overall_time)}" if run.overall_time else ""
     found = [
         ("run", f"{run.run_id}: {run.status}, began {moment(run.created_at)} UTC{took}"),
-        ("frameworks", ", ".join(f"{name} {versions.get(name, '')}".strip() for name in config.frameworks)),
-        *(("program", text) for text in config.commands),
-        ("dataset", dataset),
-        *_other_settings(run),
-        ("trialbed", config.trialbed_version),
+        *run_settings(run.record),
         ("tags", ", ".join(run.tags)),
         ("note", run.note),
     ]
     rows = [(name, text) for name, text in found if text and (not brief or name in BRIEF)]
     width = max(len(name) for name, _ in rows)
     yield from (printable(f"{name:<{width}}  {text}") for name, text in rows)
-
-
-def _other_settings(run: StoredRun) -> Iterator[tuple[str, str]]:
-    """Yield the other settings of the run's identity; those that are not set are left out."""
-    from trialbed.wire.addresses import short_address
-    from trialbed.wire.redaction import shown_url
-
-    for name, value in run.config.settings(run.config.frameworks[0]).items():
-        if name == "base_url" and value is not None:
-            value = shown_url(value)
-        elif name == "model":
-            value = ", ".join(map(short_address, run.config.models))
-        elif isinstance(value, str):
-            value = short_address(value)
-        elif isinstance(value, bool):
-            value = "yes" if value else None
-        if name not in (*TOLD_BY_NAME, "repeat") and value not in (None, (), ""):
-            yield name.replace("_", " "), str(value)
 
 
 def _worst_table(worst: Sequence[WorstQuery], report: Report) -> Table:
@@ -134,24 +103,10 @@ def _worst_table(worst: Sequence[WorstQuery], report: Report) -> Table:
 
     several = len(report.table) > len(report.run.config.query_ids)
     columns = ("worst queries", "ends" if several else "end", "worst trial", "task")
-    rows = [(str(query.query_id), _ends(query), _name(query), one_line(query.text, TEXT)) for query in worst]
+    rows = [(str(query.query_id), query.ends, _name(query), one_line(query.text, TEXT)) for query in worst]
     table = Table.of("", columns, rows)
     without = table.without("task")
     return replace(table, narrow=without) if any(query.text for query in worst) else without
-
-
-def _ends(query: WorstQuery) -> str:
-    """Return the ends of the trials of a query, of all set-ups together."""
-    ends = Counter(map(_end, query.trials))
-    if ends.total() == 1:
-        return next(iter(ends))
-    return ", ".join(f"{count} {end}" for end, count in ends.most_common())
-
-
-def _end(trial: TrialRow) -> str:
-    if trial.failure is not None:
-        return f"{trial.status} ({trial.failure.kind})"
-    return "not judged" if trial.verdict == "Error" else trial.verdict
 
 
 def _document(run: StoredRun, report: Report, worst: Sequence[WorstQuery]) -> dict[str, Any]:

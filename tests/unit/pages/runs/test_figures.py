@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -12,7 +11,7 @@ from support.stored_runs import run as stored_run
 from trialbed.records import Score, ScoreDescription
 from trialbed.report import ScoreMean, read_report, worst_queries
 from trialbed.store import Store, open_store
-from trialbed_pages.runs import GridFilter, RunCache, differences, grid_page, run_page
+from trialbed_pages.runs import GridFilter, RunCache, grid_page, run_page
 
 LESS = "20260303T120000-cccccc"
 """A run of two frameworks, of which one has more trials than the other."""
@@ -34,25 +33,9 @@ def test_means_are_those_of_the_report(stored: Path) -> None:
 def test_the_worst_queries_stand_in_the_order_of_the_report(stored: Path) -> None:
     with open_store(str(stored)) as reader:
         run = reader.run(NEW)
-        page = run_page(RunCache(stored.parent).of(run), "sopr_score")
+        page = run_page(RunCache(stored.parent).of(run))
         assert page.worst
-        assert [row.query for row in page.worst] == [query.query_id for query in worst_queries(read_report(run))]
-
-
-def test_comparisons_are_those_of_the_report(stored: Path) -> None:
-    with open_store(str(stored)) as reader:
-        run = reader.run(NEW)
-        found = {one.score: one for one in differences(RunCache(stored.parent).of(run)).findings}
-        (comparison,) = read_report(run).frameworks[1].comparisons
-    assert found == comparison.scores
-
-
-def test_ranks_and_what_they_mean_are_said(stored: Path) -> None:
-    with open_store(str(stored)) as reader:
-        ranks = {"sopr_score": {"a": (1, 1), "b": (2, 3), "c": (2, 3)}}
-        found = replace(differences(RunCache(stored.parent).of(reader.run(NEW))), findings=(), ranks=ranks)
-        assert found.notes[-2] == "ranks by solved: 1 a; 2 to 3 b, c."
-        assert found.notes[-1].startswith("Frameworks share a rank unless one is shown to be better.")
+        assert [one.query_id for one in page.worst] == [query.query_id for query in worst_queries(read_report(run))]
 
 
 def test_the_measure_of_another_dataset_does_not_lead(stored: Path) -> None:

@@ -10,7 +10,8 @@ from support.stored_runs import NEW
 
 from trialbed.records import Score
 from trialbed.store import Store, open_store
-from trialbed_pages.runs import RunCache, run_page
+from trialbed_pages.runs import RunCache
+from trialbed_pages.runs.run import time_plot
 
 WHOLE = {"wall_time": 2.0, "tool_time": 0.5, "framework_time": 0.5}
 
@@ -25,12 +26,13 @@ def add_times(stored: Path, times: dict[str, dict[str, float]]) -> None:
                 store.add_scores(NEW, result, scores)
 
 
-def times_of(stored: Path) -> tuple[dict[str, tuple[dict[str, float], str | None]], list[str]]:
-    """The bars of the times by name, each with its parts and its figure, and the notes below them."""
+def times_of(stored: Path) -> dict[str, tuple[dict[str, float], str | None]]:
+    """The bars of the times by name, each with its parts and its figure."""
     with open_store(str(stored)) as reader:
-        page = run_page(RunCache(stored.parent).of(reader.run(NEW)), "sopr_score")
-        bars: Any = page.plots["times"].bars if "times" in page.plots else []  # type: ignore[union-attr]
-        return {bar.label: (dict(bar.parts), bar.text) for bar in bars}, page.time_notes
+        figures = RunCache(stored.parent).of(reader.run(NEW))
+        return {
+            bar.label: (dict(bar.parts), bar.text) for bar in time_plot(figures, figures.run.config.frameworks).bars
+        }
 
 
 @pytest.mark.parametrize(("model", "rest"), [(1.0, {}), (0.75, {"waiting": 0.25})])
@@ -39,30 +41,19 @@ def test_a_bar_whose_times_are_known_has_them_and_the_waiting(
 ) -> None:
     times = {**WHOLE, "model_time": model}
     add_times(stored, {"reference": times, "langgraph:native": times})
-    bars, notes = times_of(stored)
     parts = {"model": model, "tools": 0.5, "framework": 0.5, **rest}
-    assert bars == {"reference": (parts, "2"), "langgraph:native": (parts, "2")}
-    assert not notes
+    assert times_of(stored) == {"reference": (parts, "2"), "langgraph:native": (parts, "2")}
 
 
-def test_a_time_that_is_not_known_is_left_out_of_the_bar_and_said(stored: Path) -> None:
+def test_a_time_that_is_not_known_is_said_in_the_bar(stored: Path) -> None:
     add_times(stored, {"reference": WHOLE, "langgraph:native": {**WHOLE, "model_time": 1.0}})
-    bars, notes = times_of(stored)
+    bars = times_of(stored)
     assert bars["reference"] == ({"tools": 0.5, "framework": 0.5, "not known": 1.0}, "2")
     assert "not known" not in bars["langgraph:native"][0]
-    assert notes == ["reference: the time of the model is not known"]
 
 
-def test_a_framework_without_any_time_has_no_bar_beside_those_of_others(stored: Path) -> None:
+async def test_a_framework_without_any_time_has_no_bar_and_a_run_without_any_no_plot(stored: Path, get: Any) -> None:
+    assert "means, in seconds" not in (await get(f"/runs/{NEW}")).text
     add_times(stored, {"reference": {**WHOLE, "model_time": 1.0}})
-    bars, notes = times_of(stored)
-    assert bars["langgraph:native"] == ({}, "-")
-    assert notes == ["langgraph:native: where its time goes is not known"]
-
-
-async def test_times_of_which_none_is_known_are_no_empty_plot(stored: Path, get: Any) -> None:
-    bars, notes = times_of(stored)
-    assert (bars, notes) == ({}, ["Where the time of a trial goes is not known."])
-    shown = (await get(f"/runs/{NEW}")).text
-    assert notes[0] in shown
-    assert "means, in seconds" not in shown
+    assert times_of(stored)["langgraph:native"] == ({}, "-")
+    assert "means, in seconds" in (await get(f"/runs/{NEW}")).text

@@ -5,16 +5,16 @@ from __future__ import annotations
 import json
 import re
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any
 
 import click
 import pytest
 from support.stored_runs import BEGUN, add_begun_run, trial
-from support.trials import cells_of, run_config
+from support.trials import cells_of, run_config, run_of
 
 from trialbed.errors import DataError, TrialbedError, UsageError
 from trialbed.records import Failure, Score, TrialKey
+from trialbed.report import run_settings
 from trialbed.store import Store
 
 OLD, NEW = "20260101T120000-aaaaaa", "20260202T120000-bbbbbb"
@@ -34,14 +34,11 @@ def test_a_run_is_shown_on_a_screen(bench: Any, monkeypatch: pytest.MonkeyPatch)
 
 
 def test_addresses_of_models_are_shown_without_passwords() -> None:
-    from trialbed.cli.show._run import _other_settings
-
     judge = "https://user:pw@host/v1?api-key=canary"
     cells = *cells_of("reference", model=f"m@{judge}"), *cells_of("reference@other", model="other")
     named = {"judge_model": f"gpt@{judge}", "simulator_model": "small"}
     config = run_config(*cells, base_url="https://user:pw@host/v1", **named)
-    run: Any = SimpleNamespace(config=config)
-    shown = dict(_other_settings(run))
+    shown = dict(run_settings(run_of(config)))
     assert (shown["judge model"], shown["simulator model"]) == ("gpt@host", "small")
     assert shown["model"] == "m@host, other"
     assert shown["base url"] == "https://host/v1"
