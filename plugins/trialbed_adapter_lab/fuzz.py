@@ -152,7 +152,7 @@ Play = Callable[[Conversation], Breaches]
 
 
 def breaches(agent: type[BaseAgent], conversation: Conversation) -> Breaches:
-    """Play a conversation with an adapter, and return what it breaks."""
+    """Play a conversation with an adapter, and return its breaches."""
     with playing(agent) as play:
         return play(conversation)
 

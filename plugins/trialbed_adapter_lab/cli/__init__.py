@@ -1,6 +1,5 @@
-"""``bench adapter``: starts adapters, and runs the conformance kit on them."""
+"""``bench adapter`` starts adapters and runs the conformance kit on them; ``bench plugin`` is for other plugins."""
 
-from trialbed_adapter_lab.cli._command import command
-from trialbed_adapter_lab.cli._plugin import command as plugin_command
+from trialbed_adapter_lab.cli._command import command, plugin_command
 
 __all__ = ["command", "plugin_command"]

@@ -1,9 +1,9 @@
-"""``bench adapter``."""
+"""``bench adapter`` and ``bench plugin``."""
 
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 
@@ -13,7 +13,9 @@ from trialbed.cli.options import FOLDER, FiniteRange, json_option, plain_option,
 
 if TYPE_CHECKING:
     from trialbed_adapter_lab import Level
-    from trialbed_adapter_lab.scaffolding import AdapterNames
+    from trialbed_adapter_lab.scaffolding import PackageNames
+
+KINDS = ("scorer", "judge", "selector", "dataset", "simulator", "model", "executor")
 
 EPILOG = """\b
 Examples:
@@ -24,6 +26,23 @@ Examples:
 """
 
 
+PLUGIN_EPILOG = """\b
+Examples:
+  bench plugin check rule
+  bench plugin check ./scorer.py
+  bench plugin check ./judge.py:Mine
+  bench plugin check llm --kind judge
+  bench plugin new scorer my-scores
+"""
+
+output_option = plain_option(
+    "--output",
+    type=FOLDER,
+    default=Path(),
+    help="Folder in which to create the package's folder. [default: the working directory]",
+)
+
+
 @click.group("adapter", epilog=EPILOG)
 def command() -> None:
     """Start and check adapters of frameworks; `bench doctor` lists them."""
@@ -31,12 +50,7 @@ def command() -> None:
 
 @command.command("new", epilog="Example: bench adapter new my-framework")
 @click.argument("name")
-@plain_option(
-    "--output",
-    type=FOLDER,
-    default=Path(),
-    help="Folder in which to create the package's folder. [default: the working directory]",
-)
+@output_option
 @json_option
 def new(name: str, output: Path, as_json: bool) -> None:
     """Start a package for an adapter.
@@ -45,17 +59,18 @@ def new(name: str, output: Path, as_json: bool) -> None:
     as the framework's documentation teaches it.
     NAME is the name for --framework: lower-case letters, digits and dashes. The package is called trialbed-NAME.
     """
-    from trialbed_adapter_lab.scaffolding import MARK, write_package
+    from trialbed_adapter_lab.scaffolding import free_names, write_package
 
-    names = _free_names(name)
+    names = free_names(name)
     files = write_package(names, output)
-    steps = _next_steps(names, output)
-    if as_json:
-        print_json(_describe(names, output, files) | {"next": steps})
-        return
-    made = f"Created {output / names.distribution}. It works as it is, with a placeholder for the framework:\n"
-    click.echo("\n  ".join([made, *steps]))
-    click.echo(f"\nThen put in your framework wherever src/{names.module}/_agent.py says {MARK}.")
+    described = {
+        "framework": name,
+        "distribution": names.distribution,
+        "module": names.module,
+        "agent_class": f"{names.title}Agent",
+    }
+    commands = [f"bench adapter check {name}", f"bench run --framework reference --framework {name}"]
+    _show_package(names, output, files, commands, described, as_json=as_json)
 
 
 @command.command("check", epilog="Example: bench adapter check langgraph --level must")
@@ -68,7 +83,7 @@ def new(name: str, output: Path, as_json: bool) -> None:
     "checks",
     multiple=True,
     metavar="CHECK",
-    help="Run only this check; repeatable.",
+    help="Run only this check, whatever its level; repeatable.",
 )
 @plain_option(
     "--level",
@@ -128,8 +143,8 @@ def check(
     from trialbed.cli.environments import chosen_environments
     from trialbed.environments import expand_profiles
     from trialbed.errors import UsageError
-    from trialbed.records import framework_driver, framework_profile
-    from trialbed_adapter_lab.cli._runner import check_known, choose, junit_text, program_arguments, show_report
+    from trialbed.records import framework_driver
+    from trialbed_adapter_lab.cli._runner import check_known, check_names, junit_text, program_arguments, show_report
     from trialbed_adapter_lab.kit_process import run_kit
 
     if name is not None and command is not None:
@@ -142,24 +157,24 @@ def check(
     if fuzz and (given := [option for option, value in others.items() if value]):
         raise UsageError(f"--fuzz draws conversations of its own, for adapters; leave out {', '.join(given)}")
     check_known(known)
+    check_names(checks)
     environment, arguments = None, [argument for one in known for argument in ("--known", one)]
     if name is None:
         name, program = program_arguments(command or "")
         arguments += program
-        choose(checks, level, None)
     else:
-        choose(checks, level, framework_profile(name))
         environment = chosen_environments([name], yes=yes, env_dir=env_dir).get(name)
         expand_profiles([name], (), {name: environment} if environment else {})
     if fuzz:
         from trialbed_adapter_lab.cli._fuzz import fuzz as search
 
         return search(framework_driver(name), environment, fuzz, as_json=form == "json")
-    arguments += [argument for wanted in checks for argument in ("--check", wanted)]
-    label = name if command else framework_driver(name)
-    # What demands nothing is run if it is named.
-    shown = "info" if checks and level == "may" else level
-    report = asyncio.run(run_kit(label, environment, [*arguments, "--level", shown, *["--quick"] * quick]))
+    if checks:
+        # Also those that demand nothing.
+        arguments += ["--level", "info", *(argument for wanted in checks for argument in ("--check", wanted))]
+    else:
+        arguments += ["--level", level, *["--quick"] * quick]
+    report = asyncio.run(run_kit(name if command else framework_driver(name), environment, arguments))
     if form == "json":
         print_json(report.model_dump(mode="json") | {"badge": report.badge, "conformant": report.ok})
     elif form == "junit":
@@ -169,32 +184,78 @@ def check(
     return 0 if report.ok else 1
 
 
-def _free_names(name: str) -> AdapterNames:
-    """Return the names for a framework that no installed or known adapter has."""
-    from trialbed.drivers import list_drivers
-    from trialbed.environments import FIRST_PARTY
-    from trialbed.errors import UsageError
-    from trialbed.records import framework_name
-    from trialbed_adapter_lab.scaffolding import adapter_names
+@click.group("plugin", epilog=PLUGIN_EPILOG)
+def plugin_command() -> None:
+    """Start plugins, and check them against their contracts.
 
-    names = adapter_names(name)
-    owners = {framework_name(driver.name): driver.distribution for driver in list_drivers("frameworks")}
-    owner = owners.get(name) or (names.distribution if name in FIRST_PARTY else None)
-    if owner is not None:
-        raise UsageError(f"{owner} already provides a framework {name!r}; choose another name")
-    return names
+    `bench plugins` lists what is installed, and `bench adapter` is for adapters of frameworks.
+    """
 
 
-def _next_steps(names: AdapterNames, output: Path) -> list[str]:
+@plugin_command.command("new", epilog="Example: bench plugin new judge strict")
+@click.argument("kind", type=click.Choice(KINDS))
+@click.argument("name")
+@output_option
+@json_option
+def new_plugin(kind: str, name: str, output: Path, as_json: bool) -> None:
+    """Start a package for a plugin of a kind.
+
+    The package works as it is, with tests, a tox.ini for the newest and the oldest releases, and a workflow for CI.
+    NAME is the plugin's: lower-case letters, digits and dashes. The package is called trialbed-NAME.
+    """
+    from trialbed_adapter_lab.scaffolding import PLUGIN_TEMPLATES, free_names, write_plugin
+
+    names = free_names(name, kind)
+    files = write_plugin(kind, names, output)
+    commands = [f"bench plugin check {name} --kind {kind}", names.put_into(PLUGIN_TEMPLATES[kind].command, "plugin")]
+    _show_package(names, output, files, commands, {}, as_json=as_json)
+
+
+def _show_package(
+    names: PackageNames,
+    output: Path,
+    files: list[Path],
+    commands: list[str],
+    described: dict[str, str],
+    *,
+    as_json: bool,
+) -> None:
+    """Print the folder of a new package, and the commands that install, check and use it."""
     import shlex
 
-    return [
-        f"pip install -e {shlex.quote(f'{output / names.distribution}[test]')}",
-        f"bench adapter check {names.framework}",
-        f"bench run --framework reference --framework {names.framework}",
-    ]
+    from trialbed_adapter_lab.scaffolding import MARK
+
+    folder = output / names.distribution
+    steps = [f"pip install -e {shlex.quote(f'{folder}[test]')}", *commands]
+    if as_json:
+        print_json({**described, "folder": str(folder), "files": [str(output / file) for file in files], "next": steps})
+        return
+    click.echo("\n  ".join([f"Created {folder}. It works as it is:\n", *steps]))
+    click.echo(f"\nThen put in your own code wherever the source says {MARK}.")
 
 
-def _describe(names: AdapterNames, output: Path, files: list[Path]) -> dict[str, Any]:
-    named = {field: getattr(names, field) for field in ("framework", "distribution", "module", "agent_class")}
-    return named | {"folder": str(output / names.distribution), "files": [str(output / file) for file in files]}
+@plugin_command.command("check", epilog=PLUGIN_EPILOG)
+@click.argument("name", metavar="NAME|FILE.py[:NAME]")
+@plain_option("--kind", type=click.Choice(KINDS), help="Kind of plugin, if several have the name.")
+@json_option
+def check_plugin(name: str, kind: str | None, as_json: bool) -> int:
+    """Check whether a plugin loads and fulfils its contract.
+
+    NAME is an installed scorer, judge, selector, dataset, simulator, driver of models or executor, or one in a file:
+    FILE.py for hooks, FILE.py:NAME for a class, or for a function or object that is a model. Methods and their
+    parameters are compared with the contract, and a new instance is asked for what the contract demands at once, such
+    as its names. The expected calls of a dataset are compared with its Apis.
+    Exits with 1 if the plugin does not fulfil its contract, and with 2 if there is none.
+    """
+    from dataclasses import asdict
+
+    from trialbed_adapter_lab import plugin_check
+
+    found = plugin_check.check_plugin(name, kind)
+    if as_json:
+        print_json(asdict(found) | {"conformant": not found.problem})
+    elif found.problem:
+        click.echo(f"{found.name} does not fulfil its contract: {found.problem}")
+    else:
+        click.echo(f"{found.name} ({found.distribution} {found.version}) fulfils the contract of {found.kind}")
+    return 1 if found.problem else 0

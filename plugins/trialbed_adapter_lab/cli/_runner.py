@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 import click
@@ -12,7 +12,7 @@ from trialbed.errors import UsageError
 from trialbed.suggestions import closest, did_you_mean
 from trialbed.views import TestCase, TestOutcome, TestSuite, junit
 from trialbed.worker import CommandSpec
-from trialbed_adapter_lab import LEVELS, PROBES, CheckFinding, ConformanceReport, Level
+from trialbed_adapter_lab import PROBES, CheckFinding, ConformanceReport
 from trialbed_adapter_lab.probe import MARKS, PROBLEMS, Outcome
 
 QUIET: tuple[Outcome, ...] = ("skipped", "finding", "declared")
@@ -36,21 +36,18 @@ TESTS: dict[Outcome, TestOutcome] = {"passed": "passed", "failed": "failure", "o
 COLOURS = {"passed": "green", "skipped": "cyan", "finding": "cyan", "declared": "yellow"}
 
 
-def choose(names: Sequence[str], level: Level, profile: str | None) -> None:
-    """Refuse a choice of checks that leaves none for a profile.
+def check_names(names: Iterable[str]) -> None:
+    """Refuse names that no check has.
 
     Raises:
-        UsageError: says which there are.
+        UsageError: names one that is close.
     """
-    levels = (*LEVELS[: LEVELS.index(level) + 1], "info")
-    known = {probe.name: probe.level_for(profile) for probe in PROBES}
+    known = [probe.name for probe in PROBES]
     for name in names:
         if name not in known:
             close = closest(name, known, cutoff=0.5)
             hint = did_you_mean(close) if close else "; without --check, all are run and named"
             raise UsageError(f"{name!r} is not a check{hint}")
-    if names and not any(known[name] in levels for name in names):
-        raise UsageError(f"{', '.join(names)}: not of level {level!r} or above; omit --level to run every check")
 
 
 def check_known(declared: Sequence[str]) -> None:
@@ -59,10 +56,10 @@ def check_known(declared: Sequence[str]) -> None:
     Raises:
         UsageError: names what is missing.
     """
-    for name, _, reason in (one.partition("=") for one in declared):
-        choose([name], "may", None)
-        if not reason.strip():
-            raise UsageError(f"--known {name}: give a reason: --known {name}=REASON")
+    pairs = [one.partition("=") for one in declared]
+    check_names(name for name, *_ in pairs)
+    if missing := [name for name, _, reason in pairs if not reason.strip()]:
+        raise UsageError(f"--known {missing[0]}: give a reason: --known {missing[0]}=REASON")
 
 
 def program_arguments(command: str) -> tuple[str, list[str]]:

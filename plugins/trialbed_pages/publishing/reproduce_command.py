@@ -80,15 +80,13 @@ def command(
     if output is not None:
         write_files(output, found.files)
     if as_json:
-        told = {"trials": found.trials, "same": found.same, "other": found.other, "differences": found.differences}
-        print_json(told)
+        print_json({"trials": found.trials, "same": found.same, "other": found.other, "differences": found.differences})
     else:
         files = "" if frameworks else f"; {len(found.same)} of {len(manifest.made)} files are the same"
         numbers = f"{len(found.differences)} differences" if found.differences else "every number is the published one"
         numbers = numbers if found.trials or found.differences else "nothing was compared"
-        click.echo(f"{number_of(found.trials, 'trial')} replayed; {numbers}{files}")
-        for line in (*(f"differs: {name}" for name in found.other), *found.differences):
-            click.echo(line)
+        result = f"{number_of(found.trials, 'trial')} replayed; {numbers}{files}"
+        click.echo("\n".join([result, *(f"differs: {name}" for name in found.other), *found.differences]))
     if found.other or found.differences or not found.trials:
         raise SystemExit(1)
 

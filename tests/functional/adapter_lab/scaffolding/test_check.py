@@ -115,7 +115,6 @@ def test_only_the_levels_that_are_asked_for_are_checked(bench: Bench) -> None:
             ("langgraph:nativ",),
             "unknown profile 'nativ'; did you mean 'native'? The profiles of langgraph are controlled",
         ),
-        (("reference", "--check", "seed_is_sent", "--level", "must"), "not of level 'must' or above"),
         (("reference", "--level", "most"), "Invalid value for '--level'"),
         (("reference", "--known", "schema_ref"), "--known schema_ref: give a reason: --known schema_ref=REASON"),
         (("reference", "--known", "schema_rfe=late"), "'schema_rfe' is not a check; did you mean 'schema_ref'?"),

@@ -61,7 +61,7 @@ def test_it_is_listed(installation: Installation, tmp_path: Path) -> None:
 def test_its_name_is_now_taken(installation: Installation, tmp_path: Path) -> None:
     done = installation.bench("adapter", "new", NAME, cwd=tmp_path)
     assert done.returncode == 2
-    assert f"trialbed-{NAME} already provides a framework '{NAME}'" in done.stderr
+    assert f"trialbed-{NAME} already provides the framework '{NAME}'" in done.stderr
 
 
 def test_it_is_checked_where_it_is(

@@ -12,7 +12,7 @@ import pytest
 from trialbed.contracts import LostTrial
 from trialbed.errors import DriverBroken
 from trialbed.records import Limits, ModelEndpoint, TrialKey, TrialSpec
-from trialbed_adapter_lab.scaffolding import write_plugin
+from trialbed_adapter_lab.scaffolding import free_names, write_plugin
 
 SPEC = TrialSpec(
     trial="trial-token",
@@ -28,7 +28,7 @@ SPEC = TrialSpec(
 
 @pytest.fixture
 def module(tmp_path: Path) -> ModuleType:
-    write_plugin("executor", "my-thing", tmp_path)
+    write_plugin("executor", free_names("my-thing", "executor"), tmp_path)
     source = tmp_path / "trialbed-my-thing" / "src" / "trialbed_my_thing" / "__init__.py"
     spec = spec_from_file_location("made_executor", source)
     assert spec is not None

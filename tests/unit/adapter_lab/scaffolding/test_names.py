@@ -6,28 +6,28 @@ import pytest
 from support.cases import for_each
 
 from trialbed import UsageError
-from trialbed_adapter_lab.scaffolding import AdapterNames, adapter_names
+from trialbed_adapter_lab.scaffolding import PackageNames, free_names
 
 
 @for_each(
-    ("framework", "distribution", "module", "agent_class"),
+    ("name", "distribution", "module", "title"),
     [
-        ("acme", "trialbed-acme", "trialbed_acme", "AcmeAgent"),
-        ("my-loop2", "trialbed-my-loop2", "trialbed_my_loop2", "MyLoop2Agent"),
-        ("a-b-3", "trialbed-a-b-3", "trialbed_a_b_3", "AB3Agent"),
+        ("acme", "trialbed-acme", "trialbed_acme", "Acme"),
+        ("my-loop2", "trialbed-my-loop2", "trialbed_my_loop2", "MyLoop2"),
+        ("a-b-3", "trialbed-a-b-3", "trialbed_a_b_3", "AB3"),
     ],
 )
-def test_all_names_follow_from_the_frameworks(framework: str, distribution: str, module: str, agent_class: str) -> None:
-    names = adapter_names(framework)
-    assert (names.distribution, names.module, names.agent_class) == (distribution, module, agent_class)
+def test_all_names_follow_from_one(name: str, distribution: str, module: str, title: str) -> None:
+    names = free_names(name)
+    assert (names.distribution, names.module, names.title) == (distribution, module, title)
     assert names.module.isidentifier()
-    assert names.agent_class.isidentifier()
+    assert names.title.isidentifier()
 
 
 @for_each("name", ["", " ", "3x", "-a", "a-", "a--b", "A", "a_b", "a.b", "a b", "../a", "a/b", "é", "a==1", "x" * 51])
 def test_a_name_that_cannot_be_is_refused(name: str) -> None:
-    with pytest.raises(UsageError, match="cannot be a framework's name: it must be"):
-        adapter_names(name)
+    with pytest.raises(UsageError, match="cannot be the framework's name: it must be"):
+        free_names(name)
 
 
 @for_each(
@@ -36,17 +36,17 @@ def test_a_name_that_cannot_be_is_refused(name: str) -> None:
 )
 def test_a_name_that_nearly_is_one_is_suggested(name: str, suggested: str) -> None:
     with pytest.raises(UsageError, match=f"; try '{suggested}'$"):
-        adapter_names(name)
+        free_names(name)
 
 
 @for_each("name", ["", "123", "!?", "é"])
 def test_nothing_is_suggested_where_there_is_nothing_left(name: str) -> None:
     with pytest.raises(UsageError, match=r"which is added$"):
-        adapter_names(name)
+        free_names(name)
 
 
 def test_the_words_of_the_template_are_replaced_once() -> None:
-    names = AdapterNames("new-framework-2")
+    names = PackageNames("new-framework-2")
     text = "trialbed-new-framework trialbed_new_framework NewFrameworkAgent new-framework"
     assert names.put_into(text) == (
         "trialbed-new-framework-2 trialbed_new_framework_2 NewFramework2Agent new-framework-2"

@@ -13,7 +13,8 @@ import pytest
 import yaml
 
 from trialbed import UsageError
-from trialbed_adapter_lab.scaffolding import MARK, _package, adapter_names, write_package
+from trialbed_adapter_lab import scaffolding
+from trialbed_adapter_lab.scaffolding import MARK, free_names, write_package
 
 TEMPLATE = Path(__file__).parents[4] / "adapters" / "_template"
 
@@ -28,12 +29,12 @@ def content(folder: Path) -> dict[str, bytes]:
 
 
 def test_under_its_own_name_the_template_comes_out_as_it_is(tmp_path: Path) -> None:
-    write_package(adapter_names("new-framework"), tmp_path)
+    write_package(free_names("new-framework"), tmp_path)
     assert content(tmp_path / "trialbed-new-framework") == content(TEMPLATE)
 
 
 def test_the_package_has_what_it_needs_and_no_word_of_the_template(tmp_path: Path) -> None:
-    files = write_package(adapter_names("my-loop2"), tmp_path)
+    files = write_package(free_names("my-loop2"), tmp_path)
     assert [path.relative_to("trialbed-my-loop2").as_posix() for path in files] == [
         ".github/workflows/test.yml",
         ".gitignore",
@@ -55,7 +56,7 @@ def test_the_package_has_what_it_needs_and_no_word_of_the_template(tmp_path: Pat
 
 
 def test_the_entry_point_names_the_class_that_is_there(tmp_path: Path) -> None:
-    write_package(adapter_names("my-loop2"), tmp_path)
+    write_package(free_names("my-loop2"), tmp_path)
     folder = tmp_path / "trialbed-my-loop2"
     project = tomllib.loads((folder / "pyproject.toml").read_text())["project"]
     assert project["name"] == "trialbed-my-loop2"
@@ -66,7 +67,7 @@ def test_the_entry_point_names_the_class_that_is_there(tmp_path: Path) -> None:
 
 def test_the_workflow_runs_each_environment_of_tox(tmp_path: Path) -> None:
     pytest.importorskip("tox")
-    write_package(adapter_names("acme"), tmp_path)
+    write_package(free_names("acme"), tmp_path)
     folder = tmp_path / "trialbed-acme"
     workflow = yaml.safe_load((folder / ".github/workflows/test.yml").read_text())
     matrix = workflow["jobs"]["test"]["strategy"]["matrix"]["include"]
@@ -79,7 +80,7 @@ def test_the_workflow_runs_each_environment_of_tox(tmp_path: Path) -> None:
 
 def test_a_python_that_is_missing_is_skipped_and_the_fuzzer_has_what_it_needs(tmp_path: Path) -> None:
     pytest.importorskip("tox")
-    write_package(adapter_names("acme"), tmp_path)
+    write_package(free_names("acme"), tmp_path)
     folder = tmp_path / "trialbed-acme"
     config = [sys.executable, "-m", "tox", "config", "--core", "-k", "skip_missing_interpreters", "-c", str(folder)]
     shown = subprocess.run(config, capture_output=True, text=True, check=True).stdout
@@ -89,7 +90,7 @@ def test_a_python_that_is_missing_is_skipped_and_the_fuzzer_has_what_it_needs(tm
 
 
 def test_every_place_to_change_is_marked(tmp_path: Path) -> None:
-    write_package(adapter_names("acme"), tmp_path)
+    write_package(free_names("acme"), tmp_path)
     folder = tmp_path / "trialbed-acme"
     counts = {path: text.count(MARK.encode()) for path, text in content(folder).items() if MARK.encode() in text}
     assert counts.pop("src/trialbed_acme/_agent.py") >= 6
@@ -103,7 +104,7 @@ def test_every_place_to_change_is_marked(tmp_path: Path) -> None:
 
 
 def test_lines_fit_with_a_long_name_too(tmp_path: Path) -> None:
-    for path in write_package(adapter_names("-".join(["rather"] * 4)), tmp_path):
+    for path in write_package(free_names("-".join(["rather"] * 4)), tmp_path):
         if path.suffix == ".py":
             assert max(map(len, (tmp_path / path).read_text().splitlines()), default=0) <= 120
 
@@ -112,28 +113,28 @@ def test_what_is_there_is_not_overwritten(tmp_path: Path) -> None:
     (tmp_path / "trialbed-acme").mkdir()
     (tmp_path / "trialbed-acme" / "mine").write_text("precious")
     with pytest.raises(UsageError, match="trialbed-acme already exists; remove it, or choose another folder"):
-        write_package(adapter_names("acme"), tmp_path)
+        write_package(free_names("acme"), tmp_path)
     assert content(tmp_path) == {"trialbed-acme/mine": b"precious"}
 
 
 def test_the_place_is_made_where_it_is_not_there(tmp_path: Path) -> None:
-    write_package(adapter_names("acme"), tmp_path / "a" / "b")
+    write_package(free_names("acme"), tmp_path / "a" / "b")
     assert (tmp_path / "a" / "b" / "trialbed-acme" / "pyproject.toml").is_file()
 
 
 def test_a_place_that_cannot_be_written_is_named(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
     with pytest.raises(UsageError, match=r"file/deeper/trialbed-acme cannot be written: Not a directory"):
-        write_package(adapter_names("acme"), tmp_path / "file" / "deeper")
+        write_package(free_names("acme"), tmp_path / "file" / "deeper")
 
 
 def test_nothing_is_left_of_a_package_that_could_not_be_written_whole(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     files = [(Path("a"), b""), (Path("a/b"), b"")]  # a folder where a file is
-    monkeypatch.setattr(_package, "template_files", lambda: iter(files))
+    monkeypatch.setattr(scaffolding, "_template_files", lambda: iter(files))
     with pytest.raises(UsageError, match="trialbed-acme cannot be written"):
-        write_package(adapter_names("acme"), tmp_path)
+        write_package(free_names("acme"), tmp_path)
     assert list(tmp_path.iterdir()) == []
 
 
@@ -144,13 +145,13 @@ def test_what_installers_and_developers_leave_in_the_template_is_not_copied(
     for folder in ("src/trialbed_new_framework/__pycache__", "src/x.egg-info", ".mypy_cache/3.11", "build/lib"):
         (installed / folder).mkdir(parents=True, exist_ok=True)
         (installed / folder / "made").write_bytes(b"\xff")
-    monkeypatch.setattr(_package, "INSTALLED", installed)
-    write_package(adapter_names("new-framework"), tmp_path)
+    monkeypatch.setattr(scaffolding, "INSTALLED", installed)
+    write_package(free_names("new-framework"), tmp_path)
     assert content(tmp_path / "trialbed-new-framework") == content(TEMPLATE)
 
 
 def test_an_installation_without_the_template_says_so(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     for place in ("INSTALLED", "CHECKOUT"):
-        monkeypatch.setattr(_package, place, tmp_path / "nowhere")
+        monkeypatch.setattr(scaffolding, place, tmp_path / "nowhere")
     with pytest.raises(UsageError, match="nowhere is missing; reinstall trialbed"):
-        write_package(adapter_names("acme"), tmp_path)
+        write_package(free_names("acme"), tmp_path)
