@@ -11,9 +11,11 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 if TYPE_CHECKING:
-    from trialbed_adapter_lab import ConformanceReport, Harness
+    from trialbed_adapter_lab import Harness
 
-__all__ = ["REPORT", "harness"]
+__all__ = ["LEVEL", "REPORT", "adapter_of", "harness"]
+
+LEVEL = "--conformance-level"
 
 REPORT = "trialbed_conformance"
 """The user property of a test that holds its findings, as a report in JSON."""
@@ -25,7 +27,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     """Add the option."""
     group = parser.getgroup("trialbed", "conformance of Trialbed adapters")
     group.addoption(
-        "--conformance-level",
+        LEVEL,
         choices=LEVELS,
         default=LEVELS[-1],
         help="run only conformance checks of this level and above (default: may, which is all)",
@@ -38,16 +40,6 @@ def pytest_configure(config: pytest.Config) -> None:
         "markers",
         'framework(name) or framework(agent=TheClass): the adapter that the fixture "harness" runs',
     )
-
-
-def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Leave out the checks below the level."""
-    unwanted = LEVELS[LEVELS.index(config.getoption("--conformance-level")) + 1 :]
-    if not unwanted:
-        return
-    left_out = [item for item in items if _level(item) in unwanted]
-    config.hook.pytest_deselected(items=left_out)
-    items[:] = [item for item in items if item not in left_out]
 
 
 def pytest_terminal_summary(terminalreporter: Any) -> None:
@@ -75,49 +67,35 @@ def harness(request: pytest.FixtureRequest) -> Iterator[Harness]:
     from trialbed_adapter_lab import Harness, like_a_worker, named_agent
 
     with like_a_worker():
-        agent_class, _ = named_agent(_adapter_of(request))
+        agent_class, _ = named_agent(adapter_of(request))
         with Harness(agent_class) as opened:
             yield opened
 
 
-def _adapter_of(request: pytest.FixtureRequest) -> Any:
+def adapter_of(request: pytest.FixtureRequest) -> Any:
+    """Return the adapter that a test, its class or its module names."""
     marker = request.node.get_closest_marker("framework")
     if marker is not None and (marker.args or marker.kwargs):
         return marker.args[0] if marker.args else marker.kwargs.get("agent")
     named = getattr(request.cls, "agent", None) or getattr(request.cls, "framework", None)
     if not named:
         pytest.fail(
-            'the fixture "harness" does not know which adapter to run: mark the test, its class or its module with '
-            '@pytest.mark.framework("NAME") or (agent=TheClass), or set framework = "NAME" in its class',
+            'no adapter is named: set framework = "NAME" or agent = TheClass in the class of the test, or mark the '
+            'test, its class or its module with @pytest.mark.framework("NAME") or (agent=TheClass)',
             pytrace=False,
         )
     return named
 
 
-def _level(item: pytest.Item) -> str | None:
-    """Return the level of a conformance test; None for any other."""
-    callspec = getattr(item, "callspec", None)
-    if callspec is None or getattr(item, "originalname", "") != "test_conformance":
-        return None
-    level_for = getattr(callspec.params.get("check"), "level_for", None)
-    level = None if level_for is None else level_for(_profile(getattr(item, "cls", None)))
-    return level if level in LEVELS else None
-
-
-def _profile(owner: Any) -> str | None:
-    """Return the profile of the adapter that a test class names; no adapter is imported."""
-    profile = getattr(owner, "profile", None)
-    return profile if isinstance(profile, str) else getattr(owner, "framework", "").partition(":")[2] or None
-
-
 def _badges(written: list[str]) -> list[str]:
+    from trialbed.texts import group_by_key
     from trialbed_adapter_lab import ConformanceReport
 
-    merged: dict[tuple[str, str], ConformanceReport] = {}
-    for text in written:
-        report = ConformanceReport.model_validate_json(text)
-        known = merged.setdefault((report.framework, report.version), report)
-        if known is not report:
-            findings = known.findings + report.findings
-            merged[report.framework, report.version] = known.model_copy(update={"findings": findings})
-    return [report.badge for report in merged.values()]
+    reports = map(ConformanceReport.model_validate_json, written)
+    groups = group_by_key(((report.framework, report.version), report) for report in reports)
+    return [
+        first.model_copy(
+            update={"findings": [*first.findings, *(one for each in others for one in each.findings)]}
+        ).badge
+        for first, *others in groups.values()
+    ]

@@ -12,6 +12,7 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Iterator
 from typing import ClassVar
 
 try:
@@ -20,9 +21,9 @@ except ImportError as error:
     raise ImportError("trialbed_adapter_lab.testing needs pytest; install it, or run bench adapter check") from error
 
 from trialbed.contracts import BaseAgent
-from trialbed.errors import UsageError
-from trialbed_adapter_lab import CHECKS, CheckFinding, Kit, Probe
-from trialbed_adapter_lab.pytest_plugin import REPORT
+from trialbed.errors import TrialbedError
+from trialbed_adapter_lab import CHECKS, LEVELS, CheckFinding, Kit, Probe
+from trialbed_adapter_lab.pytest_plugin import LEVEL, REPORT, adapter_of
 
 __all__ = ["AdapterConformance"]
 
@@ -43,15 +44,28 @@ class AdapterConformance:
     agent: ClassVar[type[BaseAgent] | None] = None
     profile: ClassVar[str | None] = None
 
+    @pytest.fixture(scope="class")
+    @classmethod
+    def conformance_kit(cls, request: pytest.FixtureRequest) -> Iterator[Kit]:
+        """Open the kit of the adapter, once for all tests of the class."""
+        try:
+            kit = Kit(adapter_of(request), CHECKS, cls.profile)
+        except TrialbedError as error:
+            pytest.fail(f"{type(error).__name__}: {error}", pytrace=False)
+        with kit:
+            yield kit
+
     @pytest.mark.parametrize("check", CHECKS, ids=lambda check: check.name)
-    def test_conformance(self, check: Probe, request: pytest.FixtureRequest) -> None:
+    def test_conformance(self, check: Probe, conformance_kit: Kit, request: pytest.FixtureRequest) -> None:
         """The adapter does as the check asks, or declares that it does not."""
-        kit = _class_kit(request)
+        level = check.level_for(conformance_kit.profile)
+        if LEVELS.index(level) > LEVELS.index(request.config.getoption(LEVEL, LEVELS[-1])):
+            pytest.skip(f"of the level {level}, which is below {LEVEL}")
         with warnings.catch_warnings():
             # Warnings of a framework are not errors in a worker either.
             warnings.simplefilter("default")
-            finding = kit.run(check)
-        _note(request, kit, finding)
+            finding = conformance_kit.run(check)
+        _note(request, conformance_kit, finding)
         if finding.outcome == "declared":
             pytest.xfail(_first_line(finding))
         if not finding.ok:
@@ -59,11 +73,10 @@ class AdapterConformance:
         if finding.outcome in ("finding", "skipped"):
             pytest.skip(f"{finding.outcome}: {_first_line(finding)}")
 
-    def test_declarations_name_checks(self, request: pytest.FixtureRequest) -> None:
+    def test_declarations_name_checks(self, conformance_kit: Kit, request: pytest.FixtureRequest) -> None:
         """Every deviation that names a check names one that exists."""
-        kit = _class_kit(request)
-        misnamed = kit.check_declarations()
-        _note(request, kit, *misnamed)
+        misnamed = conformance_kit.check_declarations()
+        _note(request, conformance_kit, *misnamed)
         if misnamed:
             pytest.fail("\n".join(finding.message for finding in misnamed), pytrace=False)
 
@@ -76,32 +89,3 @@ def _note(request: pytest.FixtureRequest, kit: Kit, *findings: CheckFinding) -> 
     """Attach findings to the test, for the summary at the end."""
     report = kit.report.model_copy(update={"findings": findings, "dialects": kit.dialects})
     request.node.user_properties.append((REPORT, report.model_dump_json()))
-
-
-CLASS_KIT = pytest.StashKey[Kit]()
-BROKEN = pytest.StashKey[str]()
-
-
-def _class_kit(request: pytest.FixtureRequest) -> Kit:
-    """Return the kit of the test's class; made for its first test, and closed after its last."""
-    node = request.node.getparent(pytest.Class)
-    found: Kit | None = node.stash.get(CLASS_KIT, None)
-    if found is not None:
-        return found
-    if BROKEN in node.stash:
-        pytest.fail(f"{node.obj.__qualname__}: {node.stash[BROKEN]} (the first test says more)", pytrace=False)
-    try:
-        found = Kit(_adapter_of(node.obj), CHECKS, node.obj.profile)
-    except Exception as error:
-        node.stash[BROKEN] = str(error)
-        raise
-    node.stash[CLASS_KIT] = found
-    node.addfinalizer(found.close)
-    return found
-
-
-def _adapter_of(owner: type[AdapterConformance]) -> str | type[BaseAgent]:
-    """Return the adapter that a test class names."""
-    if owner.agent is None and not owner.framework:
-        raise UsageError(f'{owner.__qualname__} does not name an adapter: set framework = "NAME" or agent = TheClass')
-    return owner.agent or owner.framework
