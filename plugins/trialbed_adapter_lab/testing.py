@@ -56,16 +56,17 @@ class AdapterConformance:
             yield kit
 
     @pytest.mark.parametrize("check", CHECKS, ids=lambda check: check.name)
-    def test_conformance(self, check: Probe, conformance_kit: Kit, request: pytest.FixtureRequest) -> None:
+    def test_conformance(self, check: Probe, request: pytest.FixtureRequest) -> None:
         """The adapter does as the check asks, or declares that it does not."""
-        level = check.level_for(conformance_kit.profile)
+        kit: Kit = request.getfixturevalue("conformance_kit")
+        level = check.level_for(kit.profile)
         if LEVELS.index(level) > LEVELS.index(request.config.getoption(LEVEL, LEVELS[-1])):
             pytest.skip(f"of the level {level}, which is below {LEVEL}")
         with warnings.catch_warnings():
             # Warnings of a framework are not errors in a worker either.
             warnings.simplefilter("default")
-            finding = conformance_kit.run(check)
-        _note(request, conformance_kit, finding)
+            finding = kit.run(check)
+        _note(request, kit, finding)
         if finding.outcome == "declared":
             pytest.xfail(_first_line(finding))
         if not finding.ok:
