@@ -157,7 +157,7 @@ def test_a_class_that_names_no_adapter_says_so(run):
 def test_an_adapter_that_cannot_be_loaded_is_one_line_per_test(run):
     source = CONFORMING.replace('"reference"', '"referense"')
     result = run(source, *some("plain_answer", "single_call", "no_tools"))
-    assert result.parseoutcomes()["errors"] == 3
+    assert result.parseoutcomes()["failed"] == 3
     text = result.stdout.str()
     message = "DriverNotFound: the framework 'referense' is not installed; did you mean 'reference'?"
     assert len([line for line in text.splitlines() if line.startswith(message)]) == 3
