@@ -24,13 +24,6 @@ if TYPE_CHECKING:
 THEMES = tuple(sorted(path.stem for path in (Path(__file__).parent / "probes").glob("[a-z]*.py")))
 """The themes of probes, by the modules that define them, without loading these."""
 
-GROUPS = {
-    "prompt": ("conditions", "conversation", "traffic"),
-    "behaviour": ("calls", "limits", "patience", "policies"),
-    "errors": ("faulty_answers", "faults", "mistakes"),
-}
-"""Further names of parts -> their themes."""
-
 FORMATS = ("table", "markdown", "json")
 
 R = TypeVar("R", bound=Record)
@@ -38,13 +31,12 @@ R = TypeVar("R", bound=Record)
 
 def theme_option(help_text: str) -> Callable[[Decorated], Decorated]:
     """The option ``--part`` for themes of probes, which may be repeated."""
-    return option("--part", "parts", type=click.Choice([*THEMES, *GROUPS]), multiple=True, help=help_text)
+    return option("--part", "parts", type=click.Choice(THEMES), multiple=True, help=help_text)
 
 
 def choose_themes(chosen: Collection[str]) -> tuple[str, ...]:
-    """Return the themes of the parts that were chosen; all if none was."""
-    wanted = {theme for part in chosen for theme in GROUPS.get(part, (part,))}
-    return tuple(theme for theme in THEMES if not chosen or theme in wanted)
+    """Return the themes that were chosen, in their order; all if none was."""
+    return tuple(theme for theme in THEMES if not chosen or theme in chosen)
 
 
 def output_option(help_text: str) -> Callable[[Decorated], Decorated]:

@@ -10,7 +10,7 @@ import click
 
 from trialbed.cli.environments import env_dir_option, yes_option
 from trialbed.cli.formats import chosen_format, format_option
-from trialbed.cli.options import json_option, option
+from trialbed.cli.options import json_option
 from trialbed.cli.setting_options import setting_option
 from trialbed_adapter_lab.report_command import (
     FORMATS,
@@ -30,7 +30,7 @@ EPILOG = """\b
 Examples:
   bench fidelity langgraph
   bench fidelity langgraph crewai --profile native --profile controlled
-  bench fidelity langgraph --part schemas --part errors
+  bench fidelity langgraph --part schemas --part faults
   bench fidelity langgraph --output fidelity.json
   bench fidelity fidelity.json --format markdown > fidelity.md
 """
@@ -38,7 +38,6 @@ Examples:
 
 @click.command("fidelity", epilog=EPILOG)
 @click.argument("names", nargs=-1, metavar="[NAME[:PROFILE][==VERSION]]... | FILE.json")
-@option("-f", "--framework", "frameworks", multiple=True, metavar="NAME", help="The same as NAME; repeatable.")
 @setting_option("profiles")
 @theme_option("Measure or show only this part; repeatable. [default: all parts]")
 @format_option(*FORMATS)
@@ -51,20 +50,19 @@ def command(names: tuple[str, ...], form: str | None, as_json: bool, **given: An
 
     Runs every probe of the conformance kit on the adapter of each framework and on the reference loop, and prints
     one table of what was seen. Rows in which all equal the reference are only counted. A file that --output wrote is
-    shown again, without measuring. Exits with 1 if an adapter could not be measured, or a probe not completed. If it
-    is interrupted, it shows the adapters that were measured until then.
+    shown again, without measuring, and `bench view` shows all of its rows. Exits with 1 if an adapter could not be
+    measured, or a probe not completed. If it is interrupted, it shows the adapters that were measured until then.
     """
     from trialbed.errors import NothingMeasured, UsageError
     from trialbed_adapter_lab.fidelity.table import report_tables
 
-    form, output = chosen_format(form, as_json=as_json), given.pop("output")
-    asked = (*names, *given.pop("frameworks"))
-    if files := [name for name in asked if name.endswith(".json")]:
-        if len(asked) > 1:
+    form, output, interrupted = chosen_format(form, as_json=as_json), given.pop("output"), False
+    if files := [name for name in names if name.endswith(".json")]:
+        if len(names) > 1:
             raise UsageError(f"{files[0]}: a file is shown alone; leave out the other names")
-        report, interrupted = _read(Path(files[0]), given["parts"]), False
+        report = _read(Path(files[0]), given["parts"])
     else:
-        report, interrupted = _measure(asked, **given)
+        report, interrupted = _measure(names, **given)
     if output is not None:
         write_report(output, report, exclude_defaults=True)
     print_report(report, form, report_tables)
@@ -118,6 +116,6 @@ def _read(path: Path, parts: Sequence[str]) -> FidelityReport:
 
     report = read_report(FidelityReport, path, "bench fidelity")
     there = report.conditions.themes
-    if absent := [part for part in parts if not {*choose_themes([part])} & {*there}]:
+    if absent := [part for part in parts if part not in there]:
         raise DataError(f"{path}: has nothing on {absent[0]}; it has {', '.join(there)}")
-    return report.on_themes([theme for theme in there if theme in choose_themes(parts)]) if parts else report
+    return report.on_themes([theme for theme in there if theme in parts]) if parts else report

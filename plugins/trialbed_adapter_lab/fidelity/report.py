@@ -9,9 +9,6 @@ from collections.abc import Callable, Collection, Iterable, Mapping
 from datetime import UTC, datetime
 from functools import partial
 from importlib.metadata import version
-from typing import Any
-
-from pydantic import model_validator
 
 from trialbed.errors import TrialbedError
 from trialbed.records import Environment, Record, framework_driver, framework_profile
@@ -73,14 +70,6 @@ class FidelityReport(Record):
 
     conditions: Conditions
     adapters: tuple[MeasuredAdapter, ...]
-
-    @model_validator(mode="before")
-    @classmethod
-    def refuse_older(cls, document: Any) -> Any:
-        """Refuse a file of earlier versions, which measured each framework in parts."""
-        if isinstance(document, dict) and "frameworks" in document:
-            raise ValueError("it was written by an earlier version of Trialbed; measure again")
-        return document
 
     @classmethod
     def of(cls, adapters: Collection[MeasuredAdapter], themes: Collection[str], began: datetime) -> FidelityReport:

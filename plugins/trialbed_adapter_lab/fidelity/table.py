@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
@@ -15,6 +16,9 @@ from trialbed_adapter_lab.probe import LEVELS, PROBLEMS, CheckFinding
 LONGEST, LONGEST_NOTE = 60, 300
 """Characters of a cell, and of a note or of a cell on a page."""
 
+MOST_ROWS = 20
+"""Rows of one probe in a table; if there are more, a page has them."""
+
 HEADLINES = ("tools lost", "schemas changed", "calls as sent", "bytes", "requests after 429", "calls at once")
 """Figures in the summary, by the names that probes give them."""
 
@@ -25,28 +29,37 @@ NOTED = ("declared", "outdated", "error")
 def report_tables(report: FidelityReport, *, whole: bool = True) -> list[Table]:
     """Return the summary, a table for each theme and profile, and the notes.
 
-    Rows in which every adapter equals the reference are only counted.
+    Rows in which every adapter equals the reference are only counted, and so are those of a probe with very many.
 
     Args:
         whole: return cells that are too long for a terminal.
     """
-    longest = 2 * LONGEST if whole else LONGEST
     tables, equal = [], []
     for profile, adapters in _by_profile(report):
-        folded: dict[str, int] = {}
+        folded = []
         for theme in report.conditions.themes:
-            table = _theme(theme, profile, adapters, longest)
-            shown = [row for row in table.rows if len({*row.cells}) > 1 or len(adapters) == 1]
-            count = len(table.rows) - len(shown)
+            table = _theme(theme, profile, adapters, 2 * LONGEST if whole else LONGEST)
+            differ = [row for row in table.rows if len({*row.cells}) > 1 or len(adapters) == 1]
+            sizes = Counter(_probe(row) for row in differ)
+            shown = [row for row in differ if sizes[_probe(row)] <= MOST_ROWS]
+            count = len(table.rows) - len(differ)
             notes = [f"{number_of(count, 'more row')}: as the {adapters[0].label}."] if count else []
-            if shown:
+            notes += [
+                f"{name}: {size} more rows, shown by bench view FILE."
+                for name, size in sizes.items()
+                if size > MOST_ROWS
+            ]
+            if differ:
                 tables.append(replace(table, rows=shown, notes=notes))
             elif count:
-                folded[theme] = count
-        named = ", ".join(f"{theme} ({count})" for theme, count in folded.items())
-        if named:
-            equal.append(f"As the {adapters[0].label} in all rows{profile and f', {profile}'}: {named}.")
+                folded.append(f"{theme} ({count})")
+        if folded:
+            equal.append(f"As the {adapters[0].label} in all rows{profile and f', {profile}'}: {', '.join(folded)}.")
     return [*_head(report, equal), *tables, _notes(report)]
+
+
+def _probe(row: TableRow) -> str:
+    return row.label.partition(": ")[0]
 
 
 def page_parts(report: FidelityReport) -> list[Table | Folded]:

@@ -24,18 +24,14 @@ class FidelityViewer(FileViewer):
     contents: ClassVar[str] = "fidelity"
 
     def recognises(self, path: Path) -> bool:
-        """Return whether it has conditions and adapters; files of earlier versions have frameworks."""
+        """Return whether it has conditions and adapters."""
         try:
             if path.suffix != ".json" or path.stat().st_size > LARGEST:
                 return False
             found = json.loads(path.read_bytes())
         except (OSError, ValueError, RecursionError):
             return False
-        return (
-            isinstance(found, dict)
-            and "conditions" in found
-            and not found.keys().isdisjoint(("adapters", "frameworks"))
-        )
+        return isinstance(found, dict) and found.keys() >= {"conditions", "adapters"}
 
     def views(self, files: Sequence[Path]) -> Sequence[FileView]:
         """Return a page for each file."""

@@ -30,7 +30,7 @@ Examples:
   bench releases langgraph --most 8 --yes
   bench releases langgraph --most 8 --narrow --yes
   bench releases langgraph --from 1.1.0 --to 1.1.9 --yes
-  bench releases crewai --most 4 --part errors --yes -o crewai.json
+  bench releases crewai --most 4 --part faults --yes -o crewai.json
   bench releases langgraph --newer --fail-if-changed --yes
   bench releases langgraph --kept --format markdown
 """

@@ -44,19 +44,12 @@ def test_a_page_unfolds_each_theme() -> None:
     assert {"Calls", "Schemas"} <= {part.title for part in parts if isinstance(part, Folded)}
 
 
-@pytest.mark.parametrize(
-    ("text", "message"),
-    [
-        ('{"conditions": {}, "frameworks": []}', "written by an earlier version of Trialbed; measure again"),
-        ('{"conditions": {}, "adapters": []}', "not a report of bench fidelity --output: Field required"),
-    ],
-)
-def test_a_file_that_cannot_be_read_is_explained(tmp_path: Path, text: str, message: str) -> None:
+def test_a_file_that_cannot_be_read_is_explained(tmp_path: Path) -> None:
     path = tmp_path / "old.json"
-    path.write_text(text, encoding="utf-8")
+    path.write_text('{"conditions": {}, "adapters": []}', encoding="utf-8")
     assert FidelityViewer().recognises(path)
     (view,) = FidelityViewer().views([path])
-    with pytest.raises(DataError, match=message):
+    with pytest.raises(DataError, match="not a report of bench fidelity --output: Field required"):
         view.parts()
 
 

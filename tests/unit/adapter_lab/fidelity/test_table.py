@@ -101,6 +101,14 @@ def test_a_theme_without_differences_is_one_line() -> None:
     ]
 
 
+def test_many_rows_of_one_probe_are_only_counted() -> None:
+    tools = {f"tool {number}": "as given" for number in range(30)}
+    other = adapter("other", sizes(bytes=1300, **dict.fromkeys(tools, "changed")), finding("other", theme="traffic"))
+    traffic = shown(adapter("reference", sizes(**tools)), other)["Traffic"]
+    assert [row.label for row in traffic.rows] == ["other"]
+    assert traffic.notes == ["1 more row: as the reference.", "prompt_sizes: 31 more rows, shown by bench view FILE."]
+
+
 def test_the_reference_alone_has_all_rows() -> None:
     assert [row.label for row in shown(REFERENCE)["Calls"].rows] == ["single_call", "parallel_calls"]
 
