@@ -164,8 +164,8 @@ def validate(form: type[F], located: Located, at: Key = ()) -> F:
     except ValidationError as error:
         errors = error.errors(include_url=False, include_context=False)
         # Of the members of a union, that is meant whose error lies deepest.
-        fault = max(errors, key=lambda one: len(_real_key(located.value, one["loc"])))
-        key = _real_key(located.value, fault["loc"])
+        fault = max(errors, key=lambda one: len(real_key(located.value, one["loc"])))
+        key = real_key(located.value, fault["loc"])
         if fault["type"] == "missing":
             key = (*key, fault["loc"][-1])
         reason = _reason(form, fault, located.texts.get(key))
@@ -173,7 +173,7 @@ def validate(form: type[F], located: Located, at: Key = ()) -> F:
         raise DataError(f"{located.place(key)}: {title(key)}{reason}") from error
 
 
-def _real_key(value: Any, loc: Key) -> Key:
+def real_key(value: Any, loc: Key) -> Key:
     """Return the parts of an error's place that are in the value; others name members of unions."""
     kept: list[int | str] = []
     for part in loc:

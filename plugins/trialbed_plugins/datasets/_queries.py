@@ -5,14 +5,17 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import Any
 
 from pydantic import AliasChoices, BaseModel, ConfigDict, Field, TypeAdapter
 
 from trialbed.contracts import Dataset
 from trialbed.errors import DataError
 from trialbed.records import Api, ApiRef, GoldCall, Json, Parameter, Query, unique_apis
-from trialbed_plugins.datasets._reading import QUERIES, read_items, read_json, validate
+from trialbed_plugins.datasets._reading import read_value, validate
+from trialbed_tools.located import Key
+
+QUERIES = "queries"
+"""The key of the list of queries."""
 
 NAME = re.compile("[A-Za-z0-9][A-Za-z0-9._ -]*")
 """Names go into file names of results, so they have no separators."""
@@ -42,20 +45,25 @@ def read_queries(path: Path) -> ListedDataset:
     Raises:
         DataError: the file is malformed; names the line, or the query and the key.
     """
+    value = read_value(path)
     name: str | None = None
+    key: Key = ()
+    items = value
+    if isinstance(value, dict):
+        key, items = (QUERIES,), value.get(QUERIES, [])
+        name = validate(path, _NAME, value["name"], ("name",)) if "name" in value else None
+    others = [one for one in value if one not in ("name", QUERIES)] if key else []
+    if others or not isinstance(items, list):
+        wrong = [*others, *key, "the whole"][0]
+        raise DataError(f"{path}: {wrong}: a file of queries is a list, or has the keys name and queries")
     queries: dict[str, Query] = {}
     known: dict[ApiRef, Api] = {}
-    for item in read_items(path):
-        if item.key == ("name",):
-            name = validate(path, _NAME, item)
-            continue
-        if item.key[:-1] == (QUERIES,) or (len(item.key) == 1 and _is_own(item.value)):
-            query = validate(path, _QUERY, item)
-        elif item.key and isinstance(item.key[0], int):
-            query = _from_source(path, validate(path, _SOURCE, item))
+    for place, item in enumerate(items):
+        items[place] = None  # else memory would hold all of a large file twice
+        if key or (isinstance(item, dict) and "apis" in item and "api_list" not in item):
+            query = validate(path, _QUERY, item, (*key, place))
         else:
-            key = "".join(map(str, item.key)) or "the whole"
-            raise DataError(f"{path}: {key}: a file of queries is a list, or has the keys name and queries")
+            query = _from_source(path, validate(path, _SOURCE, item, (*key, place)))
         _check(query, path, queries)
         # Many queries have the same Apis, which memory holds once.
         apis = (kept if (kept := known.setdefault(api.ref, api)) == api else api for api in query.apis)
@@ -87,10 +95,6 @@ def dataset_name(path: Path, own: str | None = None) -> str:
         what = "the name of the file" if own is None else f"name: {own!r:.60}"
         raise DataError(f"{path}: {what} must match {NAME.pattern}, since results are named after it")
     return name
-
-
-def _is_own(value: Any) -> bool:
-    return isinstance(value, dict) and "apis" in value and "api_list" not in value
 
 
 class _Source(BaseModel):
@@ -139,9 +143,6 @@ class _SourceApi(_SourceEndpoint):
     api_name: str
     api_description: str | None = None
 
-    def record(self) -> Api:
-        return self.api(self.category_name, self.tool_name, self.api_name, self.api_description or "")
-
 
 class _SourceQuery(_Source):
     query: str
@@ -188,7 +189,7 @@ def read_document(path: Path) -> tuple[Api, ...]:
     Raises:
         DataError: names the file and the line (where it is not JSON) or the key.
     """
-    tool = read_json(path, _DOCUMENT)
+    tool = validate(path, _DOCUMENT, read_value(path))
     about = tool.tool_description or ""
     category = path.absolute().parent.name
     return unique_apis(

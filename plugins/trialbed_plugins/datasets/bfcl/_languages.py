@@ -23,7 +23,7 @@ class Language:
     Attributes:
         name: as descriptions have it.
         reader: the module of the wheel that reads its values, and the function there.
-        types: a type's name -> the Python type that its values are read as.
+        table: of the types, in the same module.
         lists: the types that have items.
         quoted: the types whose values are in quotation marks, as items of a list.
         suffixes: a type's name -> the suffix of its numbers.
@@ -31,10 +31,16 @@ class Language:
 
     name: str
     reader: str
-    types: Mapping[str, type]
+    table: str
     lists: tuple[str, ...]
     quoted: tuple[str, ...]
     suffixes: Mapping[str, str]
+
+    @property
+    def types(self) -> Mapping[str, type]:
+        """The Python type that the values of a type are read as, by the type's name."""
+        found: Mapping[str, type] = getattr(import_module(f"{READERS}.{self.reader}"), self.table)
+        return found
 
     @property
     def hint(self) -> str:
@@ -110,43 +116,15 @@ class Language:
 JAVA = Language(
     name="Java",
     reader="java_type_converter",
-    types={
-        "byte": int,
-        "short": int,
-        "integer": int,
-        "float": float,
-        "double": float,
-        "long": int,
-        "boolean": bool,
-        "char": str,
-        "Array": list,
-        "ArrayList": list,
-        "Set": set,
-        "HashMap": dict,
-        "Hashtable": dict,
-        "Queue": list,
-        "Stack": list,
-        "String": str,
-        "any": str,
-    },
+    table="JAVA_TYPE_CONVERSION",
     lists=("Array", "ArrayList"),
     quoted=("String", "char"),
     suffixes={"long": "L", "float": "f"},
 )
-
 JAVASCRIPT = Language(
     name="JavaScript",
     reader="js_type_converter",
-    types={
-        "String": str,
-        "integer": int,
-        "float": float,
-        "Bigint": int,
-        "Boolean": bool,
-        "dict": dict,
-        "array": list,
-        "any": str,
-    },
+    table="JS_TYPE_CONVERSION",
     lists=("array",),
     quoted=("String",),
     suffixes={"Bigint": "n"},

@@ -13,6 +13,8 @@ from importlib import import_module
 from importlib.util import find_spec
 from typing import Any
 
+from pydantic_core import to_jsonable_python
+
 from trialbed.errors import UsageError
 
 CODE = "bfcl_eval.eval_checker.multi_turn_eval.func_source_code"
@@ -84,7 +86,7 @@ class CaseObjects:
 
     def state(self) -> dict[str, Any]:
         """The objects as JSON, to be shown."""
-        return {name: _as_json(_public(made)) for name, made in self.by_class.items()}
+        return {name: to_jsonable_python(_public(made), fallback=_fields) for name, made in self.by_class.items()}
 
     def differences(self, right: CaseObjects) -> Iterator[str]:
         """The attributes that are other than in the objects that are right."""
@@ -136,13 +138,8 @@ def _public(made: Any) -> dict[str, Any]:
     return {name: value for name, value in vars(made).items() if not name.startswith("_")}
 
 
-def _as_json(value: Any) -> Any:
-    if isinstance(value, Mapping):
-        return {str(key): _as_json(item) for key, item in value.items()}
-    if isinstance(value, list | tuple | set):
-        return [_as_json(item) for item in value]
-    if value is None or isinstance(value, str | int | float | bool):
-        return value
-    if hasattr(value, "__dict__"):  # a folder knows the one that it is in
-        return {name: _as_json(item) for name, item in _public(value).items() if name != "parent"}
-    return str(value)
+def _fields(made: Any) -> Any:
+    """Return the fields of an object, but for the folder that a folder is in; other values as text."""
+    if not hasattr(made, "__dict__"):
+        return str(made)
+    return {name: value for name, value in _public(made).items() if name != "parent"}

@@ -99,7 +99,7 @@ def _gold_calls(row: Row, later: Sequence[Row]) -> Iterator[GoldCall]:
     for place, turn in enumerate(row.get("answers", ())):
         if place:
             yield GoldCall(api=NEXT_API.ref, arguments={})
-        for name, given, named in map(right_call, turn):
+        for name, named, given in map(right_call, turn):
             arguments = _name_arguments((here | there)[name], given, named)
             if name in here:
                 yield GoldCall(api=ref_of(name), arguments=arguments)

@@ -14,8 +14,8 @@ from typing import Any
 from trialbed_plugins.datasets.bfcl._checker import Call
 from trialbed_plugins.datasets.bfcl._objects import CaseObjects
 
-RightCall = tuple[str, list[Any], dict[str, Any]]
-"""A function's name, the arguments without names, and those with names."""
+RightCall = tuple[str, dict[str, Any], list[Any]]
+"""A function's name, the arguments with names, and those without."""
 
 
 def right_call(text: str) -> RightCall:
@@ -28,7 +28,7 @@ def right_call(text: str) -> RightCall:
     if not isinstance(node, ast.Call) or not isinstance(node.func, ast.Name):
         raise TypeError(f"{text} is not a call of a function")
     named = {item.arg: ast.literal_eval(item.value) for item in node.keywords if item.arg is not None}
-    return node.func.id, [ast.literal_eval(item) for item in node.args], named
+    return node.func.id, named, [ast.literal_eval(item) for item in node.args]
 
 
 def problem_of_turns(start: Mapping[str, Any], right: Sequence[Sequence[str]], made: Sequence[Sequence[Call]]) -> str:
@@ -46,31 +46,17 @@ def problem_of_turns(start: Mapping[str, Any], right: Sequence[Sequence[str]], m
     if len(made) < len(turns):
         return f"it ended with request {len(made)} of {len(turns)}"
     last = [call for turn in made[len(turns) - 1 :] for call in turn]
-    replay = _Replay(start)
-    for place, (wanted, found) in enumerate(zip(turns, [*made[: len(turns) - 1], last], strict=True)):
-        problem = replay.problem(wanted, found)
-        if problem:
-            return f"turn {place + 1}: {problem}"
+    found, expected = CaseObjects(start), CaseObjects(start)
+    responses: Counter[str] = Counter()
+    for place, (wanted, calls) in enumerate(zip(turns, [*made[: len(turns) - 1], last], strict=True), 1):
+        responses.update(found.response(name, arguments) for name, arguments in calls)
+        missing = list((Counter(expected.response(*call) for call in wanted) - responses).elements())
+        if not wanted:
+            continue
+        if not calls:
+            return f"turn {place}: nothing was called"
+        if differences := list(found.differences(expected)):
+            return f"turn {place}: {', '.join(differences)} is not as the right calls leave it"
+        if missing:
+            return f"turn {place}: nothing returned {missing[0][:200]}"
     return ""
-
-
-class _Replay:
-    """Replays the calls of a trial beside the right ones."""
-
-    def __init__(self, start: Mapping[str, Any]) -> None:
-        self._found, self._right = CaseObjects(start), CaseObjects(start)
-        self._responses: Counter[str] = Counter()
-
-    def problem(self, right: Sequence[RightCall], made: Sequence[Call]) -> str:
-        """Explain what makes the calls of the next turn wrong."""
-        self._responses.update(self._found.response(name, arguments) for name, arguments in made)
-        wanted = Counter(self._right.response(name, named, given) for name, given, named in right)
-        if not right:
-            return ""
-        if not made:
-            return "nothing was called"
-        differences = list(self._found.differences(self._right))
-        if differences:
-            return f"{', '.join(differences)} is not as the right calls leave it"
-        missing = list((wanted - self._responses).elements())
-        return f"nothing returned {missing[0][:200]}" if missing else ""

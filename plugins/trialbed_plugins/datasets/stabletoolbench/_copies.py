@@ -23,7 +23,7 @@ from trialbed.errors import DataError
 from trialbed.files import replace_file
 from trialbed.records import Api, ApiRef, Query, unique_apis
 from trialbed_plugins.datasets._queries import read_queries
-from trialbed_plugins.datasets._reading import read_json
+from trialbed_plugins.datasets._reading import read_value, validate
 
 CATALOG = "catalog"
 LOCK_TIMEOUT = 60.0
@@ -57,7 +57,7 @@ class DatasetCopies:
     def descriptions(self) -> dict[str, dict[str, str]]:
         """Category -> tool name -> purpose of the tool, from imported tool documents."""
         path = self._current / "descriptions.json"
-        return read_json(path, _DESCRIPTIONS) if path.is_file() else {}
+        return validate(path, _DESCRIPTIONS, read_value(path)) if path.is_file() else {}
 
     def add(self, test_sets: Mapping[str, Iterable[Query]], apis: Iterable[Api]) -> None:
         """Add these test sets and Apis to those kept before; new ones replace those of the same name or identity.

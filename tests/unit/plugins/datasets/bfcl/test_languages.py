@@ -55,6 +55,7 @@ def asked(monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, ...]]:
 
     module = ModuleType(f"{READERS}.java_type_converter")
     module.java_type_converter = java_type_converter  # type: ignore[attr-defined]
+    module.JAVA_TYPE_CONVERSION = {"integer": int, "ArrayList": list}  # type: ignore[attr-defined]
     monkeypatch.setitem(sys.modules, module.__name__, module)
     return found
 
