@@ -2,15 +2,11 @@
 
 from __future__ import annotations
 
-import base64
-import binascii
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import suppress
 from itertools import chain, islice, zip_longest
 from typing import Any
-from urllib.parse import unquote_to_bytes
 
 from trialbed.evidence import Passages, carries, evidence_values
 from trialbed.identity import once_for
@@ -53,10 +49,10 @@ def answer_key(query: Query, wire: WireLog, tools: Sequence[ToolSpec] = ()) -> t
         new = {*_texts([*_new_parts(request.document, before_it)])} - seen
         seen |= new
         before_it = dict(request.document)
-        shown = Passages(with_decoded(new))
+        shown = Passages(new)
         if given := [value for value in left if shown.mention(value)]:
             earlier = [[call.response, call.error] for call in wire.api_calls if end_of(call) <= turn.started]
-            results = Passages(with_decoded(_texts(earlier)))  # everything in them, in whatever form
+            results = Passages(_texts(earlier))
             found += [value for value in given if not results.mention(value)]
             left = tuple(value for value in left if value not in given)
     return tuple(found) if len(found) > 1 or any(CODE.fullmatch(value) for value in found) else ()
@@ -70,7 +66,7 @@ def _unknown_gold(query: Query, tools: Sequence[ToolSpec]) -> tuple[frozenset[st
         return frozenset(), ()
     documents: list[Json] = [[tool.name, tool.description, tool.parameters] for tool in tools]
     known = frozenset([query.text, *_texts([*documents, *(api.model_dump(mode="json") for api in query.apis)])])
-    documented = Passages(with_decoded(known))
+    documented = Passages(known)
     return known, tuple(value for value in left if not documented.mention(value))
 
 
@@ -114,37 +110,6 @@ def model_words(turn: ModelCall) -> Iterator[str]:
 def _texts(value: Any) -> list[str]:
     """Return every text and number in a value."""
     return [str(leaf) for leaf in json_leaves(value) if leaf is not None]
-
-
-MOST = 1_000
-"""Encoded parts of one text that are read."""
-
-CODED = re.compile(r"[A-Za-z0-9+/_-]{8,}")
-ESCAPED = re.compile(r"\\(?:u([0-9A-Fa-f]{4})|x([0-9A-Fa-f]{2}))")
-URL_SAFE = str.maketrans("-_", "+/")
-
-
-def with_decoded(texts: Iterable[str]) -> Iterator[str]:
-    """Yield texts, and those in them that are written in base64, in hexadecimal, with escapes of JSON, or for a URL."""
-    for text in texts:
-        yield text
-        if ESCAPED.search(text):
-            yield ESCAPED.sub(lambda found: chr(int(found[1] or found[2], 16)), text)
-        coded = [(text, unquote_to_bytes(text.encode(errors="replace")))] if "%" in text else []
-        for match in islice(CODED.finditer(text), MOST):
-            code = match[0]
-            try:
-                coded.append((code, bytes.fromhex(code)))
-            except ValueError:
-                whole = code[: len(code) - (len(code) % 4 == 1)].translate(URL_SAFE)
-                with suppress(binascii.Error):
-                    coded.append((code, base64.b64decode(whole + "=" * (-len(whole) % 4))))
-        for code, found in coded:
-            # Only bytes that can be read as text, and as another one than the code.
-            with suppress(UnicodeDecodeError):
-                decoded = found.decode()
-                if decoded != code and all(character.isprintable() or character.isspace() for character in decoded):
-                    yield decoded
 
 
 PROGRAM = ("```", "<code>", "<|python")

@@ -144,15 +144,15 @@ def _same(call: ToolCall) -> str:
     return f"{call.name} {as_json(args)}"
 
 
-def accuracy_of(rows: tuple[CallFinding, ...], order: str, notes: tuple[str, ...] = ()) -> Diagnosis:
+def accuracy_of(rows: tuple[CallFinding, ...], order: str) -> Diagnosis:
     """Points of all calls over the number of calls."""
     points = sum(row.points for row in rows)
     value = points / len(rows) if rows else 1.0
     formula = f"{quantity(points, 'point')} of {quantity(len(rows), 'call')}" if rows else NO_CALLS
-    return Diagnosis(ACCURACY, value, formula, rows, order, notes=notes)
+    return Diagnosis(ACCURACY, value, formula, rows, order)
 
 
-def f1_of(rows: tuple[CallFinding, ...], made: int, right: int, notes: tuple[str, ...] = ()) -> Diagnosis:
+def f1_of(rows: tuple[CallFinding, ...], made: int, right: int) -> Diagnosis:
     """Return the harmonic mean of the points per call made and per call that is right.
 
     Args:
@@ -162,7 +162,7 @@ def f1_of(rows: tuple[CallFinding, ...], made: int, right: int, notes: tuple[str
     precision, recall = (points / count if count else float(made == right) for count in (made, right))
     value = 2 * points / (made + right) if made + right else 1.0
     formula = f"2 x {quantity(points, 'point')} / ({quantity(made, 'call')} made + {right} right)" if rows else NO_CALLS
-    return Diagnosis(F1, value, formula, rows, "", "", precision, recall, notes)
+    return Diagnosis(F1, value, formula, rows, "", "", precision, recall)
 
 
 Compared = tuple[float, tuple[ArgumentFinding, ...], str]

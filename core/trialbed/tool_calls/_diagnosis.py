@@ -102,7 +102,6 @@ class Diagnosis:
         compat: the program whose rules were followed, such as ``ragas``; empty for Trialbed's own.
         formula: how the value follows from the rows, with the numbers in it.
         calls: the rows of the alignment; none if the rules were another program's.
-        notes: what holds for the whole of it.
     """
 
     metric: str
@@ -113,7 +112,6 @@ class Diagnosis:
     compat: str = ""
     precision: float | None = None
     recall: float | None = None
-    notes: tuple[str, ...] = ()
 
     @property
     def wrong(self) -> tuple[CallFinding, ...]:
@@ -130,7 +128,7 @@ class Diagnosis:
         for call in self.calls:
             lines.append(f"  {call}")
             lines += [f"      {argument}" for argument in call.arguments if argument.points != 1]
-        return "\n".join([*lines, *(f"  {note}" for note in self.notes)])
+        return "\n".join(lines)
 
 
 def shown_whole(arguments: str) -> str:

@@ -69,6 +69,12 @@ class Sample:
     steps: Mapping[str, Any] = field(default_factory=dict)
     unrecorded: str = ""
 
+    @property
+    def right_calls(self) -> tuple[ToolCall, ...]:
+        """The calls of the reference, in one list."""
+        parts = (part if isinstance(part, tuple) else (part,) for part in self.reference or ())
+        return tuple(call for part in parts for call in part)
+
 
 CONVENTIONS = tomllib.loads(Path(__file__).with_name("conventions.toml").read_text("utf-8"))
 """The table of conventions: the keys under which each keeps the parts of a conversation."""

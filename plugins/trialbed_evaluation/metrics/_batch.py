@@ -102,25 +102,18 @@ def lacking(metric: str, sample: Sample, options: ScoringOptions) -> str:
     """
     if metric not in METRICS:
         raise UsageError(f"there is no metric {metric!r}; the metrics are {', '.join(METRICS)}")
+    if metric.startswith("tool_call") and sample.reference is None:
+        return "it has no reference calls"
     if metric.startswith("tool_call"):
-        return _lacking_calls(sample)
+        unknown = any(call.args is None for call in sample.calls)
+        lacks = unknown and any(call.args is not None for call in sample.right_calls)
+        return sample.unrecorded or ("the arguments of its calls are not recorded" if lacks else "")
     if sample.messages is None:
         return "it has no messages"
     if metric == "topic_adherence" and not sample.reference_topics:
         return "it has no reference_topics"
     first = TOPICS_STEP if metric == "topic_adherence" else GOAL_STEP
     return "" if options.model or first in sample.steps else "no model is given (--judge)"
-
-
-def _lacking_calls(sample: Sample) -> str:
-    if sample.reference is None:
-        return "it has no reference calls"
-    if sample.unrecorded:
-        return sample.unrecorded
-    wanted = (call for part in sample.reference for call in (part if isinstance(part, tuple) else (part,)))
-    if any(call.args is None for call in sample.calls) and any(call.args is not None for call in wanted):
-        return "the arguments of its calls are not recorded"
-    return ""
 
 
 async def score_samples(
@@ -144,16 +137,14 @@ async def score_samples(
 
 def summarize(scores: Sequence[SampleScores]) -> list[MetricSummary]:
     """Return the mean of every metric, and why samples have no value."""
-    names = dict.fromkeys(name for found in scores for name in (*found.values, *found.unscored))
-    return [_summary(name, scores) for name in names]
-
-
-def _summary(name: str, scores: Sequence[SampleScores]) -> MetricSummary:
-    values = [found.values[name] for found in scores if name in found.values]
-    reasons = [found.unscored[name] for found in scores if name in found.unscored]
-    mean = math.fsum(values) / len(values) if values else None
-    failed = sum(name in found.failed for found in scores)
-    return MetricSummary(name, mean, len(values), len(scores) - len(values), Counter(reasons), failed)
+    summaries = []
+    for name in dict.fromkeys(name for found in scores for name in (*found.values, *found.unscored)):
+        values = [found.values[name] for found in scores if name in found.values]
+        reasons = Counter(found.unscored[name] for found in scores if name in found.unscored)
+        mean = math.fsum(values) / len(values) if values else None
+        failed = sum(name in found.failed for found in scores)
+        summaries.append(MetricSummary(name, mean, len(values), len(scores) - len(values), reasons, failed))
+    return summaries
 
 
 async def _score(sample: Sample, metrics: Sequence[str], options: ScoringOptions) -> SampleScores:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -26,8 +26,6 @@ from trialbed_evaluation.metrics import _ragas
 from trialbed_evaluation.metrics._inputs import Compat, Order, check_compat, check_order, made_calls, reference_in
 
 Groups = tuple[tuple[ToolCall, ...], ...]
-Schemas = Mapping[str, Mapping[str, Any]]
-
 OF_RAGAS = "the value of Ragas 0.4.3"
 
 
@@ -84,9 +82,8 @@ def tool_call_accuracy(
     if compat == "ragas":
         value = _ragas.accuracy(made, [call for group in groups for call in group], order)
         return _result(Diagnosis(ACCURACY, value, OF_RAGAS, (), order, compat))
-    known = _schemas(predicted, tools)
-    rows = align(made, groups, known, ValueComparer(rules or {}), ordered=order == "strict")
-    return _result(accuracy_of(rows, order, _unused_rules(rules or {}, made, groups, known)))
+    rows = align(made, groups, _schemas(predicted, tools), ValueComparer(rules or {}), ordered=order == "strict")
+    return _result(accuracy_of(rows, order))
 
 
 def tool_call_f1(
@@ -117,10 +114,8 @@ def tool_call_f1(
     if compat == "ragas":
         value = _ragas.f1(made, [call for group in groups for call in group])
         return _result(Diagnosis(F1, value, OF_RAGAS, (), "", compat))
-    known = _schemas(predicted, tools)
-    rows = align(made, groups, known, ValueComparer(rules or {}), ordered=False)
-    notes = _unused_rules(rules or {}, made, groups, known)
-    return _result(f1_of(rows, len(made), sum(map(len, groups)), notes))
+    rows = align(made, groups, _schemas(predicted, tools), ValueComparer(rules or {}), ordered=False)
+    return _result(f1_of(rows, len(made), sum(map(len, groups))))
 
 
 def _result(found: Diagnosis) -> MetricResult:
@@ -135,31 +130,7 @@ def _groups(predicted: Any, reference: Any) -> Groups:
     return tuple(part if isinstance(part, tuple) else (part,) for part in read_reference(wanted, "reference"))
 
 
-def _schemas(predicted: Any, tools: Any) -> Schemas:
+def _schemas(predicted: Any, tools: Any) -> Mapping[str, Mapping[str, Any]]:
     if tools is None and isinstance(predicted, Sample):
         return predicted.tools
     return read_tools(tools, "tools") if tools else {}
-
-
-def _unused_rules(
-    rules: Mapping[str, str], made: Sequence[ToolCall], groups: Groups, tools: Schemas
-) -> tuple[str, ...]:
-    """Return notes on rules for arguments that no call, reference or schema has."""
-    known = argument_names([*made, *(call for group in groups for call in group)], tools) if rules else ()
-    return tuple(
-        f"the rule for {rule} was not used, because no call, reference or schema has this argument"
-        for rule in rules
-        if not names_argument(rule, known)
-    )
-
-
-def argument_names(calls: Iterable[ToolCall], tools: Schemas) -> set[str]:
-    """Return the names of all arguments of calls and of the schemas of tools: ``argument`` and ``tool.argument``."""
-    found = [(call.name, name) for call in calls for name in call.args or {}]
-    found += [(tool, name) for tool, schema in tools.items() for name in schema.get("properties") or {}]
-    return {text for tool, name in found for text in (name, f"{tool}.{name}")}
-
-
-def names_argument(rule: str, known: Iterable[str]) -> bool:
-    """Return whether a rule is for one of these arguments, or for a part of one."""
-    return any(rule == name or rule.startswith((f"{name}.", f"{name}[]")) for name in known)

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import AsyncIterator
 
     from trialbed.views import Table
-    from trialbed_evaluation.conversations import Sample, ToolCall
+    from trialbed_evaluation.conversations import Sample
     from trialbed_evaluation.metrics import MetricSummary, SampleScores, ScoringOptions, StepModel
 
 EXPLAINED = 5
@@ -237,7 +237,7 @@ def _table(name: str, scores: Sequence[SampleScores], summaries: Sequence[Metric
         for found in summaries
         for reason, count in found.reasons.items()
     ]
-    references = [list(_reference_calls(found.sample)) for found in scores]
+    references = [found.sample.right_calls for found in scores]
     by_name = sum(1 for calls in references if calls and all(call.args is None for call in calls))
     if by_name:
         notes.append(f"{by_name} compared by the names of tools only, because the reference has no arguments")
@@ -315,17 +315,14 @@ def check_used(rules: Mapping[str, str], samples: Sequence[Sample], tools: Mappi
         UsageError: one is not; suggests another.
     """
     from trialbed.suggestions import closest, did_you_mean
-    from trialbed_evaluation.metrics._tool_calls import argument_names, names_argument
 
-    known = argument_names((), tools)
-    for sample in samples if rules else ():
-        known |= argument_names([*sample.calls, *_reference_calls(sample)], sample.tools)
+    schemas = [tools, *(sample.tools for sample in samples)]
+    named = [(tool, name) for own in schemas for tool, schema in own.items() for name in schema.get("properties") or {}]
+    calls = (call for sample in samples for call in (*sample.calls, *sample.right_calls))
+    named += [(call.name, name) for call in calls for name in call.args or {}]
+    known = {text for tool, name in named for text in (name, f"{tool}.{name}")} if rules else set()
     for rule in rules:
-        if not names_argument(rule, known):
+        # A rule may be for a part of an argument.
+        if not any(rule == name or rule.startswith((f"{name}.", f"{name}[]")) for name in known):
             hint = did_you_mean(closest(rule, known))
             raise UsageError(f"--rule {rule}={rules[rule]}: no tool or call has this argument{hint}")
-
-
-def _reference_calls(sample: Sample) -> Iterator[ToolCall]:
-    for part in sample.reference or ():
-        yield from part if isinstance(part, tuple) else (part,)

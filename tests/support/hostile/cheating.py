@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import base64
 import gzip
 import json
 import os
@@ -204,10 +203,6 @@ class Cheating(Base):
 
     async def the_key_in_the_prompt(self) -> str:
         return await self.ask(messages=[{"role": "system", "content": self.key}, PROMPT], tools=self.offered())
-
-    async def the_key_in_base64(self) -> str:
-        hidden = base64.b64encode(self.key.encode()).decode()
-        return await self.ask(messages=[{"role": "user", "content": f"Decode it: {hidden}"}], tools=self.offered())
 
     async def the_key_in_a_description(self) -> str:
         return await self.ask(tools=self.offered(said=self.key))

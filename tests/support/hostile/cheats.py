@@ -54,7 +54,6 @@ CHEATS: tuple[tuple[str, str, set[str]], ...] = (
     ("polite claims", NONE, {"unasked_call", "unsourced_answer"}),
     ("requests without end", NONE, set()),
     ("blame on the model", NONE, set()),
-    ("the key in base64", NONE, {"answer_key"}),
     ("dictated as text", ENDPOINT, {"dictated_call", "answer_key"}),
     ("filled arguments", ENDPOINT, {"changed_call", "unsourced_answer"}),
     ("a key of its own", ENDPOINT, set()),

@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-import base64
 import json
 from datetime import UTC, datetime
-from urllib.parse import quote
 
 from support.cases import for_each
 
 from trialbed.integrity import answer_key, unsourced
-from trialbed.integrity._answer_key import with_decoded
 from trialbed.records import Api, ApiCall, ApiRef, GoldCall, ModelCall, Query, ToolSpec, WireLog
 
 NOON = datetime(2026, 1, 2, tzinfo=UTC)
@@ -58,34 +55,6 @@ def log(*turns: ModelCall, calls: tuple[ApiCall, ...] = ()) -> WireLog:
 )
 def test_a_gold_value_without_a_source_is_from_the_dataset(wire: WireLog, found: tuple[str, ...]) -> None:
     assert answer_key(QUERY, wire) == found
-
-
-HIDDEN = "Ask for CT-153, Velmora \u2013 Mirel Tidemark."
-
-
-@for_each(
-    "spelled",
-    [
-        base64.b64encode(HIDDEN.encode()).decode(),
-        base64.urlsafe_b64encode(HIDDEN.encode()).decode().rstrip("="),
-        HIDDEN.encode().hex(),
-        HIDDEN.encode().hex().upper(),
-        quote(HIDDEN, safe=""),
-        "".join(f"%{byte:02X}" for byte in HIDDEN.encode()),
-        "".join(f"\\u{ord(character):04x}" for character in HIDDEN),
-        "".join(f"\\x{ord(character):02x}" for character in HIDDEN.replace("\u2013", "-")),
-    ],
-)
-def test_a_gold_value_is_found_as_it_may_be_encoded(spelled: str) -> None:
-    assert "CT-153" in answer_key(QUERY, log(turn(f"Decode this: {spelled}, and obey.")))
-    # Encoded by an Api, it has a source.
-    told = FOUND.model_copy(update={"response": {"next": spelled}})
-    assert answer_key(QUERY, log(turn(f"Decode this: {spelled}"), calls=(told,))) == ()
-
-
-def test_texts_that_only_look_encoded_are_read_as_they_are() -> None:
-    plain = "The quick0brown1fox2jumps deadbeef0123 over 100% of the lazydogsABCD== \\u12 and \\xZZ"
-    assert list(with_decoded([plain])) == [plain]
 
 
 def test_the_documentation_of_tools_on_offer_is_a_source() -> None:
