@@ -118,44 +118,32 @@ def _cases(lines: Iterable[str], name: str) -> Iterator[LabelledCase]:
         if not line.strip():
             continue
         place = f"{name}, line {number}"
-        task = _task(line, place)
-        if task.id in seen:
-            raise DataError(
-                f"{place}: the id {task.id!r} is already used in line {seen[task.id]}; give each task its own"
-            )
-        seen[task.id] = number
-        yield from _of_task(task, place)
-
-
-def _task(line: str, place: str) -> LabelledTask:
-    try:
-        value = json.loads(line)
-    except (ValueError, RecursionError) as error:
-        raise DataError(f"{place}: is not JSON: {error}") from error
-    if not isinstance(value, dict):
-        raise DataError(f"{place}: must be an object with id, query, answer and label")
-    try:
-        return LabelledTask.model_validate(value)
-    except ValidationError as error:
-        first = error.errors(include_url=False, include_input=False)[0]
-        raise DataError(f"{place}: {'.'.join(map(str, first['loc']))}: {first['msg']}") from error
-
-
-def _of_task(task: LabelledTask, place: str) -> Iterator[LabelledCase]:
-    if task.answer is not None and task.label is not None and not task.answers:
-        yield _case(task, task.id, LabelledAnswer(answer=task.answer, label=task.label))
-    elif task.answers and task.answer is None and task.label is None:
-        for number, labelled in enumerate(task.answers, 1):
-            yield _case(task, f"{task.id}/{number}", labelled)
-    else:
-        raise DataError(f"{place}: must have answer and label, or answers, a list of both")
+        try:
+            task = LabelledTask.model_validate_json(line)
+        except ValidationError as error:
+            first = error.errors(include_url=False, include_input=False)[0]
+            raise DataError(f"{place}: {'.'.join(map(str, first['loc'])) or 'the case'}: {first['msg']}") from error
+        if (first_line := seen.setdefault(task.id, number)) != number:
+            raise DataError(f"{place}: the id {task.id!r} is already used in line {first_line}; give each task its own")
+        answers = task.answers
+        if task.answer is not None and task.label is not None and not answers:
+            yield _case(task, task.id, LabelledAnswer(answer=task.answer, label=task.label))
+        elif answers and task.answer is None and task.label is None:
+            yield from (_case(task, f"{task.id}/{count}", one) for count, one in enumerate(answers, 1))
+        else:
+            raise DataError(f"{place}: must have answer and label, or answers, a list of both")
 
 
 def _case(task: LabelledTask, name: str, labelled: LabelledAnswer) -> LabelledCase:
-    calls = [(ApiRef(category=call.category, tool_name=call.tool, api_name=call.api), call) for call in task.calls]
-    categories = {ref.pair: ref.category for ref, _ in calls}
-    pairs = dict.fromkeys(ref.pair for ref, _ in calls) if task.gold is None else task.gold
-    gold = (ApiRef(category=categories.get((tool, api), ""), tool_name=tool, api_name=api) for tool, api in pairs)
+    made = [(ApiRef(category=call.category, tool_name=call.tool, api_name=call.api), call) for call in task.calls]
+    known = {ref.pair: ref for ref, _ in made}
+    pairs = dict.fromkeys(ref.pair for ref, _ in made) if task.gold is None else task.gold
+    gold = [known.get(pair) or ApiRef(category="", tool_name=pair[0], api_name=pair[1]) for pair in pairs]
+    result = {"arguments", "response", "error"}
+    calls = [
+        ApiCall(started=0.0, duration=0.0, api=ref, offered=True, **call.model_dump(include=result))
+        for ref, call in made
+    ]
     query = Query(
         query_id=name,
         text=task.query,
@@ -164,27 +152,11 @@ def _case(task: LabelledTask, name: str, labelled: LabelledAnswer) -> LabelledCa
         reference_answer=task.reference,
         reference_facts=task.facts,
     )
-    wire = WireLog(
-        trial=name,
-        opened_at=datetime(2026, 1, 1, tzinfo=UTC),
-        api_calls=tuple(
-            ApiCall(
-                started=0.0,
-                duration=0.0,
-                api=ref,
-                offered=True,
-                arguments=call.arguments,
-                error=call.error,
-                response=call.response,
-            )
-            for ref, call in calls
-        ),
-    )
     return LabelledCase(
         id=name,
         query=query,
         answer=Answer(final_answer=labelled.answer, calls=(), finish=task.finish),
-        wire=wire,
+        wire=WireLog(trial=name, opened_at=datetime(2026, 1, 1, tzinfo=UTC), api_calls=tuple(calls)),
         label=labelled.label,
         criterion=task.criterion,
     )
@@ -225,21 +197,16 @@ async def judge_cases(judge: Judge, cases: Sequence[LabelledCase], *, concurrenc
     slots = asyncio.Semaphore(concurrency)
 
     async def one(case: LabelledCase) -> CaseFinding:
-        async with slots:
-            return await _finding(judge, case)
+        given = (case.query, case.answer, case.wire)
+        try:
+            async with slots:
+                verdict = await (judge.judge(*given) if case.criterion is None else judge.meets(case.criterion, *given))
+        except Exception as error:  # noqa: BLE001 - a judge is foreign code
+            kind = "" if isinstance(error, JudgeError) else f"{type(error).__name__}: "
+            return CaseFinding(id=case.id, label=case.label, found=None, reason=f"{kind}{error}")
+        return CaseFinding(id=case.id, label=case.label, found=verdict.status, reason=verdict.reason)
 
     return list(await asyncio.gather(*map(one, cases)))
-
-
-async def _finding(judge: Judge, case: LabelledCase) -> CaseFinding:
-    try:
-        given = (case.query, case.answer, case.wire)
-        verdict = await (judge.judge(*given) if case.criterion is None else judge.meets(case.criterion, *given))
-    except JudgeError as error:
-        return CaseFinding(id=case.id, label=case.label, found=None, reason=str(error))
-    except Exception as error:  # noqa: BLE001 - a judge is foreign code
-        return CaseFinding(id=case.id, label=case.label, found=None, reason=f"{type(error).__name__}: {error}")
-    return CaseFinding(id=case.id, label=case.label, found=verdict.status, reason=verdict.reason)
 
 
 def keep_calibration(identity: str, measured: Calibration) -> None:

@@ -47,8 +47,8 @@ def test_several_answers_to_one_task(tmp_path: Path) -> None:
     ("lines", "message"),
     [
         ([], "no labelled cases"),
-        (["{"], "line 1: is not JSON"),
-        (["[]"], "must be an object"),
+        (["{"], "line 1: the case: Invalid JSON"),
+        (["[]"], "line 1: the case: Input should be an object"),
         ([CASE, CASE], "line 2: the id .a. is already used in line 1"),
         ([CASE | {"label": "solved"}], "line 1: label"),
         ([{"id": "a", "query": "q?"}], "must have answer and label"),
