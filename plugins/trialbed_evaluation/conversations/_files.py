@@ -27,7 +27,9 @@ FORMATS: Mapping[str, str] = CONVENTIONS["formats"]
 """Every format that is recognised, and its description."""
 
 NEWLINE = "\n"
-BLANK = re.compile(r"[\s\ufeff]*")
+NEXT = re.compile(r"[^\s\ufeff]")
+"""The beginning of the next value."""
+
 SHOWN_KEYS = 8
 
 
@@ -41,10 +43,12 @@ def read_samples(path: Path) -> list[Sample]:
         DataError: something cannot be read, or an id occurs twice in a file; names the file, line and key.
         NothingMeasured: the file or folder is empty.
     """
-    files = _files(path)
-    samples: list[Sample] = []
-    for file in files:
-        samples += _read(file)
+    files = [path]
+    if path.is_dir():
+        files = sorted(file for file in path.iterdir() if file.suffix in (".json", ".jsonl") and file.is_file())
+        if not files:
+            raise DataError(f"{path}: the folder has no .json or .jsonl files")
+    samples = [sample for file in files for sample in _read(file)]
     if not samples:
         raise NothingMeasured(f"{path}: nothing could be scored, because it has neither conversations nor calls")
     return samples
@@ -61,11 +65,14 @@ def read_references(path: Path) -> dict[str, dict[str, Any]]:
     Raises:
         DataError: something cannot be read, or an id occurs twice; names the file, line and key.
     """
+    from trialbed_evaluation.conversations import _answers
+
     found: dict[str, dict[str, Any]] = {}
     for place, value in _records(path):
         if not isinstance(value, Mapping):
             raise DataError(f"{place}: must be an object with id and reference, not {kind(value)}")
-        name, fields = identity(value, place), _right(value, place)
+        of_query = {"reference": _answers.gold_calls(value, place)} if _answers.is_query(value) else None
+        name, fields = identity(value, place), of_query or references(value, place)
         if name == place:
             raise DataError(f"{place}: id: is missing; it says whose reference this is")
         if not fields:
@@ -76,48 +83,28 @@ def read_references(path: Path) -> dict[str, dict[str, Any]]:
     return found
 
 
-def _right(value: Mapping[str, Any], place: str) -> dict[str, Any]:
-    from trialbed_evaluation.conversations import _answers
-
-    if _answers.is_query(value):
-        return {"reference": _answers.gold_calls(value, place)}
-    return references(value, place)
-
-
-def _files(path: Path) -> list[Path]:
-    if not path.is_dir():
-        return [path]
-    files = sorted(file for file in path.iterdir() if file.suffix in (".json", ".jsonl") and file.is_file())
-    if not files:
-        raise DataError(f"{path}: the folder has no .json or .jsonl files")
-    return files
-
-
 def _read(file: Path) -> list[Sample]:
     samples: list[Sample] = []
     spans: list[Span] = []
+    places: dict[str, str] = {}
     for place, value in _records(file):
         for found in _recognise(value, place, file):
-            (spans if isinstance(found, Span) else samples).append(found)  # type: ignore[arg-type]
-    _check_ids(samples)
-    return samples + list(samples_of(spans))
+            if isinstance(found, Span):
+                spans.append(found)
+                continue
+            samples.append(found)
+            # The same sample would count as two, and the intervals of means be too narrow.
+            first = places.setdefault(found.id, found.place)
+            if first != found.place:
+                raise DataError(f"{found.place}: id: {found.id!r} occurs twice, first at {first}")
+    return [*samples, *samples_of(spans)]
 
 
-def _check_ids(samples: Iterable[Sample]) -> None:
-    """Refuse an id that occurs twice: the same sample would count as two, and the intervals of means be too narrow."""
-    places: dict[str, str] = {}
-    for sample in samples:
-        first = places.setdefault(sample.id, sample.place)
-        if first != sample.place:
-            raise DataError(f"{sample.place}: id: {sample.id!r} occurs twice, first at {first}")
-
-
-def _recognise(value: Any, place: str, file: Path) -> Iterator[Sample | Span]:
+def _recognise(value: Any, place: str, file: Path) -> Iterable[Sample | Span]:
     if isinstance(value, list):
         if not is_conversation(value):
             raise DataError(f"{place}: is a list, but not one of messages with role and content")
-        yield read_record({"messages": value}, place)
-        return
+        return [read_record({"messages": value}, place)]
     if not isinstance(value, Mapping):
         raise DataError(f"{place}: must be an object, not {kind(value)}")
     known = next((words for words, keys in CONVENTIONS["unread"].items() if value.keys() >= set(keys)), "")
@@ -126,29 +113,26 @@ def _recognise(value: Any, place: str, file: Path) -> Iterator[Sample | Span]:
             f"{place}: this is {known}, which is not read. Export OpenTelemetry's spans as OTLP's JSON, or write the "
             "messages of each conversation as a list"
         )
-    # The readers of answers need pydantic's records, which take long to import and a file of calls does not need.
     if is_export(value):
-        yield from read_export(value, place)
-    elif is_span(value):
-        yield read_span(value, place)
-    elif is_record(value):
-        yield read_record(value, place)
-    elif value.get("object") != "trace":  # a span of the Agents SDK that only names its trace
-        yield from _read_answers(value, place, file)
-
-
-def _read_answers(value: Mapping[str, Any], place: str, file: Path) -> Iterator[Sample]:
+        return read_export(value, place)
+    if is_span(value):
+        return [read_span(value, place)]
+    if is_record(value):
+        return [read_record(value, place)]
+    if value.get("object") == "trace":  # a span of the Agents SDK that only names its trace
+        return []
+    # The readers of answers need pydantic's records, which take long to import and a file of calls does not need.
     from trialbed_evaluation.conversations import _answers
 
     if _answers.is_raw(value):
-        return iter([_answers.read_raw(value, place, file)])
+        return [_answers.read_raw(value, place, file)]
     if _answers.is_answer(value):
-        return iter([_answers.read_graph(value, place, identity(value, file.stem))])
+        return [_answers.read_graph(value, place, identity(value, file.stem))]
     if _answers.is_converted(value):
         return _answers.read_converted(value, place)
     keys = ", ".join(list(value)[:SHOWN_KEYS]) or "no keys"
-    known = "; ".join(f"{name} ({words})" for name, words in FORMATS.items())
-    raise DataError(f"{place}: the format is not recognised; the object has {keys}. Known are {known}")
+    formats = "; ".join(f"{name} ({words})" for name, words in FORMATS.items())
+    raise DataError(f"{place}: the format is not recognised; the object has {keys}. Known are {formats}")
 
 
 def _records(file: Path) -> Iterator[tuple[str, Any]]:
@@ -165,15 +149,13 @@ def _records(file: Path) -> Iterator[tuple[str, Any]]:
 
 
 def _values(file: Path) -> Iterator[tuple[int, Any]]:
-    text = read_text(file)
-    strict = json_decoder(finite_float, unique=True)
-    place = _after_blank(text, 0)
-    line, counted = 1, 0
-    while place < len(text):
-        line += text.count("\n", counted, place)
-        counted = place
+    text, strict = read_text(file), json_decoder(finite_float, unique=True)
+    line, counted, place = 1, 0, 0
+    while begin := NEXT.search(text, place):
+        line += text.count("\n", counted, begin.start())
+        counted = begin.start()
         try:
-            value, place = strict.raw_decode(text, place)
+            value, place = strict.raw_decode(text, counted)
             check_depth(value, text[counted:place])
         except json.JSONDecodeError as error:
             # A cut text ends with its last character, not on the empty line after it.
@@ -185,9 +167,3 @@ def _values(file: Path) -> Iterator[tuple[int, Any]]:
         except ValueError as error:
             raise DataError(f"{file}:{line}: {error}") from None
         yield line, value
-        place = _after_blank(text, place)
-
-
-def _after_blank(text: str, place: int) -> int:
-    found = BLANK.match(text, place)
-    return found.end() if found else place

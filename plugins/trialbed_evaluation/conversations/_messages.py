@@ -106,11 +106,9 @@ def read_call(value: Any, place: str = "call") -> ToolCall:
     if type(value) is ToolCall:
         return value
     if not isinstance(value, Mapping):
-        names = ("name", "args", "id")
-        fields = {name: getattr(value, name) for name in names if hasattr(value, name)}
-        if not isinstance(fields.get("name"), str) or "args" not in fields:
+        if not isinstance(getattr(value, "name", None), str) or not hasattr(value, "args"):
             raise DataError(f"{place}: must be a call with name and args, not {kind(value)}")
-        value = fields
+        value = {"name": value.name, "args": value.args, "id": getattr(value, "id", None)}
     given_id = value.get(first_of(value, KEYS["id"]) or "")
     call_id = given_id if isinstance(given_id, str) else ""
     for key in ("function", "tool_call"):  # OpenAI's; OpenInference's
@@ -457,16 +455,13 @@ def read_record(value: Mapping[str, Any], place: str) -> Sample:
     made = first_of(value, KEYS["predicted"])
     if made is None and key is None:
         raise DataError(f"{place}: has neither calls ({' or '.join(KEYS['predicted'])}) nor messages")
-    messages: tuple[Message, ...] | None = None
-    if key == "user_input" and isinstance(value[key], str):
-        # A sample of a single turn.
+    given = value[key] if key else None
+    if key == "user_input" and isinstance(given, str):  # a sample of a single turn
         answer = check_type(value.get("response") or "", str, f"{place}: response", "text")
-        messages = (Message("user", value[key]), Message("assistant", answer))
-    elif key is not None:
-        given = value[key]
-        if key == "events" and isinstance(given, list):  # ADK's, of which some say nothing
-            given = [one for one in given if not isinstance(one, Mapping) or one.get("content") is not None]
-        messages = read_messages(given, f"{place}: {key}")
+        given = [Message("user", given), Message("assistant", answer)]
+    elif key == "events" and isinstance(given, list):  # ADK's, of which some say nothing
+        given = [one for one in given if not isinstance(one, Mapping) or one.get("content") is not None]
+    messages = read_messages(given, f"{place}: {key}") if key else None
     return Sample(
         id=identity(value, place),
         place=place,
@@ -488,23 +483,16 @@ def references(value: Mapping[str, Any], place: str) -> dict[str, Any]:
         DataError: a key has a wrong value; names it.
     """
     found: dict[str, Any] = {}
-    either = value.get(EITHER)
-    name = first_of(value, KEYS["references"])
-    if name is None and isinstance(either, (list, tuple)):
-        name = EITHER
+    name = first_of(value, [*KEYS["references"], *([EITHER] if isinstance(value.get(EITHER), (list, tuple)) else ())])
     if name is not None:
         found["reference"] = read_reference(value[name], f"{place}: {name}")
-    goal = value.get("reference_goal", either if name != EITHER else None)
-    if goal is not None:
-        found["reference_goal"] = check_type(
-            goal, str, f"{place}: {'reference_goal' if 'reference_goal' in value else EITHER}", "text"
-        )
-    topics = value.get("reference_topics")
-    if topics is not None:
-        found["reference_topics"] = tuple(
-            check_type(topic, str, f"{place}: reference_topics[{index}]", "text")
-            for index, topic in enumerate(items(topics, f"{place}: reference_topics"))
-        )
+    goal = "reference_goal" if "reference_goal" in value else EITHER
+    if goal != name and value.get(goal) is not None:
+        found["reference_goal"] = check_type(value[goal], str, f"{place}: {goal}", "text")
+    if (topics := value.get("reference_topics")) is not None:
+        at = f"{place}: reference_topics"
+        texts = (check_type(one, str, f"{at}[{index}]", "text") for index, one in enumerate(items(topics, at)))
+        found["reference_topics"] = tuple(texts)
     return found
 
 
