@@ -11,10 +11,10 @@ import importlib.util
 import os
 import sys
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
-from importlib.machinery import all_suffixes
 from itertools import islice
+from modulefinder import ModuleFinder
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -206,48 +206,14 @@ def with_imports(files: Iterable[Path], folder: Path) -> tuple[Path, ...]:
     Modules do not show where a plain value was imported from, nor the later imports of a function.
     """
     found = dict.fromkeys(files)
-    waiting = list(found)
-    while waiting:
-        file = waiting.pop(0)
-        new = [path for path in _imports(file, folder) if path not in found]
-        found.update(dict.fromkeys(new))
-        waiting += dict.fromkeys(new)
-    return tuple(found)
-
-
-def _imports(file: Path, folder: Path) -> Iterator[Path]:
-    for node in ast.walk(syntax_of(file)):
-        if isinstance(node, ast.Import):
-            for alias in node.names:
-                yield from _places(alias.name, folder)
-        elif isinstance(node, ast.ImportFrom) and not node.level:
-            name = node.module or ""
-            for module in (name, *(f"{name}.{alias.name}" for alias in node.names)):
-                yield from _places(module, folder)
-        elif isinstance(node, ast.ImportFrom):
-            base = [file.parent, *file.parent.parents][node.level - 1 :][:1]
-            for place in base:
-                if place.is_relative_to(folder):
-                    whole = place.joinpath(*(node.module or "").split("."))
-                    for path in (whole, *(whole / alias.name for alias in node.names)):
-                        yield from _module_files(path)
-
-
-def _places(name: str, folder: Path) -> Iterator[Path]:
-    """Yield the files of a module, where they are below the folder: a file may have put other folders in reach."""
-    if name.partition(".")[0] == OWN:
-        return
-    yield from _module_files(folder.joinpath(*name.split(".")))
-    file = getattr(sys.modules.get(name), "__file__", None)
-    if file and (path := Path(file).resolve()).is_relative_to(folder) and "site-packages" not in path.parts:
-        yield path
-
-
-def _module_files(path: Path) -> Iterator[Path]:
-    for suffix in all_suffixes():
-        for file in (path.with_name(path.name + suffix), path / f"__init__{suffix}"):
-            try:
-                if file.is_file():
-                    yield file.resolve()
-            except OSError:  # no name that a file can have
-                return
+    # A file may have put other folders in reach; those of an environment below the folder are not its own.
+    places = [path for path in map(Path, sys.path) if path.is_relative_to(folder)]
+    places = [path for path in places if not any(path.is_relative_to(top) for top in (sys.prefix, sys.base_prefix))]
+    finder = ModuleFinder([str(folder), *map(str, places)], excludes=[OWN])
+    for file in found:
+        if file.suffix == ".py":
+            with suppress(OSError, ImportError, SyntaxError, ValueError, RecursionError):
+                finder.run_script(str(file))
+    named = (getattr(module, "__file__", None) for module in finder.modules.values())
+    paths = (Path(name).resolve() for name in named if name)
+    return tuple(found | dict.fromkeys(path for path in paths if path.is_relative_to(folder)))

@@ -89,7 +89,7 @@ def tool():
 tasks = []
 """
     assert sorted(names_of(write(tmp_path, text, "imports.py"))) == [
-        *("faulty_later.py", "imports.py", "later.py"),
+        *("imports.py", "later.py"),
         *("shelf/__init__.py", "shelf/deep.py", "shelf/gold.py", "shelf/near.py", "values.py"),
     ]
 
