@@ -21,8 +21,6 @@ from typing import TYPE_CHECKING, Any
 from trialbed.hook_markers import hookspec
 
 if TYPE_CHECKING:
-    from fastapi import FastAPI
-
     from trialbed.records import Run, Score, ScoreDescription, TrialResult, TrialSpec
     from trialbed.report import Report
     from trialbed.scoring import ScoreContext
@@ -121,15 +119,4 @@ def aggregate_scores(run: Run, results: Sequence[TrialResult]) -> Mapping[str, A
 
     Returns:
         Keys to add; a key that the summary has without plugins stays as it is, and the log says so.
-    """
-
-
-# -- server -------------------------------------------------------------------------------------------
-
-
-@hookspec
-def register_routes(app: FastAPI) -> None:
-    """Add routes to the server, before it starts.
-
-    .. versionadded:: 0.1
     """

@@ -1,13 +1,12 @@
-"""Checks of requests before they are served: bearer tokens, names of the server, origins of web pages, and rates."""
+"""Checks of requests before they are served: bearer tokens, names of the server, and origins of web pages."""
 
 from __future__ import annotations
 
 import hmac
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from functools import lru_cache
 
-from starlette.requests import Request
-from starlette.responses import JSONResponse, Response
+from starlette.responses import Response
 from starlette.types import Scope
 
 from trialbed.wire.addresses import HostNames
@@ -16,16 +15,13 @@ from trialbed_server._http import error_response
 TRIALS = "/t/"
 """The path of the trials' URLs: the trial's token in the path is their guard."""
 
-HEALTH = ("/healthz", "/readyz")
+HEALTH = "/healthz"
 UNTAGGED = ("/virtual", "/v1/")
 """Paths of requests without a trial's token, which may belong to the ambient trial."""
 
-COUNTED = (*UNTAGGED, TRIALS)
-"""Paths of the requests that a rate limits."""
-
 
 class TokenCheck:
-    """Admits requests that carry a token; ``/healthz``, ``/readyz`` and a trial's own URLs need none.
+    """Admits requests that carry a token; ``/healthz`` and a trial's own URLs need none.
 
     Args:
         open_paths: the beginnings of further paths that need none.
@@ -38,7 +34,7 @@ class TokenCheck:
     def refusal(self, scope: Scope) -> Response | None:
         """Return the answer to a request that is refused; None if it is not."""
         path = scope["path"]
-        if path in HEALTH or path.startswith(self._open) or self._is_authorized(scope):
+        if path == HEALTH or path.startswith(self._open) or self._is_authorized(scope):
             return None
         message = "this server needs a bearer token: send the header Authorization: Bearer <token>"
         response = error_response(path, message, 401, "authentication_error")
@@ -102,32 +98,6 @@ class SiteCheck:
             f"the request was sent by a web page of another origin ({origin[:100] or 'not named'}); if that is right, "
             "start the server with --allow-origin ORIGIN"
         )
-
-
-def rate_check(rate: int) -> Callable[[Scope], Response | None]:
-    """Return a check that refuses more than ``rate`` requests of one client in a second."""
-    from slowapi import Limiter  # few servers have a limit
-    from slowapi.errors import RateLimitExceeded
-    from slowapi.util import get_remote_address
-
-    # By the address of the connection: headers of proxies say nothing that can be trusted.
-    count = Limiter(key_func=get_remote_address).shared_limit(f"{rate}/second", scope="all")(lambda request: request)
-
-    def refusal(scope: Scope) -> Response | None:
-        if scope["type"] != "http" or not scope["path"].startswith(COUNTED):
-            return None
-        try:
-            count(Request(scope))
-        except RateLimitExceeded:
-            message = "this client has sent too many requests; ask again in 1 s"
-            response = error_response(scope["path"], message, 429, "rate_limit_error")
-            if scope["path"].endswith("/virtual"):
-                response = JSONResponse({"error": message, "response": ""}, 429)
-            response.headers["retry-after"] = "1"
-            return response
-        return None
-
-    return refusal
 
 
 def _headers(scope: Scope) -> tuple[str, str, str, str]:

@@ -3,33 +3,27 @@
 from __future__ import annotations
 
 import asyncio
-import logging
 import re
 from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import AsyncExitStack, asynccontextmanager
-from functools import partial
 from typing import TYPE_CHECKING, cast
 
-from pluggy import PluginManager
 from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
 from starlette.middleware.cors import CORSMiddleware
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
-from starlette.types import ASGIApp, Message, Receive, Scope, Send
-from starlette.websockets import WebSocketClose
+from starlette.types import ASGIApp, Receive, Scope, Send
 
 import trialbed
 from trialbed.contracts import Dataset, Simulator
 from trialbed.drivers import load_driver
-from trialbed.errors import DriverBroken, TrialbedError
-from trialbed.plugins import plugin_manager
 from trialbed.records import Api, ModelEndpoint
 from trialbed.settings import data_dir
 from trialbed.wire import RetryWaits
 from trialbed.wire.redaction import redaction_of
-from trialbed_server._access import UNTAGGED, SiteCheck, TokenCheck, rate_check
+from trialbed_server._access import UNTAGGED, SiteCheck, TokenCheck
 from trialbed_server._clock import Clock, SystemClock
 from trialbed_server._connections import BoundedProtocol
 from trialbed_server._metrics import Metrics
@@ -43,7 +37,7 @@ from trialbed_server.gateway.upstream import Upstream, Upstreams
 from trialbed_server.real import RealBackend
 from trialbed_server.simulators.registry import Simulators
 from trialbed_server.targets import TargetCatalog
-from trialbed_server.trials import TrialRefused, TrialRegistry, Untagged
+from trialbed_server.trials import TrialRefused, TrialRegistry
 from trialbed_server.virtual.acting import Callbacks
 from trialbed_server.virtual.endpoint import VirtualApi
 from trialbed_server.virtual.mcp import McpEndpoint
@@ -52,35 +46,20 @@ from trialbed_server.virtual.resolver import Resolver
 if TYPE_CHECKING:
     from trialbed.model_access import ModelAccess
 
-logger = logging.getLogger(__name__)
-
 SWEEP = 30.0
 """Seconds between two looks for trials that have expired."""
-
-READY_TIMEOUT = 5.0
-"""Seconds in which the response cache must be read for the server to be ready."""
-
-BOUNDED = ("/virtual", "/v1/", "/t/", "/control/")
-"""Paths whose endpoints bound bodies themselves, with errors in their own forms."""
 
 FREQUENT = re.compile(r"(?:/t/(?P<trial>[^/]+))?/(?:virtual|v1/(?P<path>.*))")
 """Paths of calls of APIs and of requests to models, as their routes have them."""
 
 METHODS = ["GET", "POST", "PUT", "PATCH", "DELETE"]
 
-BODILESS = frozenset({204, 304})
-"""Statuses whose answers have no body (RFC 9110, 15.3.5 and 15.4.5)."""
-
-POLICY_VIOLATION = 1008
-"""Code with which a WebSocket is closed (RFC 6455, 7.4.1)."""
-
 
 class Application:
     """The server as an ASGI application.
 
-    It serves the requests that every check admits, bounds their bodies, and passes calls of APIs and requests to models
-    straight to their endpoints, as routing would take longer than many of the answers do. If a plugin has added
-    middleware, that sees each request first.
+    It serves the requests that every check admits, and passes calls of APIs and requests to models straight to their
+    endpoints, as routing would take longer than many of the answers do.
 
     Args:
         routed: the routes.
@@ -96,7 +75,6 @@ class Application:
         self.routed = routed
         self.virtual = virtual
         self.gateway = gateway
-        self._max_body = options.max_body
         self._checks = list(_checks(options))
         self._entry: ASGIApp = self._admit
         if options.allow_origins:
@@ -109,37 +87,27 @@ class Application:
         await self._entry(scope, receive, send)
 
     async def _admit(self, scope: Scope, receive: Receive, send: Send) -> None:
-        if scope["type"] == "lifespan":
-            await self.routed(scope, receive, send)
-        elif (refusal := next(filter(None, (check(scope) for check in self._checks)), None)) is not None:
-            answer = refusal if scope["type"] == "http" else WebSocketClose(POLICY_VIOLATION)
-            await answer(scope, receive, send)
-        elif (endpoint := self._endpoint(scope)) is not None:
-            await endpoint(scope, receive, send)
-        else:
-            bounded = scope["path"].startswith(BOUNDED)
-            await self.routed(scope, receive if bounded else _limit_body(receive, self._max_body), send)
-
-    def _endpoint(self, scope: Scope) -> ASGIApp | None:
-        """Return the endpoint of a request that needs no routing, and set the parts of its path; None for others."""
-        found = FREQUENT.fullmatch(scope["path"]) if scope.get("method") == "POST" else None
-        if found is None or self.routed.user_middleware:
-            return None
-        scope["path_params"] = found.groupdict()
-        return self.virtual if found["path"] is None else self.gateway
+        endpoint: ASGIApp = self.routed
+        if scope["type"] == "http":
+            if (refusal := next(filter(None, (check(scope) for check in self._checks)), None)) is not None:
+                endpoint = refusal
+            elif scope["method"] == "POST" and (found := FREQUENT.fullmatch(scope["path"])):
+                scope["path_params"] = found.groupdict()
+                endpoint = self.virtual if found["path"] is None else self.gateway
+        await endpoint(scope, receive, send)
 
 
 def create_app(options: ServerOptions, *, clock: Clock | None = None) -> Application:
-    """A server as an ASGI application, with the routes of every installed plugin.
+    """A server as an ASGI application.
 
     Raises:
-        TrialbedError: the cache, a dataset, a simulator or a plugin cannot be used; the text says why.
+        TrialbedError: the cache, a dataset or a simulator cannot be used; the text says why.
     """
     clock = clock or SystemClock()
     trials = TrialRegistry(trials_only=options.control_token is not None, idle=options.trial_expiry)
-    simulators = Simulators(_simulator_access(options), options.simulator_prompts)
-    untagged = Untagged(clock, None if options.faults is None else PutIn(options.faults, "", clock))
-    metrics = Metrics(lambda: len(trials), lambda: (untagged.model_requests, untagged.api_requests))
+    simulators = Simulators(_simulator_access(options), options.simulator_prompt)
+    faults = None if options.faults is None else PutIn(options.faults, "", clock)
+    metrics = Metrics(trials.__len__)
     upstreams = Upstreams(list(_upstreams(options, clock)))
     cache = ResponseCache(options.cache, options.memory)
     keys = (options.upstream_key, options.real_key, *options.upstream_keys.values())
@@ -148,14 +116,14 @@ def create_app(options: ServerOptions, *, clock: Clock | None = None) -> Applica
     resolver = Resolver(cache, simulators, real, metrics, options)
     catalog = TargetCatalog(_documented_apis(options, simulators), simulators.get(options.simulator or "template"))
     callbacks = Callbacks(allowed=options.control_token is not None, max_answer=options.max_answer)
-    virtual = VirtualApi(resolver, catalog, trials, untagged, metrics, callbacks, redaction, options)
-    gateway = Gateway(trials, untagged, upstreams, clock, metrics, options)
+    virtual = VirtualApi(resolver, catalog, trials, faults, metrics, callbacks, redaction, options)
+    gateway = Gateway(trials, faults, upstreams, clock, metrics, options)
     model_cache = None
     if options.model_cache is not None:
         from trialbed_plugins.recordings import ModelCache  # most servers have none
 
         model_cache = ModelCache(options.model_cache)
-    control = Control(trials, untagged, simulators, clock, upstreams, model_cache, options)
+    control = Control(trials, simulators, clock, upstreams, model_cache, options)
 
     @asynccontextmanager
     async def lifespan(_app: Starlette) -> AsyncIterator[None]:
@@ -169,24 +137,31 @@ def create_app(options: ServerOptions, *, clock: Clock | None = None) -> Applica
             stack.callback(asyncio.create_task(_sweep(trials)).cancel)
             yield
 
+    status = {"status": "ok", "version": trialbed.__version__, "upstream": options.upstream}
+
+    async def healthz(request: Request) -> JSONResponse:
+        """Show the server's version and endpoint."""
+        if getattr(request.app.state, "is_ending", False):
+            # It still answers for a moment, but a client that began to use it now would lose it.
+            return JSONResponse({**status, "status": "ending"}, 503)
+        return JSONResponse(status)
+
+    async def show_metrics(_request: Request) -> Response:
+        """Show figures for Prometheus."""
+        return Response(metrics.page(), headers={"content-type": metrics.content_type})
+
     routes = [
         *control.routes(),
         *(Route(f"{prefix}/virtual", virtual, methods=["POST"]) for prefix in ("", "/t/{trial}")),
         *(Route(f"{prefix}/v1/{{path:path}}", gateway, methods=METHODS) for prefix in ("", "/t/{trial}")),
         Route("/t/{trial}/mcp", McpEndpoint(virtual), methods=["POST"]),
-        *_status_routes(metrics, options.upstream, cache),
+        Route("/healthz", healthz),
+        Route("/metrics", show_metrics),
     ]
-    plugins = plugin_manager(own=False, on_broken=lambda error: logger.error("left out: %s", error))
-    kind: Callable[..., Starlette] = Starlette
-    if plugins.hook.register_routes.get_hookimpls():
-        from fastapi import FastAPI  # plugins get it; its import takes a fifth of the server's start
-
-        kind = partial(FastAPI, openapi_url=None)
     handlers = {HTTPException: _error, TrialRefused: _no_trial}
-    routed = kind(routes=routes, exception_handlers=handlers, lifespan=lifespan)
+    routed = Starlette(routes=routes, exception_handlers=handlers, lifespan=lifespan)
     if options.pages:
         routed.mount("/pages", load_driver("components", "pages").create_app(data_dir=options.data_dir))
-    _add_plugin_routes(routed, plugins)
     return Application(options, routed, virtual, gateway)
 
 
@@ -195,8 +170,6 @@ def _checks(options: ServerOptions) -> Iterator[Callable[[Scope], Response | Non
     if not options.token:
         # With a token, pages are kept out by not knowing it.
         yield SiteCheck(options.host, options.allow_hosts, options.allow_origins).refusal
-    if options.rate_limit:
-        yield rate_check(options.rate_limit)
     if options.token:
         yield TokenCheck(options.token).refusal
     if options.control_token:
@@ -253,68 +226,12 @@ def _documented_apis(options: ServerOptions, simulators: Simulators) -> Iterator
         yield from ((api, simulator) for api in dataset.apis())
 
 
-def _status_routes(metrics: Metrics, upstream: str | None, cache: ResponseCache) -> list[Route]:
-    status = {"status": "ok", "version": trialbed.__version__, "upstream": upstream}
-
-    async def healthz(request: Request) -> JSONResponse:
-        """Show the server's version and endpoint."""
-        if getattr(request.app.state, "is_ending", False):
-            # It still answers for a moment, but a client that began to use it now would lose it.
-            return JSONResponse({**status, "status": "ending"}, 503)
-        return JSONResponse(status)
-
-    async def readyz(_request: Request) -> JSONResponse:
-        """Show whether the response cache can be read."""
-        try:
-            async with asyncio.timeout(READY_TIMEOUT):
-                await cache.check()
-        except (TrialbedError, TimeoutError) as error:
-            logger.warning("not ready: %s", error)
-            return JSONResponse({"status": "not ready", "reason": "the response cache cannot be read"}, 503)
-        return JSONResponse({"status": "ready"})
-
-    async def show_metrics(_request: Request) -> Response:
-        """Show figures for Prometheus."""
-        return Response(metrics.page(), headers={"content-type": metrics.content_type})
-
-    return [Route("/healthz", healthz), Route("/readyz", readyz), Route("/metrics", show_metrics)]
-
-
-def _add_plugin_routes(app: Starlette, manager: PluginManager) -> None:
-    plugins = manager.get_plugins()
-    for implementation in manager.hook.register_routes.get_hookimpls():
-        others = plugins - {implementation.plugin}
-        try:
-            manager.subset_hook_caller("register_routes", others)(app=app)
-        except Exception as error:
-            raise DriverBroken(
-                f"plugin {implementation.plugin_name!r} cannot add its routes: {type(error).__name__}: {error}; "
-                "uninstall or update its distribution"
-            ) from error
-
-
 async def _error(_request: Request, error: Exception) -> Response:
     """Answer a request that no route serves."""
     found = cast("HTTPException", error)
-    if found.status_code in BODILESS:
-        return Response(status_code=found.status_code, headers=found.headers)
     return JSONResponse({"detail": found.detail}, found.status_code, found.headers)
 
 
 async def _no_trial(_request: Request, error: Exception) -> Response:
     """Answer a request about a trial that is not open."""
     return JSONResponse({"error": str(error)}, 404)
-
-
-def _limit_body(receive: Receive, limit: int) -> Receive:
-    left = limit
-
-    async def receive_bounded() -> Message:
-        nonlocal left
-        message = await receive()
-        left -= len(message.get("body", b""))
-        if left < 0:
-            raise HTTPException(413, f"the request is larger than {limit} bytes")
-        return message
-
-    return receive_bounded

@@ -110,11 +110,6 @@ class BoundedProtocol(HttpToolsProtocol):
         self._part = ""
         super().on_message_complete()
 
-    def handle_websocket_upgrade(self) -> None:
-        """The connection changes to another protocol."""
-        self._part = ""
-        super().handle_websocket_upgrade()
-
     def _expect(self, part: Literal["", "head", "body"]) -> None:
         """Expect the rest of a head or a body in time, or nothing."""
         if self._timer is not None:

@@ -57,20 +57,17 @@ class ServerOptions:
         simulator_model: a model of the upstream that simulators may ask; None for none.
         simulator_upstream, simulator_key: another endpoint for that model, and its key.
         simulator_prices: of that model, of a server of a run; None where they are not known.
-        simulator_prompts: a copy of StableToolBench, whose prompts MirrorAPI models are asked with; None for
-            Trialbed's.
+        simulator_prompt: the file of the system prompt that a simulator asks its model with; None for Trialbed's.
         real_url: where real Apis are called, by ToolBench's protocol; None for nowhere. real_key: its key.
         real_timeout: seconds for one real call.
         faults: those put in on purpose for requests without a trial; None for none.
         read_only: whether answers are not kept in the cache.
-        refresh: whether answers in the cache are asked for again, and replaced.
         max_helper_requests: the most that each simulator asks of it; None for any number.
         completions: the file in which the replies to simulators are kept; None keeps none.
         model_cache: the file in which the answers to trials are kept that ask for it; None for none.
         pages: whether the pages of the store are shown at ``/pages``; right answers stand there, so never for agents.
         watch_stdin: end when standard input does, because the parent process is gone.
         max_body: largest request body in bytes. max_answer: largest answer of an Api.
-        rate_limit: requests per second of one client, to the virtual API and the gateway; None for any.
         memory: bytes of cached responses kept in memory.
         simulator_timeout: seconds a simulator has for one answer.
         upstream_timeout: seconds the upstream may be silent before the gateway gives up, where no trial says how long.
@@ -104,20 +101,18 @@ class ServerOptions:
     simulator_upstream: str | None = None
     simulator_key: str | None = field(default=None, repr=False)
     simulator_prices: Prices | None = None
-    simulator_prompts: Path | None = None
+    simulator_prompt: Path | None = None
     real_url: str | None = None
     real_key: str | None = field(default=None, repr=False)
     real_timeout: float = 30.0
     faults: FaultPlan | None = None
     read_only: bool = False
-    refresh: bool = False
     max_helper_requests: int | None = None
     completions: str | None = None
     model_cache: str | None = None
     watch_stdin: bool = False
     max_body: int = 16 * MEBIBYTE
     max_answer: int = 16 * MEBIBYTE
-    rate_limit: int | None = None
     memory: int = 256 * MEBIBYTE
     simulator_timeout: float = 30.0
     upstream_timeout: float = 300.0
@@ -139,8 +134,6 @@ class ServerOptions:
         object.__setattr__(self, "upstream_keys", {url.rstrip("/"): key for url, key in self.upstream_keys.items()})
         if self.simulator_model is not None and not (self.upstream or self.simulator_upstream):
             raise UsageError(f"--simulator-model {self.simulator_model} needs an endpoint: give --base-url URL")
-        if self.read_only and self.refresh:
-            raise UsageError("--read-only and --refresh exclude each other: one keeps nothing, the other replaces")
 
     def secrets(self) -> tuple[str, ...]:
         """Keys and tokens, which must never appear in a log or an answer."""

@@ -57,7 +57,8 @@ def serve(options: ServerOptions) -> None:
             http=app.protocol,
             log_config=None,
             access_log=False,
-            proxy_headers=bool(options.rate_limit),  # nothing else looks at clients' addresses
+            proxy_headers=False,  # nothing looks at clients' addresses
+            ws="none",
             lifespan="on",
             timeout_keep_alive=KEEP_ALIVE,
             timeout_graceful_shutdown=GRACE,

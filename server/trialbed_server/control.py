@@ -1,4 +1,4 @@
-"""``/control``: opening, renewing and closing trials, and the requests served outside of them."""
+"""``/control``: opening, renewing and closing trials."""
 
 from __future__ import annotations
 
@@ -34,7 +34,6 @@ from trialbed_server.trials import (
     TrialConflict,
     TrialRegistry,
     TrialSetup,
-    Untagged,
 )
 
 if TYPE_CHECKING:
@@ -69,7 +68,6 @@ class Control:
     """
 
     trials: TrialRegistry
-    untagged: Untagged
     simulators: Simulators
     clock: Clock
     upstreams: Upstreams
@@ -89,7 +87,6 @@ class Control:
             Route("/control/endpoint", self.endpoint, methods=["GET"]),
             Route("/t/{trial}/waited", self.show_waited, methods=["GET"]),
             Route(SPENDING, self.show_spending, methods=["GET"]),
-            Route("/control/untagged", self.show_untagged, methods=["GET"]),
         ]
 
     async def endpoint(self, _request: Request) -> Response:
@@ -156,10 +153,6 @@ class Control:
         """Show the use that simulators have made of their model."""
         found = [use.model_dump(mode="json") for use in self.simulators.uses()]
         return JSONResponse({"simulators": found})
-
-    async def show_untagged(self, _request: Request) -> Response:
-        """Show the requests that were served without a trial."""
-        return JSONResponse(self.untagged.document())
 
     async def _setup(self, registration: TrialRegistration) -> TrialSetup:
         model, base_url = registration.model, registration.base_url

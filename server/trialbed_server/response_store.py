@@ -7,15 +7,13 @@ import sqlite3
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any, NamedTuple, Protocol, TypeVar, cast
+from typing import Any, NamedTuple, cast
 
 from sqlalchemy import (
     Column,
     Connection,
     DateTime,
-    Engine,
     Index,
     Integer,
     MetaData,
@@ -31,7 +29,6 @@ from sqlalchemy import (
     select,
     text,
 )
-from sqlalchemy.dialects import sqlite
 from sqlalchemy.engine import URL
 from sqlalchemy.exc import ArgumentError, DBAPIError, SQLAlchemyError
 from sqlalchemy.schema import CreateIndex, CreateTable
@@ -55,13 +52,10 @@ class Origin(NamedTuple):
 ANY = Origin("*")
 """Stands for every origin: with it, any entry is good."""
 
-NO_ONE = Origin("")
-"""Stands for no origin: with it, only authoritative entries are good."""
-
 
 @dataclass(frozen=True)
 class Entry:
-    """A cached response.
+    """A response to keep.
 
     Attributes:
         key: of the triple and the input, see ``standard_names``.
@@ -78,23 +72,28 @@ class Entry:
     origin: Origin
     settings: str = ""
 
-
-class Stored(Protocol):
-    """Anything that has a key and an origin."""
-
-    @property
-    def key(self) -> str:
-        """The digest of the triple and the input."""
-
-    @property
-    def origin(self) -> Origin:
-        """Its maker."""
-
-
-AnyEntry = TypeVar("AnyEntry", bound=Stored)
+    def values(self) -> dict[str, str]:
+        """Return the values of its row."""
+        return {
+            "key": self.key,
+            "provenance": self.origin.provenance,
+            "revision": self.origin.revision,
+            "api": json.dumps(self.name),
+            "input": self.input,
+            "body": self.body,
+            "settings": self.settings,
+        }
 
 
-def best(entries: Sequence[AnyEntry], key: str, origin: Origin) -> AnyEntry | None:
+class StoredBody(NamedTuple):
+    """A kept response, as far as an answer needs it; the body is ASCII."""
+
+    key: str
+    origin: Origin
+    body: bytes
+
+
+def best(entries: Sequence[StoredBody], key: str, origin: Origin) -> StoredBody | None:
     """The entry to answer with: authoritative ones first, then those of this origin under the very key.
 
     An entry under another key than asked for is one of an imported spelling, and must have been imported.
@@ -127,17 +126,13 @@ responses = Table(
     Index("trialbed_responses_api", "api"),
 )
 
-_NAMES = [column.name for column in responses.columns]
-_KEEP = f"""
-    INSERT INTO {responses.name} ({", ".join(_NAMES)}) VALUES ({", ".join(f":{name}" for name in _NAMES)})
-    ON CONFLICT (key, provenance, revision) DO UPDATE SET """  # noqa: S608 - our own names
-KEEPING = {
-    # An update that changes nothing returns the row that is there.
-    False: f"{_KEEP} body = {responses.name}.body RETURNING body",
-    True: f"""{_KEEP} body = excluded.body, settings = excluded.settings, created_at = excluded.created_at
-    RETURNING body""",
-}
-"""Whether it takes the place of another one -> the statement that keeps an entry."""
+_INSERT = """
+    INSERT INTO trialbed_responses (key, provenance, revision, api, input, body, created_at, settings)
+    VALUES (:key, :provenance, :revision, :api, :input, :body, CURRENT_TIMESTAMP, :settings)
+    ON CONFLICT (key, provenance, revision) DO """
+ADD = f"{_INSERT} NOTHING"
+KEEP = f"{_INSERT} UPDATE SET body = trialbed_responses.body RETURNING body"
+"""Keeps an entry; an update that changes nothing returns the row that is there."""
 
 BUSY_TIMEOUT = 30.0
 """Seconds a writer waits for another process's transaction."""
@@ -158,19 +153,26 @@ class ResponseStore:
     """
 
     def __init__(self, location: str) -> None:
-        self._shown = _without_password(location)
-        self._engine = _engine(location)
+        url, self._shown = _read_location(location)
+        self._is_file = url.get_backend_name() == "sqlite"
+        try:
+            self._engine = create_engine(url, connect_args={"timeout": BUSY_TIMEOUT} if self._is_file else {})
+        except (SQLAlchemyError, ImportError) as error:
+            raise UsageError(f"--response-cache {self._shown}: {error}; install the database's driver") from error
+        if self._is_file:
+            event.listen(self._engine, "connect", _tune)
         try:
             self._prepare()
         except BaseException:
             self._engine.dispose()
             raise
         # A file is written without SQLAlchemy's part, which takes longer than the database's.
-        self._file = self._engine.raw_connection() if self._engine.dialect.name == "sqlite" else None
+        self._file = self._engine.raw_connection() if self._is_file else None
 
-    def find(self, keys: Sequence[str]) -> list[Entry]:
+    def find(self, keys: Sequence[str]) -> list[StoredBody]:
         """Every entry under these keys."""
-        return [_entry(row) for row in self._read(select(responses).where(responses.c.key.in_(keys)))]
+        rows = self._read(select(responses).where(responses.c.key.in_(keys)))
+        return [StoredBody(row.key, Origin(row.provenance, row.revision), row.body.encode("ascii")) for row in rows]
 
     def add(self, entries: Sequence[Entry], aliases: Sequence[Entry] = ()) -> int:
         """Keep these entries, in one transaction, if there are none of their key and origin; how many were new.
@@ -178,34 +180,30 @@ class ResponseStore:
         Args:
             aliases: kept as well, and not counted.
         """
-        now, new = datetime.now(UTC), 0
-        statement = self._insert(responses).on_conflict_do_nothing()
+        added = 0
         with self._describing_errors(), self._engine.begin() as connection:
             if entries:
-                values = [_values(entry, now) for entry in entries]
-                new = len(connection.execute(statement.returning(responses.c.key), values).all())
+                added = connection.execute(text(ADD), [entry.values() for entry in entries]).rowcount
             if aliases:
-                connection.execute(statement, [_values(entry, now) for entry in aliases])
-        return new
+                connection.execute(text(ADD), [entry.values() for entry in aliases])
+        return added
 
-    def keep(self, entry: Entry, *, replace: bool = False) -> str:
-        """Keep this entry; return the body that is kept: that of its key and origin, if it is not to be replaced."""
-        values = _values(entry, datetime.now(UTC))
+    def keep(self, entry: Entry) -> str:
+        """Keep this entry; return the body that is kept: that of its key and origin, if there is one already."""
         with self._describing_errors():
             if self._file is None:
                 with self._engine.begin() as connection:
-                    return str(connection.scalar(text(KEEPING[replace]), values))
-            values["created_at"] = f"{values['created_at']:%Y-%m-%d %H:%M:%S.%f}"
+                    return str(connection.scalar(text(KEEP), entry.values()))
             with cast("sqlite3.Connection", self._file.driver_connection) as file:
-                return str(file.execute(KEEPING[replace], values).fetchone()[0])
+                return str(file.execute(KEEP, entry.values()).fetchone()[0])
 
-    def examples(self, name: StandardName, origin: Origin, limit: int) -> list[Entry]:
-        """Entries of this Api: real and imported ones first, then those of this origin; at most ``limit``."""
+    def examples(self, name: StandardName, origin: Origin, limit: int) -> list[tuple[str, str]]:
+        """Inputs and answers of this Api: real and imported ones first, then those of this origin."""
         known = responses.c.provenance.in_(AUTHORITATIVE)
         own = (responses.c.provenance == origin.provenance) & (responses.c.revision == origin.revision)
         query = select(responses).where(responses.c.api == json.dumps(name), known | own)
         order = (case((known, 0), else_=1), responses.c.input)
-        return [_entry(row) for row in self._read(query.order_by(*order).limit(limit))]
+        return [(row.input, row.body) for row in self._read(query.order_by(*order).limit(limit))]
 
     def inputs(self, name: StandardName, limit: int = 1000) -> list[str]:
         """The distinct inputs, as canonical JSON, that have an entry for this Api; at most ``limit``."""
@@ -215,7 +213,7 @@ class ResponseStore:
     def open_file(self) -> sqlite3.Connection | None:
         """Open the file of the entries for reads that wait for no lock; None for a database that is not one file."""
         database = self._engine.url.database
-        if self._engine.dialect.name != "sqlite" or database is None or database == ":memory:":
+        if not self._is_file or database is None or database == ":memory:":
             return None
         return sqlite3.connect(f"{Path(database).absolute().as_uri()}?mode=ro", uri=True, timeout=0)
 
@@ -229,20 +227,13 @@ class ResponseStore:
         with self._describing_errors(), self._engine.connect() as connection:
             return connection.execute(query).all()
 
-    def _insert(self, table: Table) -> Any:
-        """Return an insertion in the database's dialect, which supports ON CONFLICT."""
-        if self._engine.dialect.name == "sqlite":
-            return sqlite.insert(table)
-        from sqlalchemy.dialects import postgresql  # most caches are files
-
-        return postgresql.insert(table)
-
     def _prepare(self) -> None:
         with self._describing_errors(), self._engine.begin() as connection:
             _create_tables(connection)
             versions = set(connection.scalars(select(schema_version.c.version)))
             if not versions:
-                connection.execute(self._insert(schema_version).values(version=VERSION).on_conflict_do_nothing())
+                own = text(f"INSERT INTO {schema_version.name} VALUES (:version) ON CONFLICT DO NOTHING")  # noqa: S608
+                connection.execute(own, {"version": VERSION})
         if versions - {VERSION}:
             raise DataError(
                 f"response cache {self._shown}: its schema has version {max(versions)}, this Trialbed has {VERSION}; "
@@ -255,15 +246,14 @@ class ResponseStore:
             yield
         except (DBAPIError, sqlite3.Error) as error:
             problem = " ".join(str(getattr(error, "orig", error)).split())
-            raise DataError(f"response cache {self._shown}: {problem}; {self._remedy}") from error
+            remedy = "check that the database is running and accepts your login, or"
+            if self._is_file:
+                remedy = "if it is not a response cache or is damaged, move it away or"
+            raise DataError(
+                f"response cache {self._shown}: {problem}; {remedy} give another --response-cache"
+            ) from error
         except SQLAlchemyError as error:
             raise DataError(f"response cache {self._shown}: {error}") from error
-
-    @property
-    def _remedy(self) -> str:
-        if self._engine.dialect.name != "sqlite":
-            return "check that the database is running and accepts your login, or give another --response-cache"
-        return "if it is not a response cache or is damaged, move it away or give another --response-cache"
 
 
 def _create_tables(connection: Connection) -> None:
@@ -277,43 +267,27 @@ def _create_tables(connection: Connection) -> None:
             connection.execute(CreateIndex(index, if_not_exists=True))
 
 
-def _engine(location: str) -> Engine:
-    url, shown = _url(location), _without_password(location)
-    if url.get_backend_name() not in ("sqlite", "postgresql"):
-        raise UsageError(f"--response-cache {shown}: only SQLite files and PostgreSQL URLs are supported")
-    is_file = url.get_backend_name() == "sqlite"
-    try:
-        engine = create_engine(url, connect_args={"timeout": BUSY_TIMEOUT} if is_file else {})
-    except (SQLAlchemyError, ImportError) as error:
-        raise UsageError(f"--response-cache {shown}: {error}; install the database's driver") from error
-    if is_file:
-        event.listen(engine, "connect", _tune)
-    return engine
+def _read_location(location: str) -> tuple[URL, str]:
+    """Return the URL of a file or a database, and the location as messages show it.
 
-
-def _url(location: str) -> URL:
+    Raises:
+        UsageError: it is neither, or the file's folder cannot be created.
+    """
     if "://" not in location:
-        path = Path(location)
         try:
-            make_private_folder(path.parent)
-            make_private_file(path)
+            make_private_folder(Path(location).parent)
+            make_private_file(Path(location))
         except OSError as error:
             raise UsageError(f"--response-cache {location}: its folder cannot be created: {error}") from error
-        return URL.create("sqlite", database=str(path))
+        return URL.create("sqlite", database=location), location
     try:
-        return make_url(location)
+        url = make_url(location)
     except (ArgumentError, ValueError) as error:
-        raise UsageError(f"--response-cache {_without_password(location)}: not a database URL") from error
-
-
-def _without_password(location: str) -> str:
-    """Return a location as messages show it."""
-    if "://" not in location:
-        return location
-    try:
-        return make_url(location).render_as_string(hide_password=True)
-    except (ArgumentError, ValueError):
-        return f"{location.partition('://')[0]}://…"
+        raise UsageError(f"--response-cache {location.partition('://')[0]}://…: not a database URL") from error
+    shown = url.render_as_string(hide_password=True)
+    if url.get_backend_name() not in ("sqlite", "postgresql"):
+        raise UsageError(f"--response-cache {shown}: only SQLite files and PostgreSQL URLs are supported")
+    return url, shown
 
 
 def _tune(connection: sqlite3.Connection, _record: object) -> None:
@@ -327,21 +301,3 @@ def _tune(connection: sqlite3.Connection, _record: object) -> None:
     # SQLite does not wait for a switch to WAL that another process is making.
     switching(connection.execute, "PRAGMA journal_mode=WAL").close()
     connection.execute("PRAGMA synchronous=NORMAL").close()
-
-
-def _values(entry: Entry, now: datetime) -> dict[str, Any]:
-    return {
-        "key": entry.key,
-        "provenance": entry.origin.provenance,
-        "revision": entry.origin.revision,
-        "api": json.dumps(entry.name),
-        "input": entry.input,
-        "body": entry.body,
-        "created_at": now,
-        "settings": entry.settings,
-    }
-
-
-def _entry(row: Row[Any]) -> Entry:
-    name = StandardName(*json.loads(row.api))
-    return Entry(row.key, name, row.input, row.body, Origin(row.provenance, row.revision), row.settings)

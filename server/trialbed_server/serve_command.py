@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import json
 import os
-import re
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from trialbed.cli.options import FOLDER, FiniteRange, option, plain_option
+from trialbed.cli.options import FiniteRange, option, plain_option
 from trialbed.cli.plugin_files import DriverOrFile, plugin_option
 from trialbed.cli.sections import SectionedCommand
 from trialbed.cli.setting_options import (
@@ -26,13 +25,11 @@ from trialbed.errors import UsageError
 if TYPE_CHECKING:
     from trialbed.settings import RunSettings
 
-KEY_WORDS = "KEY, TOKEN, SECRET or PASSWORD"
-KEY_NAME = re.compile(r"KEY|TOKEN|SECRET|PASSWORD", re.IGNORECASE)
 EPILOG = """\b
 Examples:
   bench serve
   bench serve --real-url http://localhost:9000/rapidapi --simulator llm --simulator-model gpt-4o-mini
-  bench serve --simulator none --no-real --read-only
+  bench serve --simulator none --read-only
   bench serve --port 0 --dataset stabletoolbench:G1_instruction
   bench serve --base-url https://api.openai.com/v1
   bench serve --port 0 --faults status:429,none
@@ -41,22 +38,10 @@ Examples:
 
 SECTIONS = {
     "Models": ("api_key_env", "endpoint_key_env", "model_retries", "endpoint_patience", "rpm", "tpm"),
-    "Simulators": (
-        "simulator_model",
-        "simulator_prompts",
-        "simulator_timeout",
-        "max_helper_requests",
-    ),
-    "Real Apis": ("real_url", "real_key_env", "real_timeout", "no_real"),
-    "The response cache": ("response_cache", "read_only", "refresh"),
-    "A server for others": (
-        "allow_hosts",
-        "allow_origins",
-        "rate_limit",
-        "max_body",
-        "max_answer",
-        "plugins",
-    ),
+    "Simulators": ("simulator_model", "simulator_prompt", "simulator_timeout", "max_helper_requests"),
+    "Real Apis": ("real_url", "real_key_env", "real_timeout"),
+    "The response cache": ("response_cache", "read_only"),
+    "A server for others": ("allow_hosts", "allow_origins", "max_body", "max_answer", "plugins"),
 }
 """Options under headings; all others come first."""
 
@@ -90,9 +75,10 @@ SECTIONS = {
 @setting_option("simulator_model")
 @setting_option("max_helper_requests")
 @option(
-    "--simulator-prompts",
-    type=FOLDER,
-    help="Copy of StableToolBench, whose prompts MirrorAPI models are asked with. [default: Trialbed's prompts]",
+    "--simulator-prompt",
+    type=click.Path(path_type=Path),
+    metavar="FILE",
+    help="File with the system prompt for the simulators' model. [default: Trialbed's]",
 )
 @option(
     "--simulator-timeout",
@@ -108,9 +94,7 @@ SECTIONS = {
     help="Environment variable (or line of .env) that holds the key of --real-url.",
 )
 @option("--real-timeout", type=FiniteRange(min=0, min_open=True), default=30.0, help="Seconds for one real call.")
-@plain_option("--no-real", is_flag=True, help="Call no real Api, even if --real-url is set.")
 @plain_option("--read-only", is_flag=True, help="Keep no answer in the response cache.")
-@plain_option("--refresh", is_flag=True, help="Ask the real API and the simulators again, and replace what is cached.")
 @option(
     "--allow-host",
     "allow_hosts",
@@ -124,12 +108,6 @@ SECTIONS = {
     multiple=True,
     metavar="ORIGIN",
     help="Origin of web pages that may send requests, such as https://example.org; repeatable.",
-)
-@option(
-    "--rate-limit",
-    type=click.IntRange(min=1),
-    metavar="N",
-    help="Requests per second of one client; more get status 429. [default: no limit]",
 )
 @option("--max-body", type=FiniteRange(min=0, min_open=True), default=16.0, metavar="MIB", help="Largest request.")
 @option("--max-answer", type=FiniteRange(min=0, min_open=True), default=16.0, metavar="MIB", help="Largest answer.")
@@ -149,8 +127,6 @@ def command(
     faults: str | None,
     real_key_env: str,
     endpoint_key_env: tuple[str, ...],
-    *,
-    no_real: bool,
     **given: Any,
 ) -> None:
     """Run the virtual API and the gateway alone.
@@ -177,8 +153,6 @@ def command(
     cache = response_cache or default_cache()
     if "://" not in str(cache):
         make_folder(Path(cache).parent, "--response-cache")
-    if no_real:
-        given["real_url"] = None
     settings = RunSettings(base_url=base_url, api_key_env=api_key_env, endpoint_key_env=endpoint_key_env)
     check_endpoint_keys(settings)
     model, simulator_url = split_address(given["simulator_model"] or "")
@@ -192,7 +166,6 @@ def command(
         "real_key": real_key_env if given["real_url"] else None,
         "simulator_key": simulator_variable,
     }
-    _say_keys(list(dict.fromkeys(name for name in keys.values() if name)))
     given |= {name: int(given[name] * MEBIBYTE) for name in ("max_body", "max_answer")}
     given |= {name: (os.environ.get(variable) or None) if variable else None for name, variable in keys.items()}
     options = ServerOptions(
@@ -223,23 +196,6 @@ def _check_is_there(cache: str) -> None:
             f"--response-cache {cache}: there is no such file, and --read-only does not create one; correct the path, "
             "make it with `bench data import`, or leave out --read-only"
         )
-
-
-def _say_keys(used: list[str]) -> None:
-    """Print which .env was read and which keys were found, by name only."""
-    from dotenv import dotenv_values
-
-    from trialbed.settings import read_env_file
-
-    path = read_env_file(Path.cwd())
-    if path is None:
-        click.echo("no .env found in this folder or above", err=True)
-    else:
-        named = [name for name in dotenv_values(path) if KEY_NAME.search(name)]
-        keys = f"keys in it: {', '.join(named)}" if named else f"no name in it has {KEY_WORDS}"
-        click.echo(f"{path} read; {keys}", err=True)
-    for name in used:
-        click.echo(f"key {name}: {'found' if os.environ.get(name) else 'not set'}", err=True)
 
 
 def _serve_faults(script: str, host: str, port: int) -> None:

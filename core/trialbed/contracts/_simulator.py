@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
-from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar
 
 from trialbed.errors import ApiRefused as ApiRefused  # tools raise it, too
@@ -66,6 +65,7 @@ class Simulator(ABC):
         provenance: how its answers are marked in the cache and the wire log (``template``, ``mini``).
         model: the model that it may ask (``--simulator-model``), set before its first answer; None if the user names
             none.
+        system_prompt: the system prompt for that model (``--simulator-prompt``); None for its own.
         needs_model: whether it can answer nothing without one; it is refused then, before it is asked.
         invented: whether its Apis exist nowhere else, so that no real API is asked for them.
         max_examples: how many cached answers of the Api ``simulate_like`` is given at most; with 0 it is not called.
@@ -76,6 +76,7 @@ class Simulator(ABC):
     invented: ClassVar[bool] = False
     max_examples: ClassVar[int] = 0
     model: ModelAccess | None = None
+    system_prompt: str | None = None
 
     @property
     def label(self) -> str:
@@ -92,20 +93,6 @@ class Simulator(ABC):
     def settings(self) -> Mapping[str, Json]:
         """The settings that its answers are made with, such as the model's; stored beside each of them."""
         return {}
-
-    def use_prompts(self, folder: Path) -> bool:  # noqa: ARG002 - simulators override it
-        """Use the prompts of an installed program (``--simulator-prompts``) from now on.
-
-        Args:
-            folder: of the program.
-
-        Returns:
-            Whether the simulator can.
-
-        Raises:
-            UsageError: the folder has none.
-        """
-        return False
 
     def world(self) -> World | None:
         """A new world for one trial, if the Apis change something; its answers are never cached.

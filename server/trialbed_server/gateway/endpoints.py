@@ -28,6 +28,7 @@ from trialbed_server._clock import Clock
 from trialbed_server._http import TrialEndpoint, error_response, send_json
 from trialbed_server._metrics import Metrics
 from trialbed_server._options import ServerOptions
+from trialbed_server.faults import PutIn
 from trialbed_server.gateway import embeddings
 from trialbed_server.gateway.connection import ProxiedRequest, Redactor, added_parts, headers_of_agent
 from trialbed_server.gateway.exchange import (
@@ -40,7 +41,7 @@ from trialbed_server.gateway.exchange import (
 )
 from trialbed_server.gateway.translating import count_tokens, forward
 from trialbed_server.gateway.upstream import Upstream, Upstreams
-from trialbed_server.trials import OpenTrial, TrialRegistry, Untagged
+from trialbed_server.trials import LogBudget, OpenTrial, TrialRegistry
 
 logger = logging.getLogger(__name__)
 
@@ -128,6 +129,9 @@ BESIDE = frozenset({MODELS, embeddings.PATH, *COUNTS})
 ANY = "*"
 """Stands for every model among those that a trial allows."""
 
+NO_LOG = LogBudget(body=0)
+"""The bodies of requests without a trial are not kept."""
+
 UNANSWERED: frozenset[Cause | None] = frozenset({"endpoint", "gateway", "replay"})
 """Causes with which a request does not count as one of the trial's steps: the model was not reached."""
 
@@ -138,10 +142,11 @@ class Gateway(TrialEndpoint):
 
     Attributes:
         upstreams: where models are; none if the server knows only those that answer in the gateway.
+        faults: those put in on purpose into answers to requests without a trial.
     """
 
     trials: TrialRegistry
-    untagged: Untagged
+    faults: PutIn | None
     upstreams: Upstreams
     clock: Clock
     metrics: Metrics
@@ -158,8 +163,8 @@ class Gateway(TrialEndpoint):
         path = scope["path_params"]["path"]
         upstream = self._upstream_of(trial)
         redactor = Redactor(None) if upstream is None else upstream.redactor()
-        watched = self.untagged if trial is None else trial
-        exchange = RecordedExchange(watched.elapsed, watched.budget, redactor.whole(body), spoken=dialect_at(path))
+        clock, budget = (self.clock.monotonic, NO_LOG) if trial is None else (trial.elapsed, trial.budget)
+        exchange = RecordedExchange(clock, budget, redactor.whole(body), spoken=dialect_at(path))
         exchange.beside = path in BESIDE
         writer = ResponseWriter(send, exchange)
         work = self._answer(trial, body, scope, writer)
@@ -173,7 +178,7 @@ class Gateway(TrialEndpoint):
             with trial.in_use():
                 await while_connected(receive, writer, work)
             self._count(trial, exchange)
-        self.metrics.model_request(exchange.status)
+        self.metrics.gateway.labels(exchange.status).inc()
 
     def _count(self, trial: OpenTrial, exchange: RecordedExchange) -> None:
         """Count an ended request against the trial's limits."""
@@ -187,7 +192,7 @@ class Gateway(TrialEndpoint):
     def _note_untagged(self, exchange: RecordedExchange, scope: Scope) -> None:
         call = exchange.record()
         if not exchange.beside:
-            self.untagged.add_model_call(call)
+            self.metrics.untagged.labels("model").inc()
         tokens = f"{call.usage.prompt_tokens} + {call.usage.completion_tokens}" if call.usage else "unknown"
         logger.info("no trial: %s %.100r, status %s, tokens %s", scope["method"], scope["path"], call.status, tokens)
 
@@ -339,7 +344,7 @@ class Gateway(TrialEndpoint):
 
     async def _puts_in(self, trial: OpenTrial | None, writer: ResponseWriter) -> bool:
         """Answer a request with the fault that is planned for it, if any; a slow answer is only delayed."""
-        faults = self.untagged.faults if trial is None else trial.faults
+        faults = self.faults if trial is None else trial.faults
         fault = None if faults is None else faults.next_request()
         if faults is None or fault is None:
             return False

@@ -102,9 +102,6 @@ def _simulation(value: Mapping[str, Any]) -> Simulation:
     return Simulation(error=error, response=response)
 
 
-PROMPT = "llm-1"
-"""The version of the prompts; part of the revision."""
-
 EXAMPLE_CHARACTERS = 2048
 """Characters of all examples together; longer answers are left out."""
 
@@ -129,13 +126,20 @@ class ModelSimulator(Simulator):
     """A simulator that asks a model. Answers are kept for this model, these prompts and this documentation only.
 
     Attributes:
-        prompt: the version of its prompts.
+        system: its own system prompt, and ``version`` the version of its prompts.
         sampling: the settings with which the model is asked.
     """
 
     needs_model: ClassVar[bool] = True
+    system: ClassVar[str]
+    version: ClassVar[str]
     sampling: ClassVar[Mapping[str, Any]]
-    prompt: str
+
+    @property
+    def prompt(self) -> str:
+        """The version of its prompts, or the digest of the system prompt that it was given."""
+        given = self.system_prompt
+        return self.version if given is None else f"given-{hashlib.sha256(given.encode()).hexdigest()[:16]}"
 
     @property
     def label(self) -> str:
@@ -152,7 +156,7 @@ class ModelSimulator(Simulator):
         text = json.dumps([self.prompt, dict(self.settings()), document], sort_keys=True)
         return hashlib.sha256(text.encode()).hexdigest()[:16]
 
-    async def ask(self, ref: str, read: Callable[[str], Simulation], system: str, task: str, **more: Any) -> Simulation:
+    async def ask(self, ref: str, read: Callable[[str], Simulation], task: str, **more: Any) -> Simulation:
         """Ask the model for one answer.
 
         Raises:
@@ -161,6 +165,7 @@ class ModelSimulator(Simulator):
         """
         if self.model is None:
             raise SimulationError(f"{ref}: the simulator {self.provenance!r} has no model")
+        system = self.system_prompt or self.system
         messages = [{"role": "system", "content": system}, {"role": "user", "content": task}]
         try:
             return await self.model.ask_for(read, messages, **self.sampling, **more)
@@ -179,7 +184,8 @@ class LlmSimulator(ModelSimulator):
     provenance: ClassVar[str] = "llm"
     max_examples: ClassVar[int] = 5
     sampling: ClassVar[Mapping[str, Any]] = {"temperature": 0.0, "max_tokens": 1024}
-    prompt: str = PROMPT
+    system: ClassVar[str] = SYSTEM
+    version: ClassVar[str] = "llm-1"
 
     async def simulate(self, api: Api | None, ref: str, arguments: dict[str, Json]) -> Simulation:
         """Answer one call without examples."""
@@ -192,7 +198,7 @@ class LlmSimulator(ModelSimulator):
         # Whether an Api does with other arguments than it documents is the model's to say.
         problems = argument_problems(api, arguments) if api is not None else ""
         task = _task(api_document(api, ref), examples, arguments, problems)
-        return await self.ask(ref, read_simulation, SYSTEM, task, schema=REPLY_SCHEMA)
+        return await self.ask(ref, read_simulation, task, schema=REPLY_SCHEMA)
 
 
 def _task(document: dict[str, Json], examples: Sequence[Example], arguments: dict[str, Json], problems: str) -> str:

@@ -29,11 +29,11 @@ class Simulators:
 
     Attributes:
         access: gives a simulator the model that it may ask; None if there is no model.
-        prompts: a folder of prompts for simulators that can use them; None for their own.
+        prompt: the file of the system prompt of those that ask a model; None for their own.
     """
 
     access: Callable[[], ModelAccess] | None = None
-    prompts: Path | None = None
+    prompt: Path | None = None
     _loaded: dict[str, Simulator] = field(default_factory=dict)
     _foreign: dict[int, ForeignCode] = field(default_factory=dict)
     _accesses: list[ModelAccess] = field(default_factory=list)
@@ -43,7 +43,7 @@ class Simulators:
 
         Raises:
             DriverError: it is missing or broken.
-            UsageError: it needs a model and the server has none, or its prompts are missing.
+            UsageError: it needs a model and the server has none, or its prompt cannot be read.
         """
         if name not in self._loaded:
             made = _make(name)
@@ -55,8 +55,8 @@ class Simulators:
                     f"the simulator {name!r} asks a model: name one with --simulator-model MODEL, and its endpoint "
                     "with --base-url URL"
                 )
-            if self.prompts is not None:
-                made.use_prompts(self.prompts)
+            if self.prompt is not None:
+                made.system_prompt = read_prompt(self.prompt)
             self._loaded[name] = made
         return self._loaded[name]
 
@@ -118,6 +118,21 @@ async def within(seconds: float, awaitable: Awaitable[T]) -> T:
         if deadline.expired():
             raise LateCode(seconds, "") from None
         raise
+
+
+def read_prompt(file: Path) -> str:
+    """Read a system prompt.
+
+    Raises:
+        UsageError: it cannot be read, or is empty.
+    """
+    try:
+        text = file.read_text("utf-8").strip()
+    except (OSError, ValueError) as error:
+        raise UsageError(f"--simulator-prompt {file}: it cannot be read: {error}") from error
+    if not text:
+        raise UsageError(f"--simulator-prompt {file}: it is empty")
+    return text
 
 
 def _make(name: str) -> Simulator:

@@ -22,13 +22,7 @@ from trialbed_server._options import ServerOptions
 from trialbed_server.faults import RETRY_AFTER, PutIn, VirtualAnswer, answer_body
 from trialbed_server.standard_names import request_key
 from trialbed_server.targets import CallTarget, TargetCatalog
-from trialbed_server.trials import (
-    UNTAGGED_BODY,
-    LogBudget,
-    OpenTrial,
-    TrialRegistry,
-    Untagged,
-)
+from trialbed_server.trials import LogBudget, OpenTrial, TrialRegistry
 from trialbed_server.virtual.acting import Callbacks, act, act_elsewhere
 from trialbed_server.virtual.resolver import Resolver, error_reply
 
@@ -163,7 +157,7 @@ class VirtualApi(TrialEndpoint):
     """Answers calls of Apis: finds the trial and the target of a request, and sends the resolver's answer.
 
     Attributes:
-        catalog: the Apis known without a trial.
+        catalog: the Apis known without a trial. faults: those put in on purpose without one.
         callbacks: asks the program that opened a trial for the answers that it gives itself.
         redaction: masks the endpoint's key, should a model have made an agent repeat it.
     """
@@ -171,7 +165,7 @@ class VirtualApi(TrialEndpoint):
     resolver: Resolver
     catalog: TargetCatalog
     trials: TrialRegistry
-    untagged: Untagged
+    faults: PutIn | None
     metrics: Metrics
     callbacks: Callbacks
     redaction: Redaction
@@ -198,41 +192,34 @@ class VirtualApi(TrialEndpoint):
         return VirtualRequest(*self.redaction.value(list(request)))
 
     async def answer(self, request: VirtualRequest, trial: OpenTrial | None, sent: bytes) -> VirtualAnswer:
-        """Answer a call and record it, in its trial or among the calls without one.
+        """Answer a call, and record it in its trial.
 
         Args:
             sent: the body that the request was read from.
         """
         catalog = self.catalog if trial is None else trial.catalog
         target, tool_input, key = self._read(self._without_secrets(request, sent), catalog)
-        watched = self.untagged if trial is None else trial
-        recording = ApiRecording(watched.elapsed, watched.budget, target, tool_input)
         if trial is None:
-            answer = await self._deliver(watched.faults, recording, key, None)
-            self._note_untagged(recording, answer, len(sent))
-            return answer
+            self.metrics.untagged.labels("virtual").inc()
+            return await self._deliver(self.faults, target, tool_input, key, None)
+        recording = ApiRecording(trial.elapsed, trial.budget, target, tool_input)
         trial.api_calls.append(recording)
         with trial.in_use():
-            answer = await self._deliver(watched.faults, recording, key, trial)
+            answer = await self._deliver(trial.faults, target, tool_input, key, trial)
         recording.end(answer)
         return answer
 
     async def _deliver(
-        self, faults: PutIn | None, call: ApiRecording, key: str | None, trial: OpenTrial | None
+        self, faults: PutIn | None, target: CallTarget, tool_input: Any, key: str | None, trial: OpenTrial | None
     ) -> VirtualAnswer:
         """Return the answer to a call, with the fault that its plan has for it, if there is one."""
-        fault, canary = (None, "") if faults is None else faults.next_call(call.target.path)
+        fault, canary = (None, "") if faults is None else faults.next_call(target.path)
         if faults is None or fault is None:
-            return await self._reply(call.target, call.arguments, key, trial)
+            return await self._reply(target, tool_input, key, trial)
         refused = await faults.refuse(fault)
         if refused is not None:
             return refused
-        return await faults.change(fault, await self._reply(call.target, call.arguments, key, trial), canary)
-
-    def _note_untagged(self, recording: ApiRecording, answer: VirtualAnswer, size: int) -> None:
-        # Most answers take less time than a record does, and most records are never looked at.
-        recording.end(answer, later=size + len(answer.body) <= UNTAGGED_BODY)
-        self.untagged.add_api_call(recording)
+        return await faults.change(fault, await self._reply(target, tool_input, key, trial), canary)
 
     def _read(self, request: VirtualRequest, catalog: TargetCatalog) -> tuple[CallTarget, Any, str | None]:
         """The target of a request, its input, and its key; None if the input is not JSON."""
@@ -276,38 +263,33 @@ class ApiRecording:
     budget: LogBudget
     target: CallTarget
     arguments: Any
-    _duration: float | None = None
-    _answer: VirtualAnswer | None = None
     _ended: ApiCall | None = None
 
     def __post_init__(self) -> None:
         self._started = self.clock()
 
-    def end(self, answer: VirtualAnswer, *, later: bool = False) -> None:
-        """Record what goes over the wire, or, ``later``, keep it until it is asked for."""
-        self._duration = self.clock() - self._started
-        self._answer = answer
-        if not later:
-            self._ended = self.record()
-            self.arguments = self._answer = None
+    def end(self, answer: VirtualAnswer) -> None:
+        """Record what goes over the wire."""
+        self._ended = self.record(answer)
+        self.arguments = None
 
-    def record(self) -> ApiCall:
+    def record(self, answer: VirtualAnswer | None = None) -> ApiCall:
         """The record so far; status 0 while unanswered."""
         if self._ended is not None:
             return self._ended
-        fields: dict[str, Any] = {"status": 0}
-        if self._answer is not None:
-            found = self._answer.document()
+        duration, fields = self.clock() - self._started, dict[str, Any](status=0)
+        if answer is not None:
+            found = answer.document()
             fields = {
-                "status": self._answer.status,
-                "error": self.budget.keep(self._answer.error or found["error"]),
+                "status": answer.status,
+                "error": self.budget.keep(answer.error or found["error"]),
                 "response": self.budget.keep_value(found["response"]),
-                "provenance": self._answer.provenance,
-                "fault": self._answer.fault,
+                "provenance": answer.provenance,
+                "fault": answer.fault,
             }
         return ApiCall(
             started=self._started,
-            duration=self.clock() - self._started if self._duration is None else self._duration,
+            duration=duration,
             api=self.target.ref,
             offered=self.target.api is not None,
             arguments=self.budget.keep_value(self.arguments),

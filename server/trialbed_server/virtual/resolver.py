@@ -22,7 +22,7 @@ from trialbed_server._options import ServerOptions
 from trialbed_server.cache import ResponseCache
 from trialbed_server.faults import VirtualAnswer, answer_body
 from trialbed_server.real import RealBackend, RealFailed
-from trialbed_server.response_store import ANY, NO_ONE, Entry, Origin
+from trialbed_server.response_store import Entry, Origin
 from trialbed_server.simulators.registry import Simulators, within
 from trialbed_server.simulators.template import argument_problems
 from trialbed_server.standard_names import alias_key, canonical_json, standard_input
@@ -84,24 +84,16 @@ class Resolver:
         await asyncio.gather(*tasks, return_exceptions=True)
 
     async def _resolve(self, call: VirtualCall) -> VirtualAnswer:
-        """Answer from the cache, by the real API, or by the simulator; to refresh the cache, ask the real API first."""
+        """Answer from the cache, by the real API, or by the simulator."""
         try:
-            if self.options.refresh:
-                found = await self._ask_real(call) or await self._look_up(call)
-            else:
-                found = await self._look_up(call) or await self._ask_real(call)
-            return found or await self._simulate(call)
+            return await self._look_up(call) or await self._ask_real(call) or await self._simulate(call)
         except TrialbedError as error:
             return error_reply(str(error))
 
     async def _look_up(self, call: VirtualCall) -> VirtualAnswer | None:
-        """Return a stored answer, also one imported under standardised names of parameters.
-
-        While the cache is refreshed, only real and imported ones count, unless the Api is frozen.
-        """
+        """Return a stored answer, also one imported under standardised names of parameters."""
         keys = list(dict.fromkeys((call.key, alias_key(call.target.name, call.tool_input))))
-        origin = call.target.origin
-        found = await self.cache.find(keys, NO_ONE if self.options.refresh and origin != ANY else origin)
+        found = await self.cache.find(keys, call.target.origin)
         return None if found is None else VirtualAnswer(found.body, f"cache:{found.provenance}")
 
     async def _ask_real(self, call: VirtualCall) -> VirtualAnswer | None:
@@ -111,10 +103,10 @@ class Resolver:
         try:
             body = await self.real.call(call.target.name, standard_input(call.tool_input))
         except RealFailed as error:
-            self.metrics.real_request("failed")
+            self.metrics.real.labels("failed").inc()
             logger.info("%s: no real answer: %s", call.target.path, error)
             return None
-        self.metrics.real_request("answered")
+        self.metrics.real.labels("answered").inc()
         parts = urlsplit(self.real.url)
         # Not user, password and query, which may hold a key.
         url = f"{parts.scheme}://{parts.netloc.rpartition('@')[2]}{parts.path}"
@@ -168,15 +160,13 @@ class Resolver:
         """Cached answers of the Api, real and imported ones first; empty if the cache cannot be read."""
         most = target.simulator.max_examples
         try:
-            entries = await self.cache.examples(target.name, target.origin, 2 * most)
+            found = await self.cache.examples(target.name, target.origin, 2 * most)
         except TrialbedError as error:
             logger.error("%s", error)  # noqa: TRY400 - the cause is in the text
             return []
-        answers = [(entry, json.loads(entry.body)) for entry in entries]
-        good = [(entry, answer) for entry, answer in answers if answer["error"] == "" and answer["response"] != ""]
-        return [
-            Example(arguments=json.loads(entry.input), response=answer["response"]) for entry, answer in good[:most]
-        ]
+        answers = [(arguments, json.loads(body)) for arguments, body in found]
+        good = [(arguments, answer) for arguments, answer in answers if answer["error"] == "" != answer["response"]]
+        return [Example(arguments=json.loads(given), response=answer["response"]) for given, answer in good[:most]]
 
     async def _keep(self, call: VirtualCall, body: str, origin: Origin, settings: dict[str, Any]) -> VirtualAnswer:
         """Keep a new answer, and return it, or the one that another server kept first."""
@@ -186,7 +176,7 @@ class Resolver:
         written = json.dumps(settings) if settings else ""
         entry = Entry(call.key, call.target.name, canonical_json(call.tool_input), body, origin, written)
         try:
-            kept = await self.cache.add(entry, call.target.origin, replace=self.options.refresh)
+            kept = await self.cache.add(entry, call.target.origin)
         except TrialbedError as error:
             # The answer is good even if it cannot be kept.
             logger.error("%s", error)  # noqa: TRY400 - the cause is in the text

@@ -1,8 +1,6 @@
-"""What a server that was started alone refuses, and what it remembers."""
+"""What a server that was started alone refuses, and what it counts."""
 
 from __future__ import annotations
-
-import json
 
 import httpx
 import pytest
@@ -49,27 +47,16 @@ async def answer(request: Request) -> Response:
     return JSONResponse({"choices": [{"message": {"content": "x" * 10_000}}], "usage": USAGE})
 
 
-async def test_what_has_no_trial_is_counted_and_the_latest_of_it_kept(
-    serve: Serve, caplog: pytest.LogCaptureFixture
-) -> None:
+async def test_what_has_no_trial_is_counted(serve: Serve, caplog: pytest.LogCaptureFixture) -> None:
     caplog.set_level("INFO")
     async with listening(Starlette(routes=[Route("/v1/chat/completions", answer, methods=["POST"])])) as url:
         client = await serve(upstream=f"{url}/v1")
         await client.post("/v1/chat/completions", json=CHAT)
-    for number in range(103):
-        await client.post("/virtual", json=virtual({"city": str(number), "pad": "x" * 5000 * (number == 102)}))
-    seen = (await client.get("/control/untagged")).json()
-    assert (seen["model_requests"], seen["api_requests"]) == (1, 103)
-    (call,) = seen["model_calls"]
-    assert (call["status"], call["usage"]) == (200, USAGE | {"cached_tokens": 0, "reasoning_tokens": 0})
-    assert json.loads(call["request"]) == CHAT
-    assert len(call["response"]) < 5000
-    assert [call["arguments"]["city"] for call in seen["api_calls"][:-1]] == [str(number) for number in range(3, 102)]
-    assert "characters kept" in seen["api_calls"][-1]["arguments"]
-    assert all(call["status"] == 200 for call in seen["api_calls"])
+    for number in range(3):
+        await client.post("/virtual", json=virtual({"city": str(number)}))
     metrics = (await client.get("/metrics")).text
     assert 'trialbed_untagged_requests_total{api="model"} 1.0' in metrics
-    assert 'trialbed_untagged_requests_total{api="virtual"} 103.0' in metrics
+    assert 'trialbed_untagged_requests_total{api="virtual"} 3.0' in metrics
     assert "no trial: POST '/v1/chat/completions', status 200, tokens 11 + 22" in caplog.text
 
 

@@ -1,28 +1,13 @@
-"""Limits, readiness, origins and the document of the routes."""
+"""Limits, origins and the end of a server."""
 
 from __future__ import annotations
 
-import sqlite3
-from contextlib import closing
 from pathlib import Path
 
 import httpx
 from support.servers import TRIAL, Serve, registration, virtual
 
 from trialbed_server import ServerOptions, create_app
-
-TOKEN = "a-token-of-32-characters-for-this-test"
-
-
-async def test_a_client_that_asks_too_often_is_told_when_to_ask_again(serve: Serve) -> None:
-    client = await serve(rate_limit=2)
-    paths = ("/virtual", "/t/trial-of-another/virtual", "/virtual", "/v1/chat/completions")
-    replies = [await client.post(path, json=virtual()) for path in paths]
-    assert [reply.status_code for reply in replies] == [200, 404, 429, 429]
-    assert {reply.headers.get("retry-after") for reply in replies[2:]} == {"1"}
-    assert replies[2].json() == {"error": "this client has sent too many requests; ask again in 1 s", "response": ""}
-    assert replies[3].json()["error"]["type"] == "rate_limit_error"
-    assert (await client.get("/healthz")).status_code == 200
 
 
 async def test_a_server_that_is_about_to_end_does_not_say_that_it_is_well(tmp_path: Path) -> None:
@@ -42,18 +27,6 @@ async def test_an_answer_over_the_limit_is_an_api_error_and_not_kept(serve: Serv
     for _ in range(2):
         reply = await client.post(f"/t/{TRIAL}/virtual", json=virtual())
         assert "the answer is larger than 1000 bytes" in reply.json()["error"]
-
-
-async def test_a_server_is_ready_while_its_cache_can_be_read(serve: Serve, tmp_path: Path) -> None:
-    client = await serve(token=TOKEN)
-    ready = await client.get("/readyz")
-    assert (ready.status_code, ready.json()) == (200, {"status": "ready"})
-    with closing(sqlite3.connect(tmp_path / "responses.db")) as connection:
-        connection.execute("DROP TABLE trialbed_responses")
-    lost = await client.get("/readyz")
-    assert (lost.status_code, lost.json()["status"]) == (503, "not ready")
-    assert str(tmp_path) not in lost.text
-    assert (await client.get("/healthz")).status_code == 200
 
 
 async def test_pages_of_other_origins_get_no_leave_unless_they_are_named(serve: Serve) -> None:

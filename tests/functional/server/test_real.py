@@ -13,9 +13,9 @@ from starlette.applications import Starlette
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
+from support.response_caches import cached
 from support.servers import TRIAL, Serve, closed, listening, registration, virtual
 
-from trialbed_server.response_store import ResponseStore
 from trialbed_server.standard_names import request_key, requested_name
 
 KEY = "toolbench-key-of-the-test"
@@ -46,10 +46,9 @@ async def real() -> AsyncIterator[Real]:
 
 def entries(folder: Path, tool_input: dict[str, Any]) -> list[Any]:
     """What is kept for this input: provenance, response and settings."""
-    store = ResponseStore(str(folder / "responses.db"))
-    found = store.find([request_key(requested_name("Weather", "Weather Now", "Current"), tool_input)])
-    store.close()
-    return [(e.origin.provenance, json.loads(e.body)["response"], e.settings) for e in found]
+    key = request_key(requested_name("Weather", "Weather Now", "Current"), tool_input)
+    found = (entry for entry in cached(folder) if entry.key == key)
+    return [(entry.provenance, json.loads(entry.body)["response"], entry.settings) for entry in found]
 
 
 async def test_a_real_answer_is_asked_for_once_kept_with_its_origin_and_recorded(
@@ -138,22 +137,6 @@ async def test_the_key_does_not_come_back_in_an_answer(serve: Serve, real: Real,
     client = await serve(real_url=real.url, real_key=KEY)
     assert KEY not in (await client.post("/virtual", json=virtual())).text
     assert all(KEY not in str(kept) for kept in entries(tmp_path, {"city": "Oslo"}))
-
-
-async def test_refreshing_asks_again_and_replaces_and_keeps_what_was_there_if_the_api_fails(
-    serve: Serve, real: Real, tmp_path: Path
-) -> None:
-    first = await serve(real_url=real.url)
-    await first.post("/virtual", json=virtual())
-    await first.post("/virtual", json=virtual({"city": "Rome"}))
-    real.answer = lambda _: JSONResponse({"error": "", "response": "newer"})
-    again = await serve(real_url=real.url, refresh=True)
-    replies = [(await again.post("/virtual", json=virtual())).json()["response"] for _ in range(2)]
-    assert replies == ["newer"] * 2
-    assert len(real.asked) == 3
-    assert [kept[1] for kept in entries(tmp_path, {"city": "Oslo"})] == ["newer"]
-    real.answer = lambda _: Response("down", 500)
-    assert (await again.post("/virtual", json=virtual({"city": "Rome"}))).json()["response"] == "real"
 
 
 async def test_a_read_only_server_answers_and_keeps_nothing(serve: Serve, real: Real, tmp_path: Path) -> None:

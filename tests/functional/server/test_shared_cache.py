@@ -55,14 +55,3 @@ async def test_all_servers_of_a_cache_give_the_answer_that_is_kept(
     for client in clients:
         assert (await client.post("/virtual", json=virtual())).json()["response"] in replies
     assert len(counting.asked) == 2
-
-
-async def test_refreshed_answers_take_the_place_of_those_that_are_kept(
-    serve: Serve, counting: type[Counting], location: str
-) -> None:
-    counting.gate.set()
-    first, second = [await serve(cache=location, simulator="counting", refresh=refresh) for refresh in (False, True)]
-    assert (await first.post("/virtual", json=virtual())).json()["response"] == "answer 1"
-    assert (await second.post("/virtual", json=virtual())).json()["response"] == "answer 2"
-    third = await serve(cache=location, simulator="counting")
-    assert (await third.post("/virtual", json=virtual())).json()["response"] == "answer 2"

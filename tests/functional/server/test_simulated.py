@@ -12,6 +12,7 @@ from starlette.applications import Starlette
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
+from support.response_caches import cached
 from support.servers import TRIAL, Serve, closed, listening, registration, virtual
 
 from trialbed.errors import UsageError
@@ -72,10 +73,8 @@ async def test_a_model_answers_once_by_documentation_and_examples(serve: Serve, 
     assert (task.count('"input"'), "another simulator" in task) == (5, False)
     assert '"api_description": "The current weather of a city"' in task
     assert task.endswith('Input:\n{"city":"Oslo"}')
-    store = ResponseStore(str(tmp_path / "responses.db"))
-    (kept,) = store.find([request_key(NAME, {"city": "Oslo"})])
-    store.close()
-    assert kept.origin.provenance == "llm:m1"
+    (kept,) = (entry for entry in cached(tmp_path) if entry.key == request_key(NAME, {"city": "Oslo"}))
+    assert kept.provenance == "llm:m1"
     assert json.loads(kept.settings)["model"] == "m1"
 
 
@@ -125,47 +124,37 @@ async def test_a_spent_budget_is_an_api_error(serve: Serve, model: Model) -> Non
     assert (spent.status_code, "budget of 1 request " in spent.json()["error"]) == (200, True)
 
 
-@pytest.mark.parametrize(("simulator", "mechanism"), [("mirrorapi", False), ("mirrorapi-cot", True)])
-async def test_mirrorapi_is_asked_in_both_styles_and_may_break_off(
-    serve: Serve, model: Model, simulator: str, mechanism: bool
-) -> None:
+async def test_mirrorapi_is_asked_in_its_style_and_may_break_off(serve: Serve, model: Model) -> None:
     model.says = ['{"error": "", "response": "It is warm and']
-    client = await serve(**options(model, simulator))
-    await client.post("/control/trials", json=registration(simulator=simulator))
+    client = await serve(**options(model, "mirrorapi"))
+    await client.post("/control/trials", json=registration(simulator="mirrorapi"))
     assert (await client.post(f"/t/{TRIAL}/virtual", json=virtual())).json()["response"] == "It is warm and"
     (asked,) = model.requests
     assert (asked["temperature"], asked["seed"], asked["max_tokens"]) == (0.1, 42, 2048)
-    system, user = (message["content"] for message in asked["messages"])
-    assert ("mechanism_of_the_api" in system) is mechanism
+    user = asked["messages"][1]["content"]
     assert user.startswith("API doc:\n{'api_name': 'Current'")
     assert user.endswith("\n\nRequest:\n{'city': 'Oslo'}")
 
 
-@pytest.mark.parametrize("place", [".", "server"])
-async def test_mirrorapi_is_asked_with_the_prompts_of_its_training_where_they_are(
-    serve: Serve, model: Model, tmp_path: Path, place: str
-) -> None:
-    file = tmp_path / "StableToolBench" / place / "system_prompts.py"
-    file.parent.mkdir(parents=True)
-    file.write_text('import nothing_of_this_is_run\nSFT_SYSTEM = """Act."""\nCOT_SYSTEM = "Think, then act."\n')
-    for simulator, prompt in (("mirrorapi", "Act."), ("mirrorapi-cot", "Think, then act.")):
-        client = await serve(**options(model, simulator), simulator_prompts=tmp_path / "StableToolBench")
+async def test_a_model_is_asked_with_the_system_prompt_of_a_file(serve: Serve, model: Model, tmp_path: Path) -> None:
+    (tmp_path / "prompt.txt").write_text("Act.\n")
+    for number, simulator in enumerate(("mirrorapi", "llm"), 1):
+        client = await serve(**options(model, simulator), simulator_prompt=tmp_path / "prompt.txt")
         await client.post("/virtual", json=virtual())
-        assert model.requests[-1]["messages"][0] == {"role": "system", "content": prompt}
-    assert len(model.requests) == 2
-    own = await serve(**options(model, "mirrorapi"))
-    await own.post("/virtual", json=virtual())
-    assert len(model.requests) == 3, "answers of other prompts are other answers"
+        assert model.requests[-1]["messages"][0] == {"role": "system", "content": "Act."}
+        own = await serve(**options(model, simulator))
+        await own.post("/virtual", json=virtual())
+        assert len(model.requests) == 2 * number, "answers of other prompts are other answers"
 
 
-@pytest.mark.parametrize("content", [None, "SFT_SYSTEM = 'one'", "COT_SYSTEM = (", "SFT_SYSTEM = COT_SYSTEM = f''"])
-async def test_prompts_that_are_not_there_are_named_at_the_start(
+@pytest.mark.parametrize("content", [None, "\n"])
+async def test_a_prompt_that_is_not_there_is_named_at_the_start(
     serve: Serve, model: Model, tmp_path: Path, content: str | None
 ) -> None:
     if content is not None:
-        (tmp_path / "system_prompts.py").write_text(content)
-    with pytest.raises(UsageError, match="--simulator-prompts"):
-        await serve(**options(model, "mirrorapi"), simulator_prompts=tmp_path)
+        (tmp_path / "prompt.txt").write_text(content)
+    with pytest.raises(UsageError, match="--simulator-prompt "):
+        await serve(**options(model, "mirrorapi"), simulator_prompt=tmp_path / "prompt.txt")
 
 
 async def test_an_unknown_api_is_simulated_by_its_name(serve: Serve, model: Model) -> None:

@@ -308,7 +308,7 @@ class Snooping(Cheating):
         )
 
     def tokens_of_other_trials(self) -> str:
-        paths = ("/control/trials", "/control/untagged", "/metrics")
+        paths = ("/control/trials", "/control/endpoint", "/metrics")
         root = self.endpoint.base_url.partition("/t/")[0]
         return _found(path for path in paths if httpx.get(f"{root}{path}", timeout=PATIENCE).status_code == 200)
 

@@ -9,7 +9,6 @@ from collections.abc import Callable, Iterator
 from typing import Annotated, Any, Literal, get_args, get_origin, get_type_hints
 
 import click
-from fastapi import FastAPI
 from numpy.typing import NDArray
 from pydantic import BaseModel
 
@@ -69,7 +68,7 @@ def hints_of(function: Any, where: str) -> Iterator[tuple[str, Any]]:
 def namespace() -> dict[str, Any]:
     """What annotations may name that are imported for type checkers only."""
     report = {name: getattr(trialbed.report, name) for name in trialbed.report.__all__}
-    return {**report, **PUBLIC, "FastAPI": FastAPI, "NDArray": NDArray, "click": click}
+    return {**report, **PUBLIC, "NDArray": NDArray, "click": click}
 
 
 def parts_of(hint: Any) -> Iterator[Any]:
@@ -128,6 +127,5 @@ def test_the_walk_sees_attributes_arguments_and_results() -> None:
         trialbed.TrialKey,
         trialbed.TrialResult,
         trialbed.TrialSpec,
-        FastAPI,
     ):
         assert part in seen, part

@@ -11,7 +11,7 @@ import pytest
 from support.cases import for_each
 
 from trialbed.errors import DataError, TrialbedError, UsageError
-from trialbed_server.response_store import ANY, Entry, Origin, ResponseStore, best
+from trialbed_server.response_store import ANY, Entry, Origin, ResponseStore, StoredBody, best
 from trialbed_server.standard_names import StandardName
 
 NAME = StandardName("Data", "tool", "api")
@@ -33,8 +33,8 @@ def test_entries_survive_and_the_first_of_a_key_and_origin_stays(file: Path) -> 
     store.close()
     store = ResponseStore(str(file))
     assert sorted((found.body, found.origin.provenance) for found in store.find(["k"])) == [
-        ("1", "template"),
-        ("4", "real"),
+        (b"1", "template"),
+        (b"4", "real"),
     ]
     store.close()
 
@@ -43,7 +43,6 @@ def test_names_of_any_text_are_kept(file: Path) -> None:
     name = StandardName("a/../\x00", "天气", "")
     store = ResponseStore(str(file))
     store.add([Entry("k", name, "[]", "{}", Origin("imported"))])
-    assert store.find(["k"])[0].name == name
     assert store.inputs(name) == ["[]"]
     store.close()
 
@@ -127,8 +126,8 @@ def test_several_servers_start_on_a_new_cache_at_once(file: Path) -> None:
 TEMPLATE = Origin("template", "1")
 
 
-def entries(*pairs: tuple[str, Origin]) -> list[Entry]:
-    return [Entry(key, NAME, "{}", "{}", origin) for key, origin in pairs]
+def entries(*pairs: tuple[str, Origin]) -> list[StoredBody]:
+    return [StoredBody(key, origin, b"{}") for key, origin in pairs]
 
 
 REAL, IMPORTED = Origin("real"), Origin("imported")

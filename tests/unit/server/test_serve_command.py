@@ -48,29 +48,6 @@ def test_the_key_is_read_only_where_there_is_an_endpoint_to_send_it_to(started: 
     assert (started["upstream"], started["upstream_key"]) == ("http://models/v1", "sk-the-real-key")
 
 
-@pytest.mark.parametrize(
-    ("content", "said"),
-    [
-        ("OPENAI_API_KEY=sk-1\nREGION=eu\n", "keys in it: OPENAI_API_KEY\n"),
-        ("official=sk-1\n", "no name in it has KEY, TOKEN, SECRET or PASSWORD\n"),
-    ],
-)
-def test_what_was_read_of_the_env_file_is_said_without_values(
-    content: str,
-    said: str,
-    started: dict[str, Any],
-    monkeypatch: pytest.MonkeyPatch,
-    capsys: pytest.CaptureFixture[str],
-) -> None:
-    for name in ("REGION", "official"):  # so that they are taken away again
-        monkeypatch.setenv(name, "")
-    Path(".env").write_text(content)
-    assert main(["serve"]) == 0
-    shown = capsys.readouterr().err
-    assert f".env read; {said}" in shown
-    assert "sk-1" not in shown
-
-
 def test_the_variable_of_the_key_can_be_another(started: dict[str, Any], monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("OTHER_KEY", "other-key")
     main(["serve", "--base-url", "http://models/v1", "--api-key-env", "OTHER_KEY"])
