@@ -22,6 +22,7 @@ from ._files import kept_path as kept_path
 from ._files import safe_name as safe_name
 from ._files import write_document as write_document
 from ._metadata import fault_note as fault_note
+from ._metadata import in_words as in_words
 from ._metadata import legacy_metadata as legacy_metadata
 from ._metadata import run_settings as run_settings
 from ._metadata import run_title as run_title

@@ -13,25 +13,24 @@ from trialbed_pages.publishing._numbers import RunNumbers
 SEEDS = "seed"
 """The one setting that may differ: it says which noise, and nothing of the subject."""
 
+USUAL = "the usual one"
+
 
 def why_apart(one: RunNumbers, other: RunNumbers) -> str:
     """Return why the figures of two runs do not stand on one board; empty if they do."""
-    if one.dataset_digest != other.dataset_digest:
-        return f"its tasks are others: {_dataset(other)}, not {_dataset(one)}"
-    mine, its = ({query.query for query in run.queries} for run in (one, other))
-    if mine != its:
-        return (
-            f"its tasks are {len(its)} of the dataset, {'other ones' if len(mine) == len(its) else f'not {len(mine)}'}"
-        )
-    if one.judge != other.judge:
-        return f"its judge is {other.judge}, not {one.judge}"
-    for name in sorted({*one.settings, *other.settings} - {SEEDS}):
-        own, others = one.settings.get(name), other.settings.get(name)
-        if own != others and name == "faults":
-            return _faults_apart(own, others)
-        if own != others:
-            return f"its {name.replace('_', ' ')} is {_value(others)}, not {_value(own)}"
-    return ""
+    mine, its = _facts(one), _facts(other)
+    name = next((name for name in dict.fromkeys([*mine, *its]) if mine.get(name) != its.get(name)), "")
+    if not name or name in ("tasks", "injected faults"):
+        return f"its {name} are not the same" if name else ""
+    return f"its {name} is {its.get(name, USUAL)}, not {mine.get(name, USUAL)}"
+
+
+def _facts(run: RunNumbers) -> dict[str, object]:
+    """Return all that runs on one board have in common."""
+    settings = {name.replace("_", " "): value for name, value in run.settings.items() if name != SEEDS}
+    named = {"injected faults" if name == "faults" else name: settings[name] for name in sorted(settings)}
+    tasks = {"dataset": f"{run.dataset} {run.dataset_digest[:12]}", "tasks": {query.query for query in run.queries}}
+    return {**tasks, "judge": run.judge, **named}
 
 
 def boards(runs: Sequence[RunNumbers]) -> list[list[RunNumbers]]:
@@ -84,17 +83,3 @@ def _run(run: RunNumbers, runs: Sequence[RunNumbers]) -> tuple[str, ...]:
 def _cells(run: RunNumbers, place: int) -> tuple[str, str]:
     one = run.frameworks[place]
     return interval_text(mean_of(one, JUDGED)), compact(mean_of(one, TOKENS).value)
-
-
-def _dataset(run: RunNumbers) -> str:
-    return f"{run.dataset} {run.dataset_digest[:12]}"
-
-
-def _value(value: object) -> str:
-    return "the usual one" if value is None else str(value)
-
-
-def _faults_apart(mine: object, its: object) -> str:
-    if mine is not None and its is not None:
-        return "its injected faults are others"
-    return "it has no injected faults" if its is None else "it has injected faults"

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from statistics import fmean
 
 from trialbed.records import framework_name
-from trialbed.report import fault_note
+from trialbed.report import fault_note, in_words
 from trialbed.scoring import JUDGED
 from trialbed.texts import number_of, percent, points
 from trialbed.views import compact
@@ -17,12 +17,6 @@ REFERENCE = "reference"
 """Trialbed's own plain loop, which is no framework."""
 
 FORMS = {":native": "as its documentation sets it up", ":controlled": "its loop with Trialbed's requests and errors"}
-
-
-def in_words(names: Sequence[str]) -> str:
-    """Return a list of names as a phrase."""
-    *first, last = names
-    return f"{', '.join(first)} and {last}" if first else last
 
 
 def title_of(runs: Sequence[RunNumbers]) -> str:

@@ -3,6 +3,10 @@
 from __future__ import annotations
 
 import hashlib
+import json
+import os
+import subprocess
+import sys
 import tempfile
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
@@ -11,8 +15,8 @@ from pathlib import Path
 import click
 
 from trialbed import __version__
-from trialbed.errors import UsageError
-from trialbed.files import read_bytes, read_text
+from trialbed.errors import DataError, UsageError
+from trialbed.files import read_bytes, read_text, temporary_folder
 from trialbed.plugins import installed_listeners
 from trialbed.report import read_report, run_title
 from trialbed.settings import data_dir as default_folder
@@ -21,7 +25,6 @@ from trialbed.store import StoredRun, open_store
 from trialbed.views import html_page
 from trialbed_pages.files import FilePages
 from trialbed_pages.publishing._folder import read_numbers, write_publication
-from trialbed_pages.publishing._loading import check_loads
 from trialbed_pages.publishing._manifest import (
     NAME,
     PublicationManifest,
@@ -33,7 +36,8 @@ from trialbed_pages.publishing._manifest import (
 )
 from trialbed_pages.publishing._names import folder_mask
 from trialbed_pages.publishing._numbers import RunNumbers, numbers_of
-from trialbed_pages.publishing._sources import dataset_of, public_config, source_of
+from trialbed_pages.publishing._replayed import replay_variables
+from trialbed_pages.publishing._sources import PublishedDataset, dataset_of, public_config, source_of
 from trialbed_pages.publishing._traces import request_digests
 from trialbed_pages.report import run_report
 from trialbed_plugins.recordings import cache_there, recording_of, write_cassette
@@ -128,7 +132,9 @@ def _add_files(found: _Collected, pages: FilePages) -> None:
 def _add_run(
     found: _Collected, run: StoredRun, file: Path | None, include: Sequence[Path], data_dir: Path | None
 ) -> None:
-    _check_finished(run)
+    if run.status != "finished":
+        hint = "its figures would change; repeat its command until it is finished"
+        raise UsageError(f"run {run.run_id} is {run.status}: {hint}")
     if run.record.kind == "endpoints":
         began = f"run {run.run_id}, began {run.created_at:%Y-%m-%d %H:%M} UTC"
         found.add_page(run.run_id, run_title(run.record), run_report(run), began)
@@ -139,7 +145,7 @@ def _add_run(
     content, answers = _recording(run)
     source = source_of(run.record, dataset, recording=recording, answers=answers)
     if not source.cannot:
-        check_loads(dataset, run.config.dataset_digest, data)
+        _check_loads(dataset, run.config.dataset_digest, data)
     found.add(recording, content)
     mask = folder_mask()
     for name, path in dataset.files.items():
@@ -156,10 +162,32 @@ def _add_run(
     found.sources.append(source)
 
 
-def _check_finished(run: StoredRun) -> None:
-    if run.status != "finished":
-        hint = "its figures would change; repeat its command until it is finished"
-        raise UsageError(f"run {run.run_id} is {run.status}: {hint}")
+def _check_loads(dataset: PublishedDataset, digest: str, data_dir: Path) -> None:
+    """Check, as a replay loads it, that a dataset which is code is the same where only its published files are."""
+    if dataset.name not in dataset.files or dataset.name.endswith(".json"):
+        return
+    with temporary_folder() as work:
+        for name, path in dataset.files.items():
+            (work / name).parent.mkdir(parents=True, exist_ok=True)
+            (work / name).write_bytes(read_bytes(path))
+        command = [
+            sys.executable,
+            "-m",
+            "trialbed",
+            "data",
+            "show",
+            dataset.name,
+            "--json",
+            "--data-dir",
+            str(data_dir),
+        ]
+        shown = subprocess.run(command, cwd=work, env=replay_variables(os.environ), capture_output=True, check=False)
+    if shown.returncode or json.loads(shown.stdout)["digest"] != digest:
+        reason = shown.stderr.decode(errors="replace").strip().removeprefix("Error: ") or "its tasks are others there"
+        raise DataError(
+            f"{dataset.files[dataset.name]} cannot be loaded from its published files alone: {reason}; add each file "
+            "that it reads with --include FILE, and find it in the code by Path(__file__)"
+        )
 
 
 def _recording(run: StoredRun) -> tuple[bytes, int]:

@@ -7,10 +7,9 @@ import shutil
 import subprocess
 import sys
 from collections.abc import Collection, Iterator, Sequence
-from dataclasses import dataclass
-from itertools import islice
+from itertools import islice, zip_longest
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from trialbed.catalogs import run_queries
 from trialbed.errors import DataError, UsageError
@@ -31,9 +30,17 @@ INCOMPLETE = 3
 MOST = 20
 """Differences of numbers that are named."""
 
+LONGEST = 80
+"""Characters of a value that are shown."""
 
-@dataclass(frozen=True)
-class Reproduction:
+NAMES = ("label", "framework", "query", "score")
+"""Keys that name an object of a list."""
+
+ChosenRun = tuple[RunSource, RunNumbers]
+"""A published run with its numbers, both of the chosen setups alone."""
+
+
+class Reproduction(NamedTuple):
     """The fate of published files that were made again.
 
     Attributes:
@@ -50,81 +57,56 @@ class Reproduction:
     files: dict[str, bytes]
 
 
-@dataclass(frozen=True)
-class ReplayOptions:
-    """Options of a replay of published runs.
-
-    Attributes:
-        work: a folder for the runs.
-        frameworks: the set-ups to replay; empty for all of them.
-    """
-
-    work: Path
-    data_dir: Path
-    env_dir: Path | None = None
-    frameworks: tuple[str, ...] = ()
-
-
 def setups_of(run: RunSource) -> list[str]:
-    """Return the set-ups of a run, as ``--framework`` takes them."""
+    """Return the setups of a run, as ``--framework`` takes them."""
     pairs = zip(run.arguments[::2], run.arguments[1::2], strict=True)
     return [value for option, value in pairs if option == FRAMEWORK]
 
 
-@dataclass(frozen=True)
-class ChosenRun:
-    """A published run that is made again.
-
-    Attributes:
-        numbers: those of the chosen set-ups.
-    """
-
-    source: RunSource
-    numbers: RunNumbers
-
-    def frameworks(self, chosen: Collection[str]) -> list[str]:
-        """Return the set-ups that are replayed, as ``--framework`` takes them."""
-        return [name for name in setups_of(self.source) if not chosen or name in chosen]
-
-
-def chosen_runs(folder: Path, manifest: PublicationManifest, frameworks: Collection[str]) -> list[ChosenRun]:
-    """Return the runs of a folder that have the chosen set-ups; all where none is chosen.
+def chosen_runs(folder: Path, manifest: PublicationManifest, names: Sequence[str]) -> list[ChosenRun]:
+    """Return the runs of a folder that have chosen setups, with these alone; whole runs where none is chosen.
 
     Args:
         folder: its files are the published ones.
+        names: of setups, or of frameworks, for all setups of each.
 
     Raises:
-        UsageError: a run cannot be made again.
-        DataError: the numbers cannot be read, or are of other set-ups than the manifest's.
+        UsageError: there is no run, one cannot be made again, or none has a setup of that name.
+        DataError: the numbers cannot be read, or are of other setups than the manifest's.
     """
-    runs = [
-        ChosenRun(source, _chosen(numbers, frameworks))
-        for source, numbers in zip(manifest.runs, read_numbers(folder, manifest), strict=True)
-    ]
-    found = [run for run in runs if not frameworks or run.frameworks(frameworks)]
-    for run in found:
-        if run.source.cannot:
-            raise UsageError(f"run {run.source.name} cannot be made again: {run.source.cannot}")
-        if sorted(one.label for one in run.numbers.frameworks) != sorted(run.frameworks(frameworks)):
-            raise DataError(f"{folder}: run {run.source.name}: the numbers are of other frameworks than the run")
-    return found
-
-
-def chosen_setups(folder: Path, manifest: PublicationManifest, names: Sequence[str]) -> tuple[str, ...]:
-    """Return the set-ups that names stand for: each itself, or all set-ups of that framework.
-
-    Raises:
-        UsageError: there is no run, or none has a set-up of that name.
-    """
-    if not manifest.runs:
-        raise UsageError(f"{folder} has only pages that are not made again, such as those about vendors, and no run")
     known = list(dict.fromkeys(value for run in manifest.runs for value in setups_of(run)))
-    found: dict[str, None] = {}
+    if not known:
+        raise UsageError(f"{folder} has only pages that are not made again, such as those about vendors, and no run")
+    chosen = set[str]()
     for name in names:
         if not (meant := meant_labels(name, known)):
             raise UsageError(f"--framework: no run of {folder} has {name!r}; there are {', '.join(known)}")
-        found |= dict.fromkeys(meant)
-    return tuple(found)
+        chosen.update(meant)
+    is_part = 0 < len(chosen) < len(known)
+    found = [
+        (_source_of(source, chosen), _numbers_of(numbers, chosen)) if is_part else (source, numbers)
+        for source, numbers in zip(manifest.runs, read_numbers(folder, manifest), strict=True)
+        if not is_part or chosen & {*setups_of(source)}
+    ]
+    for source, numbers in found:
+        if source.cannot:
+            raise UsageError(f"run {source.name} cannot be made again: {source.cannot}")
+        if sorted(one.label for one in numbers.frameworks) != sorted(setups_of(source)):
+            raise DataError(f"{folder}: run {source.name}: the numbers are of other frameworks than the run")
+    return found
+
+
+def _source_of(source: RunSource, setups: Collection[str]) -> RunSource:
+    """Return a run without the setups that are not chosen; each option has a value after it."""
+    pairs = zip(source.arguments[::2], source.arguments[1::2], strict=True)
+    kept = (pair for pair in pairs if pair[0] not in (FRAMEWORK, AGAINST) or pair[1] in setups)
+    return source.model_copy(update={"arguments": tuple(part for pair in kept for part in pair)})
+
+
+def _numbers_of(run: RunNumbers, setups: Collection[str]) -> RunNumbers:
+    """Return a run with the numbers that chosen setups have by themselves."""
+    own = [one.model_copy(update={"conclusion": ""}) for one in run.frameworks if one.label in setups]
+    return run.model_copy(update={"frameworks": tuple(own), "findings": ()})
 
 
 def code_of(manifest: PublicationManifest) -> list[str]:
@@ -133,51 +115,46 @@ def code_of(manifest: PublicationManifest) -> list[str]:
 
 
 def reproduce(
-    folder: Path, manifest: PublicationManifest, runs: Sequence[ChosenRun], how: ReplayOptions
+    folder: Path,
+    manifest: PublicationManifest,
+    runs: Sequence[ChosenRun],
+    work: Path,
+    data_dir: Path,
+    env_dir: Path | None = None,
 ) -> Reproduction:
     """Replay runs of a folder, and compare what follows with the published files.
 
-    Of chosen set-ups, the numbers of each alone are compared: files have those of all.
+    Of chosen setups, the numbers of each alone are compared: files have those of all.
 
     Args:
         folder: its files are the published ones.
+        work: a folder for the runs.
 
     Raises:
         UsageError: a replay cannot be started.
     """
-    published = [run.numbers for run in runs]
+    is_part = [source for source, _ in runs] != list(manifest.runs)
+    folders = ["--data-dir", str(data_dir.resolve()), *(["--env-dir", str(env_dir.resolve())] if env_dir else [])]
     made: list[RunNumbers] = []
-    missing: list[str] = []
-    for source in (run.source for run in runs):
-        numbers, left = _replay(folder.resolve(), manifest, source, how)
-        made.append(_chosen(numbers, how.frameworks))
-        missing += left
+    differences: list[str] = []
+    for source, published in runs:
+        numbers, missing = _replay(folder.resolve(), manifest, source, work / source.name, folders)
+        made.append(_numbers_of(numbers, setups_of(source)) if is_part else numbers)
+        differences += missing
+        there, here = (one.model_dump(mode="json") for one in (published, made[-1]))
+        differences += islice(_unequal(published.name, there, here), MOST)
     evidence = manifest.model_copy(update={"files": manifest.kept, "made": ()})
-    files = {} if how.frameworks else made_files(evidence, made)
+    files = {} if is_part else made_files(evidence, made)
     same = tuple(name for name in files if name in manifest.made and files[name] == (folder / name).read_bytes())
-    other = () if how.frameworks else tuple(sorted({*manifest.made, *files} - {*same}))
-    return Reproduction(
-        trials=sum(one.trials for run in made for one in run.frameworks),
-        same=same,
-        other=other,
-        differences=(*missing, *_differences(published, made)),
-        files=files,
-    )
-
-
-def _chosen(run: RunNumbers, frameworks: Collection[str]) -> RunNumbers:
-    """Return a run with the numbers that chosen set-ups have by themselves; all of it where none is chosen."""
-    if not frameworks:
-        return run
-    own = [one.model_copy(update={"conclusion": ""}) for one in run.frameworks if one.label in frameworks]
-    return run.model_copy(update={"frameworks": tuple(own), "findings": ()})
+    other = () if is_part else tuple(sorted({*manifest.made, *files} - {*same}))
+    trials = sum(one.trials for run in made for one in run.frameworks)
+    return Reproduction(trials, same, other, tuple(differences), files)
 
 
 def _replay(
-    folder: Path, manifest: PublicationManifest, source: RunSource, how: ReplayOptions
+    folder: Path, manifest: PublicationManifest, source: RunSource, place: Path, folders: Sequence[str]
 ) -> tuple[RunNumbers, list[str]]:
     """Replay a run; returns its numbers, and why trials were not measured."""
-    place = how.work / source.name
     place.mkdir(parents=True)
     # So that none is looked for in the folders above, which have the user's own settings and keys.
     for name in ("bench.toml", ".env"):
@@ -189,13 +166,10 @@ def _replay(
                 (place / name).parent.mkdir(parents=True, exist_ok=True)
                 shutil.copyfile(folder / name, place / name)
         dataset = str(place / dataset)
-    store = str(place / "trialbed.db")
-    arguments = [*_of_chosen(source.arguments, how.frameworks)]
-    given = [f"{option}={value}" for option, value in zip(arguments[::2], arguments[1::2], strict=True)]
-    command = [sys.executable, "-m", "trialbed", "run", *given, "--dataset", dataset]
-    command += ["--model", f"replay:{folder / source.recording}", "--store", store, "--model-cache", "off", "--yes"]
-    command += ["--data-dir", str(how.data_dir.resolve())]
-    command += [] if how.env_dir is None else ["--env-dir", str(how.env_dir.resolve())]
+    store, pairs = str(place / "trialbed.db"), zip(source.arguments[::2], source.arguments[1::2], strict=True)
+    command = [sys.executable, "-m", "trialbed", "run", *(f"{option}={value}" for option, value in pairs)]
+    command += ["--dataset", dataset, "--model", f"replay:{folder / source.recording}", "--model-cache", "off"]
+    command += ["--store", store, "--yes", *folders]
     try:
         ended = subprocess.run(
             command, cwd=place, env=replay_variables(os.environ), stdout=subprocess.DEVNULL, check=False
@@ -211,7 +185,7 @@ def _replay(
         # A run of a file names its own copy of the queries, by a path from where it was made.
         kept = place / run.config.dataset
         config = run.config.model_copy(update={"dataset": str(kept)}) if kept.is_file() else run.config
-        queries = run_queries(config, how.data_dir)
+        queries = run_queries(config, Path(folders[1]))
         report, digests = read_report(run, queries, installed_listeners()), request_digests(run)
     lines = [
         f"{summary.framework}: {number_of(reason.count, 'trial')} {reason.status}, first at task {reason.query_id}: "
@@ -223,47 +197,15 @@ def _replay(
     return numbers_of(report, queries, digests, name=source.name, model=source.model), lines
 
 
-def _of_chosen(arguments: Sequence[str], frameworks: Collection[str]) -> Iterator[str]:
-    """Yield the arguments of a run without the set-ups that are not chosen; each option has a value after it."""
-    for option, value in zip(arguments[::2], arguments[1::2], strict=True):
-        if option == AGAINST and frameworks and value not in frameworks:
-            continue
-        if option != FRAMEWORK or not frameworks or value in frameworks:
-            yield from (option, value)
-
-
-def _differences(published: list[RunNumbers], made: list[RunNumbers]) -> list[str]:
-    pairs = [
-        (there.name, there.model_dump(mode="json"), here.model_dump(mode="json"))
-        for there, here in zip(published, made, strict=True)
-    ]
-    found = list(islice((line for pair in pairs for line in _unequal(*pair)), MOST + 1))
-    return found if len(found) <= MOST else [*found[:MOST], "and more"]
-
-
 def _unequal(where: str, there: Any, here: Any) -> Iterator[str]:
     """Yield each value that is another, with its place."""
     if isinstance(there, dict) and isinstance(here, dict):
         for key in dict.fromkeys([*there, *here]):
             yield from _unequal(f"{where}, {key}", there.get(key), here.get(key))
     elif isinstance(there, list) and isinstance(here, list):
-        for place in range(max(len(there), len(here))):
-            one, other = (values[place] if place < len(values) else None for values in (there, here))
-            yield from _unequal(f"{where}, {_name_of(one or other, place)}", one, other)
+        for place, (one, other) in enumerate(zip_longest(there, here), 1):
+            about = one or other
+            names = [about[key] for key in NAMES if key in about] if isinstance(about, dict) else []
+            yield from _unequal(f"{where}, {' '.join(map(str, names)) or place}", one, other)
     elif there != here:
-        yield f"{where}: {_short(there)} → {_short(here)}"
-
-
-def _name_of(item: Any, place: int) -> str:
-    names = (
-        [item[key] for key in ("label", "framework", "query", "score") if key in item] if isinstance(item, dict) else []
-    )
-    return " ".join(map(str, names)) or str(place + 1)
-
-
-def _short(value: Any) -> str:
-    text = str(value)
-    return text if len(text) <= LONGEST else f"{text[:LONGEST]}…"
-
-
-LONGEST = 80
+        yield f"{where}: {str(there)[:LONGEST]} → {str(here)[:LONGEST]}"

@@ -65,18 +65,16 @@ def command(
     from trialbed.settings import data_dir as default_folder
     from trialbed_pages.publishing._folder import write_files
     from trialbed_pages.publishing._manifest import check_unchanged, read_manifest
-    from trialbed_pages.publishing._replay import ReplayOptions, chosen_runs, chosen_setups, code_of, reproduce
+    from trialbed_pages.publishing._replay import chosen_runs, code_of, reproduce, setups_of
 
     manifest = read_manifest(folder)
     check_unchanged(folder, manifest)
-    frameworks = chosen_setups(folder, manifest, frameworks)
     runs = chosen_runs(folder, manifest, frameworks)
     _ask_consent(folder, code_of(manifest), yes=yes)
-    wanted = dict.fromkeys(name for run in runs for name in run.frameworks(frameworks))
+    wanted = dict.fromkeys(name for source, _ in runs for name in setups_of(source))
     chosen_environments([*wanted], yes=yes, env_dir=env_dir)
     with temporary_folder() as work:
-        how = ReplayOptions(work, data_dir or default_folder(), env_dir, frameworks)
-        found = reproduce(folder, manifest, runs, how)
+        found = reproduce(folder, manifest, runs, work, data_dir or default_folder(), env_dir)
     if output is not None:
         write_files(output, found.files)
     if as_json:

@@ -13,7 +13,7 @@ from unit.pages.publishing.test_page import run
 
 from trialbed.errors import DataError, UsageError
 from trialbed_pages.publishing._folder import write_publication
-from trialbed_pages.publishing._replay import ReplayOptions, chosen_runs, chosen_setups, reproduce
+from trialbed_pages.publishing._replay import chosen_runs, reproduce
 from trialbed_pages.publishing.reproduce_command import command
 
 BOTH = ("--framework", "reference", "--framework", "crewai:native")
@@ -47,10 +47,9 @@ def replay(folder: Path, work: Path, *frameworks: str) -> None:
     from trialbed_pages.publishing._manifest import read_manifest
 
     there = read_manifest(folder)
-    chosen = chosen_setups(folder, there, frameworks)
-    runs = chosen_runs(folder, there, chosen)
+    runs = chosen_runs(folder, there, frameworks)
     with pytest.raises(UsageError, match="bench run ended with 2"):
-        reproduce(folder, there, runs, ReplayOptions(work / "w", work / "data", None, chosen))
+        reproduce(folder, there, runs, work / "w", work / "data")
 
 
 def test_a_replay_has_no_keys_and_no_settings_of_its_user(
