@@ -52,33 +52,22 @@ def check_scores(thresholds: Mapping[str, float], repeat: int | None = None) -> 
         UsageError: there is no such score, and one is suggested; or it is a share, and the threshold is not from 0 to
             1; or lower is better; or the run has too few repeats for it.
     """
-    if not thresholds:
-        return
     from trialbed.plugins import described_scores
     from trialbed.records import shown_name
-    from trialbed.report import LESS_IS_BETTER, REPEATS
+    from trialbed.report import REPEATS, check_values
     from trialbed.suggestions import closest, did_you_mean
 
     names, complete = described_scores()
-    asked = {name: name.partition("[")[0] for name in thresholds}  # without tags
-    shares = {name for name, score in names.items() if score.bounded}
-    are_shares = [name for name, score in asked.items() if score in shares or REPEATS.fullmatch(score)]
-    check_shares({name: thresholds[name] for name in are_shares})
-    for name in (name for name in asked.values() if name in names and names[name].lower_is_better):
-        raise UsageError(
-            f"--fail-under: {name}: {LESS_IS_BETTER}; hold runs against an earlier one by --fail-on-regression of "
-            "bench run or bench compare"
-        )
-    for found in map(REPEATS.fullmatch, asked.values()):
-        if found and repeat is not None and int(found[2]) > repeat:
-            needed = f"{found[2]} trials of each query, and the run has {repeat}; give --repeat {found[2]}"
-            raise UsageError(f"--fail-under: {found[0]} needs {needed}")
-    for name in asked.values():
+    check_values(thresholds, names)
+    for name in dict.fromkeys(name.partition("[")[0] for name in thresholds):  # without tags
+        repeats = REPEATS.fullmatch(name)
+        if repeats and repeat is not None and int(repeats[2]) > repeat:
+            needed = f"{repeats[2]} trials of each query, and the run has {repeat}; give --repeat {repeats[2]}"
+            raise UsageError(f"--fail-under: {name} needs {needed}")
         close = closest(name, [*names, *map(shown_name, names)])
-        if REPEATS.fullmatch(name) or name in names or not (complete or close):
-            continue
-        known = ", ".join(sorted(map(shown_name, names)))
-        raise UsageError(f"--fail-under: there is no score {name!r}{did_you_mean(close)} The scores are {known}")
+        if not (repeats or name in names) and (complete or close):
+            known = ", ".join(sorted(map(shown_name, names)))
+            raise UsageError(f"--fail-under: there is no score {name!r}{did_you_mean(close)} The scores are {known}")
 
 
 def check_tags(thresholds: Mapping[str, float], options: RunOptions) -> None:
@@ -94,17 +83,6 @@ def check_tags(thresholds: Mapping[str, float], options: RunOptions) -> None:
         _, bracket, tag = name.partition("[")
         if bracket:
             config.queries_with(tag.removesuffix("]"))
-
-
-def check_shares(thresholds: Mapping[str, float]) -> None:
-    """Check that thresholds of shares are from 0 to 1.
-
-    Raises:
-        UsageError: one is not.
-    """
-    for name, least in thresholds.items():
-        if not 0 <= least <= 1:
-            raise UsageError(f"--fail-under: {name}={least:g}: {name} is a share; give a number from 0 to 1")
 
 
 def below(thresholds: Mapping[str, float], report: Report) -> bool:

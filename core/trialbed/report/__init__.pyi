@@ -26,13 +26,13 @@ from ._metadata import in_words as in_words
 from ._metadata import legacy_metadata as legacy_metadata
 from ._metadata import run_settings as run_settings
 from ._metadata import run_title as run_title
-from ._report import LESS_IS_BETTER as LESS_IS_BETTER
 from ._report import REPEATS as REPEATS
 from ._report import AskQueries as AskQueries
 from ._report import Queries as Queries
 from ._report import Report as Report
 from ._report import ThresholdCheck as ThresholdCheck
 from ._report import check_thresholds as check_thresholds
+from ._report import check_values as check_values
 from ._report import read_report as read_report
 from ._summary import AttributedCall as AttributedCall
 from ._summary import Attribution as Attribution

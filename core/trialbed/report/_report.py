@@ -225,7 +225,10 @@ def check_values(thresholds: Mapping[str, float], described: Mapping[str, ScoreD
     for given, least in thresholds.items():
         name = score_key(given).partition("[")[0]
         if name in described and described[name].lower_is_better:
-            raise UsageError(f"{given}: {LESS_IS_BETTER}; hold the report against an earlier run by worse_than(run_id)")
+            raise UsageError(
+                f"{given}: lower is better, so that a mean below a threshold does not fail; see --fail-on-regression, "
+                "and in Python worse_than(run_id)"
+            )
         if not isinstance(least, (int, float)) or not math.isfinite(least):
             raise UsageError(f"{given}: {least!r:.60} is not a number to be held against the score")
         is_share = bool(REPEATS.fullmatch(name)) or (name in described and described[name].bounded)

@@ -84,10 +84,12 @@ def score(path: Path, given: Mapping[str, Any]) -> int:
     """
     import asyncio
 
-    from trialbed.cli.thresholds import check_shares, parse_thresholds
+    from trialbed.cli.thresholds import parse_thresholds
+    from trialbed.records import ScoreDescription
+    from trialbed.report import check_values
 
     least = parse_thresholds(given["fail_under"], "tool_call_f1=0.8")
-    check_shares(least)  # all metrics are
+    check_values(least, {name: ScoreDescription(name) for name in least})  # all metrics are shares
     samples = _samples(path, given["reference"])
     options = settings(given)
     check_used(options.rules, samples, options.tools)

@@ -148,7 +148,7 @@ def test_a_report_is_held_against_thresholds_and_an_earlier_run() -> None:
     for value in (1.5, math.nan, "0.8"):
         with pytest.raises(UsageError, match=r"sopr_score: .* is not a (number|share)"):
             good.below({"sopr_score": value})  # type: ignore[dict-item] # as a slip has it
-    with pytest.raises(UsageError, match=r"total_tokens: lower is better, .* by worse_than\(run_id\)"):
+    with pytest.raises(UsageError, match=r"total_tokens: lower is better, .* in Python worse_than\(run_id\)"):
         good.below(total_tokens=100)
     (line,) = bad.worse_than(good.run.run_id)
     assert line.startswith(f"mine ({bad.run.run_id}) is worse than mine ({good.run.run_id}): solved differs by -1.0")

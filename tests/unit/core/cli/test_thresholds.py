@@ -61,13 +61,13 @@ def test_the_scores_are_checked_before_a_run() -> None:
 
 @for_each("text", ["sopr_score=2", "api_f1=-0.1", "pass^3=80", "pass@1=1.01"])
 def test_a_share_cannot_reach_more_than_one(text: str) -> None:
-    with pytest.raises(UsageError, match="is a share; give a number from 0 to 1"):
+    with pytest.raises(UsageError, match="is not a share; give a number from 0 to 1"):
         check_scores(parse_thresholds([text]))
 
 
 @for_each("text", ["total_tokens=100", "wall_time=0.0001", "model_turns=12", "redundant_calls=0"])
 def test_a_score_of_which_less_is_better_has_no_least(text: str) -> None:
-    with pytest.raises(UsageError, match=r"lower is better, so .*--fail-on-regression of bench run"):
+    with pytest.raises(UsageError, match=r"lower is better, so .*--fail-on-regression"):
         check_scores(parse_thresholds([text]))
 
 
