@@ -12,7 +12,7 @@ from typing import Annotated, Any
 from fastapi import Depends, FastAPI, Query, Request
 from fastapi.concurrency import run_in_threadpool
 from fastapi.exceptions import RequestValidationError
-from fastapi.responses import HTMLResponse, PlainTextResponse, RedirectResponse, Response, StreamingResponse
+from fastapi.responses import HTMLResponse, PlainTextResponse, RedirectResponse, Response
 
 from trialbed.errors import DataError, TrialbedError, UsageError
 from trialbed.records import TrialResult
@@ -22,18 +22,17 @@ from trialbed.store import Store, StoredRun, StoreReader, open_store
 from trialbed.wire import lenient_json
 from trialbed_pages.annotating import annotation_of, is_own, read_form
 from trialbed_pages.files import FilePages
-from trialbed_pages.live import progress_events
 from trialbed_pages.rendering import multiline, render, style
 from trialbed_pages.runs import (
     ANSWERS,
     GridFilter,
+    GridPage,
     PairPage,
     RunCache,
     RunFigures,
     RunFilter,
     TrialPage,
     answers_page,
-    grid_page,
     listing_page,
     run_page,
 )
@@ -106,7 +105,6 @@ def create_app(
     app.add_api_route("/runs/{run_id}/trial", pages.trial, response_class=HTMLResponse)
     app.add_api_route("/runs/{run_id}/pair", pages.pair, response_class=HTMLResponse)
     app.add_api_route("/runs/{run_id}/body", pages.body, response_class=PlainTextResponse)
-    app.add_api_route("/runs/{run_id}/live", pages.live)
     app.add_api_route("/files", pages.file_list, response_class=HTMLResponse)
     app.add_api_route("/files/{viewer}/{name}", pages.file, response_class=HTMLResponse)
     app.add_api_route("/static/{name}", _static)
@@ -216,7 +214,7 @@ class _Pages:
     def _grid(self, run_id: str, score: str, chosen: GridFilter) -> dict[str, Any]:
         run = self._open().run(run_id)
         figures = self._figures(run, score)
-        return {"run": run, "page": grid_page(figures, score or figures.headline[0], chosen)}
+        return {"run": run, "page": GridPage(figures, score or figures.headline[0], chosen)}
 
     async def annotate(self, request: Request, run_id: str) -> Response:
         """Keep an annotation of a trial, and lead back to the answers."""
@@ -276,10 +274,6 @@ class _Pages:
             raise DataError("the trial has no such request")
         call = calls[place - 1]
         return multiline(call.request if kind == "request" else call.response)
-
-    async def live(self, request: Request, run_id: str) -> StreamingResponse:
-        events = progress_events(self._open, run_id, request.is_disconnected)
-        return StreamingResponse(events, media_type="text/event-stream")
 
     def _figures(self, run: StoredRun, score: str) -> RunFigures:
         figures = self._cache.of(run)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -50,7 +49,6 @@ class FilePages:
         self._paths = paths
         self._contents: dict[tuple[str, str], tuple[Stamp, Markup]] = {}
         self._recognised: dict[tuple[str, int, int], str | None] = {}
-        self._lock = threading.Lock()
 
     def __bool__(self) -> bool:
         """Return whether there are any to show."""
@@ -102,13 +100,11 @@ class FilePages:
         if view is None:
             raise DataError("there is no such page about files")
         stamp = tuple(map(_stamp, view.files))
-        with self._lock:
-            found = self._contents.get((viewer, name))
-        if found is None or found[0] != stamp:
-            found = stamp, html_parts(view.title, view.parts())
-            with self._lock:
-                self._contents[viewer, name] = found
-        return view, found[1]
+        known, content = self._contents.get((viewer, name), ((), None))
+        if content is None or known != stamp:
+            content = html_parts(view.title, view.parts())
+            self._contents[viewer, name] = stamp, content
+        return view, content
 
     def _files(self) -> Iterator[Path]:
         seen = set[Path]()

@@ -24,7 +24,7 @@ from trialbed.report.inspection import (
 )
 from trialbed.scoring import score_heading, score_words
 from trialbed.texts import number_of
-from trialbed.views import compact, number, printable, screen_drawing, style_sheet
+from trialbed.views import compact, number, printable, style_sheet, svg
 from trialbed.wire.redaction import redact
 from trialbed_pages.runs import GRID_FILTERS, GRID_ORDERS, are_same, grade_of
 from trialbed_plugins.reporters import mean_text
@@ -150,7 +150,7 @@ def _environment() -> Environment:
         "grade": score_grade,
     }
     environment.globals |= {
-        "drawing": screen_drawing,
+        "drawing": svg,
         "trial_parameters": trial_parameters,
         "style": style,
         "are_same": are_same,

@@ -12,7 +12,7 @@ from trialbed.settings import data_dir as default_folder
 from trialbed.store import StoredRun
 from trialbed.views import html_page
 from trialbed_pages.rendering import render
-from trialbed_pages.runs import GridFilter, RunCache, TrialPage, grid_page, run_page
+from trialbed_pages.runs import GridFilter, GridPage, RunCache, TrialPage, run_page
 
 
 def run_report(run: StoredRun, data_dir: Path | None = None, queries: Mapping[int | str, Query] | None = None) -> str:
@@ -33,5 +33,5 @@ def run_report(run: StoredRun, data_dir: Path | None = None, queries: Mapping[in
         key = item.worst.key
         trial = run.trial(key.framework, key.query_id, key.repeat)
         details.append(TrialPage(run, trial, tasks.get(key.query_id) if tasks else None))
-    grid = grid_page(figures, figures.headline[0], GridFilter(sort="worst"))
+    grid = GridPage(figures, figures.headline[0], GridFilter(sort="worst"))
     return render("report.html", "", run=run, figures=figures, page=page, grid=grid, details=details)

@@ -18,7 +18,6 @@ from ._helpers import lost_line as lost_line
 from ._html import Plot as Plot
 from ._html import html_page as html_page
 from ._html import html_parts as html_parts
-from ._html import screen_drawing as screen_drawing
 from ._html import style_sheet as style_sheet
 from ._html import svg as svg
 from ._html import svg_file as svg_file

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 
-from trialbed.views._drawing import EDGE, NARROW, WIDE, Drawing, text_width
+from trialbed.views._drawing import AXIS, EDGE, WIDTH, text_width
 from trialbed.views._figures import compact
-from trialbed.views._rows import AXIS, RowPlot
+from trialbed.views._rows import RowPlot
 from trialbed.views._scale import Scale
 
 ROW, HEAD = 28, 30
@@ -59,7 +59,7 @@ class BarPlot(RowPlot):
     order: Sequence[str] = ()
 
     template = "bars"
-    row = narrow_row = ROW
+    row = ROW
 
     @property
     def texts(self) -> list[tuple[str, str]]:
@@ -69,7 +69,7 @@ class BarPlot(RowPlot):
     @property
     def bottom(self) -> int:
         """The vertical position of the axis."""
-        return self.top + self.layout.row * len(self.bars)
+        return self.top + self.step * len(self.bars)
 
     @property
     def top(self) -> int:
@@ -79,12 +79,12 @@ class BarPlot(RowPlot):
     @property
     def legend(self) -> list[tuple[str, int, int]]:
         """The name of each part with the position of its mark."""
-        start, found = self.layout.start, []
-        x, y = start, 6
+        found = []
+        x, y = self.start, 6
         for name in self.names:
             width = LEGEND_MARK + round(text_width(name))
-            if x > start and x + width > self.width:
-                x, y = start, y + LEGEND_ROW
+            if x > self.start and x + width > self.width:
+                x, y = self.start, y + LEGEND_ROW
             found.append((name, x, y))
             x += width + LEGEND_GAP
         return found
@@ -101,7 +101,7 @@ class BarPlot(RowPlot):
     def scale(self) -> Scale:
         """From 0 to the longest bar."""
         longest = max((bar.total for bar in self.bars), default=0.0)
-        return Scale(0.0, longest * 1.02 or 1.0, self.layout.start, self.layout.end)
+        return Scale(0.0, longest * 1.02 or 1.0, self.start, self.end)
 
     @property
     def names(self) -> list[str]:
@@ -120,7 +120,7 @@ class BarPlot(RowPlot):
                 start = self.scale.at(begun)
                 begun += size
                 parts.append((self.names.index(name), name, start, round(self.scale.at(begun) - start, 1), size))
-            found.append((bar, self.top + self.layout.row * place, parts))
+            found.append((bar, self.top + self.step * place, parts))
         return found
 
     @property
@@ -151,7 +151,7 @@ class BarSpan:
 
 
 @dataclass(frozen=True)
-class Timeline(Drawing):
+class Timeline:
     """Spans in lanes on one line of time.
 
     Attributes:
@@ -167,11 +167,7 @@ class Timeline(Drawing):
     total: float = 0.0
 
     template = "timeline"
-
-    @property
-    def width(self) -> int:
-        """The width of the drawing."""
-        return NARROW if self.narrow else WIDE
+    width = WIDTH
 
     @property
     def height(self) -> int:

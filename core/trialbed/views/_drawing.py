@@ -1,16 +1,16 @@
-"""The measures that drawings share: a wide one and one for a telephone."""
+"""The measures that drawings share. They are as wide as a telephone, so that their texts can be read on one."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, field, replace
-from typing import Self
 
-WIDE, NARROW = 680, 400
-"""The width of a drawing on a screen, at which its texts are as large as small ones of a page, and on a telephone."""
+WIDTH = 400
 EDGE = 8
+AXIS = 26
+"""Pixels below a plot for the numbers of its axis."""
+
 LETTER, LONGEST = 7.5, 36
-"""Pixels that a letter takes on average, and the letters of a name that a wide drawing has room for."""
+"""Pixels that a letter takes on average, and the letters of a name at most."""
 THIN, BROAD = frozenset(" .,:;'|!-()[]/fijlrtI"), frozenset("mwMW@%+=<>")
 """Characters that are narrower than others, and wider ones."""
 
@@ -31,19 +31,3 @@ def text_width(text: str) -> float:
 def room_for(texts: Iterable[str]) -> int:
     """Return the pixels that the widest of these texts takes, of so many letters at most as there is room for."""
     return round(max(map(text_width, (fit_label(text, LONGEST) for text in texts)), default=0.0))
-
-
-@dataclass(frozen=True)
-class Drawing:
-    """A plot that can be drawn wide, and narrow for a telephone.
-
-    Attributes:
-        narrow: whether it is drawn for a telephone.
-    """
-
-    narrow: bool = field(default=False, kw_only=True)
-
-    @property
-    def for_telephone(self) -> Self:
-        """The same for a telephone."""
-        return replace(self, narrow=True)

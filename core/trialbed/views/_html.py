@@ -67,25 +67,13 @@ def svg(plot: Plot, name: str) -> Markup:
     return Markup(drawn)  # noqa: S704 - the template escaped every text
 
 
-def screen_drawing(plot: Plot, name: str) -> Markup:
-    """A plot to put into a page: as a wide drawing and as a narrow one, of which the page's style sheet shows one.
-
-    Args:
-        name: begins the ids in the drawings, which are its own on the page.
-    """
-    from markupsafe import Markup
-
-    wide, narrow = svg(plot, name), svg(plot.for_telephone, f"{name}-narrow")
-    return Markup('<div class="drawn-wide">{}</div><div class="drawn-narrow">{}</div>').format(wide, narrow)
-
-
 def style_sheet() -> str:
     """The style sheet of every page, also of those that are made of other parts."""
     return files("trialbed.views").joinpath("style.css").read_text(encoding="utf-8")
 
 
 def svg_file(plot: Plot) -> str:
-    """A plot as a drawing of its own for print: as wide as the text of an A4 page, with its title above it.
+    """A plot as a drawing of its own for print: with its title above it.
 
     Its colours can be distinguished by people with any form of colour blindness, and with the dashes, shapes and
     hatches also in black and white.
@@ -144,5 +132,5 @@ def _environment() -> Environment:
         "cell": cell_text,
         "fit": fit_label,
     }
-    environment.globals |= {"drawing": screen_drawing, "style": style_sheet, "kinds": _kinds}
+    environment.globals |= {"drawing": svg, "style": style_sheet, "kinds": _kinds}
     return environment

@@ -51,8 +51,7 @@ class IntervalPlot(RowPlot):
     whole: bool = False
 
     template = "intervals"
-    # An interval needs less height below its texts than beside them.
-    row, narrow_row = 26, 14
+    row = 14
 
     @property
     def texts(self) -> list[tuple[str, str]]:
@@ -77,16 +76,15 @@ class IntervalPlot(RowPlot):
     @property
     def scale(self) -> Scale:
         """The limits, or from the least to the greatest that is drawn."""
-        start, end = self.layout.start, self.layout.end
         if self.limits is not None:
-            return Scale(*self.limits, start, end)
+            return Scale(*self.limits, self.start, self.end)
         ends = [end for point in self.points for end in (point.value, point.low, point.high)]
-        return Scale.of((value for value in (*ends, self.zero, *self.marks) if value is not None), start, end)
+        return Scale.of((value for value in (*ends, self.zero, *self.marks) if value is not None), self.start, self.end)
 
     def top(self, row: int) -> int:
         """The position of the beginning of a row, from the top."""
-        return HEAD + self.layout.row * row
+        return HEAD + self.step * row
 
     def y(self, row: int) -> float:
         """The position of the middle of a row's drawing, from the top."""
-        return self.layout.middle(self.top(row))
+        return self.middle(self.top(row))

@@ -6,16 +6,13 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from trialbed.views._drawing import EDGE, LETTER, LONGEST, NARROW, WIDE, Drawing, room_for
+from trialbed.views._drawing import EDGE, LETTER, WIDTH
 from trialbed.views._figures import compact
 from trialbed.views._scale import Scale
 
-LEFT, NARROW_LEFT = 64, 44
 TOP, BOTTOM = 24, 44
 AREA = 260
 """Pixels between the ends of the vertical axis."""
-BESIDE = 12
-"""Pixels between the axes and the legend."""
 LEGEND_ROW = 20
 NEAR = 16
 """Pixels up to which marks share a label: the height of a line."""
@@ -43,7 +40,7 @@ class Mark:
 
 
 @dataclass(frozen=True)
-class ScatterPlot(Drawing):
+class ScatterPlot:
     """Points on two axes; each has a shape and a number, so that colour alone distinguishes none.
 
     Attributes:
@@ -59,35 +56,14 @@ class ScatterPlot(Drawing):
     y_limits: tuple[float, float] | None = None
 
     template = "scatter"
-    top = TOP
-    bottom = TOP + AREA
+    width, letters = WIDTH, int((WIDTH - 2 * EDGE) / LETTER)
+    left, right = 44, WIDTH - 2 * EDGE
+    top, bottom = TOP, TOP + AREA
 
     @property
     def has_one_place(self) -> bool:
         """True where all marks lie in one place, so that there is nothing to tell apart."""
         return len({(mark.x, mark.y) for mark in self.marks if mark.x is not None and mark.y is not None}) < 2
-
-    @property
-    def width(self) -> int:
-        """The width of the drawing, with room for the legend on the right of a wide one."""
-        return NARROW if self.narrow else WIDE
-
-    @property
-    def left(self) -> int:
-        """The position of the vertical axis."""
-        return NARROW_LEFT if self.narrow else LEFT
-
-    @property
-    def right(self) -> int:
-        """The position of the end of the horizontal axis."""
-        if self.narrow:
-            return NARROW - 2 * EDGE
-        return WIDE - BESIDE - room_for(_legend_text(place + 1, mark) for place, mark in enumerate(self.marks))
-
-    @property
-    def letters(self) -> int:
-        """The letters that a line of the legend has room for."""
-        return int((NARROW - 2 * EDGE) / LETTER) if self.narrow else LONGEST
 
     @property
     def height(self) -> int:
@@ -98,8 +74,9 @@ class ScatterPlot(Drawing):
     @property
     def legend(self) -> list[tuple[str, int, int]]:
         """The names of the numbered marks with their places."""
-        x, y = (EDGE, self.bottom + BOTTOM + 14) if self.narrow else (self.right + BESIDE, 24)
-        return [(_legend_text(place + 1, mark), x, y + LEGEND_ROW * place) for place, mark in enumerate(self.marks)]
+        first = self.bottom + BOTTOM + 14
+        rows = enumerate(self.marks)
+        return [(_legend_text(place + 1, mark), EDGE, first + LEGEND_ROW * place) for place, mark in rows]
 
     @property
     def points(self) -> list[tuple[int, Mark, float, float, str]]:

@@ -2,7 +2,7 @@
 
 from trialbed_pages.runs.answers import ANSWERS, answers_page
 from trialbed_pages.runs.figures import RunCache, RunFigures
-from trialbed_pages.runs.grid import GRID_FILTERS, GRID_ORDERS, GridFilter, grade_of, grid_page
+from trialbed_pages.runs.grid import GRID_FILTERS, GRID_ORDERS, GridFilter, GridPage, grade_of
 from trialbed_pages.runs.listing import RunFilter, listing_page
 from trialbed_pages.runs.pair import PairPage, are_same
 from trialbed_pages.runs.run import run_page
@@ -13,6 +13,7 @@ __all__ = [
     "GRID_FILTERS",
     "GRID_ORDERS",
     "GridFilter",
+    "GridPage",
     "PairPage",
     "RunCache",
     "RunFigures",
@@ -21,7 +22,6 @@ __all__ = [
     "answers_page",
     "are_same",
     "grade_of",
-    "grid_page",
     "listing_page",
     "run_page",
 ]

@@ -6,7 +6,6 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from statistics import fmean
-from typing import Any, overload
 
 from trialbed.store import StoredRun, TrialRow
 from trialbed_pages.runs.figures import QueryId, RunFigures
@@ -105,47 +104,13 @@ GRID_ORDERS: Mapping[str, Callable[[GridRow], float]] = {
 }
 
 
-class GridRows(Sequence[GridRow]):
-    """All rows in the run's order; each is made when it is first looked at."""
-
-    def __init__(self, figures: RunFigures, score: str) -> None:
-        self._figures = figures
-        self._score = score
-        self._made: dict[int, GridRow] = {}
-
-    def __len__(self) -> int:
-        return len(self._figures.run.config.query_ids)
-
-    @overload
-    def __getitem__(self, place: int) -> GridRow: ...
-
-    @overload
-    def __getitem__(self, place: slice) -> list[GridRow]: ...
-
-    def __getitem__(self, place: Any) -> Any:
-        places = range(len(self))[place]
-        return self._row(places) if isinstance(places, int) else list(map(self._row, places))
-
-    def _row(self, place: int) -> GridRow:
-        if place not in self._made:
-            figures, query = self._figures, self._figures.run.config.query_ids[place]
-            cells = [_cell(figures, name, query, self._score) for name in figures.run.config.frameworks]
-            self._made[place] = GridRow(query, figures.text(query), cells)
-        return self._made[place]
-
-
 @dataclass(frozen=True)
 class GridPage:
-    """The page of queries.
-
-    Attributes:
-        every: all rows, in the run's order.
-    """
+    """The page of queries."""
 
     figures: RunFigures
     score: str
     chosen: GridFilter
-    every: GridRows
 
     @property
     def run(self) -> StoredRun:
@@ -158,13 +123,15 @@ class GridPage:
         return self.figures.quality or [self.score]
 
     @cached_property
-    def matching(self) -> Sequence[GridRow]:
-        """The rows that fit, in the chosen order; an unknown choice is none."""
+    def matching(self) -> Sequence[QueryId]:
+        """The queries that fit, in the chosen order; an unknown choice is none."""
+        every = self.run.config.query_ids
         if self.chosen.is_all:
-            return self.every
+            return every
         fits = GRID_FILTERS.get(self.chosen.show, GRID_FILTERS["all"])
         order = GRID_ORDERS.get(self.chosen.sort, GRID_ORDERS["dataset"])
-        return sorted((row for row in self.every if fits(row) and row.contains(self.chosen.text)), key=order)
+        rows = (row for row in map(self._row, every) if fits(row) and row.contains(self.chosen.text))
+        return [row.query for row in sorted(rows, key=order)]
 
     @property
     def begin(self) -> int:
@@ -173,18 +140,20 @@ class GridPage:
 
     @property
     def rows(self) -> Sequence[GridRow]:
-        """The rows of this page."""
-        return self.matching[self.begin : self.begin + self.chosen.size]
+        """The rows of this page; each is kept with the figures once it was looked at."""
+        return list(map(self._row, self.matching[self.begin : self.begin + self.chosen.size]))
 
     @property
     def last(self) -> int:
         """The number of the last row of this page."""
         return min(len(self.matching), self.begin + self.chosen.size)
 
+    def _row(self, query: QueryId) -> GridRow:
+        def read() -> GridRow:
+            cells = [_cell(self.figures, name, query, self.score) for name in self.run.config.frameworks]
+            return GridRow(query, self.figures.text(query), cells)
 
-def grid_page(figures: RunFigures, score: str, chosen: GridFilter) -> GridPage:
-    """Return the page of queries; its rows are kept with the figures."""
-    return GridPage(figures, score, chosen, figures.once(("grid", score), lambda: GridRows(figures, score)))
+        return self.figures.once(("row", self.score, query), read)
 
 
 def _cell(figures: RunFigures, framework: str, query: QueryId, score: str) -> Cell:

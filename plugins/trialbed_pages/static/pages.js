@@ -15,26 +15,6 @@ document.addEventListener("click", async (event) => {
   button.removeAttribute("aria-label"); // Else a screen reader says the label, and not the outcome.
 });
 
-// Follows a run that is under way, and reloads the figures when trials have ended.
-const live = document.querySelector("[data-live]");
-if (live) {
-  const source = new EventSource(live.dataset.live);
-  let seen;
-  source.addEventListener("progress", (event) => {
-    const now = JSON.parse(event.data);
-    if (`${now.ended} ${now.status}` === seen) return;
-    seen = `${now.ended} ${now.status}`;
-    live.querySelector("progress").value = now.ended;
-    const badge = document.querySelector("#status");
-    badge.textContent = now.status;
-    badge.className = `status status-${now.status}`;
-    live.querySelector("[data-said]").textContent =
-      `${now.ended} of ${now.total} trials have ended, ${now.failed} failed; ${now.status}`;
-    htmx.ajax("GET", location.href, { target: "#figures", select: "#figures", swap: "outerHTML" });
-  });
-  source.addEventListener("end", () => source.close());
-}
-
 // Says of a grid that is wider than its box that it can be scrolled: systems that hide scroll bars show nothing of it.
 const grids = new ResizeObserver((boxes) => {
   for (const { target } of boxes) target.classList.toggle("cut", target.scrollWidth > target.clientWidth);

@@ -17,7 +17,7 @@ from trialbed.records import IntegrityFinding
 from trialbed.report import read_report
 from trialbed.store import Store, open_store
 from trialbed_pages import create_app, run_report
-from trialbed_pages.runs import GridFilter, RunCache, grid_page
+from trialbed_pages.runs import GridFilter, GridPage, RunCache
 
 RUN = "20260303T120000-cccccc"
 VOID = "strong answered in place of the run&#39;s model"
@@ -66,7 +66,7 @@ def test_a_void_row_is_in_no_comparison_rank_or_list(cheated: Path) -> None:
         rows = read_report(reader.run(RUN)).frameworks
     assert [row.framework for row in rows if row.comparisons] == ["other", "late"]
     assert [set(row.ranks or {}) for row in rows] == [ranked := {"sopr_score", "api_call_score"}, set(), ranked, ranked]
-    grid = grid_page(figures, "sopr_score", GridFilter())
+    grid = GridPage(figures, "sopr_score", GridFilter())
     assert [[cell.value for cell in row.cells] for row in grid.rows] == [[0.0, None, 0.0, 0.0]] * 2
     listed = CliRunner().invoke(command, ["--store", str(cheated), "--json"])
     assert json.loads(listed.stdout)[0]["sopr_score"] == {"reference": 0.0, "cheat": None, "other": 0.0, "late": 0.0}

@@ -18,7 +18,6 @@ from trialbed.views import (
     PlotPoint,
     ScatterPlot,
     Timeline,
-    screen_drawing,
     svg,
     svg_file,
 )
@@ -33,20 +32,14 @@ PLOTS: list[Plot] = [
 
 
 @for_each("plot", PLOTS, ids=lambda plot: type(plot).__name__)
-def test_a_narrow_drawing_needs_no_more_than_a_telephone_is_wide(plot: Plot) -> None:
-    drawing = ElementTree.fromstring(svg(plot.for_telephone, "plot"))
+def test_a_drawing_needs_no_more_than_a_telephone_is_wide(plot: Plot) -> None:
+    drawing = ElementTree.fromstring(svg(plot, "plot"))
     assert int(drawing.get("width", "0")) <= 400
     for text in drawing.iter("{http://www.w3.org/2000/svg}text"):
         width, x = 6.0 * len(text.text or ""), float(text.get("x", "nan"))
         share = {"end": 1.0, "middle": 0.5}.get(text.get("text-anchor", ""), 0.0)
         assert x - share * width >= -4, text.text
         assert x + (1 - share) * width <= 404, text.text
-
-
-def test_a_page_has_both_drawings_with_ids_of_their_own() -> None:
-    ids = re.findall(r' id="([^"]+)"', screen_drawing(PLOTS[0], "plot"))
-    assert len(ids) == 4
-    assert len(set(ids)) == 4
 
 
 def test_points_have_numbers_and_a_legend_and_those_of_one_place_share_a_label() -> None:
@@ -79,28 +72,21 @@ def test_only_success_is_green() -> None:
 
 
 def test_a_label_without_room_keeps_the_end_that_differs() -> None:
-    names = [f"openai-agents:controlled@scripted:{policy}" for policy in ("partial", "bad-json")]
+    names = [f"openai-agents:controlled@scripted:{policy},max_tools=20" for policy in ("partial", "bad-json")]
     plot = BarPlot("times", [Bar(name, {"model": 1.0}) for name in names])
     texts = re.findall(r"<text[^>]*>(open[^<]*)</text>", svg(plot, "x"))
-    assert texts == ["openai-agent…rolled@scripted:partial", "openai-agent…olled@scripted:bad-json"]
-
-
-def test_a_wide_drawing_has_room_for_its_longest_label_and_no_more() -> None:
-    for label in ("mine", "langgraph:native@max_tools=20"):
-        plot = IntervalPlot("solved", [PlotPoint(label, 0.5, text="0.50")], limits=(0.0, 1.0))
-        drawing = ElementTree.fromstring(svg(plot, "x"))
-        (named,) = (text for text in drawing.iter("{http://www.w3.org/2000/svg}text") if text.text == label)
-        assert 0 <= float(named.get("x", "nan")) - 7 * len(label) < 25
-        assert drawing.get("width") == "680"
+    assert [
+        text.endswith(f"{policy},max_tools=20") for text, policy in zip(texts, ("partial", "bad-json"), strict=True)
+    ]
+    assert all("…" in text for text in texts)
 
 
 def test_names_in_the_legend_of_bars_do_not_touch() -> None:
     names = ("used", "not called", "wrong arguments", "not used", "lost in trials that failed")
-    plot = BarPlot("lost", [Bar("a", dict.fromkeys(names, 0.2))])
-    for legend, width in ((plot.legend, 680), (plot.for_telephone.legend, 400)):
-        for (name, x, y), (_, following, line) in pairwise(legend):
-            assert line > y or following >= x + 17 + 7.4 * len(name)
-        assert all(x + 17 + 7 * len(name) <= width for name, x, _ in legend)
+    legend = BarPlot("lost", [Bar("a", dict.fromkeys(names, 0.2))]).legend
+    for (name, x, y), (_, following, line) in pairwise(legend):
+        assert line > y or following >= x + 17 + 7.4 * len(name)
+    assert all(x + 17 + 7 * len(name) <= 400 for name, x, _ in legend)
 
 
 def test_a_mark_that_is_not_drawn_is_said_to_be_unknown() -> None:

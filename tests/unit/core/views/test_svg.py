@@ -48,7 +48,7 @@ def test_a_plot_is_one_drawing_with_its_title_and_words(plot: Plot) -> None:
 @for_each("plot", [*PLOTS, *EMPTY], ids=lambda plot: type(plot).__name__)
 def test_a_drawing_for_print_is_a_file_of_its_own(plot: Plot) -> None:
     drawing = ElementTree.fromstring(svg_file(plot).encode())
-    assert drawing.get("width") == "160mm"
+    assert drawing.get("width") == "110mm"
     assert not list(drawing.iter(f"{SPACE}script"))
     ids = [found for element in drawing.iter() if (found := element.get("id"))]
     assert set(re.findall(r"url\(#([^)]+)\)", svg_file(plot))) <= set(ids) or plot.template != "bars"

@@ -11,7 +11,7 @@ from support.stored_runs import run as stored_run
 from trialbed.records import Score, ScoreDescription
 from trialbed.report import ScoreMean, read_report, worst_queries
 from trialbed.store import Store, open_store
-from trialbed_pages.runs import GridFilter, RunCache, grid_page, run_page
+from trialbed_pages.runs import GridFilter, GridPage, RunCache, run_page
 
 LESS = "20260303T120000-cccccc"
 """A run of two frameworks, of which one has more trials than the other."""
@@ -79,10 +79,10 @@ def test_figures_are_kept_until_the_run_changes(stored: Path) -> None:
 def test_queries_that_are_not_on_the_page_are_not_looked_at(stored: Path) -> None:
     with open_store(str(stored)) as reader:
         figures = RunCache(stored.parent).of(reader.run(NEW))
-        page = grid_page(figures, "sopr_score", GridFilter(page=2, size=1))
+        page = GridPage(figures, "sopr_score", GridFilter(page=2, size=1))
         assert [row.query for row in page.rows] == ["a/b"]
         assert (page.begin, page.last, len(page.matching)) == (1, 2, 2)
-        assert list(page.every._made) == [1]
+        assert [key for key in figures._known if "row" in key] == [("row", "sopr_score", "a/b")]
 
 
 def test_queries_are_chosen_and_ordered(stored: Path) -> None:
@@ -90,7 +90,7 @@ def test_queries_are_chosen_and_ordered(stored: Path) -> None:
         figures = RunCache(stored.parent).of(reader.run(NEW))
 
     def shown(**chosen: str) -> list[object]:
-        return [row.query for row in grid_page(figures, "sopr_score", GridFilter(**chosen)).rows]
+        return [row.query for row in GridPage(figures, "sopr_score", GridFilter(**chosen)).rows]
 
     assert shown() == [1, "a/b"]
     assert shown(show="failed") == ["a/b"]
