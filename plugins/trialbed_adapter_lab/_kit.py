@@ -10,12 +10,12 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
 from importlib.metadata import version
 from itertools import chain
-from typing import Self, get_args
+from typing import Any, Self, get_args
 
 from trialbed.contracts import BaseAgent
 from trialbed.records import Deviation, Json, framework_profile
 from trialbed.tools import ToolClient
-from trialbed_adapter_lab.errors import FAILS_EARLY, CheckFailed
+from trialbed_adapter_lab.errors import FAILS_EARLY, CheckFailed, NotTried
 from trialbed_adapter_lab.harness import (
     BLOCKED,
     Harness,
@@ -26,16 +26,7 @@ from trialbed_adapter_lab.harness import (
     named_agent,
     watchdog,
 )
-from trialbed_adapter_lab.probe import (
-    ASKED_ON,
-    CheckFinding,
-    ConformanceReport,
-    Level,
-    Outcome,
-    Probe,
-    Tried,
-    try_out,
-)
+from trialbed_adapter_lab.probe import ASKED_ON, CheckFinding, ConformanceReport, Level, Probe
 
 SETTLE = 1.0
 """Seconds in which leaked tasks have to end after they are cancelled."""
@@ -102,17 +93,30 @@ class Kit:
         return self._harness.dialects
 
     def run(self, check: Probe) -> CheckFinding:
-        """Run one check."""
+        """Run one check; every error of it is an outcome."""
         begun = time.perf_counter()
         self._harness.oracle.about = check.name
-        tried = self._with_declarations(check, try_out(lambda: self._watch(check)))
-        return CheckFinding.of(check, check.level_for(self.profile), tried, begun)
+        found: dict[str, Any]
+        try:
+            found = {"outcome": "passed", "seen": self._watch(check)}
+        except CheckFailed as failed:
+            found = {"outcome": "failed", "message": str(failed), "cause": failed.cause, "seen": failed.seen}
+        except NotTried as reason:
+            found = {"outcome": "skipped", "message": f"not tried: {reason}", "cause": f"not tried: {reason}"}
+        except Exception as error:  # noqa: BLE001 - any error of a check is reported with it
+            found = {"outcome": "error", "message": "".join(traceback.format_exception(error))}
+        found |= {"level": check.level_for(self.profile), "seconds": round(time.perf_counter() - begun, 3)}
+        return self._with_declarations(check, CheckFinding(check=check.name, theme=check.theme, **found))
 
     def check_declarations(self) -> list[CheckFinding]:
         """Return a finding for each declaration that names an unknown check."""
         return [
             CheckFinding(
-                check=deviation.check, level="should", outcome="outdated", message=_describe_misnamed(deviation)
+                check=deviation.check,
+                level="should",
+                outcome="outdated",
+                message=f"deviations declares {deviation.check!r} ({deviation.text}), but no check has this name; "
+                f"correct it, or leave it empty if no check covers the deviation",
             )
             for deviation in self._deviations
             if deviation.check and deviation.check not in self._checks
@@ -129,7 +133,9 @@ class Kit:
             with watchdog(self._runner.get_loop(), BLOCKED):
                 return self._runner.run(self._run(check))
         except LoopBlocked as blocked:
-            raise CheckFailed(_describe_block(blocked), "the event loop is blocked") from blocked
+            where = "".join(traceback.format_tb(blocked.__traceback__)[-3:])
+            expected = f"expected the event loop to stay free; seen: it was blocked for {BLOCKED:g} s in\n{where}"
+            raise CheckFailed(expected, "the event loop is blocked") from blocked
 
     async def _run(self, check: Probe) -> Json:
         before = asyncio.all_tasks()
@@ -139,23 +145,28 @@ class Kit:
             self._harness.clear()
             await _cancel_tasks(asyncio.all_tasks() - before)
 
-    def _with_declarations(self, check: Probe, tried: Tried) -> Tried:
-        """Return the outcome in the light of the adapter's declarations."""
+    def _with_declarations(self, check: Probe, finding: CheckFinding) -> CheckFinding:
+        """Return the finding in the light of the adapter's declarations, a failure with advice."""
         declared = next((item for item in self._deviations if item.check == check.name), None)
-        level, advice = check.level_for(self.profile), f"{tried.message}\n{_advice(check, tried.cause)}"
-        if level == "info":
-            shown: dict[Outcome, Outcome] = {"passed": "seen", "failed": "finding"}
-            return tried._replace(outcome=shown.get(tried.outcome, tried.outcome))
-        if tried.outcome == "failed":
-            if declared is None and level == "may":
-                return tried._replace(outcome="finding")
-            if declared is None:
-                return tried._replace(message=advice)
-            upstream = f" ({declared.upstream})" if declared.upstream else ""
-            return tried._replace(outcome="declared", message=f"{declared.text}{upstream}\n{tried.message}")
-        if tried.outcome == "passed" and declared is not None:
-            return Tried("outdated", _describe_outdated(check, declared))
-        return tried
+        changes: dict[str, Json] = {}
+        match finding.outcome:
+            case "passed" if finding.level == "info":
+                changes = {"outcome": "seen"}
+            case "failed" if finding.level == "info" or (finding.level == "may" and declared is None):
+                changes = {"outcome": "finding"}
+            case "failed" if declared is not None:
+                upstream = f" ({declared.upstream})" if declared.upstream else ""
+                changes = {"outcome": "declared", "message": f"{declared.text}{upstream}\n{finding.message}"}
+            case "failed":
+                hints = (hint for beginning, hint in HINTS.items() if finding.cause.startswith(beginning))
+                changes = {"message": f"{finding.message}\nwhy: {check.reason}\nhint: {next(hints, check.hint)}"}
+            case "passed" if declared is not None:
+                message = (
+                    f"deviations declares {check.name!r} ({declared.text}), but the check passes: the declaration is "
+                    f"no longer true; remove it"
+                )
+                changes = {"outcome": "outdated", "message": message, "seen": None}
+        return finding.model_copy(update=changes)
 
 
 def check_adapter(
@@ -198,30 +209,6 @@ class _Threads(ThreadPoolExecutor):
 
     def shutdown(self, wait: bool = True, *, cancel_futures: bool = False) -> None:  # noqa: ARG002 - the base's
         super().shutdown(wait=False, cancel_futures=cancel_futures)
-
-
-def _describe_block(blocked: LoopBlocked) -> str:
-    where = "".join(traceback.format_tb(blocked.__traceback__)[-3:])
-    return f"expected the event loop to stay free; seen: it was blocked for {BLOCKED:g} s in\n{where}"
-
-
-def _advice(check: Probe, cause: str) -> str:
-    hint = next((hint for beginning, hint in HINTS.items() if cause.startswith(beginning)), check.hint)
-    return f"why: {check.reason}\nhint: {hint}"
-
-
-def _describe_outdated(check: Probe, declared: Deviation) -> str:
-    return (
-        f"deviations declares {check.name!r} ({declared.text}), but the check passes: the declaration is no "
-        f"longer true; remove it"
-    )
-
-
-def _describe_misnamed(declared: Deviation) -> str:
-    return (
-        f"deviations declares {declared.check!r} ({declared.text}), but no check has this name; correct it, or leave "
-        f"it empty if no check covers the deviation"
-    )
 
 
 async def _cancel_tasks(tasks: set[asyncio.Task[object]]) -> None:

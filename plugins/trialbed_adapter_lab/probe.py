@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-import time
-import traceback
 from collections.abc import Callable, Coroutine, Iterable
 from dataclasses import dataclass, replace
 from functools import partial
 from types import ModuleType
-from typing import Any, Literal, NamedTuple, get_args
+from typing import Any, Literal, get_args
 
 from trialbed.records import CONTROLLED, Json, Record
 from trialbed.texts import group_by_key
 from trialbed_adapter_lab.differences import shorten, show
-from trialbed_adapter_lab.errors import FAILS_EARLY, CheckFailed, NotTried
+from trialbed_adapter_lab.errors import FAILS_EARLY, CheckFailed
 
 Level = Literal["must", "should", "may", "info"]
 """The weight of a probe for an adapter that it binds. Those that demand something are called checks.
@@ -152,27 +150,6 @@ def probes_of(theme: ModuleType) -> tuple[Probe, ...]:
     return tuple(replace(probe, theme=name) for item in items for probe in item if isinstance(probe, Probe))
 
 
-class Tried(NamedTuple):
-    """The outcome of a probe's procedure, with its message, the cause of a failure, and the observation."""
-
-    outcome: Outcome
-    message: str = ""
-    cause: str = ""
-    seen: Json = None
-
-
-def try_out(procedure: Callable[[], Json]) -> Tried:
-    """Run a probe's procedure; every error of it is an outcome."""
-    try:
-        return Tried("passed", seen=procedure())
-    except CheckFailed as failed:
-        return Tried("failed", str(failed), failed.cause, failed.seen)
-    except NotTried as reason:
-        return Tried("skipped", f"not tried: {reason}", f"not tried: {reason}")
-    except Exception as error:  # noqa: BLE001 - any error of a check is reported with it
-        return Tried("error", "".join(traceback.format_exception(error)))
-
-
 class CheckFinding(Record):
     """The outcome of one check.
 
@@ -195,12 +172,6 @@ class CheckFinding(Record):
     seen: Json = None
     seconds: float = 0.0
     theme: str = ""
-
-    @classmethod
-    def of(cls, check: Probe, level: Level, tried: Tried, since: float) -> CheckFinding:
-        """Return the finding of a check that began at ``since``, on ``time.perf_counter``."""
-        seconds = round(time.perf_counter() - since, 3)
-        return cls(check=check.name, theme=check.theme, level=level, seconds=seconds, **tried._asdict())
 
     @property
     def ok(self) -> bool:
