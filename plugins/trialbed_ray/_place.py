@@ -4,26 +4,16 @@ from __future__ import annotations
 
 import asyncio
 import os
-from collections import defaultdict
-from contextlib import suppress
+import threading
+from collections.abc import Coroutine, Mapping
+from pathlib import Path
+from typing import Any
 
-from trialbed.contracts import LostTrial
+from trialbed.contracts import LostTrial, difference
+from trialbed.records import FrameworkInfo, Outcome, Record, TrialSpec
 from trialbed.settings import env_dir
 from trialbed.worker import waited_at, worker_environment
 from trialbed_plugins.executors.local import LocalExecutor
-from trialbed_ray._messages import (
-    ORDER,
-    Answer,
-    Describe,
-    Described,
-    Execute,
-    Executed,
-    Greeting,
-    NotDone,
-    PlaceConnection,
-    PlaceSetup,
-    UseServer,
-)
 
 MOST_IDLE = 6
 """Idle workers of a place: trials go to one whose worker has their framework, so that few are needed."""
@@ -32,101 +22,121 @@ OWN = ("RAY_", "TRIALBED_ENV_DIR", "TRIALBED_MEMORY_LIMIT", "TRIALBED_WORKER_TRI
 """Beginnings of the names of variables that a node may set for its places."""
 
 
-class PlaceActor:
-    """The actor of a place.
-
-    It has no coroutine, for which Ray would keep a thread of its own, and wake the first one a hundred times a second.
-
-    Args:
-        setup: of the place.
-    """
-
-    def __init__(self, setup: str) -> None:
-        self._place = Place(setup)
-
-    def serve(self, host: str, port: int, token: str) -> None:
-        """Do as the engine there says, until it hangs up: who waits for this learns of the actor's end."""
-        asyncio.run(self._place.serve(host, port, token))
+class UnfitNode(Exception):
+    """The framework of a trial cannot be used on this node, or is another one than on the others."""
 
 
 class Place:
+    """The actor. Ray calls its methods in threads; if it had a coroutine, it would call all of them in one.
+
+    Args:
+        setup: of the runner.
+    """
+
+    def __init__(self, **setup: Any) -> None:
+        _drop_secrets()
+        self._runner = PlaceRunner(**setup)
+        self._loop = asyncio.new_event_loop()
+        threading.Thread(target=self._loop.run_forever, daemon=True).start()
+
+    def open(self) -> str:
+        """Begin, and return the name of the node, short enough for people to read."""
+        import ray
+
+        self._do(self._runner.executor.__aenter__())
+        return f"{ray.util.get_node_ip_address()}/{ray.get_runtime_context().get_node_id()[:6]}"
+
+    def stay(self) -> None:
+        """Never return: who waits for this learns of the actor's end."""
+        threading.Event().wait()
+
+    def close(self) -> None:
+        """End all workers."""
+        self._do(self._runner.executor.__aexit__(None, None, None))
+
+    def call(self, method: str, *arguments: Any) -> tuple[str, str]:
+        """Call a method of the runner.
+
+        Returns:
+            The class of the result, and it as JSON; or the class and text of an error.
+        """
+        found: tuple[str, str] = self._do(_told(getattr(self._runner, method)(*arguments)))
+        return found
+
+    def _do(self, work: Coroutine[Any, Any, Any]) -> Any:
+        return asyncio.run_coroutine_threadsafe(work, self._loop).result()
+
+
+class PlaceRunner:
     """Runs one trial at a time.
 
     Args:
-        setup: a ``PlaceSetup`` as JSON.
+        locks: label of a framework -> the lock of its own environment, which is built where it is needed.
+        hidden: paths that no worker may see, where they exist; None for workers without a sandbox.
+        options: of the local executor.
     """
 
-    def __init__(self, setup: str) -> None:
-        self._setup = PlaceSetup.model_validate_json(setup)
-        self._building: defaultdict[str, asyncio.Lock] = defaultdict(asyncio.Lock)
+    def __init__(self, locks: Mapping[str, str], hidden: list[str] | None, options: Mapping[str, str]) -> None:
+        self._locks = locks
+        self._building = asyncio.Lock()
+        self._server_url = ""
+        self.executor = LocalExecutor(most_idle=MOST_IDLE)
+        self.executor.options = dict(options)
+        if hidden is not None:
+            self.executor.hidden = tuple(path for path in map(Path, hidden) if path.exists())
 
-    async def serve(self, host: str, port: int, token: str) -> None:
-        """Do as the engine there says, until it hangs up."""
-        import ray
+    async def describe(self, framework: str, server_url: str) -> FrameworkInfo:
+        """Describe a framework, whose environment is built first if need be.
 
-        _drop_secrets()
-        node = ray.get_runtime_context().get_node_id()
-        connection = await PlaceConnection.open(host, port)
-        try:
-            executor = LocalExecutor(most_idle=MOST_IDLE)
-            executor.options = dict(self._setup.options)
-            if self._setup.hidden is not None:
-                executor.hidden = tuple(path for path in self._setup.hidden if path.exists())
-            async with executor:
-                connection.send(Greeting(token=token, address=ray.util.get_node_ip_address(), node=node))
-                await self._serve(connection, executor)
-        finally:
-            connection.close()
+        Args:
+            server_url: the root of the server; empty if it is not known yet.
+        """
+        self._use(server_url)
+        async with self._building:
+            if framework in self._locks and framework not in self.executor.environments:
+                # Imported here: most places build none, and each begins with a process of its own.
+                from trialbed.environments import EnvironmentStore, locked_environment
 
-    async def _serve(self, connection: PlaceConnection, executor: LocalExecutor) -> None:
-        tasks: set[asyncio.Task[None]] = set()
-        try:
-            while True:
-                order = ORDER.validate_json(await connection.read())
-                if isinstance(order, UseServer):
-                    executor.waited = waited_at(order.url)
-                    executor.connect(order.url)
-                    continue
-                task = asyncio.create_task(self._answer(connection, executor, order))
-                tasks.add(task)
-                task.add_done_callback(tasks.discard)
-        except (EOFError, OSError):
-            """The engine has hung up, or cannot be reached any more."""
-        finally:
-            for task in tasks:
-                task.cancel()
-            with suppress(ValueError):  # there are none
-                await asyncio.wait(tasks)
+                found = await locked_environment(framework, self._locks[framework], EnvironmentStore(env_dir()))
+                self.executor.environments[framework] = found
+        return await self.executor.describe(framework)
 
-    async def _answer(self, connection: PlaceConnection, executor: LocalExecutor, order: Describe | Execute) -> None:
-        try:
-            connection.send(await self._carry_out(executor, order))
-        except Exception as error:  # noqa: BLE001 - whatever it is, the engine is told
+    async def execute(self, spec: str, expected: str | None, server_url: str) -> Outcome:
+        """Run a trial.
+
+        Args:
+            spec: a ``TrialSpec`` as JSON.
+            expected: the framework on the other nodes, also as JSON; None if it has been compared here.
+
+        Raises:
+            UnfitNode: the framework cannot be used here.
+        """
+        self._use(server_url)
+        trial = TrialSpec.model_validate_json(spec)
+        if expected is not None:
             try:
-                text = str(error).encode(errors="replace").decode()
-                connection.send(NotDone(number=order.number, error=type(error).__name__, message=text))
-            except Exception:  # noqa: BLE001 - the engine would wait for ever
-                connection.close()
+                found = await self.describe(trial.key.framework, server_url)
+            except Exception as error:
+                raise UnfitNode(str(error)) from error
+            if differs := difference(FrameworkInfo.model_validate_json(expected), found):
+                raise UnfitNode(differs)
+        outcome = await self.executor.execute(trial)
+        return outcome.outcome() if isinstance(outcome, LostTrial) else outcome
 
-    async def _carry_out(self, executor: LocalExecutor, order: Describe | Execute) -> Answer:
-        if isinstance(order, Describe):
-            await self._provide(executor, order.framework)
-            return Described(number=order.number, info=await executor.describe(order.framework))
-        await self._provide(executor, order.spec.key.framework)
-        found = await executor.execute(order.spec)
-        return Executed(number=order.number, outcome=found.outcome() if isinstance(found, LostTrial) else found)
+    def _use(self, server_url: str) -> None:
+        if server_url and not self._server_url:
+            self._server_url = server_url
+            self.executor.waited = waited_at(server_url)
+            self.executor.connect(server_url)
 
-    async def _provide(self, executor: LocalExecutor, framework: str) -> None:
-        lock = self._setup.locks.get(framework)
-        if lock is None or framework in executor.environments:
-            return
-        # The places of one node build an environment once: whoever comes later finds it.
-        async with self._building[framework]:
-            # Imported here: most places build none, and each begins with a process of its own.
-            from trialbed.environments import EnvironmentStore, locked_environment
 
-            store = EnvironmentStore(env_dir())
-            executor.environments[framework] = await locked_environment(framework, lock, store)
+async def _told(work: Coroutine[Any, Any, Record]) -> tuple[str, str]:
+    """Return the class of a result, and it as JSON; of an error its class and text."""
+    try:
+        found = await work
+        return type(found).__name__, found.model_dump_json()
+    except Exception as error:  # noqa: BLE001 - whatever it is, the engine is told
+        return type(error).__name__, str(error)
 
 
 def _drop_secrets() -> None:

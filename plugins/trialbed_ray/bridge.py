@@ -3,22 +3,37 @@
 from __future__ import annotations
 
 import asyncio
+import itertools
+import json
 import os
 import re
 import sys
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from typing import Any
 
 import ray
 from ray.exceptions import RayActorError
 
-from trialbed.records import Record
-from trialbed.worker import message_line
-from trialbed_ray._messages import LONGEST, TO_BRIDGE, Connect, Connected, EndPlace, MakePlace, PlaceGone
-from trialbed_ray._place import PlaceActor
+from trialbed_ray._place import Place
+
+LONGEST = 128 * 2**20
+"""Bytes of a message. One of a worker, of 32 MiB at most, may be three times as long in it: signs are escaped."""
 
 LAST = 15.0
 """Seconds in which places must have ended their workers."""
+
+PAUSES = (0.5, 10.0)
+"""Seconds before a place is made again: at first, and the most, after it has ended again and again without a trial."""
+
+RENEWAL = 20.0
+"""Seconds after the last place has gone until the bridge ends, and the engine starts another one.
+
+A driver whose head was replaced takes the new one for its own, which knows nothing of it.
+"""
+
+CALLS = 16
+"""Calls of a place at a time: of a trial, of descriptions, and of the one that never returns."""
 
 SHOWN = 300
 """Characters of a reason."""
@@ -28,75 +43,102 @@ GUESSES = " Some common causes include:"
 
 
 class Bridge:
-    """Makes places, and says when they are gone.
+    """Keeps places, each made again when it is gone, and calls them.
 
     Args:
         order: the first message.
         out: the descriptor to which messages are written.
     """
 
-    def __init__(self, order: Connect, out: int) -> None:
-        self._setup = order.setup.model_dump_json()
+    def __init__(self, order: Mapping[str, Any], out: int) -> None:
+        self._setup: Mapping[str, Any] = order["setup"]
+        self._number: int = order["places"]
         self._out = out
-        # Those that shall be there; all whose end is waited for.
-        self._places: dict[int, Any] = {}
-        self._watching: dict[int, asyncio.Task[None]] = {}
-        options = {"num_cpus": order.cpus, "memory": order.memory, "scheduling_strategy": "SPREAD"}
+        self._numbers = itertools.count(1)
+        self._open: dict[int, Any] = {}
+        self._proven: set[int] = set()
+        self._calls: set[asyncio.Task[None]] = set()
+        self._renewal: asyncio.TimerHandle | None = None
+        options = {"num_cpus": order["cpus"], "memory": order["memory"], "scheduling_strategy": "SPREAD"}
+        options |= {"max_restarts": 0, "max_task_retries": 0, "max_concurrency": CALLS}
         # Nobody reads its list of tasks here.
-        self._kind = ray.remote(max_restarts=0, max_task_retries=0, enable_task_events=False, **options)(PlaceActor)
+        self._kind = ray.remote(enable_task_events=False, **options)(Place)
 
     async def run(self, reader: asyncio.StreamReader) -> None:
-        """Serve until the input ends, and the places have ended their workers, with which the engine has hung up."""
-        self._say(Connected(host=ray.util.get_node_ip_address()))
+        """Serve until the input ends, and the places have ended their workers."""
+        self._say(host=ray.util.get_node_ip_address())
+        keeping = [asyncio.create_task(self._keep()) for _ in range(self._number)]
         while line := await reader.readline():
-            match TO_BRIDGE.validate_json(line):
-                case MakePlace() as order:
-                    # Before the next message, which may end it.
-                    self._places[order.place] = actor = self._make()
-                    self._watching[order.place] = asyncio.create_task(self._watch(order, actor))
-                case EndPlace(place=number):
-                    _kill(self._places.pop(number, None))
-                case message:
-                    raise ValueError(f"a second {message.type}")
-        # Those that were to end, such as actors that begin, are not waited for.
-        leaving = [self._watching[number] for number in self._places]
-        with suppress(ValueError):  # there are none
-            await asyncio.wait(leaving, timeout=LAST)
-        for task in self._watching.values():
+            match json.loads(line):
+                case {"end": number}:
+                    _kill(self._open.get(number))
+                case {"call": number, "place": place, "method": method, "arguments": arguments}:
+                    call = asyncio.create_task(self._call(number, place, method, arguments))
+                    self._calls.add(call)
+                    call.add_done_callback(self._calls.discard)
+        with suppress(TimeoutError):
+            async with asyncio.timeout(LAST):
+                leaving = (place.close.remote() for place in self._open.values())
+                await asyncio.gather(*leaving, return_exceptions=True)
+        for task in keeping:
             task.cancel()
+        await asyncio.wait(keeping)
 
-    def _make(self) -> Any:
-        """Make the actor of a place; returns the error if there is one."""
-        try:
-            return self._kind.remote(self._setup)
-        except Exception as error:  # noqa: BLE001 - Ray raises many: all mean that it is gone
-            return error
+    async def _keep(self) -> None:
+        """Make a place, and another one when it is gone, as often as that happens."""
+        pause, most = PAUSES
+        while True:
+            number, place, reason = next(self._numbers), None, "its node has ended it"
+            try:
+                place = self._kind.remote(**self._setup)
+                node = await place.open.remote()
+                self._open[number] = place
+                self._say(opened=number, node=node)
+                if self._renewal is not None:
+                    self._renewal.cancel()
+                await place.stay.remote()
+            except Exception as error:  # noqa: BLE001 - Ray raises many: all mean that it is gone
+                reason = _reason(error)
+            finally:
+                # It may only have been out of reach.
+                _kill(place)
+            self._say(gone=number, reason=reason)
+            if self._open.pop(number, None) is not None and not self._open:
+                self._renewal = asyncio.get_running_loop().call_later(RENEWAL, _give_up)
+            pause = PAUSES[0] if number in self._proven else pause
+            await asyncio.sleep(pause)
+            pause = min(2 * pause, most)
 
-    async def _watch(self, order: MakePlace, actor: Any) -> None:
-        reason = "its node has ended it"
+    async def _call(self, number: int, place: int, method: str, arguments: Sequence[Any]) -> None:
+        if place not in self._open:
+            self._say(lost=number, reason="it was ended")
+            return
         try:
-            if isinstance(actor, Exception):
-                raise actor
-            await actor.serve.remote(order.host, order.port, order.token)
+            kind, text = await self._open[place].call.remote(method, *arguments)
         except Exception as error:  # noqa: BLE001 - as above
-            reason = _reason(error)
-        finally:
-            # It may only have been out of reach.
-            _kill(actor)
-            self._places.pop(order.place, None)
-            del self._watching[order.place]
-        self._say(PlaceGone(place=order.place, reason=reason))
+            self._say(lost=number, reason=_reason(error))
+            return
+        if kind == "Outcome":
+            self._proven.add(place)
+        self._say(answered=number, kind=kind, text=text)
 
-    def _say(self, message: Record) -> None:
-        view = memoryview(message_line(message))
+    def _say(self, **message: Any) -> None:
+        view = memoryview(json.dumps(message).encode() + b"\n")
         while view:
             view = view[os.write(self._out, view) :]
 
 
-def _kill(actor: Any) -> None:
-    if actor is not None:
+def _give_up() -> None:
+    """End at once: the connection to a head that is gone cannot be closed."""
+    sys.stderr.write(f"no place has come for {RENEWAL:g} s\n")
+    sys.stderr.flush()
+    os._exit(1)
+
+
+def _kill(place: Any) -> None:
+    if place is not None:
         with suppress(Exception):
-            ray.kill(actor)
+            ray.kill(place)
 
 
 def _reason(error: Exception) -> str:
@@ -114,13 +156,12 @@ async def _serve(out: int) -> None:
     await loop.connect_read_pipe(lambda: asyncio.StreamReaderProtocol(reader), sys.stdin)
     if not (line := await reader.readline()):
         return
-    order = TO_BRIDGE.validate_json(line)
-    if not isinstance(order, Connect):
-        sys.exit("the first message must be connect")
+    order = json.loads(line)
+    address = order["address"]
     try:
-        ray.init(address=order.address or "auto", log_to_driver=False, logging_level="ERROR")
+        ray.init(address=address or "auto", log_to_driver=False, logging_level="ERROR")
     except ConnectionError as error:
-        sys.exit(f"there is no cluster at {order.address or 'the address that Ray knows'}: {_reason(error)}")
+        sys.exit(f"there is no cluster at {address or 'the address that Ray knows'}: {_reason(error)}")
     await Bridge(order, out).run(reader)
 
 

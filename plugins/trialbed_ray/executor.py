@@ -5,19 +5,26 @@ from __future__ import annotations
 import asyncio
 import importlib.util
 import itertools
+import json
 import logging
+import os
+import re
+import sys
+from asyncio.subprocess import PIPE, Process
 from collections.abc import Mapping
+from contextlib import suppress
+from dataclasses import dataclass, field
 from types import MappingProxyType, TracebackType
-from typing import ClassVar, Self
+from typing import Any, ClassVar, Self
 
 from trialbed import errors
+from trialbed.child_processes import end_process, stop_process
 from trialbed.contracts import Executor, LostTrial, difference
 from trialbed.errors import DriverBroken, DriverError, NothingMeasured, SettingsError, TrialbedError, UsageError
 from trialbed.installed import extra_command
 from trialbed.records import FrameworkInfo, Outcome, TrialSpec
+from trialbed.worker import WORKER_MARK, worker_environment
 from trialbed_plugins.executors.local import read_memory
-from trialbed_ray._messages import Answer, Connect, Describe, Described, Execute, Executed, NotDone, PlaceSetup
-from trialbed_ray._places import OpenPlace, PlaceLost, Places
 
 LOG = logging.getLogger("trialbed")
 
@@ -28,7 +35,47 @@ PATIENCE = 120.0
 """Seconds that a cluster, or a node of it, is waited for."""
 
 DESCRIPTIONS = 3
-"""Places of a node that are asked to describe a framework, one after the other, where they are lost meanwhile."""
+"""Times that a framework is described, if places are lost meanwhile."""
+
+AGAIN = 2.0
+"""Seconds before the bridge is started again."""
+
+ENDING = 30.0
+"""Seconds in which it must end once its input is closed."""
+
+LONGEST = 128 * 2**20
+"""Bytes of a message of the bridge, as there."""
+
+TAIL = 4096
+"""Bytes of its standard error that are kept."""
+
+SHOWN = 300
+"""Characters of an error."""
+
+LOGGED = re.compile(r"^\[[^]]+\] \S+:\d+: ")
+"""The time, processes and place in the sources, before a message in Ray's log."""
+
+NOTHING_KNOWN = "the connection to the cluster was lost"
+
+
+class PlaceLost(Exception):
+    """A place is gone, and its answer is not known; says why it is gone."""
+
+
+@dataclass
+class OpenPlace:
+    """A place that there is now.
+
+    Attributes:
+        node: the name of its node.
+        busy: whether it runs a trial.
+        loaded: the frameworks that are as on the other nodes, and of which it may have an idle worker.
+    """
+
+    number: int
+    node: str
+    busy: bool = False
+    loaded: set[str] = field(default_factory=set)
 
 
 class RayExecutor(Executor):
@@ -69,18 +116,25 @@ class RayExecutor(Executor):
     async def __aenter__(self) -> Self:
         self.patience = _number("patience", self.options.get("patience", str(PATIENCE)))
         self.absence = ""
+        self.places: dict[int, OpenPlace] = {}
         self._infos: dict[str, FrameworkInfo] = {}
-        # Node and framework -> how it differs from the first; empty if it does not, None while that is looked at.
-        self._problems: dict[tuple[str, str], str | None] = {}
-        self._looking: set[asyncio.Task[None]] = set()
+        # (node, framework): where a framework differs from the first one, or cannot be used.
+        self._unfit: set[tuple[str, str]] = set()
         self._waits = False
         self._numbers = itertools.count(1)
-        self._places = Places(self._order(), max(1, self.concurrency), self._note_absence)
+        self._asked: dict[int, asyncio.Future[tuple[str, str]]] = {}
+        self._change = asyncio.Event()
+        self._host = ""
+        self._server_url = ""
+        self._connected = asyncio.Event()
+        self._process: Process | None = None
+        self._bridge = asyncio.create_task(self._keep_bridge())
         try:
             async with asyncio.timeout(self.patience):
-                await self._places.begin(self.options.get("host"))
+                while not self._host:
+                    await self._change.wait()
         except BaseException as error:
-            await self._places.close()
+            await self.__aexit__(None, None, None)
             if isinstance(error, TimeoutError):
                 advice = "start one with `ray start --head`, or name it with --ray-address HOST:PORT"
                 raise NothingMeasured(f"--executor ray: {self.absence or 'no cluster answers'}; {advice}") from error
@@ -90,110 +144,100 @@ class RayExecutor(Executor):
     async def __aexit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        """End the actors and their workers."""
-        for task in self._looking:
-            task.cancel()
-        await self._places.close()
+        """End the bridge, and with it the actors and their workers."""
+        self._bridge.cancel()
+        await asyncio.wait([self._bridge])
+        if self._process is not None:
+            await stop_process(self._process, ENDING)
 
     def server_host(self) -> str:
         """Return this machine's address in the cluster."""
-        return self._places.host
+        return self.options.get("host") or self._host
 
     def connect(self, server_url: str) -> None:
-        """Send the address of the server to all places, and to those that come later."""
-        self._places.use(server_url)
+        """Keep the address of the server, which places get with the first trial."""
+        self._server_url = server_url
+        self._connected.set()
 
     async def describe(self, framework: str) -> FrameworkInfo:
         """Describe the framework on every node that there is; its environment is built there first."""
-        while framework not in self._infos:
-            there = await self._nodes()
-            described = (self._describe(framework, node) for node in there)
-            for node, found in zip(there, await asyncio.gather(*described, return_exceptions=True), strict=True):
-                if isinstance(found, BaseException):
-                    if node in self._there():
-                        raise found
-                    continue  # it was lost meanwhile, which may be the reason
-                first = self._infos.setdefault(framework, found)
-                if differs := difference(first, found):
-                    raise DriverError(f"the nodes {there[0]} and {node} differ: {differs}; install the same on both")
-                self._problems[node, framework] = ""
+        if self.hidden is not None:
+            await self._connected.wait()  # a worker in the sandbox is started for one server
+        for left in reversed(range(DESCRIPTIONS)):
+            if framework in self._infos:
+                break
+            places = {place.node: place for place in await self._some_places()}.values()
+            asked = (self._ask(place, "describe", framework, self._server_url) for place in places)
+            try:
+                found = await asyncio.gather(*asked)
+            except PlaceLost as lost:
+                if not left:
+                    raise DriverBroken(f"places were lost while they described {framework}: {lost}") from lost
+                continue
+            infos = [_read_info(place.node, *answer) for place, answer in zip(places, found, strict=True)]
+            for place, info in zip(places, infos, strict=True):
+                if differs := difference(infos[0], info):
+                    first = next(iter(places)).node
+                    raise DriverError(f"the nodes {first} and {place.node} differ: {differs}; install the same on both")
+                place.loaded.add(framework)
+            self._infos[framework] = infos[0]
         return self._infos[framework]
 
-    async def _describe(self, framework: str, node: str) -> FrameworkInfo:
-        """Describe the framework as a worker on this node finds it."""
-        reason = "is not there any more"
-        for _ in range(DESCRIPTIONS):
-            own = [place for place in self._places.open.values() if place.node == node]
-            if not own:
-                break
-            place = min(own, key=lambda one: (len(one.loaded), one.number))
-            place.loaded.add(framework)
+    async def execute(self, spec: TrialSpec) -> Outcome | LostTrial:
+        """Run a trial at a place, if possible one where a worker of its framework waits."""
+        framework = spec.key.framework
+        info = await self.describe(framework)
+        while True:
+            place, kind, text = await self._free_place(framework), "", ""
+            # A node that has joined since the run began is compared with the others by its first trial.
+            expected = None if framework in place.loaded else info.model_dump_json()
             try:
-                answer = await place.ask(Describe(number=next(self._numbers), framework=framework))
+                kind, text = await self._ask(place, "execute", spec.model_dump_json(), expected, self._server_url)
             except PlaceLost as lost:
-                # One place is not the node, which is left out where it differs: another place may say whether it does.
-                reason = f"was lost while it described {framework}: {lost}"
-                continue
-            if isinstance(answer, Described):
-                return answer.info
-            raise _error(answer, node)
-        raise DriverBroken(f"the node {node} {reason}")
+                return LostTrial(place.node, str(lost))
+            finally:
+                place.busy = False
+                # A place that is lost, or whose trial was given up, would be free at once, and take trial after trial.
+                if kind not in ("Outcome", "UnfitNode"):
+                    self._drop(place)
+                self._wake()
+            if kind == "Outcome":
+                place.loaded.add(framework)
+                return Outcome.model_validate_json(text).model_copy(update={"node": place.node})
+            if kind != "UnfitNode":
+                # The local executor raises nothing for a trial: this is the node's, such as a full disk.
+                return LostTrial(place.node, f"{kind}: {text[:SHOWN]}")
+            if (place.node, framework) not in self._unfit:
+                self._unfit.add((place.node, framework))
+                LOG.warning("the node %s is not used: %s", place.node, text)
 
-    def _there(self) -> list[str]:
-        """The nodes that have a place."""
-        return sorted({place.node for place in self._places.open.values()})
-
-    async def _nodes(self) -> list[str]:
-        """The nodes that have a place, once there is one."""
+    async def _some_places(self) -> list[OpenPlace]:
+        """Return all places, once there is one."""
         try:
             async with asyncio.timeout(self.patience):
-                while not self._there():
-                    await self._places.changed()
+                while not self.places:
+                    await self._change.wait()
         except TimeoutError:
             raise NothingMeasured(f"there is no node, and none has come{self._why()}") from None
-        return self._there()
+        return list(self.places.values())
 
     def _why(self) -> str:
         return f" within {self.patience:g} s" + (f": {self.absence}" if self.absence else "")
 
-    async def execute(self, spec: TrialSpec) -> Outcome | LostTrial:
-        """Run a trial at a place, if possible one where a worker of its framework waits."""
-        place = await self._free(spec.key.framework)
-        answer: Answer | None = None
-        try:
-            answer = await place.ask(Execute(number=next(self._numbers), spec=spec))
-        except PlaceLost as lost:
-            return LostTrial(place.node, str(lost))
-        finally:
-            place.busy = False
-            # Where it is lost, or the trial was given up, it would be free at once, and take trial after trial.
-            if not isinstance(answer, Executed):
-                self._places.drop(place)
-            self._places.wake()
-        if isinstance(answer, Executed):
-            return answer.outcome.model_copy(update={"node": place.node})
-        # The local executor raises nothing for a trial: this is the node's, such as a full disk.
-        error, message = (answer.error, answer.message) if isinstance(answer, NotDone) else ("protocol", answer.type)
-        return LostTrial(place.node, f"{error}: {message[:300]}")
-
-    async def _free(self, framework: str) -> OpenPlace:
-        """Take a place on a node where the framework is the same as on the others, once there is a free one.
+    async def _free_place(self, framework: str) -> OpenPlace:
+        """Take a place on a node where the framework can be used, once there is a free one.
 
         Raises:
             NothingMeasured: there has been no such node for as long as the patience.
         """
         end: float | None = None
         while True:
-            self._look_at_new(framework)
-            usable = [one for one in self._places.open.values() if self._problems.get((one.node, framework)) == ""]
+            usable = [one for one in self.places.values() if (one.node, framework) not in self._unfit]
             if free := [place for place in usable if not place.busy]:
                 place = min(free, key=lambda one: (framework not in one.loaded, len(one.loaded), one.number))
                 place.busy = True
-                place.loaded.add(framework)
                 return place
-            joins = any(self._problems[node, framework] is None for node in self._there())
-            # The time in which a node joins is no waiting.
-            if usable or joins:
+            if usable:
                 end, self._waits = None, False
             elif end is None:
                 end = asyncio.get_running_loop().time() + self.patience
@@ -202,49 +246,127 @@ class RayExecutor(Executor):
                 self._waits = True
             try:
                 async with asyncio.timeout_at(end):
-                    await self._places.changed()
+                    await self._change.wait()
             except TimeoutError:
                 raise NothingMeasured(f"no node was left, and none has come{self._why()}") from None
 
-    def _look_at_new(self, framework: str) -> None:
-        """Begin to describe a framework on the nodes that have joined, and forget those that are gone."""
-        there = self._there()
-        self._problems = {key: problem for key, problem in self._problems.items() if key[0] in there}
-        for node in there:
-            if (node, framework) not in self._problems:
-                self._problems[node, framework] = None
-                task = asyncio.create_task(self._look(node, framework))
-                self._looking.add(task)
-                task.add_done_callback(self._looking.discard)
+    def _wake(self) -> None:
+        """Let all look again who wait for a change of the places."""
+        self._change.set()
+        self._change = asyncio.Event()
 
-    async def _look(self, node: str, framework: str) -> None:
-        """See whether a framework is the same on a node as on the first."""
+    def _drop(self, place: OpenPlace) -> None:
+        """End a place, so that another one is made."""
+        self.places.pop(place.number, None)
+        self._send(end=place.number)
+
+    async def _ask(self, place: OpenPlace, method: str, *arguments: Any) -> tuple[str, str]:
+        """Call a method of a place; returns the class and text of the result or error.
+
+        Raises:
+            PlaceLost: there is no answer.
+        """
+        number = next(self._numbers)
+        answer: asyncio.Future[tuple[str, str]] = asyncio.get_running_loop().create_future()
+        self._asked[number] = answer
+        self._send(call=number, place=place.number, method=method, arguments=arguments)
         try:
-            found = await self._describe(framework, node)
-            problem = difference(self._infos.setdefault(framework, found), found)
-        except TrialbedError as error:
-            problem = str(error)
-        self._problems[node, framework] = problem
-        if problem:
-            LOG.warning("the node %s is not used: %s", node, problem)
-        self._places.wake()
+            return await answer
+        finally:
+            del self._asked[number]
 
-    def _note_absence(self, reason: str) -> None:
-        self.absence = reason
+    def _send(self, **message: Any) -> None:
+        """Send a message to the bridge, unless it has ended."""
+        if self._process is not None and self._process.stdin is not None and not self._process.stdin.is_closing():
+            self._process.stdin.write(json.dumps(message).encode() + b"\n")
 
-    def _order(self) -> Connect:
+    def _take(self, message: Any) -> None:
+        """Take a message of the bridge."""
+        with suppress(KeyError, asyncio.InvalidStateError):  # of a call that was given up
+            match message:
+                case {"host": host}:
+                    self._host = host
+                case {"opened": number, "node": node}:
+                    self.places[number] = OpenPlace(number, node)
+                case {"gone": number, "reason": reason}:
+                    self.places.pop(number, None)
+                    self.absence = reason
+                case {"answered": number, "kind": kind, "text": text}:
+                    self._asked[number].set_result((kind, text))
+                case {"lost": number, "reason": reason}:
+                    self._asked[number].set_exception(PlaceLost(reason))
+                case _:
+                    raise ValueError("a message that is not known")
+        self._wake()
+
+    async def _keep_bridge(self) -> None:
+        """Start the bridge, and again whenever it has ended."""
+        while True:
+            try:
+                reason = await self._serve()
+            except Exception as error:  # noqa: BLE001 - whatever it is, the next bridge may do better
+                reason = f"the program that speaks with it had to be ended: {type(error).__name__}: {error}"[:SHOWN]
+                if self._process is not None:
+                    await end_process(self._process)
+            self.absence = reason
+            self.places.clear()
+            for answer in self._asked.values():
+                if not answer.done():
+                    answer.set_exception(PlaceLost(reason))
+            self._wake()
+            await asyncio.sleep(AGAIN)
+
+    async def _serve(self) -> str:
+        """Start a bridge and take its messages until it ends; returns its last words."""
+        # It needs none of the engine's keys but those of the cluster itself.
+        own = {name: value for name, value in os.environ.items() if name.startswith("RAY_")}
+        variables = worker_environment("") | own
+        del variables[WORKER_MARK]
+        process = await asyncio.create_subprocess_exec(
+            *(sys.executable, "-m", "trialbed_ray.bridge"),
+            stdin=PIPE,
+            stdout=PIPE,
+            stderr=PIPE,
+            limit=LONGEST,
+            env=variables,
+            # Ctrl-C in the terminal is the engine's to handle.
+            start_new_session=True,
+        )
+        self._process = process
+        assert process.stdout is not None  # noqa: S101 - asked for above
+        assert process.stderr is not None  # noqa: S101
+        self._send(**self._order())
+        errors = asyncio.create_task(_tail(process.stderr))
+        try:
+            while line := await process.stdout.readline():
+                self._take(json.loads(line))
+            await process.wait()
+            lines = (await errors).split("\n")
+            return LOGGED.sub("", lines[-1]) or NOTHING_KNOWN
+        finally:
+            errors.cancel()
+
+    def _order(self) -> dict[str, Any]:
         memory = self.options.get("memory")
-        setup = PlaceSetup(
-            locks={label: environment.lock for label, environment in self.environments.items()},
-            hidden=self.hidden,
-            options={} if memory is None else {"memory": memory},
-        )
-        return Connect(
-            address=self.options.get("address", ""),
-            cpus=_number("cpus", self.options.get("cpus", "1")),
-            memory=MEMORY if memory is None else read_memory("--executor-option memory", memory),
-            setup=setup,
-        )
+        return {
+            "address": self.options.get("address", ""),
+            "places": max(1, self.concurrency),
+            "cpus": _number("cpus", self.options.get("cpus", "1")),
+            "memory": MEMORY if memory is None else read_memory("--executor-option memory", memory),
+            "setup": {
+                "locks": {label: environment.lock for label, environment in self.environments.items()},
+                "hidden": None if self.hidden is None else [str(path) for path in self.hidden],
+                "options": {} if memory is None else {"memory": memory},
+            },
+        }
+
+
+async def _tail(stream: asyncio.StreamReader) -> str:
+    kept = b""
+    with suppress(asyncio.CancelledError):
+        while chunk := await stream.read(4096):
+            kept = (kept + chunk)[-TAIL:]
+    return kept.decode(errors="replace").strip()
 
 
 def _number(name: str, text: str) -> float:
@@ -257,13 +379,14 @@ def _number(name: str, text: str) -> float:
     return found
 
 
-def _error(answer: Answer, node: str) -> TrialbedError:
-    if not isinstance(answer, NotDone):
-        return DriverBroken(f"{answer.type} is no description (on the node {node})")
-    text = f"{answer.message} (on the node {node})"
-    if answer.error == "SandboxUnavailable":  # it takes more than a text
-        return NothingMeasured(text)
-    kind: object = getattr(errors, answer.error, None)
-    if isinstance(kind, type) and issubclass(kind, TrialbedError):
-        return kind(text)
-    return DriverBroken(f"{answer.error}: {text}")
+def _read_info(node: str, kind: str, text: str) -> FrameworkInfo:
+    """Read the description of a framework on a node; an error is raised here as it was there."""
+    if kind == "FrameworkInfo":
+        return FrameworkInfo.model_validate_json(text)
+    text = f"{text} (on the node {node})"
+    if kind == "SandboxUnavailable":  # it takes more than a text
+        raise NothingMeasured(text)
+    found: object = getattr(errors, kind, None)
+    if isinstance(found, type) and issubclass(found, TrialbedError):
+        raise found(text)
+    raise DriverBroken(f"{kind}: {text}")

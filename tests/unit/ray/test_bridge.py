@@ -14,15 +14,6 @@ from typing import Any
 
 import pytest
 
-from trialbed.records import Record
-from trialbed.worker import message_line
-from trialbed_ray._messages import Connect, EndPlace, MakePlace, PlaceSetup
-
-
-class RayActorError(Exception):
-    """The death of an actor."""
-
-
 DEATH = """The actor died unexpectedly before finishing this task.
 \tclass_name: Place
 \tactor_id: 9a5ea3bd8ad6f0b1d2f4e8c601000000
@@ -30,23 +21,41 @@ The actor is dead because its worker process has died. Worker exit detail: End o
 (1) the process was killed by the OOM killer due to high memory usage, (2) ray stop --force was called."""
 
 
+class RayActorError(Exception):
+    """The death of an actor."""
+
+
 class Actor:
     """A place on a node."""
 
-    def __init__(self, events: list[str], death: Exception) -> None:
+    def __init__(self, events: list[str]) -> None:
         self.events = events
-        self.death = death
-        self.ended = asyncio.Event()
-        self.killed = False
-        self.serve = SimpleNamespace(remote=lambda *given: asyncio.ensure_future(self._serve(*given)))
+        self.dead: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        for name in ("open", "stay", "close", "call"):
+            method = getattr(self, f"_{name}")
+            setattr(
+                self, name, SimpleNamespace(remote=lambda *given, method=method: asyncio.ensure_future(method(*given)))
+            )
 
-    async def _serve(self, host: str, port: int, token: str) -> None:
-        self.events.append(f"serves {token} at {host}:{port}")
-        await self.ended.wait()
-        if self.killed:
-            raise self.death
-        await asyncio.sleep(0.05)
+    def die(self, death: Exception) -> None:
+        if not self.dead.done():
+            self.dead.set_exception(death)
+
+    async def _open(self) -> str:
+        return "10.0.0.8/node"
+
+    async def _stay(self) -> None:
+        await asyncio.shield(self.dead)
+
+    async def _close(self) -> None:
         self.events.append("has ended its workers")
+
+    async def _call(self, method: str, query: str) -> tuple[str, str]:
+        assert method == "execute"
+        if query == "good":
+            return "Outcome", "{}"
+        await asyncio.shield(self.dead)
+        raise AssertionError
 
 
 class Played:
@@ -56,42 +65,36 @@ class Played:
         self.events: list[str] = []
         self.actors: list[Actor] = []
         self.made = 0
-        self.death: Exception = RuntimeError("it was killed")
-        self.kills = True
         self.bridge: Callable[[int], Any]
         self.util = SimpleNamespace(get_node_ip_address=lambda: "10.0.0.7")
 
     def remote(self, **_: Any) -> Callable[[type], Any]:
         return lambda _: SimpleNamespace(remote=self._make)
 
-    def _make(self, setup: str) -> Actor:
-        assert json.loads(setup)["locks"] == {}
+    def _make(self, **setup: Any) -> Actor:
+        assert setup == {"locks": {}}
         self.made += 1
         if self.made == 1:
             raise RuntimeError("no answer of the head")
-        self.actors.append(Actor(self.events, self.death))
+        self.actors.append(Actor(self.events))
         return self.actors[-1]
 
     def kill(self, actor: Actor) -> None:
-        if not actor.ended.is_set():
-            self.events.append("killed")
-        if self.kills:
-            actor.killed = True
-            actor.ended.set()
+        self.events.append("killed")
+        actor.die(RuntimeError("it was killed"))
 
 
 class Served:
     """A bridge, and what it says."""
 
-    def __init__(self, bridge: Any, reader: asyncio.StreamReader, said: asyncio.StreamReader) -> None:
+    def __init__(self, reader: asyncio.StreamReader, said: asyncio.StreamReader) -> None:
         self._reader, self._said = reader, said
-        self.bridge = bridge
 
-    def make(self, place: int) -> None:
-        self.send(MakePlace(place=place, host="10.0.0.7", port=7, token=f"token-{place}"))
+    def send(self, **message: Any) -> None:
+        self._reader.feed_data(json.dumps(message).encode() + b"\n")
 
-    def send(self, message: Record) -> None:
-        self._reader.feed_data(message_line(message))
+    def execute(self, call: int, place: int, query: str) -> None:
+        self.send(call=call, place=place, method="execute", arguments=[query])
 
     async def next(self) -> dict[str, Any]:
         async with asyncio.timeout(60):
@@ -101,15 +104,19 @@ class Served:
 
 @asynccontextmanager
 async def served(played: Played) -> AsyncIterator[Served]:
+    """A bridge with one place: the first that could be made is the second."""
     end, out = os.pipe()
     reader, said = asyncio.StreamReader(), asyncio.StreamReader()
     transport, _ = await asyncio.get_running_loop().connect_read_pipe(
         lambda: asyncio.StreamReaderProtocol(said), os.fdopen(end, "rb")
     )
-    bridge = played.bridge(out)
-    running = asyncio.create_task(bridge.run(reader))
+    running = asyncio.create_task(played.bridge(out).run(reader))
+    one = Served(reader, said)
     try:
-        yield Served(bridge, reader, said)
+        assert await one.next() == {"host": "10.0.0.7"}
+        assert await one.next() == {"gone": 1, "reason": "no answer of the head"}
+        assert await one.next() == {"opened": 2, "node": "10.0.0.8/node"}
+        yield one
     finally:
         reader.feed_eof()
         async with asyncio.timeout(60):
@@ -121,46 +128,37 @@ async def served(played: Played) -> AsyncIterator[Served]:
 @pytest.fixture
 def played(monkeypatch: pytest.MonkeyPatch) -> Iterator[Played]:
     found = Played()
-    errors = SimpleNamespace(RayActorError=RayActorError)
     # Ray itself leaves threads and warnings behind, and is not installed everywhere.
     monkeypatch.setitem(sys.modules, "ray", found)
-    monkeypatch.setitem(sys.modules, "ray.exceptions", errors)
+    monkeypatch.setitem(sys.modules, "ray.exceptions", SimpleNamespace(RayActorError=RayActorError))
     monkeypatch.delitem(sys.modules, "trialbed_ray.bridge", raising=False)
     module = importlib.import_module("trialbed_ray.bridge")
-    monkeypatch.setattr(module, "LAST", 1.0)
-    found.bridge = lambda out: module.Bridge(Connect(cpus=1, memory=1, setup=PlaceSetup()), out)
+    monkeypatch.setattr(module, "PAUSES", (0.01, 3600.0))
+    order = {"setup": {"locks": {}}, "places": 1, "cpus": 1, "memory": 1}
+    found.bridge = lambda out: module.Bridge(order, out)
     yield found
     del sys.modules["trialbed_ray.bridge"]
 
 
-async def started(one: Served) -> None:
-    """Have a place made that cannot be, and another one."""
-    assert await one.next() == {"type": "connected", "host": "10.0.0.7"}
-    one.make(1)
-    assert await one.next() == {"type": "gone", "place": 1, "reason": "no answer of the head"}
-    one.make(2)
-
-
-async def test_places_are_made_and_their_ends_are_told(played: Played) -> None:
+async def test_a_place_that_is_gone_is_made_again_and_its_calls_are_lost(played: Played) -> None:
     async with served(played) as one:
-        await started(one)
-        one.make(3)
-        one.send(EndPlace(place=99))
-        one.send(EndPlace(place=3))
-        assert await one.next() == {"type": "gone", "place": 3, "reason": "it was killed"}
-        played.actors[0].ended.set()
-        assert await one.next() == {"type": "gone", "place": 2, "reason": "its node has ended it"}
-        kept = {name: value for name, value in vars(one.bridge).items() if isinstance(value, (dict, set, list))}
-        assert kept
-        assert not any(kept.values()), "of places that are gone"
-    assert "serves token-2 at 10.0.0.7:7" in played.events
+        one.execute(1, 2, "good")
+        assert await one.next() == {"answered": 1, "kind": "Outcome", "text": "{}"}
+        one.execute(2, 2, "wait")
+        one.send(end=99)
+        one.send(end=2)
+        ends = [await one.next(), await one.next()]
+        assert {"lost": 2, "reason": "it was killed"} in ends
+        assert {"gone": 2, "reason": "it was killed"} in ends
+        one.execute(3, 2, "good")
+        said = [await one.next(), await one.next()]
+        assert {"lost": 3, "reason": "it was ended"} in said
+        assert {"opened": 3, "node": "10.0.0.8/node"} in said
 
 
 async def test_a_death_is_told_in_words_without_guesses(played: Played) -> None:
-    played.death = RayActorError(DEATH)
     async with served(played) as one:
-        await started(one)
-        one.send(EndPlace(place=2))
+        played.actors[0].die(RayActorError(DEATH))
         gone = await one.next()
     assert gone["reason"] == (
         "its actor died unexpectedly before finishing this task. "
@@ -168,21 +166,43 @@ async def test_a_death_is_told_in_words_without_guesses(played: Played) -> None:
     )
 
 
+async def test_pauses_grow_until_a_place_has_run_a_trial(played: Played, monkeypatch: pytest.MonkeyPatch) -> None:
+    slept: list[float] = []
+    sleep = asyncio.sleep
+
+    async def note(seconds: float) -> None:
+        slept.append(seconds)
+        await sleep(0)
+
+    monkeypatch.setattr("trialbed_ray.bridge.asyncio.sleep", note)
+    async with served(played) as one:
+        for number in range(2, 7):
+            if number == 5:
+                one.execute(1, number, "good")
+                await one.next()
+            one.send(end=number)
+            assert (await one.next())["gone"] == number
+            await one.next()
+    assert [seconds for seconds in slept if seconds] == [0.01, 0.02, 0.04, 0.08, 0.01, 0.02]
+
+
+async def test_a_cluster_that_gives_no_places_any_more_is_given_up(
+    played: Played, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    given_up = asyncio.Event()
+    monkeypatch.setattr("trialbed_ray.bridge.RENEWAL", 0.02)
+    monkeypatch.setattr("trialbed_ray.bridge.PAUSES", (0.01, 3600.0))
+    monkeypatch.setattr("trialbed_ray.bridge._give_up", given_up.set)
+    async with served(played) as one:
+        monkeypatch.setattr("trialbed_ray.bridge.PAUSES", (3600.0, 3600.0))
+        one.execute(1, 2, "good")
+        await one.next()
+        one.send(end=2)
+        async with asyncio.timeout(60):
+            await given_up.wait()
+
+
 async def test_places_end_their_workers_before_they_are_killed(played: Played) -> None:
-    async with served(played) as one:
-        await started(one)
-        one.make(3)
-        while len(played.actors) < 2:  # noqa: ASYNC110 - the bridge announces nothing then
-            await asyncio.sleep(0)
-        played.actors[0].ended.set()  # the engine hangs up on one of them
-    await asyncio.sleep(0)
-    assert played.events[2:] == ["has ended its workers", "killed"]
-
-
-async def test_places_that_were_to_end_are_not_waited_for(played: Played, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("trialbed_ray.bridge.LAST", 3600.0)
-    played.kills = False
-    async with served(played) as one:
-        await started(one)
-        one.send(EndPlace(place=2))
-    assert played.events[-1] == "killed"
+    async with served(played):
+        """Its input ends at once."""
+    assert played.events == ["has ended its workers", "killed"]
