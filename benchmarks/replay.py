@@ -167,7 +167,7 @@ def fill(path: Path, replies: Sequence[bytes], size: int) -> None:
     for number in range(size):
         text = canonical_text(canonical(question(number), {MODEL, "scripted:gold"}))
         key = request_key(text, identity=IDENTITY, seed=SEED, occurrence=0)
-        cache.keep(key, KeptAnswer(text, ServedAnswer(replies[number % SMALL], stream=False, duration=1.0), CHAT))
+        cache.keep(key, KeptAnswer(ServedAnswer(replies[number % SMALL], stream=False, duration=1.0), CHAT))
     cache.close()
 
 

@@ -6,6 +6,8 @@ from collections.abc import Sequence
 from datetime import datetime
 from typing import Literal
 
+from pydantic import ConfigDict
+
 from trialbed.records._apis import ApiRef
 from trialbed.records._base import Json, Record
 from trialbed.records._models import Usage
@@ -144,8 +146,10 @@ class ModelCall(Record):
             was translated back. Empty where nothing was translated.
         added: the names of its headers, and after ``?`` those in its query, that no usual client sends. They reach no
             endpoint.
-        cache_key: of the answer in the model cache, where the log has the request or the answer in part only.
     """
+
+    # Stores of earlier versions have further fields.
+    model_config = ConfigDict(extra="ignore")
 
     started: float
     duration: float
@@ -170,7 +174,6 @@ class ModelCall(Record):
     other_model: str = ""
     provoked: bool = False
     recorded: float | None = None
-    cache_key: str = ""
     translated: str = ""
     added: tuple[str, ...] = ()
 

@@ -20,7 +20,6 @@ from trialbed.files import read_bytes, read_text, temporary_folder
 from trialbed.plugins import installed_listeners
 from trialbed.report import read_report, run_title
 from trialbed.settings import data_dir as default_folder
-from trialbed.settings import model_cache
 from trialbed.store import StoredRun, open_store
 from trialbed.views import html_page
 from trialbed_pages.files import FilePages
@@ -40,7 +39,7 @@ from trialbed_pages.publishing._replayed import replay_variables
 from trialbed_pages.publishing._sources import PublishedDataset, dataset_of, public_config, source_of
 from trialbed_pages.publishing._traces import request_digests
 from trialbed_pages.report import run_report
-from trialbed_plugins.recordings import cache_there, recording_of, write_cassette
+from trialbed_plugins.recordings import recording_of, write_cassette
 
 
 @dataclass
@@ -196,11 +195,9 @@ def _recording(run: StoredRun) -> tuple[bytes, int]:
     Raises:
         UsageError: not every answer of its model can be recorded.
     """
-    with cache_there(model_cache()) as kept:
-        cassette, left_out = recording_of(run, kept)
+    cassette, left_out = recording_of(run)
     if left_out["cut"]:
-        said = f"run {run.run_id}: {left_out['cut']} answers are longer than the log keeps"
-        raise UsageError(f"{said}; run it with --model-cache, and publish that run")
+        raise UsageError(f"run {run.run_id}: {left_out['cut']} requests or answers are longer than the log keeps")
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "recording"
         write_cassette(cassette, path)

@@ -1,7 +1,6 @@
+from ._cache import CachedModel as CachedModel
 from ._cache import KeptAnswer as KeptAnswer
 from ._cache import ModelCache as ModelCache
-from ._cache import cache_there as cache_there
-from ._cached import CachedModel as CachedModel
 from ._cassette import MOST as MOST
 from ._cassette import read_cassette as read_cassette
 from ._cassette import write_cassette as write_cassette

@@ -6,50 +6,42 @@ import asyncio
 import logging
 import sqlite3
 import zlib
-from collections.abc import Callable, Iterator
-from concurrent.futures import ThreadPoolExecutor
-from contextlib import AbstractContextManager, contextmanager, nullcontext
-from dataclasses import replace
+from collections import defaultdict
+from collections.abc import Callable
+from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 from typing import NamedTuple, Self
 
-from trialbed.contracts import ServedAnswer
+from trialbed.contracts import ModelQuestion, ModelReply, ServedAnswer, TrialModel
 from trialbed.errors import UsageError
 from trialbed.files import make_private_file
+from trialbed.records import TrialRegistration, WireLog
 from trialbed.settings import secret_values
 from trialbed.wire.redaction import redaction_of
+from trialbed_plugins.recordings._key import canonical, canonical_text, request_key
+from trialbed_plugins.recordings._replayed import reply_of
 
 logger = logging.getLogger(__name__)
 
-PATIENCE = 10.0
-"""Seconds to wait for another process that writes, to open the file or to read it."""
-
-WRITING_PATIENCE = 1.0
-"""Seconds to wait for it to write one answer."""
+PATIENCE = 1.0
+"""Seconds to wait for another process that writes."""
 
 MARK = 0x7452434D
-"""SQLite's ``application_id`` of such a file, and ``VERSION`` of its tables."""
+"""SQLite's ``application_id`` of such a file."""
 
-VERSION = 1
 MOST = 256 * 2**20
-"""Bytes of a body, or of a request, that is read back."""
+"""Bytes of a body that is read back."""
 
 TABLE = """
-CREATE TABLE IF NOT EXISTS answers (
-    key TEXT PRIMARY KEY, request BLOB NOT NULL, body BLOB NOT NULL,
-    stream INTEGER NOT NULL, duration REAL NOT NULL, dialect TEXT NOT NULL
+CREATE TABLE IF NOT EXISTS replies (
+    key TEXT PRIMARY KEY, body BLOB NOT NULL, stream INTEGER NOT NULL, duration REAL NOT NULL, dialect TEXT NOT NULL
 ) WITHOUT ROWID
 """
 
 
 class KeptAnswer(NamedTuple):
-    """An answer in the cache.
+    """An answer in the cache, in a dialect."""
 
-    Attributes:
-        request: canonical; ``dialect``: of both.
-    """
-
-    request: str
     answer: ServedAnswer
     dialect: str
 
@@ -68,29 +60,27 @@ class ModelCache:
     def __init__(self, path: str | Path) -> None:
         self._path = str(path)
         self._asked: dict[str, asyncio.Event] = {}
-        self._unwritten: dict[str, KeptAnswer] = {}
         self._redaction = redaction_of(secret_values())
         self._broken = False
-        self._thread = ThreadPoolExecutor(1, "model-cache")
         try:
             self._connection = _open(Path(path))
-            # A connection that waits for its turn to write lets nobody read.
-            self._writing = sqlite3.connect(path, timeout=WRITING_PATIENCE, check_same_thread=False)
-            self._writing.execute("PRAGMA synchronous=NORMAL")
         except (sqlite3.Error, OSError) as error:
             raise UsageError(f"--model-cache {path}: cannot be used: {error}; name another file") from error
 
     def find(self, key: str) -> KeptAnswer | None:
         """The answer to a request; None if there is none."""
-        if (unwritten := self._unwritten.get(key)) is not None:
-            return unwritten
         if self._broken:
             return None
         try:
             row = self._connection.execute(
-                "SELECT request, body, stream, duration, dialect FROM answers WHERE key = ?", (key,)
+                "SELECT body, stream, duration, dialect FROM replies WHERE key = ?", (key,)
             ).fetchone()
-            return None if row is None else _kept_answer(row)
+            if row is None:
+                return None
+            body, stream, duration, dialect = row
+            reader = zlib.decompressobj()
+            answer = ServedAnswer(reader.decompress(body, MOST), bool(stream), duration)
+            return KeptAnswer(answer, dialect) if reader.eof else None
         except (sqlite3.Error, zlib.error) as error:
             self._fails(error)
             return None
@@ -113,39 +103,24 @@ class ModelCache:
             self._asked[key] = asyncio.Event()
         return found
 
-    def end(self, key: str) -> None:
+    def end(self, key: str, kept: KeptAnswer | None = None) -> None:
         """A request that began has an answer, or will get none."""
+        if kept is not None:
+            self.keep(key, kept)
         self._asked.pop(key).set()
-
-    def keep_and_end(self, key: str, kept: KeptAnswer) -> None:
-        """Keep the answer to a request that began, and end it.
-
-        It is written in a thread: others may be writing.
-        """
-        self._unwritten[key] = masked = self._mask(kept)
-        self.end(key)
-        written = asyncio.get_running_loop().run_in_executor(self._thread, self._write, key, masked)
-        written.add_done_callback(lambda _: self._unwritten.pop(key))
 
     def keep(self, key: str, kept: KeptAnswer) -> None:
         """Keep an answer, with the secrets of this process masked; the first of a key stays."""
-        self._write(key, self._mask(kept))
-
-    def _write(self, key: str, kept: KeptAnswer) -> None:
         if self._broken:
             return
-        answer = kept.answer
-        row = (
-            key,
-            zlib.compress(kept.request.encode("utf-8", "surrogatepass")),
-            zlib.compress(answer.body),
-            answer.stream,
-            answer.duration,
-            kept.dialect,
-        )
+        body = kept.answer.body
+        if self._redaction:
+            text = self._redaction.body(body.decode("utf-8", "surrogateescape"))
+            body = text.encode("utf-8", "surrogateescape")
+        row = key, zlib.compress(body), kept.answer.stream, kept.answer.duration, kept.dialect
         try:
-            with self._writing:
-                self._writing.execute("INSERT OR IGNORE INTO answers VALUES (?, ?, ?, ?, ?, ?)", row)
+            with self._connection:
+                self._connection.execute("INSERT OR IGNORE INTO replies VALUES (?, ?, ?, ?, ?)", row)
         except sqlite3.Error as error:
             self._fails(error)
 
@@ -153,20 +128,11 @@ class ModelCache:
         return self
 
     async def __aexit__(self, *_: object) -> None:
-        await asyncio.to_thread(self.close)
+        self.close()
 
     def close(self) -> None:
-        """Close the file, with all answers in it."""
-        self._thread.shutdown()
-        self._writing.close()
+        """Close the file."""
         self._connection.close()
-
-    def _mask(self, kept: KeptAnswer) -> KeptAnswer:
-        if not self._redaction:
-            return kept
-        body = self._redaction.body(kept.answer.body.decode("utf-8", "surrogateescape"))
-        answer = replace(kept.answer, body=body.encode("utf-8", "surrogateescape"))
-        return KeptAnswer(self._redaction.text(kept.request), answer, kept.dialect)
 
     def _fails(self, error: Exception) -> None:
         if getattr(error, "sqlite_errorcode", None) == sqlite3.SQLITE_BUSY:
@@ -176,33 +142,16 @@ class ModelCache:
         logger.warning("%s: the model cache is not used any more: %s", self._path, error)
 
 
-@contextmanager
-def cache_there(path: Path) -> Iterator[ModelCache | None]:
-    """Open a cache to read it; None where there is no such file."""
-    if not path.is_file():
-        yield None
-        return
-    cache = ModelCache(path)
-    try:
-        yield cache
-    finally:
-        cache.close()
-
-
 def _open(path: Path) -> sqlite3.Connection:
     make_private_file(path)
     connection = sqlite3.connect(path, timeout=PATIENCE, check_same_thread=False)
     try:
-        mark, version = (
-            connection.execute(f"PRAGMA {name}").fetchone()[0] for name in ("application_id", "user_version")
-        )
         is_new = not connection.execute("SELECT 1 FROM sqlite_master").fetchone()
-        if not is_new and (mark, version) != (MARK, VERSION):
-            raise sqlite3.DatabaseError("it is no model cache, or one of another version")
+        if not is_new and connection.execute("PRAGMA application_id").fetchone() != (MARK,):
+            raise sqlite3.DatabaseError("it is no model cache")
         connection.execute("PRAGMA journal_mode=WAL")
         connection.execute("PRAGMA synchronous=NORMAL")
         connection.execute(f"PRAGMA application_id={MARK}")
-        connection.execute(f"PRAGMA user_version={VERSION}")
         connection.execute(TABLE)
     except BaseException:
         connection.close()
@@ -210,15 +159,67 @@ def _open(path: Path) -> sqlite3.Connection:
     return connection
 
 
-def _kept_answer(row: tuple[bytes, bytes, int, float, str]) -> KeptAnswer:
-    request, body, stream, duration, dialect = row
-    text = _unpack(request).decode("utf-8", "surrogatepass")
-    return KeptAnswer(text, ServedAnswer(_unpack(body), bool(stream), duration), dialect)
+class _Asked(NamedTuple):
+    """A request that is being answered.
+
+    Attributes:
+        text: its canonical form, of which the trial has sent ``occurrence`` before.
+        begun: whether the model answers it now, for this trial and for those that wait.
+    """
+
+    key: str
+    text: str
+    occurrence: int
+    begun: bool
 
 
-def _unpack(data: bytes) -> bytes:
-    reader = zlib.decompressobj()
-    found = reader.decompress(data, MOST)
-    if not reader.eof:
-        raise zlib.error("a body is cut, or too long")
-    return found
+class CachedModel(TrialModel):
+    """Answers a trial's earlier requests from the cache, and keeps the answers of the model to others.
+
+    A request that fails is as if it had not been sent: the next equal one takes its place.
+
+    Args:
+        inner: the model where it answers in the gateway; None where an endpoint does.
+    """
+
+    def __init__(self, cache: ModelCache, registration: TrialRegistration, inner: TrialModel | None) -> None:
+        self.asks = registration.model if inner is None else inner.asks
+        self._cache = cache
+        self._inner = inner
+        self._identity, self._seed = registration.cached_as, registration.seed
+        self._names = frozenset({registration.model_name or "", registration.model, self.asks})
+        self._taken: dict[str, set[int]] = defaultdict(set)
+        self._asking: dict[int, _Asked] = {}
+
+    async def answer(self, question: ModelQuestion) -> ModelReply | None:
+        """Answer from the cache; else the model does, once for all equal requests that are under way."""
+        text = canonical_text(canonical(question.request.whole, self._names))
+        taken = self._taken[text]
+        occurrence = next(number for number in range(len(taken) + 1) if number not in taken)
+        taken.add(occurrence)
+        key = request_key(text, identity=self._identity, seed=self._seed, occurrence=occurrence)
+        try:
+            found = await self._cache.find_or_begin(key, question.held)
+        except BaseException:  # the framework has left
+            taken.discard(occurrence)
+            raise
+        self._asking[question.place] = _Asked(key, text, occurrence, begun=found is None)
+        if found is not None and found.dialect == question.dialect.NAME:
+            return reply_of(found.answer, question)
+        return None if self._inner is None else await self._inner.answer(question)
+
+    def note_answer(self, question: ModelQuestion, answer: ServedAnswer | None) -> None:
+        """Keep an answer that was not there; a request that was not answered whole may be sent again."""
+        if self._inner is not None:
+            self._inner.note_answer(question, answer)
+        asked = self._asking.pop(question.place, None)
+        if asked is None:
+            return
+        if answer is None:
+            self._taken[asked.text].discard(asked.occurrence)
+        if asked.begun:
+            self._cache.end(asked.key, None if answer is None else KeptAnswer(answer, question.dialect.NAME))
+
+    def complete(self, log: WireLog) -> WireLog:
+        """Return the log with what the model adds."""
+        return log if self._inner is None else self._inner.complete(log)

@@ -9,7 +9,6 @@ from typing import Any
 
 from trialbed.records import TrialKey, TrialResult
 from trialbed.store import StoredRun
-from trialbed_plugins.recordings._cache import ModelCache
 from trialbed_plugins.recordings._cassette import Cassette
 from trialbed_plugins.recordings._difference import RequestDifference, differences, nearest
 from trialbed_plugins.recordings._key import canonical_text
@@ -33,24 +32,21 @@ class Following:
     difference: RequestDifference | None = None
 
 
-def followings(
-    run: StoredRun, cassettes: Mapping[str, Cassette], cache: ModelCache | None = None
-) -> Iterator[Following]:
+def followings(run: StoredRun, cassettes: Mapping[str, Cassette]) -> Iterator[Following]:
     """Yield how far each trial of a run follows a recording, framework by framework, in the order of the queries.
 
     Args:
         cassettes: the recording for each framework; others are left out.
-        cache: has the bodies that are too long for the log.
     """
     for trial in run.each_counted():
         cassette = cassettes.get(trial.key.framework)
         if cassette is not None:
-            yield _following(trial, run, cassette, cache)
+            yield _following(trial, run, cassette)
 
 
-def _following(trial: TrialResult, run: StoredRun, cassette: Cassette, cache: ModelCache | None) -> Following:
+def _following(trial: TrialResult, run: StoredRun, cassette: Cassette) -> Following:
     key = trial.key
-    found = requests_of(trial, run.config.cell(trial.key.framework), cassette.told, cassette.model, cache=cache)
+    found = requests_of(trial, run.config.cell(trial.key.framework), cassette.told, cassette.model)
     requests = [None if request is None else apply_masks(request, cassette.ignored) for _, request in found]
     answered: Counter[str] = Counter()
     for number, request in enumerate(requests, 1):

@@ -13,7 +13,6 @@ from trialbed.store import StoredRun
 from trialbed.wire import recorded_answer, recorded_request
 from trialbed.wire.addresses import split_address
 from trialbed.wire.dialects.responses import KeptResponses, ResponsesRequest
-from trialbed_plugins.recordings._cache import ModelCache
 from trialbed_plugins.recordings._cassette import Cassette, RecordedReply, answer_of
 from trialbed_plugins.recordings._key import CUT, canonical, canonical_text
 from trialbed_plugins.recordings._mask import apply_masks, find_masks
@@ -22,16 +21,13 @@ ANSWERED_FAULTS = ("", "slow")
 """Faults with which the model answers all the same."""
 
 
-def recording_of(
-    run: StoredRun, cache: ModelCache | None = None, ignored: Sequence[str] = ()
-) -> tuple[Cassette, Counter[str]]:
+def recording_of(run: StoredRun, ignored: Sequence[str] = ()) -> tuple[Cassette, Counter[str]]:
     """Return the recording that a run is, whose trials are read a part at a time, and how many answers it lacks.
 
     These are ``conflicts``, where an equal request of another framework was answered otherwise, those that are ``cut``,
     as request or answer is too long for the log, and ``failed`` requests, which have no answer.
 
     Args:
-        cache: has the bodies that are too long for the log, if the run used it.
         ignored: the parts of requests that do not matter.
 
     Raises:
@@ -46,13 +42,13 @@ def recording_of(
         )
     name = split_address(cell.model)[0]  # an address may have a password
     trials = run.results_at(sorted(run.table()["row"].tolist()))
-    replies = (reply for trial in trials for reply in _replies(trial, config, left_out, cache, ignored))
+    replies = (reply for trial in trials for reply in _replies(trial, config, left_out, ignored))
     cassette = Cassette(name, cell.model_identity or name, cell.told_model, replies, ignored=ignored)
     left_out["conflicts"] = cassette.conflicts
     return cassette, left_out
 
 
-def compare_repeats(run: StoredRun, cache: ModelCache | None = None, ignored: Sequence[str] = ()) -> list[str]:
+def compare_repeats(run: StoredRun, ignored: Sequence[str] = ()) -> list[str]:
     """Return the masks without which the repeats of a task send different requests.
 
     Requests of two trials are compared one by one, as long as the model gave both the same answer.
@@ -60,7 +56,7 @@ def compare_repeats(run: StoredRun, cache: ModelCache | None = None, ignored: Se
     first: dict[tuple[str, int | str], list[RecordedReply]] = {}
     found: dict[str, None] = {}
     for trial in run.each_counted() if run.config.repeat > 1 else ():
-        replies = list(_replies(trial, run.config, Counter(), cache, ignored))
+        replies = list(_replies(trial, run.config, Counter(), ignored))
         before = first.setdefault((trial.key.framework, trial.key.query_id), replies)
         for one, other in zip(before, replies, strict=False):
             requests = [{**reply.request, "seed": None} for reply in (one, other)]  # each repeat has its own
@@ -70,27 +66,18 @@ def compare_repeats(run: StoredRun, cache: ModelCache | None = None, ignored: Se
     return list(found)
 
 
-def requests_of(
-    trial: TrialResult, cell: RunCell, *also: str, cache: ModelCache | None = None
-) -> Iterator[tuple[ModelCall, dict[str, Any] | None]]:
+def requests_of(trial: TrialResult, cell: RunCell, *also: str) -> Iterator[tuple[ModelCall, dict[str, Any] | None]]:
     """Yield the requests of a trial to the run's model as they came, each in canonical form where it is whole.
 
     Args:
         also: further names under which its model may be asked for.
-        cache: has the bodies that are too long for the log.
     """
     names = {cell.told_model, cell.model, *also}
     conversations = KeptResponses()
     for call in sorted(trial.wire.model_calls, key=lambda call: call.started):
         if call.other_model or call.limit or call.fault not in ANSWERED_FAULTS:
             continue
-        kept = cache.find(call.cache_key) if cache is not None and call.cache_key else None
-        if kept is not None:
-            # The request that was kept may have streamed, and this one not, or the other way round.
-            body, stream = kept.answer.body.decode("utf-8", "replace"), kept.answer.stream
-            yield call.model_copy(update={"response": body, "stream": stream}), json.loads(kept.request)
-        else:
-            yield call, None if call.request.endswith(CUT) else _canonical(call, names, conversations)
+        yield call, None if call.request.endswith(CUT) else _canonical(call, names, conversations)
 
 
 def _canonical(call: ModelCall, names: set[str], conversations: KeptResponses) -> dict[str, Any] | None:
@@ -103,11 +90,11 @@ def _canonical(call: ModelCall, names: set[str], conversations: KeptResponses) -
 
 
 def _replies(
-    trial: TrialResult, config: RunConfig, left_out: Counter[str], cache: ModelCache | None, ignored: Sequence[str]
+    trial: TrialResult, config: RunConfig, left_out: Counter[str], ignored: Sequence[str]
 ) -> Iterator[RecordedReply]:
     asked: Counter[str] = Counter()
     slowed = 0.0 if config.faults is None else read_fault_plan(config.faults).slow_seconds
-    for call, request in requests_of(trial, config.cells[0], cache=cache):
+    for call, request in requests_of(trial, config.cells[0]):
         if call.status != 200 or call.cause is not None:
             left_out["failed"] += 1
         elif request is None or call.response.endswith(CUT):

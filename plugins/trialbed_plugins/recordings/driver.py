@@ -13,9 +13,8 @@ from trialbed.contracts import ModelDriver, ModelInfo, OpenedModel, TrialModel
 from trialbed.errors import DataError, UsageError
 from trialbed.files import make_private_folder
 from trialbed.records import TrialRegistration
-from trialbed.settings import RunSettings, model_cache, state_dir
+from trialbed.settings import RunSettings, state_dir
 from trialbed.store import open_store
-from trialbed_plugins.recordings._cache import cache_there
 from trialbed_plugins.recordings._cassette import Cassette, read_cassette, write_cassette
 from trialbed_plugins.recordings._key import IGNORING
 from trialbed_plugins.recordings._of_run import recording_of
@@ -48,7 +47,7 @@ class ReplayModels(ModelDriver):
             with open_store(settings.store) as reader:
                 latest = reader.run(name).run_id
             raise UsageError(f"--model: replay:latest would be another run each time; name it: replay:{latest}")
-        cassette = cassette_named(name, settings.store, _cache_of(settings))
+        cassette = cassette_named(name, settings.store)
         asks = settings.on_miss == ASK
         return ModelInfo(
             identity=f"{cassette.digest}{IGNORING if cassette.ignored else ''}{', '.join(cassette.ignored)}",
@@ -64,7 +63,7 @@ class ReplayModels(ModelDriver):
     @asynccontextmanager
     async def open(self, name: str, settings: RunSettings) -> AsyncIterator[OpenedModel]:
         """Make a file of the recording, where it is a run's, for the server to read."""
-        path = await asyncio.to_thread(_path, name, settings.store, _cache_of(settings))
+        path = await asyncio.to_thread(_path, name, settings.store)
         ignored = ", ".join(_file(path).ignored)
         notes = (f"the recording ignores in requests: {ignored}",) if ignored else ()
         yield OpenedModel(model=f"{self.scheme}:{settings.on_miss}:{path}", notes=notes)
@@ -77,21 +76,16 @@ class ReplayModels(ModelDriver):
         return ReplayedModel(_file(Path(path)), registration, ask=mode == ASK)
 
 
-def _path(name: str, store: str, cache: Path) -> Path:
+def _path(name: str, store: str) -> Path:
     """The file of a recording; one is written for that of a run."""
     path = _file_of(name)
     if path is None:
-        cassette = cassette_named(name, store, cache)
+        cassette = cassette_named(name, store)
         path = state_dir() / "cassettes" / f"{cassette.digest}{ENDING}"
         if not path.is_file():
             make_private_folder(path.parent)
             write_cassette(cassette, path)
     return path.resolve()
-
-
-def _cache_of(settings: RunSettings) -> Path:
-    asked = settings.model_cache
-    return model_cache() if asked in (None, "off") else Path(str(asked))
 
 
 def _file_of(name: str) -> Path | None:
@@ -100,11 +94,8 @@ def _file_of(name: str) -> Path | None:
     return next(found, None)
 
 
-def cassette_named(name: str, store: str, cache: Path | None = None) -> Cassette:
+def cassette_named(name: str, store: str) -> Cassette:
     """The recording in a file, one that comes with Trialbed, or that a run of the store is.
-
-    Args:
-        cache: has the bodies that were too long for the log of that run; None for the usual one.
 
     Raises:
         UsageError: there is neither.
@@ -123,7 +114,7 @@ def cassette_named(name: str, store: str, cache: Path | None = None) -> Cassette
         raise UsageError(
             f"there is neither a file {name!r} nor such a run: {error}; recordings that come with Trialbed: {known}"
         ) from error
-    return _run(run.run_id, store, cache or model_cache(), mark)
+    return _run(run.run_id, store, mark)
 
 
 def _is_readable(path: Path) -> bool:
@@ -145,9 +136,9 @@ def _cassette(path: Path, _changed: int, _size: int) -> Cassette:
 
 
 @lru_cache(maxsize=4)
-def _run(run_id: str, store: str, cache: Path, _mark: object) -> Cassette:
-    with cache_there(cache) as kept, open_store(store) as reader:
-        cassette, _ = recording_of(reader.run(run_id), kept)
+def _run(run_id: str, store: str, _mark: object) -> Cassette:
+    with open_store(store) as reader:
+        cassette, _ = recording_of(reader.run(run_id))
     if not cassette.replies:
         raise UsageError(f"run {run_id} has no answer of a model to replay")
     return cassette

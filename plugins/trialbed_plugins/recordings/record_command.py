@@ -10,7 +10,6 @@ import click
 from trialbed.cli.options import FILE, json_option, plain_option, print_json
 from trialbed.cli.stored import store_option
 from trialbed.texts import number_of
-from trialbed_plugins.recordings._options import model_cache_option
 
 EPILOG = """\b
 Examples:
@@ -43,11 +42,8 @@ def _masks(_context: click.Context, _parameter: click.Parameter, values: tuple[s
     "repeatable.",
 )
 @store_option
-@model_cache_option
 @json_option
-def command(
-    run_id: str, output: Path, ignored: tuple[str, ...], store: str | None, cache: Path | None, as_json: bool
-) -> None:
+def command(run_id: str, output: Path, ignored: tuple[str, ...], store: str | None, as_json: bool) -> None:
     """Write the answers of a run's model to a file.
 
     `bench run --model replay:FILE` answers with it. The file has the requests, the answers and the times, without keys.
@@ -55,16 +51,13 @@ def command(
     that sent different requests, such as with the time in a prompt, the command names the --ignore that makes them
     equal.
     """
-    from trialbed.settings import model_cache
     from trialbed.store import open_run
-    from trialbed_plugins.recordings._cache import cache_there
     from trialbed_plugins.recordings._cassette import write_cassette
     from trialbed_plugins.recordings._of_run import compare_repeats, recording_of
 
-    with cache_there(cache or model_cache()) as kept:
-        run = open_run(run_id, store)
-        cassette, left_out = recording_of(run, kept, ignored)
-        varies = compare_repeats(run, kept, ignored)
+    run = open_run(run_id, store)
+    cassette, left_out = recording_of(run, ignored)
+    varies = compare_repeats(run, ignored)
     write_cassette(cassette, Path(output))
     left = {name: left_out[name] for name in LEFT_OUT}
     if as_json:
@@ -88,6 +81,6 @@ def command(
 LEFT_OUT = {
     "conflicts": "left out: {} answers to requests that another framework sent too, and got another answer to; "
     "a replay gives both the first one",
-    "cut": "left out: {} requests whose body or answer is longer than the log keeps, and that no model cache has",
+    "cut": "left out: {} requests whose body or answer is longer than the log keeps",
     "failed": "left out: {} requests that the model did not answer",
 }

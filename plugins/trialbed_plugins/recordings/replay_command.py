@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Sequence
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -11,7 +10,6 @@ import click
 from trialbed.cli.options import json_option, plain_option, print_json
 from trialbed.cli.stored import store_option
 from trialbed.texts import number_of
-from trialbed_plugins.recordings._options import model_cache_option
 
 if TYPE_CHECKING:
     from trialbed.store import StoredRun
@@ -38,9 +36,8 @@ SCHEME = "replay:"
     help="Recording that the run's requests are compared with. [default: the one that answered the run]",
 )
 @store_option
-@model_cache_option
 @json_option
-def command(run_id: str, recording: str | None, store: str | None, cache: Path | None, as_json: bool) -> None:
+def command(run_id: str, recording: str | None, store: str | None, as_json: bool) -> None:
     """Say which trials follow a recording, and where the others leave it.
 
     Any run can be compared with any recording of the same queries and seed: a later release of a framework with an
@@ -48,9 +45,8 @@ def command(run_id: str, recording: str | None, store: str | None, cache: Path |
     one that is most like it.
     """
     from trialbed.errors import UsageError
-    from trialbed.settings import model_cache, store_file
+    from trialbed.settings import store_file
     from trialbed.store import open_run
-    from trialbed_plugins.recordings._cache import cache_there
     from trialbed_plugins.recordings._following import followings
     from trialbed_plugins.recordings.driver import cassette_named
 
@@ -58,10 +54,8 @@ def command(run_id: str, recording: str | None, store: str | None, cache: Path |
     recordings = _recordings(run, recording)
     if not recordings:
         raise UsageError(f"run {run.run_id} has not used a recording: name one with --recording FILE|RUN")
-    cache = cache or model_cache()
-    named = {name: cassette_named(name, store or store_file(), cache) for name in {*recordings.values()}}
-    with cache_there(cache) as kept:
-        found = list(followings(run, {framework: named[name] for framework, name in recordings.items()}, kept))
+    named = {name: cassette_named(name, store or store_file()) for name in {*recordings.values()}}
+    found = list(followings(run, {framework: named[name] for framework, name in recordings.items()}))
     if as_json:
         print_json([_entry(trial) for trial in found])
         return

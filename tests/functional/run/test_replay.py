@@ -109,7 +109,7 @@ class Noisy:
 """
 
 
-def test_a_noisy_model_is_asked_once_and_its_long_answers_are_recorded_whole(bench: Bench, tmp_path: Path) -> None:
+def test_a_noisy_model_is_asked_once_and_its_long_answers_are_not_recorded(bench: Bench, tmp_path: Path) -> None:
     (tmp_path / "noisy.py").write_text(MODEL)
     run = ("run", "--model", "noisy.py:Noisy", "--model-cache", "answers.db", "--limit", 2, "--json")
     (first,) = json.loads(bench(*run).out)
@@ -119,13 +119,7 @@ def test_a_noisy_model_is_asked_once_and_its_long_answers_are_recorded_whole(ben
     assert len((tmp_path / "asked").read_text()) == asked, "the model was asked again"
     assert second["summary"]["totals"]["recorded_requests"] == asked
     assert scores(first) == scores(second)
-    assert "left out" in bench("record", "latest", "-o", "cut.cassette").err
-    whole = bench("record", "latest", "-o", "a.cassette", "--model-cache", "answers.db")
-    assert "left out" not in whole.err
-    (replayed,) = json.loads(bench("run", "--model", "replay:a.cassette", "--limit", 2, "--json").out)
-    assert [entry["final_answer"] for entry in replayed["results"]] == [
-        entry["final_answer"] for entry in first["results"]
-    ]
+    assert "longer than the log keeps" in bench("record", "latest", "-o", "cut.cassette").err
 
 
 STAMPED = """

@@ -6,7 +6,6 @@ import asyncio
 import json
 import random
 from collections.abc import AsyncIterator
-from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -17,8 +16,6 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 from support.servers import Serve, closed, listening, registration, until
-
-from trialbed_plugins.recordings import ModelCache
 
 MODEL = "noisy"
 
@@ -248,20 +245,6 @@ async def test_odd_streams_come_back_byte_for_byte(client: httpx.AsyncClient, mo
         for trial in ("trial-number-one", "trial-number-two"):
             assert (await ask(client, trial, f"q{number}", stream=True)).content == body
     assert model.asked == 60
-
-
-async def test_bodies_that_are_too_long_for_the_log_are_kept_whole(client: httpx.AsyncClient, tmp_path: Path) -> None:
-    await opened(client, "trial-number-one")
-    await ask(client, "trial-number-one", "short")
-    await ask(client, "trial-number-one", "x" * 3 * 2**20)
-    short, long = (await closed(client, "trial-number-one"))["model_calls"]
-    assert short["cache_key"] == ""
-    with closing(ModelCache(tmp_path / "answers.db")) as cache:
-        await until(lambda: cache.find(long["cache_key"]))
-        kept = cache.find(long["cache_key"])
-    assert kept is not None
-    assert json.loads(kept.request)["messages"][0]["content"] == "x" * 3 * 2**20
-    assert b"answer 2" in kept.answer.body
 
 
 async def test_a_trial_whose_answers_shall_be_kept_needs_a_server_with_a_cache(serve: Serve) -> None:

@@ -3,43 +3,14 @@
 from __future__ import annotations
 
 import json
-from contextlib import closing
-from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
-from support.cases import for_each
 from support.trials import cells_of, run_config
 
-from trialbed.contracts import ServedAnswer
 from trialbed.records import ModelCall, RunCell
-from trialbed_plugins.recordings._cache import KeptAnswer, ModelCache
 from trialbed_plugins.recordings._of_run import recording_of, requests_of
-
-REQUEST = {"messages": [{"role": "user", "content": "Where?"}]}
-
-
-@for_each("stream", [False, True])
-def test_a_body_from_the_cache_is_a_stream_where_it_was_kept_as_one(tmp_path: Path, stream: bool) -> None:
-    with closing(ModelCache(tmp_path / f"{stream}.db")) as cache:
-        cache.keep("k", KeptAnswer(json.dumps(REQUEST), ServedAnswer(b"data: {}", stream, 1.0), "chat"))
-        call = ModelCall(
-            started=0,
-            duration=1,
-            status=200,
-            stream=not stream,
-            request="",
-            response="",
-            request_bytes=9,
-            response_bytes=9,
-            cache_key="k",
-            recorded=1,
-        )
-        trial: Any = SimpleNamespace(wire=SimpleNamespace(model_calls=[call]))
-        (cell,) = cells_of("reference", model="m")
-        ((found, request),) = requests_of(trial, cell, cache=cache)
-        assert (found.response, found.stream, request) == ("data: {}", stream, REQUEST)
 
 
 def test_the_seconds_of_a_slow_fault_are_not_the_models() -> None:
@@ -93,7 +64,7 @@ def test_conversations_of_two_trials_with_the_same_request_stay_apart() -> None:
     def requests(*calls: ModelCall) -> list[Any]:
         trial: Any = SimpleNamespace(wire=SimpleNamespace(model_calls=calls))
         (cell,) = cells_of("reference", model="m")
-        return [json.dumps(request) for _, request in requests_of(trial, cell, cache=None)]
+        return [json.dumps(request) for _, request in requests_of(trial, cell)]
 
     second = call({"model": "m", "previous_response_id": "r1", "input": "And then?"}, "r2")
     assert "one trial alone" in requests(call({"model": "m", "input": "Of one trial alone."}, "r1"), second)[1].lower()
