@@ -3,89 +3,19 @@
 from __future__ import annotations
 
 import bisect
-import re
 from collections import deque
 from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
-from datetime import UTC, datetime
 from functools import partial
-from math import inf, isfinite
-from typing import Literal, get_args
+from math import inf
+from typing import Literal
 
 from trialbed.wire.circuit import Change
 from trialbed_server._clock import Clock
 from trialbed_server.gateway.circuit import OVERLOADED
 
 Kind = Literal["requests", "tokens"]
-
-FORMS = ("x-ratelimit-{part}-{kind}", "anthropic-ratelimit-{kind}-{part}")
-"""The names of the headers: those of OpenAI and the vendors that follow it, and Anthropic's."""
-
-LONGEST = 40
-"""Characters of a value."""
-
-DURATION = re.compile(r"(?:(\d+)h)?(?:(\d+)m)?(?:(\d+(?:\.\d+)?)s)?(?:(\d+(?:\.\d+)?)ms)?", re.ASCII)
-SECONDS = (3600.0, 60.0, 1.0, 0.001)
-
-
-@dataclass(frozen=True)
-class Rate:
-    """One limit of an endpoint.
-
-    Attributes:
-        left: the rest of it.
-        full: all of it; infinite where that is not said.
-        seconds: until all of it is there again.
-    """
-
-    left: float
-    full: float
-    seconds: float
-
-
-def read_rates(headers: Mapping[str, str], now: datetime) -> dict[Kind, Rate]:
-    """Read the limits in an answer's headers that say how much is left, and until when.
-
-    Args:
-        headers: upper and lower case must not matter in their names.
-        now: the time from which dates count.
-    """
-    found: dict[Kind, Rate] = {}
-    for kind in get_args(Kind):
-        for form in FORMS:
-            names = [form.format(part=part, kind=kind) for part in ("remaining", "limit", "reset")]
-            left, full, reset = (headers.get(name, "").strip()[: LONGEST + 1] for name in names)
-            amount, seconds = _number(left), _seconds(reset, now)
-            if amount is not None and seconds is not None:
-                found[kind] = Rate(amount, _number(full) or inf, seconds)
-    return found
-
-
-def _number(text: str) -> float | None:
-    try:
-        number = float(text) if len(text) <= LONGEST else inf
-    except ValueError:
-        return None
-    return max(0.0, number) if isfinite(number) else None
-
-
-def _seconds(text: str, now: datetime) -> float | None:
-    """Read a time as endpoints write it: ``6m0s``, ``120ms``, a number of seconds, or a date in ISO 8601."""
-    if len(text) > LONGEST or not text:
-        return None
-    number = _number(text)
-    if number is not None:
-        return number
-    parts = DURATION.fullmatch(text)
-    if parts:
-        return sum(float(part) * unit for part, unit in zip(parts.groups(), SECONDS, strict=True) if part)
-    try:
-        moment = datetime.fromisoformat(text)
-    except ValueError:
-        return None
-    return max(0.0, (moment.replace(tzinfo=moment.tzinfo or UTC) - now).total_seconds())
-
 
 MINUTE = 60.0
 
@@ -112,14 +42,12 @@ class PacedTurn:
         number: in the order of turns.
         held: seconds that it was waited for.
         spent: its part of the limits.
-        before: all that had been sent, with it.
         void: whether the request may not be sent after all.
     """
 
     number: int
     held: float
     spent: Mapping[Kind, Charge]
-    before: Mapping[Kind, float]
     void: bool = False
 
 
@@ -151,38 +79,13 @@ class Window:
         return self._sent[-1]
 
 
-@dataclass
-class RemainingLimit:
-    """The rest of a limit, as the endpoint's headers state it.
-
-    Attributes:
-        amount: at a time; less with each request that is sent.
-        per_second: how much it regains; 0 where that is not known.
-        renewed: when all of it is there again.
-        full: all of it; infinite where that is not known.
-    """
-
-    amount: float
-    at: float
-    per_second: float
-    renewed: float
-    full: float
-
-    def wait(self, amount: float, now: float) -> float:
-        """Return the seconds until this amount is there."""
-        missing = min(amount, self.full) - self.amount - self.per_second * (now - self.at)
-        if missing <= 0 or now >= self.renewed:
-            return 0.0
-        return missing / self.per_second if self.per_second else self.renewed - now
-
-
 class Pace:
     """Gives requests their turns, in the order of their arrival.
 
-    A turn comes when a limit per minute leaves room, when the endpoint has as much left as it last said, and when fewer
-    requests are on their way than it bears: half as many as there were when it refused one for want of capacity, and
-    one more each time that so many are answered (AIMD: D.-M. Chiu and R. Jain, Computer Networks and ISDN Systems 17
-    (1989), 1-14). Where it never refuses, any number may be on their way.
+    A turn comes when a limit per minute leaves room, and when fewer requests are on their way than the endpoint bears:
+    half as many as there were when it refused one for want of capacity, and one more each time that so many are
+    answered (AIMD: D.-M. Chiu and R. Jain, Computer Networks and ISDN Systems 17 (1989), 1-14). Where it never refuses,
+    any number may be on their way.
 
     Args:
         requests, tokens: the limits of a minute; None for none.
@@ -196,7 +99,6 @@ class Pace:
         self._patience = patience
         given: dict[Kind, int | None] = {"requests": requests, "tokens": tokens}
         self._windows: dict[Kind, Window] = {kind: Window(most) for kind, most in given.items() if most is not None}
-        self._left: dict[Kind, RemainingLimit] = {}
         self._change = Change(clock.sleep)
         self._waiting: list[int] = []
         self._in_flight = 0
@@ -204,7 +106,6 @@ class Pace:
         self._turns = 0
         self._cut = 0
         self._paused = -inf
-        self._sent: dict[Kind, float] = {"requests": 0.0, "tokens": 0.0}
 
     @property
     def in_line(self) -> int:
@@ -224,12 +125,6 @@ class Pace:
     def is_full(self, tokens: float) -> bool:
         """Return whether the limits leave no room now for a request of this many tokens."""
         return self._room_in({"requests": 1.0, "tokens": tokens}) > 0
-
-    def note_headers(self, turn: PacedTurn, headers: Mapping[str, str]) -> None:
-        """Read the endpoint's limits in an answer's headers."""
-        for kind, rate in read_rates(headers, self._clock.utcnow()).items():
-            since = self._sent[kind] - turn.before[kind]
-            self._left[kind] = _remaining(rate, since, self._clock.monotonic())
 
     def note_refusal(self, turn: PacedTurn, status: int, asked: float | None) -> None:
         """The endpoint refused a request.
@@ -272,10 +167,12 @@ class Pace:
         asked = self._clock.monotonic()
         await self._admit(arrival, partial(self._seconds, needs), on_wait)
         if not may_go():
-            yield PacedTurn(0, self._clock.monotonic() - asked, {}, {}, void=True)
+            yield PacedTurn(0, self._clock.monotonic() - asked, {}, void=True)
             return
+        self._in_flight += 1
+        self._turns += 1
         try:
-            yield self._take(needs, asked)
+            yield PacedTurn(self._turns, self._clock.monotonic() - asked, self._charge(needs))
         finally:
             self._in_flight -= 1
             self._change.notify()
@@ -289,18 +186,8 @@ class Pace:
         await self._admit(FIRST, partial(self._room_in, needs), lambda: None)
         self._charge(needs)
 
-    def _take(self, needs: Mapping[Kind, float], asked: float) -> PacedTurn:
-        self._in_flight += 1
-        self._turns += 1
-        spent = self._charge(needs)
-        return PacedTurn(self._turns, self._clock.monotonic() - asked, spent, dict(self._sent))
-
     def _charge(self, needs: Mapping[Kind, float]) -> Mapping[Kind, Charge]:
         """Charge a request that is sent now."""
-        for kind, need in needs.items():
-            self._sent[kind] += need
-            if kind in self._left:
-                self._left[kind].amount -= need
         now = self._clock.monotonic()
         return {kind: window.take(needs[kind], now) for kind, window in self._windows.items()}
 
@@ -325,17 +212,4 @@ class Pace:
     def _room_in(self, needs: Mapping[Kind, float]) -> float:
         """Return the seconds after which the limits leave room for a request."""
         now = self._clock.monotonic()
-        told = [wait for kind, left in self._left.items() if (wait := left.wait(needs[kind], now)) <= self._patience]
-        own = [window.wait(needs[kind], now) for kind, window in self._windows.items()]
-        return max(0.0, self._paused - now, *told, *own)
-
-
-def _remaining(rate: Rate, since: float, now: float) -> RemainingLimit:
-    """Return what is left by an answer's headers.
-
-    Args:
-        since: the amount that was sent after its request, which the endpoint had not counted.
-    """
-    gone = rate.full - rate.left
-    per_second = gone / rate.seconds if rate.seconds and gone < inf else 0.0
-    return RemainingLimit(rate.left - since, now, per_second, now + rate.seconds, rate.full)
+        return max(0.0, self._paused - now, *(window.wait(needs[kind], now) for kind, window in self._windows.items()))

@@ -311,7 +311,6 @@ class Upstream(Connection):
         writer.exchange.attempt_began(silent)
         try:
             async with self.send(request) as answer:
-                self.pace.note_headers(turn, answer.headers)
                 if answer.status >= 300:
                     failure = await self._refusal(request, answer, writer.exchange)
                     self.pace.note_refusal(turn, failure.status, failure.asked)

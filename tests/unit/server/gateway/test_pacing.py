@@ -3,68 +3,13 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterator, Mapping
-from datetime import UTC, datetime
+from collections.abc import Iterator
 from itertools import count
-from math import inf
 
 import pytest
-from support.cases import for_each
 from support.clocks import SleepingClock
 
-from trialbed_server.gateway.pacing import Pace, PacedTurn, Rate, read_rates
-
-NOW = datetime(2026, 1, 1, tzinfo=UTC)
-
-
-def test_those_of_openai_are_read() -> None:
-    headers = {
-        "x-ratelimit-limit-requests": "60",
-        "x-ratelimit-limit-tokens": "150000",
-        "x-ratelimit-remaining-requests": "59",
-        "x-ratelimit-remaining-tokens": "149984",
-        "x-ratelimit-reset-requests": "1s",
-        "x-ratelimit-reset-tokens": "6m0s",
-    }
-    assert read_rates(headers, NOW) == {
-        "requests": Rate(left=59, full=60, seconds=1),
-        "tokens": Rate(left=149984, full=150000, seconds=360),
-    }
-
-
-def test_those_of_anthropic_are_read() -> None:
-    headers = {
-        "anthropic-ratelimit-requests-limit": "50",
-        "anthropic-ratelimit-requests-remaining": "0",
-        "anthropic-ratelimit-requests-reset": "2026-01-01T00:00:30Z",
-    }
-    assert read_rates(headers, NOW) == {"requests": Rate(left=0, full=50, seconds=30)}
-
-
-@for_each(
-    ("reset", "seconds"),
-    [
-        ("1s", 1.0),
-        ("120ms", 0.12),
-        ("7.66s", 7.66),
-        ("2m59.56s", 179.56),
-        ("1h0m1s", 3601.0),
-        ("12", 12.0),
-        ("-3", 0.0),
-        ("2025-12-31T23:59:00", 0.0),
-    ],
-)
-def test_times_are_read_in_all_their_forms(reset: str, seconds: float) -> None:
-    headers = {"x-ratelimit-remaining-requests": "1", "x-ratelimit-reset-requests": reset}
-    assert read_rates(headers, NOW)["requests"] == Rate(1, inf, pytest.approx(seconds))
-
-
-@for_each(
-    ("left", "reset"),
-    [("", "1s"), ("many", "1s"), ("nan", "1s"), ("1", ""), ("1", "soon"), ("1", "9" * 5000), ("9" * 5000, "1s")],
-)
-def test_what_cannot_be_read_says_nothing(left: str, reset: str) -> None:
-    assert read_rates({"x-ratelimit-remaining-requests": left, "x-ratelimit-reset-requests": reset}, NOW) == {}
+from trialbed_server.gateway.pacing import Pace, PacedTurn
 
 
 @pytest.fixture
@@ -89,7 +34,6 @@ class Endpoint:
         *,
         used: int | None = None,
         status: int = 200,
-        headers: Mapping[str, str] | None = None,
         asked: float | None = None,
         lasts: float = 0.0,
     ) -> PacedTurn:
@@ -104,7 +48,6 @@ class Endpoint:
             if lasts:
                 await self.clock.sleep(lasts)
             self._now -= 1
-            self.pace.note_headers(turn, headers or {})
             if status == 200:
                 self.pace.note_answer()
                 self.pace.set_tokens(turn, int(tokens) if used is None else used)
@@ -245,49 +188,6 @@ async def test_a_gateway_that_leaves_failures_to_frameworks_holds_nothing_back(c
     await endpoint.ask(status=429, asked=20)
     await endpoint.ask_together(8)
     assert (endpoint.most, endpoint.waits) == (8, 0)
-
-
-def told(left: int, kind: str = "requests", full: int | None = 60, reset: str = "1m0s") -> dict[str, str]:
-    limit = {} if full is None else {f"x-ratelimit-limit-{kind}": str(full)}
-    return {f"x-ratelimit-remaining-{kind}": str(left), f"x-ratelimit-reset-{kind}": reset} | limit
-
-
-async def test_nothing_is_sent_that_the_endpoint_says_it_would_refuse(clock: SleepingClock) -> None:
-    endpoint = Endpoint(clock, Pace(clock, patience=120))
-    await endpoint.ask(headers=told(0))
-    await endpoint.ask(headers=told(0))
-    assert endpoint.times == [1000, 1001], "it regains one of its 60 requests each second"
-    await endpoint.ask(headers=told(0, full=None, reset="30"))
-    await endpoint.ask()
-    assert endpoint.times[-1] - endpoint.times[-2] == 30
-
-
-async def test_tokens_that_are_left_hold_back_what_needs_more(clock: SleepingClock) -> None:
-    endpoint = Endpoint(clock, Pace(clock, patience=120))
-    await endpoint.ask(headers=told(100, "tokens", 6000, "59s"))
-    await endpoint.ask(90)
-    assert endpoint.times == [1000, 1000]
-    await endpoint.ask(110)
-    assert endpoint.times[-1] == 1001, "100 tokens are regained each second, and 10 were left"
-
-
-async def test_what_was_sent_since_is_not_left_any_more(clock: SleepingClock) -> None:
-    pace = Pace(clock, patience=120)
-    async with pace.turn(1, 1, lambda: None) as first:
-        for arrival in (2, 3):
-            async with pace.turn(arrival, 1, lambda: None):
-                pass
-        pace.note_headers(first, told(2))
-    endpoint = Endpoint(clock, pace)
-    await endpoint.ask()
-    assert endpoint.times[0] > 1000
-
-
-async def test_an_endpoint_that_asks_for_more_than_the_patience_is_asked(clock: SleepingClock) -> None:
-    endpoint = Endpoint(clock, Pace(clock, patience=120))
-    await endpoint.ask(headers=told(0, full=None, reset="24h"))
-    await endpoint.ask()
-    assert endpoint.times == [1000, 1000]
 
 
 async def test_one_that_stops_waiting_lets_the_next_one_go(clock: SleepingClock) -> None:
