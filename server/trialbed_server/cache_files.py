@@ -35,27 +35,6 @@ def cache_files(folder: Path) -> Iterator[Path]:
     return (path for path in folder.glob("*/*/*.json") if path.is_file())
 
 
-def misplaced_files(folder: Path) -> Iterator[Path]:
-    """Files that look like a cache's, but whose path names no Api or leads nowhere."""
-    for path in folder.rglob("*"):
-        parts = path.relative_to(folder).parts
-        if path.suffix.lower() != ".json" or any(part.startswith(".") for part in parts):
-            continue
-        if path.is_file() and len(parts) == 3 and path.suffix == ".json":
-            continue
-        if path.is_file() or path.is_symlink():
-            yield path
-
-
-def name_of(file: Path) -> StandardName:
-    """The standardised triple of the Api whose answers a file holds.
-
-    The folder of a tool is ``{tool}_for_{category}``, or the tool's name alone; names may be original or standardised.
-    """
-    category, tool = file.parent.parent.name, file.parent.name
-    return requested_name(category, tool, file.name.removesuffix(".json"))
-
-
 NOT_AN_ANSWER = "Failed to generate fake response"
 """The response that StableToolBench's server caches when its simulator fails, which is not an Api's answer."""
 
@@ -72,7 +51,8 @@ class ImportProblem:
 def read_entries(file: Path) -> Iterator[Entry | ImportProblem]:
     """Yield the entries of a file, and the problems of those that cannot be read."""
     try:
-        name = name_of(file)
+        # A tool's folder is ``{tool}_for_{category}``, or the tool's name alone; names may be original or standardised.
+        name = requested_name(file.parent.parent.name, file.parent.name, file.stem)
         answers = json.loads(read_bytes(file).decode("utf-8-sig"), object_pairs_hook=_object)
         if not isinstance(answers, dict):
             raise TypeError("the file is not a JSON object")
@@ -94,12 +74,9 @@ def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 def alias(entry: Entry) -> Entry | None:
     """The entry under standardised names of its parameters; None where these are its own."""
-    found = json.loads(entry.input)
-    tool_input = standard_input(found)
-    if tool_input is found or tool_input == found:
-        return None
+    tool_input = standard_input(json.loads(entry.input))
     text, key = canonical_json(tool_input), request_key(entry.name, tool_input)
-    return Entry(key, entry.name, text, entry.body, entry.origin)
+    return None if key == entry.key else Entry(key, entry.name, text, entry.body, entry.origin)
 
 
 def _entry(name: StandardName, key: str, answer: Any) -> Entry:
@@ -169,7 +146,7 @@ def import_cache(folder: Path, location: str, progress: Progress | None = None) 
     files = sorted(cache_files(folder))
     if not files:
         raise DataError(f"{folder} holds no cache files; they are expected at {LAYOUTS}")
-    problems = [ImportProblem(file, None, f"it is not a file at {LAYOUTS}") for file in sorted(misplaced_files(folder))]
+    problems: list[ImportProblem] = []
     entries: dict[str, Entry] = {}
     new = known = 0
     with closing(ResponseStore(location)) as store:

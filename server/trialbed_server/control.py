@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import math
 import re
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
@@ -82,7 +81,6 @@ class Control:
         return [
             Route(TRIALS, self.open, methods=["POST"]),
             Route(trial, self.close, methods=["DELETE"]),
-            Route(trial, self.show, methods=["GET"]),
             Route(trial, self.renew, methods=["PUT"]),
             Route("/control/endpoint", self.endpoint, methods=["GET"]),
             Route("/t/{trial}/waited", self.show_waited, methods=["GET"]),
@@ -121,20 +119,13 @@ class Control:
         except (UsageError, DriverError) as error:
             return JSONResponse({"error": str(error)[:SHOWN]}, 400)
         except TrialConflict as error:
-            headers = {"Retry-After": str(math.ceil(error.expires_in))} if error.expires_in is not None else {}
-            return JSONResponse({"error": str(error)}, 409, headers)
+            return JSONResponse({"error": str(error)}, 409)
         keep = isinstance(asked, TrialRegistration) and asked.keep
         kept = {"setup": self._setups.keep(document, setup)} if keep else {}
         return JSONResponse({"trial": asked.trial, **kept}, 201)
 
-    async def show(self, request: Request) -> Response:
-        """Show the state of an open trial."""
-        found = self.trials.find(request.path_params["trial"])
-        trial = found.registration.trial
-        return JSONResponse({"trial": trial, "waited": found.waited()})
-
     async def show_waited(self, request: Request) -> Response:
-        """Show how long an open trial has waited for repeated requests, for executors on other machines."""
+        """Show how long an open trial has waited for repeated requests."""
         return JSONResponse({"waited": self.trials.find(request.path_params["trial"]).waited()})
 
     async def renew(self, request: Request) -> Response:

@@ -18,12 +18,11 @@ from trialbed_server.standard_names import StandardName
 
 STATUS_FIELDS = frozenset({"status", "status_code", "statuscode", "code", "http_status", "httpstatus"})
 ERROR_FIELDS = frozenset({"error", "errors", "error_message", "errormessage", "exception"})
-ENVELOPE = (
-    STATUS_FIELDS
-    | ERROR_FIELDS
-    | frozenset({"message", "messages", "msg", "detail", "details", "info", "success", "ok", "type", "title"})
-    | frozenset({"timestamp", "path", "request_id", "requestid", "documentation_url"})
-)
+MESSAGES = ("message", "messages", "msg")
+ENVELOPE = STATUS_FIELDS.union(
+    ERROR_FIELDS, MESSAGES, ["detail", "details", "info", "success", "ok", "type", "title", "timestamp", "path"],
+    ("request_id", "requestid", "documentation_url"),
+)  # fmt: skip
 """Fields that say how a request went. A response with any other field has content, and is an answer."""
 
 GATEWAY_MESSAGE = re.compile(
@@ -43,42 +42,30 @@ def refusal(answer: Any) -> str:
     Args:
         answer: the parsed body.
     """
-    if not isinstance(answer, Mapping):
-        return f"the answer is not an object but of type {type(answer).__name__}"
-    missing = [name for name in ("error", "response") if name not in answer]
-    if missing:
-        return f"the answer has no {' and no '.join(missing)}"
+    if not isinstance(answer, dict) or not {"error", "response"} <= answer.keys():
+        return "the answer is not an object with error and response"
+    response = answer["response"]
     if answer["error"] not in ("", None):
-        return f"error: {str(answer['error'])[:200]}"
-    return _response_refusal(answer["response"])
+        found = [f"error: {answer['error']}"]
+    elif isinstance(response, dict):
+        found = _envelope_failures({str(name).lower(): value for name, value in response.items()})
+    elif response is None or (isinstance(response, str) and not response.strip()):
+        found = ["the response is empty"]
+    else:
+        text = response.strip() if isinstance(response, str) else ""
+        found = [f"response: {text}"] if STATUS_TEXT.fullmatch(text) or _is_gateway_message(text) else []
+    return found[0][:SHOWN] if found else ""
 
 
-def _response_refusal(response: Any) -> str:
-    if response is None or response == "":
-        return "the response is empty"
-    if isinstance(response, str):
-        text = response.strip()
-        failed = not text or STATUS_TEXT.fullmatch(text) or _is_gateway_message(text)
-        return f"response: {text[:200] or 'empty'}" if failed else ""
-    if isinstance(response, Mapping):
-        return _envelope_refusal({str(name).lower(): value for name, value in response.items()})
-    return ""
-
-
-def _envelope_refusal(fields: Mapping[str, Any]) -> str:
-    """The reason why a response that consists of an envelope alone is a failure."""
-    if not fields or not ENVELOPE.issuperset(fields):
-        return ""
-    statuses = [value for name, value in fields.items() if name in STATUS_FIELDS and _is_failure(value)]
-    if statuses:
-        return f"response: status {statuses[0]}"
-    errors = [name for name in ERROR_FIELDS if fields.get(name)]
-    if errors:
-        return f"response: {str(fields[errors[0]])[:200]}"
-    if fields.get("success") is False or fields.get("ok") is False:
-        return "response: not successful"
-    texts = [value for name in ("message", "messages", "msg") if isinstance(value := fields.get(name), str)]
-    return f"response: {texts[0][:200]}" if texts and _is_gateway_message(texts[0]) else ""
+def _envelope_failures(fields: Mapping[str, Any]) -> list[str]:
+    """The failures that a response names which consists of an envelope alone."""
+    if not ENVELOPE.issuperset(fields):
+        return []
+    found = [f"status {value}" for name, value in fields.items() if name in STATUS_FIELDS and _is_failure(value)]
+    found += [str(value) for name, value in fields.items() if name in ERROR_FIELDS and value]
+    found += ["not successful" for name in ("success", "ok") if fields.get(name) is False]
+    found += [text for name in MESSAGES if _is_gateway_message(text := str(fields.get(name)))]
+    return [f"response: {failure}" for failure in found]
 
 
 def _is_failure(value: Any) -> bool:
@@ -93,6 +80,9 @@ def _is_gateway_message(text: str) -> bool:
 
 
 CONNECT_TIMEOUT = 10.0
+
+SHOWN = 200
+"""Characters of a failure in the log."""
 
 FIRST_PAUSE, LONGEST_PAUSE = 5.0, 300.0
 """Seconds for which the endpoint is left alone once it keeps failing."""

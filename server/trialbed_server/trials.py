@@ -473,15 +473,7 @@ class TrialRefused(TrialbedError):
 
 
 class TrialConflict(TrialbedError):
-    """The token is in use, or another trial is the ambient one.
-
-    Attributes:
-        expires_in: seconds until the other trial expires, unless it is used or renewed; None if that changes nothing.
-    """
-
-    def __init__(self, message: str, expires_in: float | None = None) -> None:
-        super().__init__(message)
-        self.expires_in = expires_in
+    """The token is in use, or another trial is the ambient one."""
 
 
 class TrialRegistry:
@@ -519,8 +511,7 @@ class TrialRegistry:
                 left = self._ambient.expires_in(self._idle)
                 raise TrialConflict(
                     "another ambient trial is open, and requests without a token belong to one trial at a time; close "
-                    f"it first, or wait: it expires in {left:.0f} s if its opener is gone",
-                    expires_in=left,
+                    f"it first, or wait: it expires in {left:.0f} s if its opener is gone"
                 )
             self._ambient = trial
         self._open[registration.trial] = trial

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import json
-import logging
 import os
 import secrets
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Hashable, Sequence
 from contextlib import suppress
 from types import TracebackType
 from typing import Any, Self
@@ -19,7 +18,6 @@ from trialbed.errors import NothingMeasured, ServerUnavailable, TrialbedError, U
 from trialbed.records import EndpointStatus, GoldCall, ModelUse, TrialOpening, TrialRegistration, WireLog
 from trialbed.settings import SERVER_TOKEN
 
-LOG = logging.getLogger("trialbed.engine")
 RENEWALS = 4
 """Renewals of a lease before it ends: some may be late or lost."""
 
@@ -124,17 +122,7 @@ class ControlClient:
         return [ModelUse.model_validate(use) for use in found["simulators"]] if isinstance(found, dict) else ()
 
     async def _post_trial(self, asked: TrialRegistration | TrialOpening) -> bytes:
-        content = asked.model_dump_json().encode()
-        try:
-            return await self._request("POST", "/control/trials", content)
-        except _Refused as refused:
-            if refused.status != 409 or self._lease is None or not 0 < refused.expires_in <= self._lease + 1:
-                raise
-            LOG.warning(
-                "%s: another ambient trial is open; it is waited for, at most %d s", self.url, refused.expires_in
-            )
-            await asyncio.sleep(refused.expires_in)
-            return await self._request("POST", "/control/trials", content)
+        return await self._request("POST", "/control/trials", asked.model_dump_json().encode())
 
     async def endpoint(self) -> EndpointStatus:
         """Return the state of the endpoint of the server's models: a run cannot go on while it is ``down``.
@@ -150,11 +138,7 @@ class ControlClient:
         Raises:
             TrialbedError: the server cannot be reached, or the trial is not open.
         """
-        return float((await self._show(trial)).get("waited", 0.0))
-
-    async def _show(self, trial: str) -> Mapping[str, Any]:
-        found = _read_json(await self._request("GET", f"/control/trials/{trial}"))
-        return found if isinstance(found, dict) else {}
+        return float(json.loads(await self._request("GET", f"/t/{trial}/waited"))["waited"])
 
     async def call_api(self, trial: str, call: GoldCall) -> None:
         """Call an Api in an open trial, whose log has the answer.
@@ -190,7 +174,6 @@ class ControlClient:
         try:
             async with self._session.request(method, self.url + path, data=content, headers=headers) as reply:
                 body = await reply.read()
-                wait = reply.headers.get("Retry-After", "")
         except (aiohttp.ClientError, TimeoutError) as error:
             raise ServerUnavailable(
                 f"the server at {self.url} cannot be reached: {type(error).__name__}: {error}. {self._advice}"
@@ -201,7 +184,7 @@ class ControlClient:
             raise UsageError(_reason(body))
         if reply.status > 400:
             problem = f"the server at {self.url} refused {method} {path} with {reply.status}: {_reason(body)}"
-            raise _Refused(problem, reply.status, int(wait) if wait.isdecimal() else 0)
+            raise _Refused(problem, reply.status)
         return body
 
     async def _renew(self, interval: float) -> None:
@@ -214,15 +197,11 @@ class ControlClient:
 
 
 class _Refused(NothingMeasured):
-    """The server refuses a request with ``status``; if another trial is in the way, it is 409.
+    """The server refuses a request with ``status``."""
 
-    That trial is not in the way ``expires_in`` seconds later, if its opener is gone; 0 for never.
-    """
-
-    def __init__(self, message: str, status: int, expires_in: int) -> None:
+    def __init__(self, message: str, status: int) -> None:
         super().__init__(message)
         self.status = status
-        self.expires_in = expires_in
 
 
 def _read_json(body: bytes) -> Any:

@@ -8,6 +8,7 @@ import json
 import math
 import re
 import struct
+from collections.abc import Iterable
 from itertools import islice
 from typing import Any, NamedTuple
 
@@ -21,8 +22,8 @@ PATH = "embeddings"
 DIMENSIONS = 1536
 """Of a vector where the request asks for no other number."""
 
-MOST_DIMENSIONS, MOST_TEXTS, MOST_WORDS = 4096, 2048, 20_000
-"""Bounds of one request; the words of a text beyond them do not change its vector."""
+MOST_DIMENSIONS, MOST_TEXTS = 4096, 2048
+"""Bounds of one request."""
 
 MOST_NUMBERS, MOST_WORDS_TOGETHER = MOST_TEXTS * DIMENSIONS, 300_000
 """Bounds of all its texts together: OpenAI's endpoint takes as many tokens as this one takes words."""
@@ -70,10 +71,11 @@ def embed(body: bytes) -> MadeVectors:
     packed = request.get("encoding_format") == "base64"
     data, left = [], MOST_WORDS_TOGETHER
     for index, text in enumerate(texts):
-        vector, words = _vector(text, size)
-        left -= words
+        words = [word[0] for word in islice(WORD.finditer(text.casefold()), left + 1)]
+        left -= len(words)
         if left < 0:
             raise BadRequest(f"the texts of one request may have {MOST_WORDS_TOGETHER} words together")
+        vector = _vector(words, size)
         # Written one by one: no other thread runs while a text is written as JSON.
         floats = struct.pack(f"<{size}f", *vector) if packed else b""
         embedding = base64.b64encode(floats).decode() if packed else vector
@@ -99,13 +101,7 @@ def record_embedding(
     if estimated:
         tokens = len(exchange.body) // BYTES_PER_TOKEN
     return EmbeddingCall(
-        started=started,
-        duration=duration,
-        status=status,
-        model=model,
-        texts=texts,
-        tokens=tokens,
-        estimated=estimated,
+        started=started, duration=duration, status=status, model=model, texts=texts, tokens=tokens, estimated=estimated
     )
 
 
@@ -135,14 +131,11 @@ def _inputs(given: Any) -> list[Any]:
     return found
 
 
-def _vector(text: str, size: int) -> tuple[list[float], int]:
-    """Return the vector of a text, and the number of the words that it depends on."""
+def _vector(words: Iterable[str], size: int) -> list[float]:
+    """Return the vector of a text by its words."""
     found = [0.0] * size
-    words = [word[0] for word in islice(WORD.finditer(text.casefold()), MOST_WORDS)]
     for word in words:
-        digest = hashlib.sha256(word.encode("utf-8", "replace")).digest()
-        for place in range(PLACES):
-            (value,) = struct.unpack_from("<I", digest, 4 * place)
+        for value in struct.unpack_from(f"<{PLACES}I", hashlib.sha256(word.encode("utf-8", "replace")).digest()):
             found[(value >> 1) % size] += 1.0 if value & 1 else -1.0
     length = math.sqrt(sum(value * value for value in found))
-    return ([value / length for value in found] if length else [1.0, *found[1:]]), len(words)
+    return [value / length for value in found] if length else [1.0, *found[1:]]

@@ -59,32 +59,6 @@ class FailedAttempt:
     unspoken: bool = False
 
 
-@dataclass
-class RetryBudget:
-    """Bounds the repetitions of all requests together, so that a poor endpoint is not asked endlessly.
-
-    Each repetition takes one from the budget, and each answer adds some, up to its size: an endpoint that answers one
-    request in three never uses it up.
-    """
-
-    size: float = 500.0
-    per_answer: float = 2.0
-    left: float = field(init=False)
-
-    def __post_init__(self) -> None:
-        self.left = self.size
-
-    def take(self) -> bool:
-        """Take one; return whether there was one left."""
-        is_left = self.left >= 1
-        self.left -= is_left
-        return is_left
-
-    def answered(self) -> None:
-        """A request was answered."""
-        self.left = min(self.size, self.left + self.per_answer)
-
-
 Spoken = tuple[str, str]
 """A model and the name of a dialect."""
 
@@ -200,7 +174,6 @@ class Upstream(Connection):
         super().__init__(url, key)
         self._clock = clock
         self._policy = policy
-        self._budget = RetryBudget()
         self._liveness = {continued: Liveness(clock) for continued in (False, True)}
         self._blamed: dict[bytes, int] = {}
         self._continued = 0
@@ -239,7 +212,7 @@ class Upstream(Connection):
     async def forward(self, request: ProxiedRequest, writer: ResponseWriter) -> bool:
         """Send a request on and its answer back, piece by piece; return False if it does not speak the dialect.
 
-        What fails before the first byte of the answer's body is repeated, as far as the policy and the budget go. What
+        What fails before the first byte of the answer's body is repeated, as far as the policy goes. What
         then still fails is given back: the endpoint's own answer if there is one, else a 502, 503 or 504 in the
         dialect's form. An answer that breaks off later is cut, as the upstream's was, by leaving it incomplete.
         """
@@ -300,8 +273,7 @@ class Upstream(Connection):
         again = failure.transient or (failure.provoked and failure.status in PLAINLY_ASKED and number < REFUSALS)
         if not again or (failure.absent and number >= CONNECTIONS):
             return None
-        wait = self._policy.wait(number, elapsed, failure.asked)
-        return wait if wait is not None and self._budget.take() else None
+        return self._policy.wait(number, elapsed, failure.asked)
 
     async def _attempt(self, request: ProxiedRequest, writer: ResponseWriter, turn: PacedTurn) -> FailedAttempt | None:
         """Send the request once; None if its answer was passed on, whole or cut."""
@@ -326,7 +298,6 @@ class Upstream(Connection):
                 self.circuit.refused(request.digest, f"the upstream endpoint {self.url} does not begin to answer")
             raise
         self._blamed.pop(request.digest, None)
-        self._budget.answered()
         self._continued += continued
         self.dialects.answered.add((request.named, request.spoken.NAME))
         self.pace.note_answer()

@@ -24,9 +24,9 @@ REPLY_SCHEMA: Mapping[str, Any] = {
 """The JSON Schema of a reply, for endpoints with structured output."""
 
 _LONGEST_BROKEN = 200_000
-"""Characters of a broken reply in which fields are looked for."""
+"""Characters of a broken reply in which its response is looked for."""
 
-_FIELD = re.compile(r'"(error|response)"\s*:\s*')
+_BROKEN_OFF = re.compile(r'"response"\s*:\s*"(.*)', re.DOTALL)
 
 
 def api_document(api: Api | None, ref: str) -> dict[str, Json]:
@@ -58,7 +58,7 @@ def read_simulation(reply: str) -> Simulation:
 
 
 def read_truncated(reply: str) -> Simulation:
-    """The answer in a reply that may end too early, inside its response.
+    """The answer in a reply that may end too early, inside a response that is a text.
 
     Raises:
         Unreadable: it has no answer, or an empty one.
@@ -66,27 +66,10 @@ def read_truncated(reply: str) -> Simulation:
     try:
         return read_simulation(reply)
     except Unreadable:
-        found = _salvage(reply)
-        if "response" not in found:
+        if not (cut := _BROKEN_OFF.search(reply[:_LONGEST_BROKEN])):
             raise
-        return _simulation({"error": "", **found})
-
-
-def _salvage(reply: str) -> dict[str, Any]:
-    """Read the fields of a broken object; a text that does not end is cut there."""
-    found: dict[str, Any] = {}
-    decoder = json.JSONDecoder(strict=False)
-    for match in _FIELD.finditer(reply[:_LONGEST_BROKEN]):
-        if match[1] in found:
-            continue
-        try:
-            value, _ = decoder.raw_decode(reply, match.end())
-        except (ValueError, RecursionError):
-            if not reply.startswith('"', match.end()):
-                continue
-            value = reply[match.end() + 1 :].rstrip('"}` \n').replace('\\"', '"').replace("\\n", "\n")
-        found[match[1]] = value
-    return found
+        text = cut[1].rstrip('"}` \n').replace('\\"', '"').replace("\\n", "\n")
+        return _simulation({"error": "", "response": text})
 
 
 def _simulation(value: Mapping[str, Any]) -> Simulation:

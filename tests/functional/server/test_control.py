@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 from collections.abc import AsyncIterator
 from typing import Any
@@ -10,6 +11,7 @@ import pytest
 from support.servers import OFFERED, TRIAL, Serve, closed, registration, virtual
 
 from trialbed.engine import ControlClient
+from trialbed.errors import NothingMeasured
 from trialbed.records import TrialRegistration
 
 
@@ -67,8 +69,11 @@ async def test_an_opener_that_dies_blocks_nothing_for_long(serve: Serve) -> None
     dead = registration(ambient=True, lease=0.2)
     assert (await client.post("/control/trials", json=dead)).status_code == 201
     async with ControlClient(str(client.base_url), lease=60) as control:
-        fields = registration(trial="the-next-trial", ambient=True)
-        await control.open_trial(TrialRegistration.model_validate(fields))
+        fields = TrialRegistration.model_validate(registration(trial="the-next-trial", ambient=True))
+        with pytest.raises(NothingMeasured, match="it expires in 0 s if its opener is gone"):
+            await control.open_trial(fields)
+        await asyncio.sleep(0.25)
+        await control.open_trial(fields)
         assert (await control.close_trial("the-next-trial")).trial == "the-next-trial"
 
 
@@ -124,16 +129,10 @@ async def test_requests_without_a_token_belong_to_the_ambient_trial(serve: Serve
 async def test_an_open_trial_says_how_long_it_has_waited(serve: Serve) -> None:
     client = await serve()
     await client.post("/control/trials", json=registration())
-    assert (await client.get(f"/control/trials/{TRIAL}")).json() == {
-        "trial": TRIAL,
-        "waited": 0.0,
-    }
-    # To an executor elsewhere, which has no token.
+    # An executor elsewhere has no other token.
     assert (await client.get(f"/t/{TRIAL}/waited")).json() == {"waited": 0.0}
     await closed(client)
     assert (await client.get(f"/t/{TRIAL}/waited")).status_code == 404
-    assert (await client.get(f"/control/trials/{TRIAL}")).status_code == 404
-    assert (await client.get("/control/trials/never-opened")).status_code == 404
 
 
 async def test_a_trial_is_opened_like_one_before(serve: Serve) -> None:
@@ -191,7 +190,6 @@ async def test_only_one_of_the_ambient_trials_of_a_setup_is_open(serve: Serve) -
     like = {"trial": "trial-like-another", "setup": first.json()["setup"]}
     refused = await client.post("/control/trials", json=like)
     assert refused.status_code == 409
-    assert 0 < int(refused.headers["Retry-After"]) <= 60
     await closed(client)
     assert (await client.post("/control/trials", json=like)).status_code == 201
     await client.post("/virtual", json=virtual())

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import json
-from functools import partial
 
 import httpx
 import pytest
@@ -14,8 +13,6 @@ from support.clocks import SleepingClock
 from support.planned import CHAT, Endpoint, body, opened, says
 from support.servers import TRIAL, Serve, closed, registration
 from support.wire import ANSWER, BODY, EVENTS, reply
-
-from trialbed_server.gateway.upstream import RetryBudget
 
 
 @pytest.mark.parametrize("failing", [408, 409, 425, 429, 500, 502, 503, 504, 520, 529])
@@ -256,18 +253,6 @@ async def test_only_so_many_requests_are_remembered_because_the_endpoint_failed_
         await client.post(CHAT, json=body(model))
     causes = [call["cause"] for call in (await closed(client))["model_calls"]]
     assert causes == ["endpoint", "endpoint", None, "request", "endpoint"]
-
-
-async def test_all_requests_share_a_budget_of_repetitions_to_which_answers_add(
-    serve: Serve, endpoint: Endpoint, clock: SleepingClock, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    budget = partial(RetryBudget, size=2.0, per_answer=1.0)
-    monkeypatch.setattr("trialbed_server.gateway.upstream.RetryBudget", budget)
-    client = await opened(serve, endpoint.url, clock)
-    endpoint.plans["fails"] = [says(503)]
-    statuses = [(await client.post(CHAT, json=body(model))).status_code for model in ("fails", "fine", "fails")]
-    assert statuses == [503, 200, 503]
-    assert [len(call["attempts"]) for call in (await closed(client))["model_calls"]] == [2, 0, 1]
 
 
 async def test_the_time_of_the_trial_decides_how_long_the_endpoint_may_be_silent(

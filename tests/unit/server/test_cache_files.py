@@ -116,25 +116,6 @@ def test_a_malformed_file_is_reported_and_the_rest_imported(tmp_path: Path, cont
     store.close()
 
 
-def test_files_at_other_places_are_reported(tmp_path: Path) -> None:
-    folder = tmp_path / "cache"
-    file = write(folder, {"{}": answer("one")})
-    odd = [folder / "stray.json", folder / "News" / "above.json", folder / "a" / "b" / "c" / "below.json"]
-    odd += [file.with_suffix(".JSON"), file.with_name("dangling.json")]
-    for path in odd[:-1]:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text("{}")
-    odd[-1].symlink_to(folder / "nothing")
-    (folder / ".git").mkdir()
-    (folder / ".git" / "own.json").write_text("{}")
-    (folder / "README.md").write_text("")
-    report, store = run(folder)
-    assert (report.files, report.new) == (1, 1)
-    assert {problem.file for problem in report.problems} == set(odd)
-    assert all("it is not a file at {category}/" in problem.message for problem in report.problems)
-    store.close()
-
-
 def test_a_folder_of_another_layout_is_an_error(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="not a folder"):
         import_cache(tmp_path / "absent", str(tmp_path / "r.db"))

@@ -6,17 +6,7 @@ from types import SimpleNamespace
 from typing import Any, cast
 
 from trialbed.records import EndpointStatus
-from trialbed_server.gateway.upstream import RetryBudget, Upstream, Upstreams
-
-
-def test_the_budget_is_used_up_by_an_endpoint_that_seldom_answers() -> None:
-    budget = RetryBudget(size=10)
-    assert [budget.take() for _ in range(11)] == [True] * 10 + [False]
-    budget.answered()
-    assert [budget.take() for _ in range(3)] == [True, True, False]
-    for _ in range(100):
-        budget.answered()
-    assert budget.left == 10
+from trialbed_server.gateway.upstream import Upstream, Upstreams
 
 
 def upstream(url: str, **status: Any) -> Upstream:
