@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import lru_cache
 from importlib.metadata import PackageNotFoundError, distribution
 from importlib.resources import files
@@ -79,11 +79,6 @@ class Weights:
     def title(self) -> str:
         """The model's name, for messages."""
         return f"local:{self.name}"
-
-    @property
-    def size(self) -> int:
-        """Bytes of the whole."""
-        return sum(file.stat().st_size for file in self.files)
 
     def whole(self) -> Path:
         """The file that llama.cpp reads; parts are put together in the user's cache folder, once.
@@ -193,26 +188,8 @@ UNPARSED = ("qwen2.5-coder", "smollm2")
 """Beginnings of names whose models do not write calls as their own template asks for, or have one without tools."""
 
 
-@dataclass(frozen=True)
-class Template:
-    """A chat template.
-
-    Attributes:
-        name: for messages.
-        text: None for the model's own.
-    """
-
-    name: str
-    text: str | None = field(default=None, repr=False)
-
-    @property
-    def identity(self) -> str:
-        """Changes whenever the text does; the weights' digest says what their own is."""
-        return OWN if self.text is None else hashlib.sha256(self.text.encode()).hexdigest()
-
-
-def choose_template(wanted: str, model: str) -> Template:
-    """The template that is wanted for a model.
+def choose_template(wanted: str, model: str) -> tuple[str, str | None]:
+    """Return the name and the text of the template that is wanted for a model; no text for the model's own.
 
     Args:
         wanted: ``auto``, ``own``, a name, or the path of a file.
@@ -225,9 +202,9 @@ def choose_template(wanted: str, model: str) -> Template:
         wanted = FUNCTION_CALL if model.lower().startswith(UNPARSED) else OWN
     if wanted in NAMES:
         packaged = files("trialbed_plugins.models.local").joinpath("templates", f"{wanted}.jinja")
-        return Template(wanted, packaged.read_text(encoding="utf-8"))
+        return wanted, packaged.read_text(encoding="utf-8")
     if wanted == OWN:
-        return Template(OWN)
+        return OWN, None
     path = Path(wanted)
     if not path.is_file():
         known = (AUTO, OWN, *NAMES)
@@ -235,4 +212,4 @@ def choose_template(wanted: str, model: str) -> Template:
             f"--chat-template: there is neither a template nor a file {wanted!r}{did_you_mean(closest(wanted, known))} "
             f"The templates are {', '.join(known)}"
         )
-    return Template(path.name, read_text(path))
+    return path.name, read_text(path)

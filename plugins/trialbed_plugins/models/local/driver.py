@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import hashlib
 import json
 import os
 import secrets
@@ -25,6 +26,7 @@ from trialbed.settings import RunSettings, state_dir
 from trialbed_plugins.models._probe import probe
 from trialbed_plugins.models.local._weights import (
     ENDING,
+    OWN,
     PACKAGED,
     choose_template,
     find_weights,
@@ -75,10 +77,11 @@ class LocalModels(ModelDriver):
                 "of a server that runs with --base-url URL"
             )
         weights = find_weights(name)
-        template = choose_template(settings.chat_template, weights.name)
+        _, text = choose_template(settings.chat_template, weights.name)
+        template = OWN if text is None else hashlib.sha256(text.encode()).hexdigest()
         bounds = f"context {CONTEXT} answer {ANSWER}"
         return ModelInfo(
-            identity=f"gguf {weights.digest} template {template.identity} {bounds} {RUNTIME} {release}",
+            identity=f"gguf {weights.digest} template {template} {bounds} {RUNTIME} {release}",
             told_name=COMMON_NAME,
             costs=False,
             deterministic=True,
@@ -89,11 +92,10 @@ class LocalModels(ModelDriver):
     async def open(self, name: str, settings: RunSettings) -> AsyncIterator[OpenedModel]:
         """Serve it; look at its calls first."""
         weights = find_weights(name)
-        template = choose_template(settings.chat_template, weights.name)
-        check_memory(weights.title, weights.size)
+        template, text = choose_template(settings.chat_template, weights.name)
         model = {
             "path": str(await asyncio.to_thread(weights.whole)),
-            "template": template.text,
+            "template": text,
             "context": CONTEXT,
             "answer": ANSWER,
             "threads": len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1,
@@ -102,7 +104,7 @@ class LocalModels(ModelDriver):
             notes = (
                 await probe(weights.title, (), settings, server.key, base_url=server.base_url) if settings.probe else ()
             )
-            about = f"{weights.title}: template {template.name}, {CONTEXT:,} tokens of context; its log: {server.log}"
+            about = f"{weights.title}: template {template}, {CONTEXT:,} tokens of context; its log: {server.log}"
             yield OpenedModel(
                 model=MODEL, base_url=server.base_url, api_key=server.key, notes=(about, *notes), at_once=1
             )
@@ -200,47 +202,3 @@ def _end(log: Path) -> str:
     with log.open("rb") as file:
         file.seek(max(0, log.stat().st_size - SHOWN))
         return file.read().decode("utf-8", "replace").strip()
-
-
-OVERHEAD = 768 * 2**20
-"""Bytes that llama.cpp takes beside the weights of a small model, most of them for its context."""
-
-CGROUP = Path("/sys/fs/cgroup")
-"""Where Linux says how much memory a container may use."""
-
-GIB = 2**30
-
-
-def check_memory(title: str, weights: int, *, free: int | None = None) -> None:
-    """See that a model fits into the memory that is free: one that does not ends in hours of swapping, or is killed.
-
-    Args:
-        title: the model's name.
-        weights: their bytes.
-        free: bytes; None to look.
-
-    Raises:
-        UsageError: it does not fit.
-    """
-    needed = weights + OVERHEAD
-    free = free_memory() if free is None else free
-    if needed > free:
-        raise UsageError(
-            f"{title} needs about {needed / GIB:.1f} GiB of memory, and {free / GIB:.1f} GiB are free: end other "
-            "programs, or take a smaller model"
-        )
-
-
-def free_memory(folder: Path = CGROUP) -> int:
-    """Bytes that a new program can have, on this machine and in this container."""
-    import psutil
-
-    free = int(psutil.virtual_memory().available)
-    try:
-        most = int((folder / "memory.max").read_text(encoding="ascii"))
-        lines = (folder / "memory.stat").read_text(encoding="ascii").splitlines()
-        # Without the memory of files, which the system takes back when it is needed.
-        used = next(int(line.removeprefix("anon ")) for line in lines if line.startswith("anon "))
-    except (OSError, ValueError, StopIteration):  # no cgroup of version 2, or no bound
-        return free
-    return max(0, min(free, most - used))
