@@ -35,6 +35,7 @@ from trialbed.catalogs import open_dataset
 from trialbed.cli.environments import chosen_environments
 from trialbed.engine._gold import gold_script
 from trialbed.records import Environment, Limits, ModelEndpoint, TrialKey, TrialRegistration, TrialSpec
+from trialbed_plugins.executors import _worker
 from trialbed_plugins.executors.local import LocalExecutor
 from trialbed_selection import open_selection
 from trialbed_selection.selectors import QuerySelector
@@ -109,7 +110,8 @@ async def measure(
 ) -> tuple[list[tuple[Spent, Spent]], list[float]]:
     """Run both in turns: what each pair of trials took, and the CPU seconds of both processes."""
     pairs: list[tuple[Spent, Spent]] = []
-    executor = LocalExecutor(worker_trials=10_000, environments=environments)
+    _worker.TRIALS = 10_000  # all trials are measured in one
+    executor = LocalExecutor(environments=environments)
     async with executor, httpx.AsyncClient(base_url=url) as control:
         specs = specifications(url, label, control)
         for number in range(WARM + trials):

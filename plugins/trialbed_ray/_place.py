@@ -18,7 +18,7 @@ from trialbed_plugins.executors.local import LocalExecutor
 MOST_IDLE = 6
 """Idle workers of a place: trials go to one whose worker has their framework, so that few are needed."""
 
-OWN = ("RAY_", "TRIALBED_ENV_DIR", "TRIALBED_MEMORY_LIMIT", "TRIALBED_WORKER_TRIALS")
+OWN = ("RAY_", "TRIALBED_ENV_DIR", "TRIALBED_MEMORY_LIMIT")
 """Beginnings of the names of variables that a node may set for its places."""
 
 

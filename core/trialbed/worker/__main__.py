@@ -6,7 +6,7 @@ import argparse
 import os
 import sys
 
-from trialbed.worker._loop import serve, show_stacks_on_request
+from trialbed.worker._loop import serve
 
 
 def main() -> int:
@@ -15,7 +15,6 @@ def main() -> int:
     parser.add_argument("--framework", required=True, help="the driver's name, as `bench plugins` shows it")
     parser.add_argument("--command", metavar="JSON", help="a program to run instead of an adapter")
     arguments = parser.parse_args()
-    show_stacks_on_request()
     return serve(arguments.framework, arguments.command)
 
 

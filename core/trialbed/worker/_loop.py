@@ -50,12 +50,6 @@ from trialbed.worker._protocol import (
 )
 from trialbed.worker._supervisor import SUPERVISED, fork_supervised
 
-LAST_RESORT = 3600.0
-"""Seconds past its limit after which a trial ends its worker, if the engine is gone and the code never yields.
-
-A worker that has a supervisor is ended by it at once.
-"""
-
 SETTLE = 1.0
 """Seconds in which leaked tasks must end after they are cancelled."""
 
@@ -88,12 +82,6 @@ WATCHED = (
 
 MAX_REQUEST, ENDS = 1 << 16, 3
 """Bytes of a request for a fork, and the ends of pipes that come with it."""
-
-
-def show_stacks_on_request() -> None:
-    """Write all stacks to standard error at SIGUSR1: the executor asks where a worker hangs before it kills it."""
-    if hasattr(signal, "SIGUSR1"):
-        faulthandler.register(signal.SIGUSR1, file=os.dup(2))
 
 
 def serve(framework: str, command: str | None = None) -> int:
@@ -164,10 +152,7 @@ def fork_workers(requests: socket.socket) -> str:
         os.close(end)
     os.chdir(fork.folder)
     os.environ[WORKER_MARK] = fork.mark
-    # Only the worker is asked for its stacks.
-    faulthandler.unregister(signal.SIGUSR1)
     fork_supervised()
-    show_stacks_on_request()
     return fork.nonce
 
 
@@ -233,15 +218,15 @@ def command_agent(name: str, command: str) -> tuple[type[BaseAgent], FrameworkIn
 def _run_trials(channel: Channel, nonce: str, agent_class: type[BaseAgent], state: ProcessState) -> int:
     # Never closed: closing waits for tasks that resist cancellation. The process ends without it.
     runner = asyncio.Runner()
-    client, server = ToolClient(), ""
+    client, server, errors = ToolClient(), "", os.dup(2)
     while True:
         command = channel.receive()
         if not isinstance(command, Begin):
             raise TypeError("hello was sent twice")
         spec = command.spec
         channel.send(Started(nonce=nonce, trial=spec.trial))
-        if not SUPERVISED:
-            faulthandler.dump_traceback_later(spec.limits.timeout + LAST_RESORT, exit=True)
+        # The executor adds the last words of a worker that is late to the failure of its trial.
+        faulthandler.dump_traceback_later(spec.limits.timeout, repeat=True, file=errors)
         if not server:  # it is the same for all trials of a worker
             server = spec.server_url
             ask_directly(server)

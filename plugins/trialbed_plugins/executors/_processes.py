@@ -76,18 +76,6 @@ def resident_bytes(pids: Iterable[int]) -> int:
     return total
 
 
-def catching(pid: int, number: int) -> int | None:
-    """The first of a process and its descendants that catches a signal."""
-    if sys.platform != "linux":
-        return pid
-    for process in family(pid):
-        with contextlib.suppress(OSError), open(f"/proc/{process}/status", encoding="utf-8") as status:
-            mask = next(line.partition(":")[2] for line in status if line.startswith("SigCgt:"))
-            if int(mask, 16) >> (number - 1) & 1:
-                return process
-    return None
-
-
 def read_file(file: str) -> bytes:
     """Read a file of ``/proc`` without the objects of a stream: it is read after every trial.
 
@@ -163,15 +151,6 @@ DESCRIPTORS = 64
 THREADS = 64
 """Threads that they may add."""
 
-LEAST_TRIALS = 100
-"""Trials that a worker runs before it is replaced."""
-
-MOST_TRIALS = 1_000
-"""Trials that it runs at most."""
-
-START_SHARE = 0.01
-"""Largest part of the time of its trials that its start may take, where more of them can make it smaller."""
-
 T = TypeVar("T")
 
 
@@ -179,7 +158,7 @@ T = TypeVar("T")
 class ProcessCondition:
     """A process's open descriptors, threads, resource limits and working directory; None where they cannot be read.
 
-    Only Linux shows the limits of another process. There, the folder also says whether it was removed.
+    They are read on Linux only. The folder also says whether it was removed.
     """
 
     descriptors: int | None
@@ -191,7 +170,7 @@ class ProcessCondition:
     def read(cls, pid: int) -> ProcessCondition:
         """The condition of this process now."""
         if sys.platform == "linux":
-            # Read after every trial: psutil reads more files for the same, and asks for the limits one by one.
+            # psutil reads more files for the same, and asks for the limits one by one.
             place = f"/proc/{pid}"
             return cls(
                 descriptors=_readable(lambda: len(os.listdir(f"{place}/fd"))),
@@ -199,17 +178,7 @@ class ProcessCondition:
                 limits=_readable(lambda: read_file(f"{place}/limits")),
                 folder=_readable(lambda: os.readlink(f"{place}/cwd")),
             )
-        try:
-            process = psutil.Process(pid)
-        except psutil.Error:
-            return cls(None, None, None, None)
-        with process.oneshot():
-            return cls(
-                descriptors=_readable(process.num_fds),
-                threads=_readable(process.num_threads),
-                limits=None,
-                folder=_readable(process.cwd),
-            )
+        return cls(None, None, None, None)
 
     def worse(self, later: ProcessCondition) -> str:
         """Return the reason why a later condition is unfit for another trial; empty if it is fit."""
@@ -225,18 +194,6 @@ class ProcessCondition:
         if self.folder is not None and self.folder != later.folder:
             return "its working directory was changed or removed"
         return ""
-
-
-def trials_worth_a_start(start: float, trials: float) -> int:
-    """The number of trials after which a worker is replaced, also where nothing in its condition shows why.
-
-    Where trials take milliseconds, starting workers would take most of the time.
-
-    Args:
-        start: seconds that its start took.
-        trials: seconds that its trials took.
-    """
-    return LEAST_TRIALS if start <= START_SHARE * trials else MOST_TRIALS
 
 
 def _readable(read: Callable[[], T]) -> T | None:

@@ -43,7 +43,7 @@ from trialbed.worker import (
     worker_environment,
 )
 from trialbed_plugins.executors import _processes as processes
-from trialbed_plugins.executors._processes import ProcessCondition, trials_worth_a_start
+from trialbed_plugins.executors._processes import ProcessCondition
 
 START_LIMIT = 120.0
 """Seconds in which a framework must be imported."""
@@ -63,11 +63,11 @@ STRAY_GRACE = 0.1
 DISMISSAL = 5.0
 """Seconds in which a supervisor must have ended its worker, or an idle worker itself."""
 
-FIRST_TRACE = 2.0
-"""Seconds in which a worker past its deadline can begin to write where it hangs."""
+LAST_TRACE = 0.3
+"""Seconds in which a worker past its deadline can write where it hangs."""
 
-LAST_TRACE = 0.2
-"""Seconds in which it can write the rest."""
+TRIALS = 500
+"""Trials after which a worker is replaced, also if nothing in its condition shows why."""
 
 VERSION = 8
 """Characters of the digest of a program that are its version."""
@@ -114,7 +114,6 @@ class Pipes(asyncio.SubprocessProtocol):
 
     Attributes:
         stopwatch: times the trial, by when its ``clock`` messages arrive.
-        written: set when the process writes to standard error.
         exited: set when the process has ended and been waited for.
         disconnected: set when all its pipes are closed too.
     """
@@ -128,7 +127,6 @@ class Pipes(asyncio.SubprocessProtocol):
         self._closed: set[int] = set()
         self._faulty = False
         self.stopwatch = Stopwatch(time.monotonic)
-        self.written = asyncio.Event()
         self.exited = asyncio.Event()
         self.disconnected = asyncio.Event()
 
@@ -179,7 +177,6 @@ class Pipes(asyncio.SubprocessProtocol):
     def pipe_data_received(self, fd: int, data: bytes) -> None:
         """Read replies from 1, keep the tail of 2."""
         if fd == 2:
-            self.written.set()
             self._tail += data
             del self._tail[:-TAIL]
         elif not self._faulty:
@@ -560,7 +557,6 @@ class Worker:
         self._helpers: frozenset[int] = frozenset()
         self.family: Sequence[int] = ()
         self._trials = 0
-        self._start_seconds = self._trial_seconds = 0.0
         self._spent = ""
         self._held = 0.0
         self._template: Sequence[int] = ()
@@ -578,7 +574,6 @@ class Worker:
             StartFailed: the adapter cannot be used.
             WorkerFault: the process crashed, hung or broke the protocol while it loaded the adapter.
         """
-        began = time.monotonic()
         own = self._command
         program = CommandSpec(arguments=own.arguments, version=own.digest()[:VERSION]) if own else None
         command = worker_command(framework_driver(self.framework), python, program)
@@ -616,7 +611,7 @@ class Worker:
         if self.forks is not None and not reply.forks:
             self.forks.close()
             self.forks = None
-        self._note_start(began, reply.info.model_copy(update={"sandbox": held}))
+        self._note_start(reply.info.model_copy(update={"sandbox": held}))
         return self
 
     async def start_from(self, template: Worker, forks: Forks, folder: Path) -> Self:
@@ -625,7 +620,6 @@ class Worker:
         Raises:
             WorkerFault: the template has ended, or does not answer.
         """
-        began = time.monotonic()
         with contextlib.ExitStack() as stack:
             try:
                 ours, theirs = _pipe_ends(stack)
@@ -646,7 +640,7 @@ class Worker:
         except WorkerFault as fault:
             # The adapter has been loaded, and no agent has worked here yet.
             raise WorkerFault("server", f"a worker could not be forked: {fault}") from fault
-        self._note_start(began, template.info)
+        self._note_start(template.info)
         return self
 
     def _ready(self, reply: Message) -> Ready:
@@ -656,15 +650,13 @@ class Worker:
             raise WorkerFault("protocol", f"the worker answered hello with {reply.type!r}")
         return reply
 
-    def _note_start(self, began: float, info: FrameworkInfo) -> None:
+    def _note_start(self, info: FrameworkInfo) -> None:
         self.info = info
-        # Above the process that runs the trials is its supervisor.
-        traced = processes.catching(self.pid, signal.SIGUSR1) if hasattr(signal, "SIGUSR1") else None
-        self._process = traced or self.pid
         self.family = processes.family(self.pid)
+        # Above the process that runs the trials is its supervisor.
+        self._process = self.family[1] if SUPERVISED and len(self.family) > 1 else self.pid
         self._helpers = frozenset(process.pid for process in processes.living(self.family[1:]))
         self._condition = ProcessCondition.read(self._process)
-        self._start_seconds = time.monotonic() - began
 
     @property
     def pid(self) -> int:
@@ -694,15 +686,11 @@ class Worker:
         """Return whether it said that an agent has spoilt it."""
         return bool(self._spent)
 
-    def spent(self, most_trials: int | None) -> str:
-        """Return the reason why the worker should take no other trial; empty if it can take one.
-
-        Args:
-            most_trials: number of trials that a worker runs; None for a hundred, or more if they are very short.
-        """
+    def spent(self) -> str:
+        """Return the reason why the worker should take no other trial; empty if it can take one."""
         if self._spent:
             return self._spent
-        if self._trials >= (most_trials or trials_worth_a_start(self._start_seconds, self._trial_seconds)):
+        if self._trials >= TRIALS:
             return f"it ran {number_of(self._trials, 'trial')}"
         return self._condition.worse(ProcessCondition.read(self._process))
 
@@ -792,7 +780,6 @@ class Worker:
     def _with_wall_time(self, outcome: Outcome) -> Outcome:
         """The outcome with the wall time of this process's clock: the worker's can be changed by what runs in it."""
         seconds = self._pipes.stopwatch.seconds(self._held, outcome.wall_time)
-        self._trial_seconds += seconds
         ended = self._pipes.stopwatch.ended
         at = None if ended is None else datetime.now(UTC) - timedelta(seconds=time.monotonic() - ended)
         return outcome.model_copy(update={"wall_time": seconds, "ended_at": at})
@@ -832,19 +819,8 @@ class Worker:
             deadline.check()
             self._held += deadline.held
         self._pipes.stopwatch.stop()
-        await self._ask_where()
+        await asyncio.sleep(LAST_TRACE)
         raise WorkerFault("timeout", late)
-
-    async def _ask_where(self) -> None:
-        """Have the worker write the stacks of its threads to standard error."""
-        if not hasattr(signal, "SIGUSR1") or self._pipes.exited.is_set():
-            return
-        if (process := processes.catching(self.pid, signal.SIGUSR1)) is not None:
-            self._pipes.written.clear()
-            with contextlib.suppress(ProcessLookupError, TimeoutError):
-                os.kill(process, signal.SIGUSR1)
-                await asyncio.wait_for(self._pipes.written.wait(), FIRST_TRACE)
-                await asyncio.sleep(LAST_TRACE)
 
     def _send(self, message: Record) -> None:
         self._transport.get_pipe_transport(0).write(message_line(message))

@@ -42,8 +42,6 @@ MAX_IDLE = 16
 MEMORY_VARIABLE = "TRIALBED_MEMORY_LIMIT"
 DEFAULT_MEMORY = "4G"
 
-TRIALS_VARIABLE = "TRIALBED_WORKER_TRIALS"
-
 STARTS = 5
 """Times that a worker is started if its folder is gone when that fails: an agent in another one may remove it."""
 
@@ -64,8 +62,6 @@ class LocalExecutor(Executor):
     Workers are forked from one process that has loaded the adapter, where that has a single thread and no sandbox.
 
     Args:
-        worker_trials: trials that a worker runs before it is replaced; default: ``TRIALBED_WORKER_TRIALS``, else 100,
-            or up to 1,000 while its start took more than a hundredth of the time of its trials.
         memory_limit: bytes (RSS) that a worker and its descendants may hold together; default:
             ``TRIALBED_MEMORY_LIMIT`` or 4 GiB.
         environments: framework -> its own environment; default: this interpreter.
@@ -80,7 +76,6 @@ class LocalExecutor(Executor):
     option_names = MappingProxyType(
         {
             "memory": f"what a worker and its descendants may hold together, such as 4G; {MEMORY_VARIABLE} otherwise",
-            "worker-trials": f"trials that a worker runs before it is replaced; {TRIALS_VARIABLE} otherwise",
         }
     )
 
@@ -88,15 +83,11 @@ class LocalExecutor(Executor):
         self,
         *,
         memory_limit: int | None = None,
-        worker_trials: int | None = None,
         environments: Mapping[str, Environment] | None = None,
         most_idle: int = MAX_IDLE,
     ) -> None:
         super().__init__(environments=environments)
-        trials, memory = os.environ.get(TRIALS_VARIABLE), os.environ.get(MEMORY_VARIABLE, DEFAULT_MEMORY)
-        if worker_trials is None and trials is not None:
-            worker_trials = read_trials(TRIALS_VARIABLE, trials)
-        self._worker_trials = worker_trials
+        memory = os.environ.get(MEMORY_VARIABLE, DEFAULT_MEMORY)
         self._memory_limit = memory_limit or read_memory(MEMORY_VARIABLE, memory)
         self._most_idle = most_idle
         self._workers: set[Worker] = set()
@@ -112,8 +103,6 @@ class LocalExecutor(Executor):
     async def __aenter__(self) -> Self:
         if "memory" in self.options:
             self._memory_limit = read_memory("--executor-option memory", self.options["memory"])
-        if "worker-trials" in self.options:
-            self._worker_trials = read_trials("--executor-option worker-trials", self.options["worker-trials"])
         allow_descriptors(DESCRIPTORS * self.concurrency + OTHER_DESCRIPTORS)
         self._temporary = temporary_folder()
         self._folder = await asyncio.to_thread(self._temporary.__enter__)
@@ -130,12 +119,10 @@ class LocalExecutor(Executor):
 
     @classmethod
     def check_options(cls, options: Mapping[str, str]) -> None:
-        """See that the amounts can be read."""
+        """See that the amount of memory can be read."""
         super().check_options(options)
         try:
-            for name, read in (("memory", read_memory), ("worker-trials", read_trials)):
-                if name in options:
-                    read(f"--executor-option {name}", options[name])
+            read_memory("--executor-option memory", options.get("memory", DEFAULT_MEMORY))
         except SettingsError as error:
             raise UsageError(str(error)) from error
 
@@ -190,7 +177,7 @@ class LocalExecutor(Executor):
                     "%s: trial %s of query %s left %d process(es) running; they were ended, and its worker too",
                     *(worker.framework, spec.trial, spec.key.query_id, count),
                 )
-            elif outcome.failure is None and (reason := worker.spent(self._worker_trials)):
+            elif outcome.failure is None and (reason := worker.spent()):
                 # Its own reason is a fault of the agent's, of which nothing else is seen.
                 level = logging.WARNING if worker.is_at_fault else logging.INFO
                 LOG.log(level, "%s: a worker was replaced: %s", worker.framework, reason)
@@ -313,17 +300,6 @@ def allow_descriptors(count: int) -> None:
         most = count if hard == resource.RLIM_INFINITY else min(count, hard)
         if soft != resource.RLIM_INFINITY and soft < most:
             resource.setrlimit(resource.RLIMIT_NOFILE, (most, hard))
-
-
-def read_trials(place: str, text: str) -> int:
-    """Read a number of trials that stands in this place.
-
-    Raises:
-        SettingsError: it is not a number of 1 or more.
-    """
-    if not text.strip().isdecimal() or int(text) < 1:
-        raise SettingsError(f"{place}: {text!r} is not a number of trials; write 1 or more")
-    return int(text)
 
 
 def read_memory(place: str, text: str) -> int:

@@ -3,9 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import os
-import signal
-import threading
 
 import pytest
 
@@ -46,16 +43,7 @@ async def test_a_crash_keeps_the_last_words(make_spec):
     assert "last words" in outcome.failure.detail
 
 
-async def test_a_hang_says_where_even_if_that_takes_a_while(make_spec, monkeypatch):
-    send = os.kill
-
-    def send_late(process: int, number: int) -> None:
-        if number == signal.SIGUSR1:
-            threading.Timer(0.5, send, (process, number)).start()
-        else:
-            send(process, number)
-
-    monkeypatch.setattr(os, "kill", send_late)
+async def test_a_hang_says_where(make_spec):
     async with LocalExecutor() as executor:
         outcome = await executor.execute(make_spec("hold the lock", timeout=3.0))
     assert "in hold_the_lock" in outcome.failure.detail

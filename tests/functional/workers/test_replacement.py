@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import math
 import resource
 import sys
 
@@ -53,21 +52,11 @@ async def test_a_process_that_has_loaded_the_adapter_is_started_anew_if_it_is_ki
 
 
 @forked
-async def test_a_worker_runs_a_bounded_number_of_trials(make_spec):
-    async with LocalExecutor(worker_trials=2) as executor:
+async def test_a_worker_runs_a_bounded_number_of_trials(make_spec, monkeypatch):
+    monkeypatch.setattr("trialbed_plugins.executors._worker.TRIALS", 2)
+    async with LocalExecutor() as executor:
         first, second, third = await pids(executor, make_spec, "pid", "pid", "pid")
     assert first == second != third
-
-
-@forked
-@pytest.mark.parametrize(("share", "replaced"), [(math.inf, True), (0.0, False)])
-async def test_a_worker_whose_start_took_long_runs_more_trials(make_spec, monkeypatch, share, replaced):
-    monkeypatch.setattr("trialbed_plugins.executors._processes.LEAST_TRIALS", 1)
-    monkeypatch.setattr("trialbed_plugins.executors._processes.START_SHARE", share)
-    monkeypatch.delenv("TRIALBED_WORKER_TRIALS", raising=False)
-    async with LocalExecutor() as executor:
-        first, second = await pids(executor, make_spec, "pid", "pid")
-    assert (first != second) is replaced
 
 
 @forked

@@ -73,7 +73,7 @@ def test_a_place_describes_runs_trials_and_says_what_cannot_be_done() -> None:
 
 
 def test_a_place_forgets_the_keys_of_its_node(monkeypatch: pytest.MonkeyPatch) -> None:
-    own = {"RAY_AUTH_TOKEN": "of-the-cluster", "TRIALBED_WORKER_TRIALS": "7"}
+    own = {"RAY_AUTH_TOKEN": "of-the-cluster", "TRIALBED_MEMORY_LIMIT": "7G"}
     for name, value in {"OPENAI_API_KEY": "sk-canary", "TRIALBED_TOKEN": "sk-canary", **own}.items():
         monkeypatch.setenv(name, value)
     with opened():

@@ -7,7 +7,7 @@ import sys
 
 from support.cases import for_each
 
-from trialbed_plugins.executors._processes import DESCRIPTORS, THREADS, ProcessCondition, trials_worth_a_start
+from trialbed_plugins.executors._processes import DESCRIPTORS, THREADS, ProcessCondition
 
 BEFORE = ProcessCondition(descriptors=10, threads=2, limits=b"64", folder="/here")
 
@@ -39,8 +39,3 @@ def test_what_makes_it_unfit(later, reason):
 def test_what_could_not_be_read_makes_nothing_unfit():
     unknown = ProcessCondition(None, None, None, None)
     assert unknown.worse(BEFORE) == ""
-
-
-@for_each(("start", "trials", "worth"), [(1.0, 500.0, 100), (1.0, 100.0, 100), (1.0, 99.0, 1_000), (0.0, 0.0, 100)])
-def test_the_start_of_a_worker_is_worth_more_trials_if_they_are_short(start, trials, worth):
-    assert trials_worth_a_start(start, trials) == worth

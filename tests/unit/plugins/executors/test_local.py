@@ -32,17 +32,10 @@ def test_amounts_of_memory(text, limit):
     assert read_memory("--executor-option memory", text) == limit
 
 
-@pytest.mark.parametrize(
-    ("variable", "texts"),
-    [
-        ("TRIALBED_MEMORY_LIMIT", ("", "0", "0G", "-1", "4 apples", "lots")),
-        ("TRIALBED_WORKER_TRIALS", ("", "0", "-1", "1.5", "many")),
-    ],
-)
-def test_a_wrong_limit_is_refused_with_the_name_of_its_variable(monkeypatch, variable, texts):
-    for text in texts:
-        monkeypatch.setenv(variable, text)
-        with pytest.raises(SettingsError, match=variable):
+def test_a_wrong_limit_is_refused_with_the_name_of_its_variable(monkeypatch):
+    for text in ("", "0", "0G", "-1", "4 apples", "lots"):
+        monkeypatch.setenv("TRIALBED_MEMORY_LIMIT", text)
+        with pytest.raises(SettingsError, match="TRIALBED_MEMORY_LIMIT"):
             LocalExecutor()
 
 
@@ -71,7 +64,7 @@ class CountedWorker:
     async def strays(self) -> int:
         return 0
 
-    def spent(self, _: Any) -> str:
+    def spent(self) -> str:
         return ""
 
     async def dismiss(self) -> None:
