@@ -221,5 +221,5 @@ class CachedModel(TrialModel):
             self._cache.end(asked.key, None if answer is None else KeptAnswer(answer, question.dialect.NAME))
 
     def complete(self, log: WireLog) -> WireLog:
-        """Return the log with what the model adds."""
+        """Return the log with the remarks of the model inside."""
         return log if self._inner is None else self._inner.complete(log)
