@@ -7,7 +7,7 @@ import re
 import unicodedata
 from bisect import bisect_left
 from collections import defaultdict
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
@@ -59,6 +59,17 @@ def number_of(count: int, one: str, more: str = "") -> str:
         more: the plural; empty for the singular with an s.
     """
     return f"1 {one}" if count == 1 else f"{count:,} {more or f'{one}s'}"
+
+
+def number_were(count: int, one: str) -> str:
+    """Return a number with its noun and verb: ``1 trial was``, ``1,200 trials were``."""
+    return f"{number_of(count, one)} {'was' if count == 1 else 'were'}"
+
+
+def first_of(names: Sequence[str], most: int) -> str:
+    """Return the first of some names, and how many more there are."""
+    more = f" and {len(names) - most:,} more" if len(names) > most else ""
+    return ", ".join(names[:most]) + more
 
 
 def one_line(text: str, longest: int) -> str:

@@ -102,6 +102,12 @@ def indent_json(text: str) -> str:
         return text
 
 
+TEXTS = (breakable, command_words, compact, indent_json, multiline, number, number_of)
+TRIAL_TEXTS = (api_name, as_text, end_text, expectation_lines, failure_words, fault_words, problem_words, reason_text)
+HEADINGS = (run_title, score_heading, score_words)
+"""Functions that templates use by their names."""
+
+
 @cache
 def _environment() -> Environment:
     from jinja2 import ChoiceLoader, Environment, FileSystemBytecodeCache, PackageLoader, PrefixLoader, StrictUndefined
@@ -124,31 +130,9 @@ def _environment() -> Environment:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    environment.filters |= {
-        "compact": compact,
-        "number": number,
-        "printable": shown_text,
-        "as_it_is": printable,
-        "multiline": multiline,
-        "breakable": breakable,
-        "command_words": command_words,
-        "indent_json": indent_json,
-        "mean": mean_text,
-        "urlencode_all": urlencode,
-        "api_name": api_name,
-        "as_text": as_text,
-        "score_words": score_words,
-        "end_text": end_text,
-        "fault_words": fault_words,
-        "expectation_lines": expectation_lines,
-        "problem_words": problem_words,
-        "reason_text": reason_text,
-        "score_heading": score_heading,
-        "run_title": run_title,
-        "number_of": number_of,
-        "failure_words": failure_words,
-        "grade": score_grade,
-    }
+    environment.filters |= {function.__name__: function for function in (*TEXTS, *TRIAL_TEXTS, *HEADINGS)}
+    environment.filters |= {"printable": shown_text, "as_it_is": printable, "mean": mean_text, "grade": score_grade}
+    environment.filters["urlencode_all"] = urlencode
     environment.globals |= {
         "drawing": svg,
         "trial_parameters": trial_parameters,

@@ -31,6 +31,11 @@ class Annotation(Record):
         return self.framework, self.query_id, self.repeat
 
     @property
+    def words(self) -> dict[str, str | None]:
+        """The rating, the note and the correction."""
+        return {"rating": self.rating, "note": self.note, "correction": self.correction}
+
+    @property
     def is_empty(self) -> bool:
         """Return whether it says nothing."""
         return self.rating is None and not self.note and not self.correction

@@ -14,7 +14,7 @@ from trialbed.report._metadata import in_words
 from trialbed.report._report import Report
 from trialbed.report._summary import QueryId, Reason, ScoreMean, Summary, WorstQuery
 from trialbed.scoring import JUDGED
-from trialbed.texts import group_by_key, number_of, percent, points
+from trialbed.texts import group_by_key, number_of, number_were, percent, points
 
 if TYPE_CHECKING:
     from trialbed.report.comparison import ScoreFinding
@@ -102,7 +102,7 @@ class Conclusion:
             trials = "its one trial" if self.measured == 1 else f"all {self.measured:,} trials"
             failed = f"{self.framework} failed in {trials}: {failures_line(self.failures.items())}"
         if self.mean is None or self.mean.value is None:
-            missing = f" yet: {_trials(self.missing)} not measured" if self.missing else ""
+            missing = f" yet: {number_were(self.missing, 'trial')} not measured" if self.missing else ""
             return f"{failed or f'{self.framework} has no result{missing}'}."
         share, found = percent(self.mean.value), self.finding
         if self.mean.interval and found is None:
@@ -209,7 +209,7 @@ def headline(report: Report) -> str:
     found = conclusions(report)
     with_result = [one for one in found if one.share is not None]
     missing = sum(one.missing for one in found) if with_result else 0
-    end = f" The run is incomplete: {_trials(missing)} not measured." if missing else ""
+    end = f" The run is incomplete: {number_were(missing, 'trial')} not measured." if missing else ""
     end += _sources(report)
     if len(found) <= 2:
         compared = [one for one in found if one.finding is not None]
@@ -286,10 +286,6 @@ def verdict(summaries: Sequence[Summary], summary: Summary, score: str) -> str:
         return finding_cells(found)[1]
     findings = (summary_finding(other, score) for other in summaries)
     return BASELINE if summary.framework in {one.baseline for one in findings if one} else ""
-
-
-def _trials(count: int) -> str:
-    return f"{number_of(count, 'trial')} {'was' if count == 1 else 'were'}"
 
 
 def worst_queries(report: Report, most: int = SHOWN) -> list[WorstQuery]:

@@ -25,7 +25,7 @@ from trialbed.records import (
 from trialbed.report._summary import QueryId, Summary, summarise
 from trialbed.settings import MARGIN
 from trialbed.store import StoredRun, TrialTable, require_frameworks, trials_frame
-from trialbed.texts import number_of
+from trialbed.texts import number_of, number_were
 
 if TYPE_CHECKING:
     from trialbed.report.comparison import FrameworkComparison, Ranks, RunComparison, Side
@@ -185,8 +185,7 @@ class Report:
         """Yield that nothing is decided by the means of a run that lacks trials."""
         if self.incomplete:
             missing = sum(summary.counts.not_measured for summary in self.frameworks)
-            trials = "1 trial was" if missing == 1 else f"{missing:,} trials were"
-            yield f"the run is incomplete, so that nothing is decided: {trials} not measured"
+            yield f"the run is incomplete, so that nothing is decided: {number_were(missing, 'trial')} not measured"
 
     def to_frame(self) -> Any:
         """Return a ``pandas.DataFrame`` with a row for each trial that counts, with its task and its answer.

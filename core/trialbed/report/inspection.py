@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 from trialbed.attribution import unrequested_calls
 from trialbed.integrity import finding_text
 from trialbed.records import ApiCall, ModelCall, WireLog, shown_name
+from trialbed.texts import first_of
 from trialbed.tool_calls import asked_calls, call_sources, compare_calls
 from trialbed.wire import ModelMessage, recorded_answer, recorded_request
 from trialbed.wire_log import failed
@@ -396,8 +397,7 @@ def _value_text(value: Any) -> str:
     pairs: list[Any] = [[one] if isinstance(one, str) else one for one in listed]
     if not all(isinstance(pair, list) and all(isinstance(part, str) for part in pair) for pair in pairs):
         return as_text(value)
-    more = f" and {len(pairs) - SHOWN} more" if len(pairs) > SHOWN else ""
-    return ", ".join(map(_api, pairs[:SHOWN])) + more
+    return first_of(list(map(_api, pairs)), SHOWN)
 
 
 def expected_lines(query: Query) -> Iterator[tuple[str, str]]:

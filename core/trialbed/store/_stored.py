@@ -19,6 +19,7 @@ from trialbed.records import (
     RunConfig,
     RunStatus,
     ToolSpec,
+    TrialKey,
     TrialResult,
     TrialStatus,
     meant_labels,
@@ -91,6 +92,10 @@ class StoredRun:
     def annotations(self) -> dict[tuple[str, int | str, int], Annotation]:
         """The annotations of its trials, by framework, query and repeat."""
         return {one.key: one for one in self.record.annotations}
+
+    def annotation_of(self, key: TrialKey) -> Annotation | None:
+        """Return a person's words on a trial."""
+        return self.annotations.get((key.framework, key.query_id, key.repeat))
 
     @property
     def frameworks(self) -> tuple[FrameworkInfo, ...]:

@@ -125,17 +125,16 @@ def trial_lines(run: StoredRun, queries: Mapping[int | str, Query] | None = None
         "test_set": config.test_set,
         "judge": config.judge,
     }
-    annotations = run.annotations
     for result in run.each_counted():
         query = (queries or {}).get(result.key.query_id)
-        annotation = annotations.get((result.key.framework, result.key.query_id, result.key.repeat))
+        annotation = run.annotation_of(result.key)
         yield {
             **about,
             "model": config.cell(result.key.framework).model,
             **result.key.model_dump(),
             "status": result.status,
             "query_text": query.text if query else None,
-            "annotation": annotation.model_dump(include={"rating", "note", "correction"}) if annotation else None,
+            "annotation": annotation.words if annotation else None,
             "scores": {score.name: score.value for score in result.scores},
             "trial": result.model_dump(mode="json"),
         }

@@ -31,10 +31,8 @@ def trial_spans(run: StoredRun) -> Iterator[dict[str, Any]]:
     """
     resource = {"attributes": _attributes({"service.name": "trialbed", "trialbed.run.id": run.run_id})}
     scope = {"name": "trialbed", "version": run.config.trialbed_version}
-    annotations = run.annotations
     for result in run.each_counted():
-        key = result.key.framework, result.key.query_id, result.key.repeat
-        spans = list(_spans(run, result, annotations.get(key)))
+        spans = list(_spans(run, result, run.annotation_of(result.key)))
         yield {"resourceSpans": [{"resource": resource, "scopeSpans": [{"scope": scope, "spans": spans}]}]}
 
 
@@ -82,9 +80,7 @@ def _of_trial(run: StoredRun, result: TrialResult) -> dict[str, Any]:
 
 def _of_person(annotation: Annotation | None) -> dict[str, Any]:
     """Return the attributes of a person's words on a trial."""
-    if annotation is None:
-        return {}
-    said = annotation.model_dump(mode="json", include={"rating", "note", "correction"})
+    said = annotation.words if annotation else {}
     return {f"trialbed.annotation.{name}": value or None for name, value in said.items()}
 
 

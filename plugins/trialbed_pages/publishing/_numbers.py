@@ -154,12 +154,7 @@ def numbers_of(
         margin=report.run.margin,
         settings={key: value for key, value in settings.items() if value not in (None, usual[key], [], "")},
         queries=tuple(
-            PublishedQuery(
-                query=str(one.query_id),
-                text=one.text,
-                tools=len(one.apis),
-                calls=len(one.gold_calls),
-            )
+            PublishedQuery(query=str(one.query_id), text=one.text, tools=len(one.apis), calls=len(one.gold_calls))
             for one in queries.values()
         ),
         frameworks=tuple(_framework(summary, said[summary.framework], mask, digests) for summary in report.frameworks),
@@ -245,12 +240,8 @@ def _finding(framework: str, kind: str, against: str, score: str, found: ScoreFi
 
 def _mean(found: ScoreMean) -> PublishedMean:
     low, high = found.interval or (None, None)
-    return PublishedMean(
-        value=None if found.value is None else _round(found.value),
-        low=None if low is None else _round(low),
-        high=None if high is None else _round(high),
-        n=found.denominator,
-    )
+    value, low, high = (None if one is None else _round(one) for one in (found.value, low, high))
+    return PublishedMean(value=value, low=low, high=high, n=found.denominator)
 
 
 def _round(value: float) -> float:

@@ -66,4 +66,4 @@ def _show(grid: GridPage, cell: Cell, query: QueryId) -> ShownAnswer:
     found: Sequence[TrialProblem] = ()
     if cell.grade != "right":
         found = problems(trial, run.tools_of(trial))
-    return ShownAnswer(trial, found, run.annotations.get((cell.framework, query, chosen.key.repeat)))
+    return ShownAnswer(trial, found, run.annotation_of(trial.key))

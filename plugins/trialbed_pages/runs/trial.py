@@ -119,8 +119,7 @@ class TrialPage:
     @property
     def annotation(self) -> Annotation | None:
         """A person's words on it."""
-        key = self.trial.key
-        return self.run.annotations.get((key.framework, key.query_id, key.repeat))
+        return self.run.annotation_of(self.trial.key)
 
     @property
     def expectations(self) -> Sequence[tuple[str, str]]:

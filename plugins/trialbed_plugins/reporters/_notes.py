@@ -18,7 +18,7 @@ from trialbed.report import (
 )
 from trialbed.scoring import JUDGED, judge_note
 from trialbed.statistics import LEVEL
-from trialbed.texts import group_by_key, number_of, percent
+from trialbed.texts import first_of, group_by_key, number_of, number_were, percent
 from trialbed.views import compact, counts, estimate, helper_line, lost_line
 from trialbed_plugins.recordings import IGNORING
 from trialbed_plugins.reporters._scores import telling_names
@@ -89,8 +89,7 @@ def _flaky(summary: Summary) -> Iterator[str]:
     solved = {query: (found.count("Solved"), len(found)) for query, found in verdicts.items()}
     flaky = [f"{query} ({won} of {count})" for query, (won, count) in solved.items() if 0 < won < count]
     if flaky:
-        more = f" and {len(flaky) - MOST_FLAKY} more" if len(flaky) > MOST_FLAKY else ""
-        yield f"solved in some repeats only: {', '.join(flaky[:MOST_FLAKY])}{more}"
+        yield f"solved in some repeats only: {first_of(flaky, MOST_FLAKY)}"
 
 
 def _on_faults(run: Run) -> Iterator[str]:
@@ -144,7 +143,7 @@ def _missing(summaries: Sequence[Summary]) -> str:
     """Return what an incomplete run lacks, as a clause: trials, or else verdicts."""
     trials = sum(summary.counts.not_measured for summary in summaries)
     if trials:
-        return "1 trial was not measured" if trials == 1 else f"{trials:,} trials were not measured"
+        return f"{number_were(trials, 'trial')} not measured"
     verdicts = sum(found.count for summary in summaries for found in summary.untold if found.kind == "judge")
     return "1 verdict is missing" if verdicts == 1 else f"{verdicts:,} verdicts are missing"
 

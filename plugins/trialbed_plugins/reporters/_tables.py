@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from trialbed.records import SETTINGS, label_settings, shown_name, varied_framework
-from trialbed.report import Report, ScoreSummary, Summary, verdict
+from trialbed.report import Report, ScoreSummary, Summary, in_words, verdict
 from trialbed.scoring import JUDGED
 from trialbed.texts import number_of, percent
 from trialbed.views import UNKNOWN, Table, TableRow, compact, counts
@@ -239,11 +239,9 @@ def _heading(report: Report) -> str:
     """The subject and the settings of a run, which are the same for every set-up."""
     config = report.run.config
     queries = number_of(len(config.query_ids), "query", "queries")
-    *first, last = config.models or ("",)
-    models = f"{', '.join(first)} and {last}" if first else last
     return (
-        f"{config.test_set}: {queries}, model {models}, judge {config.judge}, selector {config.selector}, "
-        f"seed {config.seed}, run {report.run.run_id}"
+        f"{config.test_set}: {queries}, model {in_words(config.models)}, judge {config.judge}, "
+        f"selector {config.selector}, seed {config.seed}, run {report.run.run_id}"
     )
 
 

@@ -20,6 +20,7 @@ from trialbed.cli.plugin_files import plugin_option
 from trialbed.cli.sections import SectionedCommand
 from trialbed.cli.setting_options import setting_options
 from trialbed.cli.stored import legend_option, next_commands, run_reporter
+from trialbed.texts import number_were
 
 if TYPE_CHECKING:
     from trialbed.contracts import Reporter
@@ -256,13 +257,12 @@ def _says_incomplete(report: Report, thresholds: Mapping[str, float]) -> bool:
     summaries = report.frameworks
     if any(summary.incomplete for summary in summaries):
         missing = sum(summary.counts.not_measured for summary in summaries)
-        trials = "1 trial was" if missing == 1 else f"{missing} trials were"
         from trialbed.report import how_to_complete
 
-        how = how_to_complete(summaries)
+        how = how_to_complete(summaries).capitalize()
         click.echo(
-            f"Error: the run is incomplete: {trials} not measured. {undecided}"
-            f"{how.capitalize()}; --allow-incomplete accepts the run as it is.",
+            f"Error: the run is incomplete: {number_were(missing, 'trial')} not measured. {undecided}{how}; "
+            "--allow-incomplete accepts the run as it is.",
             err=True,
         )
         return True

@@ -9,7 +9,7 @@ from collections.abc import Callable
 from trialbed.cli.progress import PlainProgress
 from trialbed.engine import RunProgress
 from trialbed.records import NOT_MEASURED, Run, TrialResult
-from trialbed.texts import number_of, one_line
+from trialbed.texts import number_of, number_were, one_line
 from trialbed.views import printable
 from trialbed.wire.redaction import redact
 
@@ -100,8 +100,7 @@ class TrialProgress(RunProgress):
         for kind in NOT_MEASURED:
             del self.failures[kind]
         if self._is_shown():
-            trials = "1 trial was" if count == 1 else f"{count} trials were"
-            self._display.write(f"{trials} not measured and will be attempted again")
+            self._display.write(f"{number_were(count, 'trial')} not measured and will be attempted again")
 
     def errors(self) -> str:
         """The failures so far, by kind."""

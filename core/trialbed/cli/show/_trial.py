@@ -24,6 +24,7 @@ from trialbed.report.inspection import (
     problems,
     reason_text,
 )
+from trialbed.texts import first_of
 from trialbed.views import printable
 
 if TYPE_CHECKING:
@@ -87,7 +88,7 @@ def show_trial(run: StoredRun, result: TrialResult, query: Query | None, *, full
     if as_json:
         print_json(_document(run, result, found, query, tools))
         return
-    lines = [*_lines(run, result, found, query), *_notes(_annotation(run, result))]
+    lines = [*_lines(run, result, found, query), *_notes(run.annotation_of(result.key))]
     for text in printed_lines(lines, full=full):
         click.echo(text)
     if not full and is_cut(lines):
@@ -136,24 +137,18 @@ def _head(run: StoredRun | Run, result: TrialResult) -> Iterator[Line]:
     model = run.config.cell(result.key.framework).model
     yield Line(f"run {run.run_id}, model {model}, seed {result.seed}; {timing.wall:.3f} s: {times}")
     if names := result.topped_up_tools:  # tools on offer that the selector's model did not choose
-        more = f" and {len(names) - SHOWN} more" if len(names) > SHOWN else ""
-        shown = ", ".join(names[:SHOWN])
-        yield Line(f"tools: {len(result.selected_tools)}, of which {len(names)} fill up the choice: {shown}{more}")
+        shown = first_of(names, SHOWN)
+        yield Line(f"tools: {len(result.selected_tools)}, of which {len(names)} fill up the choice: {shown}")
 
 
 def _title(title: str, lines: Sequence[Line]) -> Iterator[Line]:
     yield from (Line(""), Line(title), *lines)
 
 
-def _annotation(run: StoredRun, result: TrialResult) -> Annotation | None:
-    key = result.key
-    return run.annotations.get((key.framework, key.query_id, key.repeat))
-
-
 def _notes(said: Annotation | None) -> Iterator[Line]:
     if said is not None:
-        parts = {"rating": said.rating, "note": said.note, "right answer": said.correction}
-        yield from _title("Noted since the run", [Line(f"{name}: {text}", 1) for name, text in parts.items() if text])
+        told = [(name.replace("correction", "right answer"), text) for name, text in said.words.items()]
+        yield from _title("Noted since the run", [Line(f"{name}: {text}", 1) for name, text in told if text])
 
 
 def _problem_lines(found: Sequence[TrialProblem]) -> Iterator[Line]:
@@ -168,14 +163,14 @@ def _document(
     run: StoredRun, result: TrialResult, found: Sequence[TrialProblem], query: Query | None, tools: Sequence[ToolSpec]
 ) -> dict[str, Any]:
     """A trial as JSON: all that the store holds of it, its task, and what went wrong."""
-    said = _annotation(run, result)
+    said = run.annotation_of(result.key)
     return {
         "run_id": run.run_id,
         "model": run.config.cell(result.key.framework).model,
         "query": query.model_dump(mode="json", exclude={"apis"}) if query else None,
         "status": result.status,
         "problems": [problem.as_json() for problem in found],
-        "annotation": said.model_dump(mode="json", include={"rating", "note", "correction"}) if said else None,
+        "annotation": said.words if said else None,
         "tools": [tool.model_dump(mode="json") for tool in tools],
         "trial": result.model_dump(mode="json"),
     }

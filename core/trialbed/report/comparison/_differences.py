@@ -48,7 +48,7 @@ from trialbed.statistics import (
     paired_test,
     paired_verdict,
 )
-from trialbed.texts import number_of
+from trialbed.texts import first_of, number_of
 from trialbed.views import UNKNOWN, Table, TestCase, TestOutcome, compact, number
 
 FEW = 10
@@ -296,19 +296,12 @@ def lost_task_lines(comparisons: Iterable[RunComparison]) -> Iterator[str]:
         lost = places[(ours == 1) & (theirs == 0)].tolist()
         known = {comparison.baseline.trials.queries[place] for place in places.tolist()}
         if unknown := sorted(map(str, comparison.common.solved_queries - known)):
-            tasks = number_of(len(unknown), "task")
-            yield (
-                f"{comparison.candidate.name} has no verdict on {tasks} that {comparison.baseline.name} always solved: "
-                f"{', '.join(unknown[:MOST_QUERIES])}"
-            )
+            tasks = f"{number_of(len(unknown), 'task')} that {comparison.baseline.name} always solved"
+            yield f"{comparison.candidate.name} has no verdict on {tasks}: {first_of(unknown, MOST_QUERIES)}"
         if lost:
-            names = ", ".join(str(comparison.baseline.trials.queries[place]) for place in lost[:MOST_QUERIES])
-            more = f" and {len(lost) - MOST_QUERIES} more" if len(lost) > MOST_QUERIES else ""
-            tasks = number_of(len(lost), "task")
-            yield (
-                f"{comparison.candidate.name} never solves {tasks} that {comparison.baseline.name} always solved: "
-                f"{names}{more}"
-            )
+            names = [str(comparison.baseline.trials.queries[place]) for place in lost]
+            tasks = f"{number_of(len(lost), 'task')} that {comparison.baseline.name} always solved"
+            yield f"{comparison.candidate.name} never solves {tasks}: {first_of(names, MOST_QUERIES)}"
 
 
 def powerless_notes(comparisons: Iterable[RunComparison]) -> Iterator[str]:
