@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import ClassVar
 
 from trialbed.errors import ModelFailed, UsageError
@@ -15,14 +15,8 @@ from trialbed_selection.selectors._retrieved import Bm25Selector
 
 log = logging.getLogger("trialbed.selection")
 
-MOST_NAMES, MOST_CHARACTERS = 2000, 100_000
-"""Up to this many Apis, with this many characters in their names, are shown to the model in one request, as names."""
-
-BATCH = 200
-"""Apis of a request that shows descriptions too."""
-
-MAX_DESCRIPTION = 200
-"""Characters of a description there."""
+MOST_NAMES = 2000
+"""Apis whose names are shown to the model."""
 
 SYSTEM = (
     "You choose tools for an assistant. You are given a request and a list of tools. Choose the tools that could help "
@@ -35,9 +29,9 @@ SYSTEM = (
 class LlmSelector(ExplainedSelector):
     """The Apis that a model chooses (``--selector-model``), as MASBench's tool selector does.
 
-    A catalog of up to 2,000 Apis is shown to it as names. Of a larger one, the 2,000 Apis that ``bm25`` finds are shown
-    with their descriptions, 200 at a time, and then it chooses among those it chose. Names that are not in the list are
-    dropped, and a choice that is too short is filled up by ``bm25``; such choices are marked.
+    It is shown the names of a catalog of up to 2,000 Apis, or of the 2,000 that ``bm25`` finds in a larger one. Names
+    that are not in the list are dropped, and a choice that is too short is filled up by ``bm25``; such choices are
+    marked.
     """
 
     needs_model: ClassVar[bool] = True
@@ -66,51 +60,27 @@ class LlmSelector(ExplainedSelector):
         return self._filled_up([ChosenApi(api=ref, by="model") for ref in refs], query, max_tools)
 
     def _ask(self, query: Query, count: int) -> list[ApiRef]:
-        refs = list(self._catalog.refs)
+        """Have the model choose."""
+        refs: Sequence[ApiRef] = self._catalog.refs
         if not refs:
             return []
-        if len(refs) <= MOST_NAMES and sum(len(name) for name in self._names.values()) <= MOST_CHARACTERS:
-            return self._choose(query, [self._names[ref] for ref in refs], refs, count)
-        likely = self._words.select(query, max_tools=MOST_NAMES) or refs[:MOST_NAMES]
-        found: list[ApiRef] = []
-        for batch in _batches(likely):
-            found += self._choose(query, [self._line(ref) for ref in batch], batch, count, required=False)
-        if len(found) <= count:
-            return found
-        return self._choose(query, [self._line(ref) for ref in found], found, count)
-
-    def _choose(
-        self, query: Query, lines: Iterable[str], refs: Sequence[ApiRef], count: int, *, required: bool = True
-    ) -> list[ApiRef]:
-        """Ask the model to choose among these.
-
-        Args:
-            required: whether it must name at least one.
-        """
         if self.model is None:
             raise UsageError("the selector llm asks a model: give its name as --selector-model")
-        among = known_names({ref: self._names[ref] for ref in refs})
-
-        def read(reply: str) -> list[ApiRef]:
-            if not required and reply.strip().strip("`").removeprefix("json").strip() == "[]":
-                return []
-            return named_tools(reply, among)
-
-        tools = "\n".join(lines)
+        if len(refs) > MOST_NAMES:
+            refs = self._words.select(query, max_tools=MOST_NAMES) or refs[:MOST_NAMES]
+        shown = {ref: self._names[ref] for ref in refs}
+        tools = "\n".join(shown.values())
         messages = [
             {"role": "system", "content": SYSTEM.format(count=count)},
             {"role": "user", "content": f"Tools:\n{tools}\n\nRequest:\n{query.text}"},
         ]
-        return self.model.ask_for_blocking(read, messages)
-
-    def _line(self, ref: ApiRef) -> str:
-        about = " ".join(self._catalog.api(ref).description.split())[:MAX_DESCRIPTION]
-        return f"{self._names[ref]}: {about}" if about else self._names[ref]
+        known = known_names(shown)
+        return self.model.ask_for_blocking(lambda reply: named_tools(reply, known), messages)
 
     def _filled_up(self, choices: list[ChosenApi], query: Query, count: int) -> list[ChosenApi]:
         have = {choice.api for choice in choices}
-        if len(choices) >= count:
-            return choices[:count]
+        if len(have) >= count:
+            return choices
         more = self._words.choices(query, max_tools=count)
         fill = [choice.model_copy(update={"topped_up": True}) for choice in more if choice.api not in have]
         return [*choices, *fill][:count]
@@ -125,8 +95,3 @@ def known_names(names: Mapping[ApiRef, str]) -> dict[str, ApiRef]:
         for other in (ref.title, safe_name(ref.title), f"{ref.tool_name} / {ref.api_name}"):
             known.setdefault(other.strip().lower(), ref)
     return known
-
-
-def _batches(refs: Sequence[ApiRef]) -> Iterator[Sequence[ApiRef]]:
-    for start in range(0, len(refs), BATCH):
-        yield refs[start : start + BATCH]

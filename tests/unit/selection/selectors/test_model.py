@@ -91,21 +91,14 @@ def test_a_model_out_of_reach_is_an_error() -> None:
         selector(Model(ModelFailed("refused"))).choices(query(), max_tools=2)
 
 
-def test_a_large_catalog_is_shown_in_batches_with_descriptions_and_the_choices_are_merged(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_of_a_large_catalog_the_model_sees_what_the_words_find(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(_llm, "MOST_NAMES", 3)
-    monkeypatch.setattr(_llm, "BATCH", 1)
     apis = [*APIS, Api(category="C", tool_name="Skies", api_name="tides", description="weather at sea")]
-    model = Model('["Skies_forecast"]', '["Skies_tides"]', "[]", '["Skies_tides"]')
-    chosen = selector(model, apis).choices(query(), max_tools=1)
-    assert names(chosen) == ["tides"]
-    shown = [request[1]["content"].split("\n\n")[0] for request in model.requests]
-    assert shown[0] == "Tools:\nSkies_forecast: Tomorrow's weather for a city"
-    assert shown[3].splitlines()[1:] == [
-        "Skies_forecast: Tomorrow's weather for a city",
-        "Skies_tides: weather at sea",
-    ]
+    model = Model('["Skies_tides"]')
+    assert names(selector(model, apis).choices(query(), max_tools=1)) == ["tides"]
+    (request,) = model.requests
+    tools = request[1]["content"].split("\n\n")[0]
+    assert tools.splitlines()[1:] == ["Skies_forecast", "Skies_tides", "Skies_pollen"]
 
 
 def test_an_empty_catalog_asks_no_model() -> None:
