@@ -1,11 +1,14 @@
-"""The Apis of a dataset as tools."""
+"""The selection stage: the Apis of a dataset, and a selector's choice of them, as tools."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from trialbed.catalogs import ApiCatalog
-from trialbed.records import Api, ApiRef, ToolSpec
+from trialbed.contracts import SelectionStage, ToolSelector
+from trialbed.errors import DataError
+from trialbed.records import Api, ApiRef, Query, ToolSpec
+from trialbed_selection.choices import choose
 from trialbed_selection.names import tool_names
 
 MAX_DESCRIPTION = 1024
@@ -22,7 +25,27 @@ class Catalog:
 
     def __init__(self, apis: Sequence[Api]) -> None:
         self.apis = ApiCatalog.of(apis)
-        self.names = tool_names(self.apis.refs)
+        self.names: Mapping[ApiRef, str] = tool_names(self.apis.refs)
+
+    def tools(self, query: Query, selector: ToolSelector, *, max_tools: int) -> tuple[ToolSpec, ...]:
+        """The tools for a query, at most ``max_tools``, sorted by name.
+
+        Args:
+            selector: one that has learnt the dataset's Apis (``prepare``).
+
+        Raises:
+            DataError: the selector chose an Api that neither the dataset nor the query has.
+        """
+        chosen = {choice.api: choice for choice in choose(selector, query, max_tools)}
+        try:
+            tools = self.specs(list(chosen)[:max_tools], query.apis)
+        except KeyError as error:
+            raise DataError(
+                f"{type(selector).__name__} chose {error.args[0]!r} for query {query.query_id!r}, which is in neither "
+                "the dataset nor the query; a selector must return identities of the Apis that it was given"
+            ) from error
+        filled = {ref for ref, choice in chosen.items() if choice.topped_up}
+        return tuple(tool.model_copy(update={"topped_up": True}) if tool.api in filled else tool for tool in tools)
 
     def specs(self, refs: Sequence[ApiRef], own: Sequence[Api] = ()) -> tuple[ToolSpec, ...]:
         """These Apis as tools, sorted by name.
@@ -42,11 +65,16 @@ class Catalog:
         for api in own:
             better.setdefault(api.ref, api)
         strays = [ref for ref in better if ref not in self.names]
-        known = self.names | tool_names(strays, self.names.values()) if strays else self.names
+        known = {**self.names, **tool_names(strays, self.names.values())} if strays else self.names
         names = {ref: known[ref] for ref in refs if ref.tool_name}
         names |= tool_names([ref for ref in refs if not ref.tool_name], names.values())
         specs = (_spec(names[ref], better.get(ref) or self.apis.api(ref)) for ref in refs)
         return tuple(sorted(specs, key=lambda spec: spec.name))
+
+
+def open_selection(apis: Sequence[Api]) -> SelectionStage:
+    """A selection stage over a dataset's Apis."""
+    return Catalog(apis)
 
 
 def description(api: Api) -> str:
