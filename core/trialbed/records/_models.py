@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import Any
 
 from pydantic import Field
 
@@ -43,6 +44,10 @@ class ModelEndpoint(Record):
     def root_url(self) -> str:
         """The URL without its ``/v1``, as Anthropic's SDKs take it."""
         return self.base_url.removesuffix("/v1")
+
+    def given(self, *names: str) -> dict[str, Any]:
+        """Return those of the settings that have a value: ``given("temperature", "max_tokens", "seed")``."""
+        return {name: value for name in names if (value := getattr(self, name)) is not None}
 
 
 LATEST_DEADLINE = 24 * 3600.0

@@ -36,8 +36,7 @@ class NewFrameworkAgent(BaseAgent):
     def __init__(self, endpoint: ModelEndpoint, limits: Limits, *, system_prompt: str) -> None:
         super().__init__(endpoint, limits, system_prompt=system_prompt)
         # REPLACE: your framework's client of a model. The trial's settings are those that were given, and the seed.
-        given = {"temperature": endpoint.temperature, "max_tokens": endpoint.max_tokens, "seed": endpoint.seed}
-        settings = {"model": endpoint.model} | {name: value for name, value in given.items() if value is not None}
+        settings = {"model": endpoint.model} | endpoint.given("temperature", "max_tokens", "seed")
         self._model = Model(endpoint.base_url, endpoint.api_key, timeout=limits.request_timeout, settings=settings)
 
     @classmethod

@@ -19,7 +19,7 @@ from typing import Any
 from agent_framework import Agent, AgentResponse, FunctionTool
 from agent_framework.openai import OpenAIChatCompletionClient
 
-from trialbed import Answer, BaseAgent, ClaimedCall, ModelEndpoint, Tool, finish_of
+from trialbed import Answer, BaseAgent, ClaimedCall, Tool, finish_of
 from trialbed_agent_framework._reading import claimed_usage, made_calls, turns
 
 
@@ -40,7 +40,7 @@ class NativeAgent(BaseAgent):
         self._client = OpenAIChatCompletionClient(
             model=endpoint.model, base_url=endpoint.base_url, api_key=endpoint.api_key
         )
-        options: Any = given_options(endpoint)
+        options: Any = endpoint.given("temperature", "max_tokens", "seed")
         self._agent = Agent(
             client=self._client,
             instructions=self.system_prompt,
@@ -80,9 +80,3 @@ def bind_tool(tool: Tool) -> FunctionTool:
         return await tool.ainvoke(arguments)
 
     return FunctionTool(name=tool.name, description=tool.description, func=call, input_model=dict(tool.parameters))
-
-
-def given_options(endpoint: ModelEndpoint) -> dict[str, Any]:
-    """The settings that the trial gives."""
-    given = {"temperature": endpoint.temperature, "max_tokens": endpoint.max_tokens, "seed": endpoint.seed}
-    return {name: value for name, value in given.items() if value is not None}

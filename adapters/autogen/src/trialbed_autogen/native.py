@@ -72,8 +72,7 @@ class NativeAgent(BaseAgent):
     def chat_model(self) -> Any:
         """The trial's model, of AutoGen's class for it, with the sampling settings that were given."""
         endpoint = self.endpoint
-        given = {"temperature": endpoint.temperature, "max_tokens": endpoint.max_tokens, "seed": endpoint.seed}
-        settings: dict[str, Any] = {name: value for name, value in given.items() if value is not None}
+        settings = endpoint.given("temperature", "max_tokens", "seed")
         settings |= {"model": endpoint.model, "base_url": endpoint.base_url, "api_key": endpoint.api_key}
         try:
             return OpenAIChatCompletionClient(**settings)

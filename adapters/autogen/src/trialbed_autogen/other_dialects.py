@@ -20,8 +20,7 @@ class MessagesAgent(NativeAgent):
     def chat_model(self) -> Any:
         """The trial's model, with the sampling settings that were given; Messages have no seed."""
         endpoint = self.endpoint
-        given = {"temperature": endpoint.temperature, "max_tokens": endpoint.max_tokens}
-        settings: dict[str, Any] = {name: value for name, value in given.items() if value is not None}
+        settings = endpoint.given("temperature", "max_tokens")
         settings |= {"model": endpoint.model, "base_url": endpoint.root_url, "api_key": endpoint.api_key}
         # "Required if using a custom model", which any name but Anthropic's own is.
         return AnthropicChatCompletionClient(**settings, model_info=MODEL_INFO)

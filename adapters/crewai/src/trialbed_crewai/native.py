@@ -97,10 +97,5 @@ class NativeAgent(BaseAgent):
             base_url=endpoint.base_url,
             api_key=endpoint.api_key,
             custom_openai=True,
-            **given(temperature=endpoint.temperature, max_tokens=endpoint.max_tokens, seed=endpoint.seed),
+            **endpoint.given("temperature", "max_tokens", "seed"),
         )
-
-
-def given(**fields: Any) -> dict[str, Any]:
-    """The fields that have a value."""
-    return {name: value for name, value in fields.items() if value is not None}

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from trialbed_crewai.native import NativeAgent, given
+from trialbed_crewai.native import NativeAgent
 
 from crewai import LLM  # isort: skip - CrewAI is quiet from here on
 
@@ -25,7 +25,7 @@ class MessagesAgent(NativeAgent):
             provider="anthropic",
             base_url=endpoint.root_url,
             api_key=endpoint.api_key,
-            **given(temperature=endpoint.temperature, max_tokens=endpoint.max_tokens),
+            **endpoint.given("temperature", "max_tokens"),
         )
 
 
@@ -43,5 +43,5 @@ class ResponsesAgent(NativeAgent):
             api_key=endpoint.api_key,
             custom_openai=True,
             api="responses",
-            **given(temperature=endpoint.temperature, max_tokens=endpoint.max_tokens),
+            **endpoint.given("temperature", "max_tokens"),
         )

@@ -17,7 +17,7 @@ from pydantic import BaseModel, Field, create_model
 
 from trialbed import Answer, Tool
 from trialbed_crewai._reading import read_output
-from trialbed_crewai.native import ApiTool, NativeAgent, given
+from trialbed_crewai.native import ApiTool, NativeAgent
 
 from crewai import Crew, Task  # isort: skip - CrewAI is quiet from here on
 from crewai.flow import Flow, start  # isort: skip
@@ -67,7 +67,7 @@ class TunedAgent(NativeAgent):
             base_url=endpoint.base_url,
             api_key=endpoint.api_key,
             custom_openai=True,
-            **given(temperature=endpoint.temperature, max_tokens=endpoint.max_tokens, seed=endpoint.seed),
+            **endpoint.given("temperature", "max_tokens", "seed"),
         )
 
 

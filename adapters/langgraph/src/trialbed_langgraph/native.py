@@ -79,12 +79,10 @@ def bind_tool(item: Tool) -> BaseTool:
 
 def open_model(endpoint: ModelEndpoint, *, use_responses_api: bool) -> ChatOpenAI:
     """The trial's model, with the sampling settings that were given; Responses have no seed."""
-    seed = None if use_responses_api else endpoint.seed
-    given = {"temperature": endpoint.temperature, "max_tokens": endpoint.max_tokens, "seed": seed}
     return ChatOpenAI(
         model=endpoint.model,
         base_url=endpoint.base_url,
         api_key=SecretStr(endpoint.api_key),
         use_responses_api=use_responses_api,
-        **{name: value for name, value in given.items() if value is not None},
+        **endpoint.given("temperature", "max_tokens", *([] if use_responses_api else ["seed"])),
     )

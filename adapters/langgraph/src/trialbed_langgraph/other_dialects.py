@@ -27,8 +27,7 @@ class MessagesAgent(NativeAgent):
     def chat_model(self) -> Any:
         """The trial's model, with the sampling settings that were given; Messages have no seed."""
         endpoint = self.endpoint
-        given = {"temperature": endpoint.temperature, "max_tokens": endpoint.max_tokens}
-        settings: dict[str, Any] = {name: value for name, value in given.items() if value is not None}
+        settings = endpoint.given("temperature", "max_tokens")
         return ChatAnthropic(
             model=endpoint.model, base_url=endpoint.root_url, api_key=SecretStr(endpoint.api_key), **settings
         )

@@ -22,7 +22,7 @@ from pydantic_ai.models.openai import OpenAIChatModel
 from pydantic_ai.providers.openai import OpenAIProvider
 from pydantic_ai.settings import ModelSettings
 
-from trialbed import Answer, BaseAgent, ClaimedCall, ModelEndpoint, finish_of
+from trialbed import Answer, BaseAgent, ClaimedCall, finish_of
 from trialbed import Tool as TrialTool
 from trialbed_pydantic_ai._reading import claimed_usage, made_calls
 
@@ -46,7 +46,7 @@ class NativeAgent(BaseAgent):
             OpenAIChatModel(endpoint.model, provider=self._provider),
             instructions=self.system_prompt,
             tools=[bind_tool(tool) for tool in tools],
-            model_settings=model_settings(endpoint),
+            model_settings=ModelSettings(**endpoint.given("temperature", "max_tokens", "seed")),
         )
 
     async def answer(self, query: str) -> Answer:
@@ -81,13 +81,3 @@ def bind_tool(tool: TrialTool) -> Tool[None]:
         return await tool.ainvoke(arguments)
 
     return Tool.from_schema(call, tool.name, tool.description, dict(tool.parameters))
-
-
-def model_settings(endpoint: ModelEndpoint) -> ModelSettings:
-    """The settings that the trial gives."""
-    settings = ModelSettings(seed=endpoint.seed)
-    if endpoint.temperature is not None:
-        settings["temperature"] = endpoint.temperature
-    if endpoint.max_tokens is not None:
-        settings["max_tokens"] = endpoint.max_tokens
-    return settings

@@ -48,8 +48,7 @@ class NativeAgent(BaseAgent):
     def bind_tools(self, tools: Sequence[Tool], *, server_url: str) -> None:  # noqa: ARG002 - the tools know it
         """Build the agent."""
         endpoint = self.endpoint
-        fields = {"temperature": endpoint.temperature, "max_tokens": endpoint.max_tokens, "seed": endpoint.seed}
-        sampling: dict[str, Any] = {name: value for name, value in fields.items() if value is not None}
+        sampling = endpoint.given("temperature", "max_tokens", "seed")
         self._apis = {identifier(tool.name): tool.api for tool in tools}
         url, key = endpoint.base_url, endpoint.api_key
         self._model = OpenAIModel(model_id=endpoint.model, api_base=url, api_key=key, **sampling)

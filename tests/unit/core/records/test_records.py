@@ -19,6 +19,7 @@ from trialbed.records import (
     GoldCall,
     Limits,
     ModelCall,
+    ModelEndpoint,
     Outcome,
     Query,
     Score,
@@ -126,3 +127,8 @@ def test_usage_adds_up() -> None:
 def test_limits_must_leave_room(limits: dict[str, float]) -> None:
     with pytest.raises(ValidationError):
         Limits.model_validate(limits)
+
+
+def test_an_endpoint_has_the_settings_that_were_given() -> None:
+    endpoint = ModelEndpoint(base_url="http://127.0.0.1/v1", api_key="k", model="m", temperature=0.0)
+    assert endpoint.given("temperature", "max_tokens", "seed") == {"temperature": 0.0, "seed": 0}
