@@ -5,11 +5,11 @@ record that its template shows:
 
     runs        the list, a run, its queries, a trial, two trials side by side
     rendering   the templates, and addresses between pages
-    live        progress of a run that is under way, as server-sent events
-    figures     the plots of the pages, for print
+    publishing  folders of results that others can read, and make again
     exports     the trials of a run for other tools: lines, spans, a table
 
-Nothing is written, and nothing is loaded from anywhere else. All text of agents, models and Apis is escaped.
+Nothing is written but what a person says of an answer, and nothing is loaded from anywhere else. All text of agents,
+models and Apis is escaped.
 The names are loaded when they are first used.
 """
 

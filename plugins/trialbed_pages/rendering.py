@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import json
-import os
 import re
-from contextlib import suppress
 from functools import cache
 from importlib.resources import files
 from typing import TYPE_CHECKING, Any, get_args
@@ -31,7 +29,6 @@ from trialbed_plugins.reporters import mean_text
 
 if TYPE_CHECKING:
     from jinja2 import Environment
-    from jinja2.bccache import Bucket
     from markupsafe import Markup
 
 FINISHES = {"give_answer": "finished with an answer", "give_up_and_restart": "gave up"}
@@ -110,21 +107,11 @@ HEADINGS = (run_title, score_heading, score_words)
 
 @cache
 def _environment() -> Environment:
-    from jinja2 import ChoiceLoader, Environment, FileSystemBytecodeCache, PackageLoader, PrefixLoader, StrictUndefined
-    from platformdirs import user_cache_path
-
-    class Compiled(FileSystemBytecodeCache):
-        """The compiled templates, in the user's cache folder if that can be written."""
-
-        def dump_bytecode(self, bucket: Bucket) -> None:
-            with suppress(OSError):
-                os.makedirs(self.directory, exist_ok=True)
-                super().dump_bytecode(bucket)
+    from jinja2 import ChoiceLoader, Environment, PackageLoader, PrefixLoader, StrictUndefined
 
     views = PrefixLoader({"views": PackageLoader("trialbed", "views")})
     environment = Environment(
         loader=ChoiceLoader([PackageLoader("trialbed_pages"), views]),
-        bytecode_cache=Compiled(str(user_cache_path("trialbed") / "templates")),
         autoescape=True,
         undefined=StrictUndefined,
         trim_blocks=True,

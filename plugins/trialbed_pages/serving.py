@@ -94,18 +94,8 @@ def _place(store: str | None, files: Sequence[Path]) -> str:
 def _listening_socket(host: str, port: int) -> socket.socket:
     """Return a socket that listens there, so that the port is known before the server runs."""
     try:
-        family, kind, protocol, _, address = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0]
-        listening = socket.socket(family, kind, protocol)
-        try:
-            listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-            listening.bind(address)
-            # Two that are started at the same moment can both bind the address, but only one of them can listen.
-            listening.listen()
-        except OSError:
-            listening.close()
-            raise
+        return socket.create_server((host, port), family=socket.AF_INET6 if ":" in host else socket.AF_INET)
     except OSError as error:
         raise ServerUnavailable(
             f"cannot listen on {host}, port {port}: {error.strerror or error}; choose another with --host or --port"
         ) from error
-    return listening

@@ -2,11 +2,7 @@
 
 from __future__ import annotations
 
-import os
-from pathlib import Path
 from typing import Any
-
-import pytest
 
 from trialbed.report.inspection import TrialProblem
 from trialbed_pages.rendering import _environment, command_words
@@ -27,22 +23,3 @@ def test_no_line_of_a_command_ends_within_the_hyphens_of_an_option() -> None:
     assert shown == (
         'bench run <span class="option">-f</span> &#39;a &lt;b&gt;&#39; <span class="option">--model</span> x-y'
     )
-
-
-def test_a_template_is_compiled_once(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
-    _environment.__wrapped__().get_template("parts.html")
-    later = _environment.__wrapped__()
-    monkeypatch.setattr(later, "compile", None)
-    assert later.get_template("parts.html").module
-
-
-def test_pages_do_not_need_a_cache_that_can_be_written(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
-
-    def refuse(*_: Any, **__: Any) -> None:
-        raise OSError(28, "No space left on device")
-
-    monkeypatch.setattr(os, "makedirs", refuse)
-    assert _environment.__wrapped__().get_template("parts.html").module
-    assert not list(tmp_path.iterdir())
