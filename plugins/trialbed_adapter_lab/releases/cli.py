@@ -121,7 +121,8 @@ def command(framework: str, form: str | None, as_json: bool, **given: Any) -> in
         write_report(output, report, exclude_defaults=True)
     print_report(report, form, report_tables)
     if not report.measured:
-        raise NothingMeasured(f"no release of {framework} was measured by this Trialbed; see the reasons above")
+        why = "could be measured; see the reasons above" if report.releases else "in this range was measured yet"
+        raise NothingMeasured(f"no release of {framework} {why}")
     if given["newer"]:
         # Only now: a command that was stopped before leaves to the next one to show them.
         folder.keep_watched(report.measured[-1])

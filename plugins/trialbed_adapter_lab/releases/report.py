@@ -277,7 +277,8 @@ def _cells(report: ReleasesReport, row: ReleaseRow) -> tuple[str, ...]:
 def _notes(report: ReleasesReport) -> Iterator[str]:
     more = number_of(len(report.left), "more release")
     left = f"; {more} in this range {'was' if len(report.left) == 1 else 'were'} not measured" if report.left else ""
-    yield f"The adapter allows {report.package}{report.allowed or ' in any version'}{left}."
+    if report.package:
+        yield f"The adapter allows {report.package}{report.allowed or ' in any version'}{left}."
     others = {
         "pre-releases": report.prereleases,
         "withdrawn (yanked)": report.yanked,

@@ -71,6 +71,18 @@ def test_the_releases_of_a_folder_are_shown_in_every_format(tmp_path: Path, caps
     assert json.loads((tmp_path / "acme.json").read_text())["framework"] == "acme"
 
 
+def test_a_folder_without_a_measured_release_in_the_range_is_an_error(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    ReleaseFolder(tmp_path, "acme").keep(measured("1.0", failure="uv says: no", figures=(), packages=()), "")
+    kept = ("acme", "--kept", "--folder", tmp_path)
+    with pytest.raises(NothingMeasured, match="no release of acme could be measured; see the reasons above"):
+        run(*kept)
+    assert "1.0 was not measured: uv says: no" in capsys.readouterr().out
+    with pytest.raises(NothingMeasured, match="no release of acme in this range was measured yet"):
+        run(*kept, "--from", "2.0")
+
+
 class Terminal(io.StringIO):
     """A terminal on which somebody types."""
 
