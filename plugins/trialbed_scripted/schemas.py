@@ -6,7 +6,7 @@ import json
 import math
 import re
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from contextvars import ContextVar
 from functools import lru_cache
 from itertools import islice
@@ -300,7 +300,7 @@ def object_at(schema: Schema, key: str) -> dict[str, Any]:
     return found if isinstance(found, dict) else {}
 
 
-def _types(schema: dict[str, Any]) -> list[str]:
+def _types(schema: Schema) -> list[str]:
     kinds = schema.get("type")
     if isinstance(kinds, str):
         return [kinds]
@@ -368,7 +368,7 @@ def filled_with(schema: Any, text: str) -> Any:
         checked = JsonSchema(schema)
     except UnusableSchema:  # it forbids nothing
         checked = JsonSchema({})
-    found = islice(_Fillings(schema, text).of(schema, 0), MOST)
+    found = islice(_Fillings(schema, text).filled(schema, 0), MOST)
     try:
         return next((value for value in found if checked.is_valid(value)), None)
     except UnusableSchema:
@@ -385,61 +385,50 @@ def filled_json(schema: Any, text: str) -> str:
     return (valid_json(schema) or text) if value is None else json.dumps(value, ensure_ascii=False)
 
 
-class _Fillings:
-    """Makes values of the parts of one schema that have the text in them; they need not be valid yet."""
+class _Fillings(SchemaValues):
+    """Makes values for the parts of one schema that have a text in them; they need not be valid yet."""
 
     def __init__(self, root: Schema, text: str) -> None:
-        self._values = SchemaValues(root)
+        super().__init__(root)
         self._text = text
         self._left = VISITS
 
-    def of(self, schema: Any, level: int) -> Iterator[Any]:
+    def filled(self, schema: Any, level: int) -> Iterator[Any]:
         """Yield values for a part, those with the likeliest place first."""
         self._left -= 1
         if level > DEEPEST or self._left < 0 or not isinstance(schema, Mapping):
             return
-        for flat in islice(self._values.flat(schema, level), MOST):
+        for flat in islice(self.flat(schema, level), MOST):
             kinds = _kinds(flat)
-            if kinds & {"string", "any"} and not flat.keys() & FIXED:
+            if _takes_text(flat):
                 yield self._text
-            if "object" in kinds:
-                yield from self._objects(flat, level)
+            if "object" in kinds and "properties" in flat:
+                yield from self._filled_objects(flat, level)
             if "array" in kinds:
-                yield from ([part] for part in self.of(flat.get("items"), level + 1))
+                yield from ([part] for part in self.filled(flat.get("items"), level + 1))
 
-    def _objects(self, schema: Schema, level: int) -> Iterator[Any]:
-        properties = schema.get("properties")
-        if not isinstance(properties, Mapping):
-            return
-        rest = self._rest(schema, level)
-        required = list_at(schema, "required")
-        plain = {name: _rank(name) for name in properties}
-        for name in sorted(
-            properties, key=lambda name: (not self._is_text(properties[name]), name not in required, plain[name])
-        ):
-            yield from ({**rest, name: part} for part in self.of(properties[name], level + 1))
+    def _filled_objects(self, schema: Schema, level: int) -> Iterator[Any]:
+        properties, required = object_at(schema, "properties"), list_at(schema, "required")
+        rest: dict[str, Any] = {}
+        with suppress(UnusableSchema):  # a part is of a type that there is not
+            rest = next((value for value in self.of(schema, level) if isinstance(value, dict)), {})
 
-    def _rest(self, schema: Schema, level: int) -> dict[str, Any]:
-        """Return the least object that fits; an empty one where a part is of a type that there is not."""
-        try:
-            return next((value for value in self._values.of(schema, level) if isinstance(value, dict)), {})
-        except UnusableSchema:
-            return {}
+        def rank(name: str) -> tuple[bool, bool, int]:
+            kinds = islice(self.flat(properties[name], DEEPEST - 1), MOST)
+            return not any(map(_takes_text, kinds)), name not in required, _rank(name)
 
-    def _is_text(self, schema: Any) -> bool:
-        return any(
-            _kinds(flat) & {"string", "any"} and not flat.keys() & FIXED
-            for flat in islice(self._values.flat(schema, DEEPEST - 1), MOST)
-        )
+        for name in sorted(properties, key=rank):
+            yield from ({**rest, name: part} for part in self.filled(properties[name], level + 1))
 
 
-def _kinds(schema: Schema) -> frozenset[str]:
-    """Return the types that a schema names, or that its keywords suggest; any where it says nothing."""
-    kinds = schema.get("type")
-    named = [kinds] if isinstance(kinds, str) else kinds if isinstance(kinds, list) else []
-    if not named:
-        named = ["object"] if "properties" in schema else ["array"] if "items" in schema else ["any"]
-    return frozenset(kind for kind in named if isinstance(kind, str))
+def _takes_text(schema: Schema) -> bool:
+    return "string" in _kinds(schema) and not schema.keys() & FIXED
+
+
+def _kinds(schema: Schema) -> list[str]:
+    """Return the types that a schema names, or the one that its keywords suggest; a text where it says nothing."""
+    implied = "object" if "properties" in schema else "array" if "items" in schema else "string"
+    return _types(schema) if "type" in schema else [implied]
 
 
 def _rank(name: str) -> int:
