@@ -92,24 +92,13 @@ class ValueComparer:
         return self.compare(tool, path, given, inner, schema)[0]
 
     def _pair_values(self, tool: str, path: str, given: Any, wanted: Any, schema: Schema) -> float:
-        """Return the share of values that can be paired, each with one that it meets (augmenting paths)."""
+        """Return the share of values that can be paired, each with one that it meets."""
+        from scipy.optimize import linear_sum_assignment  # few tasks have lists in any order
+
         compare = partial(self.compare, tool, f"{path}[]", schema=item_schema(schema))
-        fits = [
-            [at for at, one in enumerate(given) if compare(one, value)[0] == 1] for value in wanted[:MOST_UNORDERED]
-        ]
-        taken: dict[int, int] = {}
-
-        def place(row: int, seen: set[int]) -> bool:
-            for at in fits[row]:
-                if at not in seen:
-                    seen.add(at)
-                    if at not in taken or place(taken[at], seen):
-                        taken[at] = row
-                        return True
-            return False
-
-        both = sum(place(row, set()) for row in range(len(fits)))
-        return both / max(len(given), len(wanted))
+        fits = [[float(compare(one, value)[0] == 1) for one in given] for value in wanted[:MOST_UNORDERED]]
+        both = sum(fits[row][at] for row, at in zip(*linear_sum_assignment(fits, maximize=True), strict=True))
+        return float(both / max(len(given), len(wanted)))
 
     def _objects(self, tool: str, path: str, given: Any, wanted: Any, schema: Schema) -> float:
         points = [

@@ -25,6 +25,9 @@ _KEY = re.compile(r"""[{,]\s*(?:"([^"\n]{1,80})"|'([^'\n]{1,80})')\s*:""")
 
 _OPENING = re.compile(r"[{\[]")
 
+_SIGN = re.compile(r'[{}\[\]]|"(?:\\.|[^"\\])*+"?', re.DOTALL)
+"""A bracket, or a text in quotes, in which brackets do not count."""
+
 WRAPPING = frozenset(("error", "response"))
 """Keys of the virtual API's own answers."""
 
@@ -55,32 +58,16 @@ def _keys(response: Any) -> Collection[str]:
 
 
 def _blocks(text: str) -> Iterator[tuple[int, int]]:
-    """Everything in brackets that is in no other brackets."""
-    place = 0
-    while found := _OPENING.search(text, place):
-        place = _closing_place(text, found.start())
-        yield found.start(), place
-
-
-def _closing_place(text: str, start: int) -> int:
-    """Find the end of the bracket that opens here; the end of the text if it is cut off."""
-    depth, quoted, place = 0, False, start
-    while place < len(text):
-        character = text[place]
-        if character == "\\" and quoted:
-            place += 1
-        elif character == '"':
-            quoted = not quoted
-        elif quoted:
-            pass
-        elif character in "{[":
-            depth += 1
-        elif character in "}]":
-            depth -= 1
+    """Yield the beginning and the end of everything in brackets that is in no other brackets; one may be cut off."""
+    end = 0
+    while opening := _OPENING.search(text, end):
+        start, end, depth = opening.start(), len(text), 0
+        for sign in _SIGN.finditer(text, start):
+            depth += (sign[0] in "{[") - (sign[0] in "}]")
             if not depth:
-                return place + 1
-        place += 1
-    return len(text)
+                end = sign.end()
+                break
+        yield start, end
 
 
 ASKS_FOR_DATA = re.compile(r"\b(?:json|raw (?:data|response|output))\b", re.IGNORECASE)
