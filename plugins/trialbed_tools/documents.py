@@ -86,19 +86,21 @@ def read_definitions(located: Located) -> FoundTools:
         if isinstance(value, dict) and name in value:
             value, key = value[name], (*key, name)
     references = References(located)
-    if isinstance(value, dict):
-        return FoundTools("a definition", (_tool(value, key, references),), left_out=tuple(references.faults))
-    if not isinstance(value, list) or not value:
+    given = {key: value} if isinstance(value, dict) else {}
+    if isinstance(value, list):
+        given = {(*key, number): one for number, one in enumerate(value)}
+    if not given:
         raise references.fault(key, "must be a list of definitions, with at least one")
     tools, left_out = [], []
-    for number, one in enumerate(value):
+    for place, one in given.items():
         try:
-            tools.append(_tool(one, (*key, number), references))
+            tools.append(_tool(one, place, references))
         except DataError as error:
             left_out.append(str(error))
     if not tools:
         raise DataError(several(left_out))
-    return FoundTools("definitions", tuple(tools), left_out=(*left_out, *references.faults))
+    title = "definitions" if isinstance(value, list) else "a definition"
+    return FoundTools(title, tuple(tools), left_out=(*left_out, *references.faults))
 
 
 def several(faults: Sequence[str]) -> str:
@@ -110,15 +112,12 @@ def _tool(given: Any, key: Key, references: References) -> FoundTool:
     outer, key = references.mapping(given, key)
     if outer.get("type", "function") not in ("function", "custom") and "function" not in outer:
         raise references.fault((*key, "type"), f"{outer['type']!r:.40} is a tool of the vendor's own, not a function")
-    inner, place = outer, key
-    if "function" in outer:
-        inner, place = references.mapping(outer["function"], (*key, "function"))
-    name = inner.get("name")
+    of_function = (outer["function"], (*key, "function")) if "function" in outer else (outer, key)
+    inner, place = references.mapping(*of_function)
+    name, description = inner.get("name"), inner.get("description")
     if not isinstance(name, str) or not name:
         raise references.fault(place, "the definition has no name")
-    description = inner.get("description")
-    answer = inner.get("outputSchema")
-    example = outer.get("example")
+    answer, example = inner.get("outputSchema"), outer.get("example")
     if example is None and answer is not None:
         # Its references lead into itself.
         own = References(Located(references.place((*place, "outputSchema")), answer))

@@ -9,6 +9,7 @@ from typing import Any
 from urllib.parse import unquote
 
 from trialbed.errors import DataError
+from trialbed_scripted.schemas import SchemaValues
 from trialbed_tools.located import LARGEST, Key, Located, read_document, title
 
 LONGEST = 2_000
@@ -264,7 +265,9 @@ class Skeletons:
 
     def of_schema(self, schema: Mapping[str, Any], depth: int = 0) -> Any:
         """Return the skeleton of the values that fit a schema without references."""
-        schema = _merge(schema)
+        # Of alternatives, the first that is not null; parts of ``allOf`` are put together.
+        flat = SchemaValues({}).flat(schema, 0)
+        schema = next((one for one in flat if one.get("type") != "null"), {"type": "null"})
         if "const" in schema:
             return {"_one_of": [schema["const"]]}
         if isinstance(schema.get("enum"), list) and schema["enum"]:
@@ -291,25 +294,6 @@ def _list(item: Any) -> list[Any]:
     if isinstance(item, dict) and "_one_of" not in item:
         return [{**item, "_list_length": ITEMS}]
     return [item] if item in ([], {}) else [item] * (1 if isinstance(item, list) else ITEMS)
-
-
-def _merge(schema: Mapping[str, Any]) -> Mapping[str, Any]:
-    """Return a schema without alternatives: the first of them, and all parts of ``allOf`` together."""
-    merged = dict(schema)
-    for part in [part for part in schema.get("allOf") or () if isinstance(part, dict)]:
-        found = _merge(part)
-        merged = {**found, **merged}
-        if isinstance(found.get("properties"), dict):
-            own = merged.get("properties")
-            merged["properties"] = {**found["properties"], **(own if isinstance(own, dict) else {})}
-    for name in ("oneOf", "anyOf"):
-        for part in [part for part in schema.get(name) or () if isinstance(part, dict)]:
-            if part.get("type") != "null":
-                return {
-                    **_merge(part),
-                    **{key: value for key, value in merged.items() if key not in ("oneOf", "anyOf")},
-                }
-    return merged
 
 
 def _kind(schema: Mapping[str, Any]) -> str:
