@@ -12,7 +12,7 @@ import click
 
 from trialbed.cli.options import FILE, json_option, print_json
 from trialbed.texts import number_of
-from trialbed_evaluation.judge_settings import JUDGE_SETTINGS, option_list, settings_of
+from trialbed_evaluation.judge_settings import setting_options, settings_of
 
 if TYPE_CHECKING:
     from trialbed.contracts import Judge
@@ -37,8 +37,9 @@ def command() -> None:
     """Calibrate judges against labelled cases."""
 
 
-@command.command("calibrate", epilog=EPILOG, params=option_list(JUDGE_SETTINGS))
+@command.command("calibrate", epilog=EPILOG)
 @click.argument("file", required=False, type=FILE)
+@setting_options()
 @json_option
 def calibrate(file: Path | None, as_json: bool, **given: Any) -> None:
     """Measure how far a judge agrees with labelled cases.

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-import click
-
+from trialbed.cli.options import Decorated
 from trialbed.cli.setting_options import setting_option
 
 if TYPE_CHECKING:
@@ -28,14 +27,15 @@ JUDGE_SETTINGS = (
 """The settings of a run that are about its judge."""
 
 
-def option_list(settings: Iterable[str], *others: Callable[[click.Command], click.Command]) -> list[click.Option]:
-    """Return the options of settings, and of other decorators, for a command that is put together of parts."""
-    holder = click.Command("holder")
-    for name in settings:
-        setting_option(name)(holder)
-    for decorate in others:
-        decorate(holder)
-    return [parameter for parameter in holder.params if isinstance(parameter, click.Option)]
+def setting_options(names: Sequence[str] = JUDGE_SETTINGS) -> Callable[[Decorated], Decorated]:
+    """Give a command the options of settings."""
+
+    def decorate(command: Decorated) -> Decorated:
+        for name in reversed(names):
+            command = setting_option(name)(command)
+        return command
+
+    return decorate
 
 
 def settings_of(given: Mapping[str, Any], names: Iterable[str] = JUDGE_SETTINGS) -> RunSettings:

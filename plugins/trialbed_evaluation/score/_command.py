@@ -9,26 +9,16 @@ from typing import Any
 
 import click
 
-from trialbed.cli.options import FOLDER, json_option
+from trialbed.cli.options import FILE, FOLDER, json_option, plain_option
+from trialbed.cli.plugin_files import DriverOrFile
 from trialbed.cli.sections import SectionedCommand
+from trialbed.cli.setting_options import data_dir_option
 from trialbed.cli.stored import store_option
-from trialbed_evaluation.judge_settings import JUDGE_SETTINGS, option_list
+from trialbed_evaluation.judge_settings import JUDGE_SETTINGS, setting_options
 from trialbed_evaluation.score import _files, _stored
 
 RUN = re.compile(r"latest|[0-9]{4}[0-9T]*(?:-[0-9a-f]*)?")
 """The name of a stored run: its id, the beginning of one, or ``latest``."""
-
-HELP = """Score recorded conversations, or a stored run again, without running an agent.
-
-FILE holds calls and what they are compared with, one JSON object per line or in a list, or is a folder of such files.
-The formats are recognised: lines of {id, predicted, reference}, lists of messages, traces, samples of Ragas, raw and
-converted answers of StableToolBench.
-For each metric the mean is shown, and for the samples with the lowest values which call went wrong, and why.
-
-RUN is the id of a stored run, the beginning of one, or latest. With --judge, that judge grades its answers again, and
-its verdicts are stored beside the old ones as sopr_score@JUDGE. With --scorer, the functions of a Python file score
-its trials. Without either, the trials get the scores that they lack.
-"""
 
 EPILOG = """\b
 Examples:
@@ -49,7 +39,76 @@ FOR_FILES = ("metrics", "order", "compat", "rules", "reference", "tools")
 FOR_RUNS = ("scorers", "judge_votes", "judge_prompts", "data_dir", "store", "output")
 
 
-def _run(target: str, **given: Any) -> int:
+@click.command(
+    "score",
+    cls=SectionedCommand,
+    sections={"The judge and its model": MODEL_SETTINGS},
+    epilog=EPILOG,
+    short_help="Score recorded conversations, or a stored run again.",
+)
+@click.argument("target", metavar="FILE|RUN")
+@plain_option(
+    "--metric",
+    "metrics",
+    multiple=True,
+    metavar="NAME",
+    help="A metric; may be repeated. [default: all for which the file has what they need]",
+)
+@plain_option(
+    "--order",
+    type=click.Choice(["strict", "flexible"]),
+    default="strict",
+    show_default=True,
+    help="Whether the order of the reference counts in tool_call_accuracy.",
+)
+@plain_option("--compat", type=click.Choice(["ragas"]), help="Compute what this program does, with all its oddities.")
+@plain_option(
+    "--rule",
+    "rules",
+    multiple=True,
+    metavar="[TOOL.]ARGUMENT=RULE",
+    help="How an argument is compared: exact, number, text, date, list, set, object, regex, ignore; "
+    "may be repeated. [default: by its schema]",
+)
+@plain_option("--reference", type=FILE, metavar="FILE", help="The reference of each conversation, by its id.")
+@plain_option("--tools", type=FILE, metavar="FILE", help="Definitions of the tools, with JSON Schemas of arguments.")
+@plain_option(
+    "--judge",
+    type=DriverOrFile("judges"),
+    metavar="NAME|MODEL|FILE.py:NAME",
+    help="The judge, or the model that answers the steps of metrics.",
+)
+@plain_option(
+    "--fail-under",
+    multiple=True,
+    metavar="METRIC=X",
+    help="Exit with 1 if the mean is lower; may be repeated.",
+)
+@data_dir_option
+@store_option
+@plain_option(
+    "--scorer",
+    "scorers",
+    multiple=True,
+    metavar="FILE.py[:NAME]",
+    help="Score a run by the functions of a file that @scorer marks, or by one of its functions or classes; "
+    "may be repeated.",
+)
+@plain_option("-o", "--output", type=FOLDER, metavar="FOLDER", help="Write result documents with the scores.")
+@setting_options(MODEL_SETTINGS)
+@json_option
+def command(target: str, **given: Any) -> int:
+    """Score recorded conversations, or a stored run again, without running an agent.
+
+    FILE holds calls and what they are compared with, one JSON object per line or in a list, or is a folder of such
+    files. The formats are recognised: lines of {id, predicted, reference}, lists of messages, traces, samples of Ragas,
+    raw and converted answers of StableToolBench.
+    For each metric the mean is shown, and for the samples with the lowest values which call went wrong, and why.
+
+    RUN is the id of a stored run, the beginning of one, or latest. With --judge, that judge grades its answers again,
+    and its verdicts are stored beside the old ones as sopr_score@JUDGE. With --scorer, the functions of a Python file
+    score its trials. Without either, the trials get the scores that they lack.
+    """
     path = Path(target)
     if path.exists():
         _refuse(FOR_RUNS, f"is about stored runs, and {target} is a file")
@@ -68,28 +127,3 @@ def _refuse(names: Sequence[str], why: str) -> None:
     for option in context.command.params:
         if option.name in names and context.get_parameter_source(option.name) is click.core.ParameterSource.COMMANDLINE:
             raise click.UsageError(f"{option.opts[-1]} {why}.", context)
-
-
-command = SectionedCommand(
-    "score",
-    params=[
-        click.Argument(["target"], metavar="FILE|RUN"),
-        *_files.options(),
-        *option_list(["data_dir"], store_option),
-        click.Option(
-            ["--scorer", "scorers"],
-            multiple=True,
-            metavar="FILE.py[:NAME]",
-            help="Score a run by the functions of a file that @scorer marks, or by one of its functions or classes; "
-            "may be repeated.",
-        ),
-        click.Option(["-o", "--output"], type=FOLDER, metavar="FOLDER", help="Write result documents with the scores."),
-        *option_list(MODEL_SETTINGS),
-    ],
-    callback=_run,
-    help=HELP,
-    epilog=EPILOG,
-    short_help="Score recorded conversations, or a stored run again.",
-    sections={"The judge and its model": MODEL_SETTINGS},
-)
-json_option(command)

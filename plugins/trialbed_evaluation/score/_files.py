@@ -11,8 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from trialbed.cli.options import FILE, print_json
-from trialbed.cli.plugin_files import DriverOrFile
+from trialbed.cli.options import print_json
 from trialbed.errors import DataError, UsageError
 from trialbed_evaluation.judge_settings import settings_of
 
@@ -25,51 +24,6 @@ if TYPE_CHECKING:
 
 EXPLAINED = 5
 """Samples that are explained: those with the lowest values."""
-
-
-def options() -> list[click.Option]:
-    """Return the options for files."""
-    return [
-        click.Option(
-            ["--metric", "metrics"],
-            multiple=True,
-            metavar="NAME",
-            help="A metric; may be repeated. [default: all for which the file has what they need]",
-        ),
-        click.Option(
-            ["--order"],
-            type=click.Choice(["strict", "flexible"]),
-            default="strict",
-            show_default=True,
-            help="Whether the order of the reference counts in tool_call_accuracy.",
-        ),
-        click.Option(
-            ["--compat"], type=click.Choice(["ragas"]), help="Compute what this program does, with all its oddities."
-        ),
-        click.Option(
-            ["--rule", "rules"],
-            multiple=True,
-            metavar="[TOOL.]ARGUMENT=RULE",
-            help="How an argument is compared: exact, number, text, date, list, set, object, regex, ignore; "
-            "may be repeated. [default: by its schema]",
-        ),
-        click.Option(["--reference"], type=FILE, metavar="FILE", help="The reference of each conversation, by its id."),
-        click.Option(
-            ["--tools"], type=FILE, metavar="FILE", help="Definitions of the tools, with JSON Schemas of arguments."
-        ),
-        click.Option(
-            ["--judge"],
-            type=DriverOrFile("judges"),
-            metavar="NAME|MODEL|FILE.py:NAME",
-            help="The judge, or the model that answers the steps of metrics.",
-        ),
-        click.Option(
-            ["--fail-under"],
-            multiple=True,
-            metavar="METRIC=X",
-            help="Exit with 1 if the mean is lower; may be repeated.",
-        ),
-    ]
 
 
 def score(path: Path, given: Mapping[str, Any]) -> int:
