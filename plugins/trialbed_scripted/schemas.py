@@ -422,7 +422,8 @@ class _Fillings(SchemaValues):
 
 
 def _takes_text(schema: Schema) -> bool:
-    return "string" in _kinds(schema) and not schema.keys() & FIXED
+    # Some frameworks have a type "any".
+    return not {"string", "any"}.isdisjoint(_kinds(schema)) and not schema.keys() & FIXED
 
 
 def _kinds(schema: Schema) -> list[str]:
