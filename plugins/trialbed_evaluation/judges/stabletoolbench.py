@@ -143,17 +143,13 @@ class StableToolBenchJudge(AskingJudge):
 def converted_answer(answer: Answer, wire: WireLog) -> dict[str, Any]:
     """The answer with its steps as StableToolBench's converter writes them: a chain of nodes, ended by Finish."""
     ending = _finish_arguments(answer, shown(answer.final_answer))
-    calls = [
-        (
-            f"{call.api.api_name}_for_{call.api.tool_name}",
-            call.arguments,
-            {"error": call.error, "response": call.response},
-        )
-        for call in wire.api_calls
-    ]
     messages = [
-        {"name": name, "arguments": json.dumps(arguments), "response": shown(json.dumps(response, ensure_ascii=False))}
-        for name, arguments, response in calls
+        {
+            "name": f"{call.api.api_name}_for_{call.api.tool_name}",
+            "arguments": json.dumps(call.arguments),
+            "response": shown(json.dumps({"error": call.error, "response": call.response}, ensure_ascii=False)),
+        }
+        for call in wire.api_calls
     ]
     messages.append({"name": "Finish", "arguments": ending, "response": ""})
     chain: list[dict[str, Any]] = []

@@ -113,9 +113,8 @@ async def rejudge(store: Store, run: Run, queries: Queries, settings: RunSetting
         async def give(context: ScoreContext, _result: TrialResult) -> Sequence[Score]:
             return [(await _verdict_score(processes, context)).model_copy(update={"name": name})]
 
-        contexts = _Contexts(store, run, queries, judge, label)
         try:
-            before = await _score_again(contexts, give, completed.concurrency)
+            before = await _score_again(store, run, queries, give, completed.concurrency, judge, label)
         finally:  # verdicts are paid for where it is interrupted, too
             model = judge.model
             use = None if model is None else HelperUse(role="judge", model=model.model, **dict(model.use))
@@ -124,13 +123,12 @@ async def rejudge(store: Store, run: Run, queries: Queries, settings: RunSetting
         report = judge_report(judge, completed)
     changed = {"judge": judged_by, **{field: getattr(completed, field) for field in JUDGE_FIELDS}}
     config = run.config.model_copy(update=changed)
-    own = run.model_copy(update={"config": config, "config_digest": config_digest(config), "judge": dict(report)})
-    own = own.model_copy(update={"helpers": helpers})
+    about = {"config": config, "config_digest": config_digest(config), "judge": dict(report), "helpers": helpers}
     old = f"{JUDGED}@{judge_label(run.config.judge, run.config.judge_model)}"
     renamed = {name: JUDGED} if old == name else {name: JUDGED, JUDGED: old}
     stored = StoredRun(store, run)
     after, verdicts = await asyncio.to_thread(lambda: (stored.table(), stored.table(renamed)))
-    return Rescored(own, before, after, name, renamed, verdicts, use)
+    return Rescored(run.model_copy(update=about), before, after, name, renamed, verdicts, use)
 
 
 async def rescore(
@@ -153,10 +151,9 @@ async def rescore(
             given = (_failed_score(stopped),)
         return [score for score in given if result.score(score.name) is None or score.name in again]
 
-    contexts = _Contexts(store, run, queries, None, judge_label(run.config.judge, run.config.judge_model))
     try:
         async with ScoringProcesses() as listeners.elsewhere:
-            before = await _score_again(contexts, give, concurrency)
+            before = await _score_again(store, run, queries, give, concurrency)
     finally:
         listeners.end()
     described = {**run.scores, **listeners.descriptions()}
@@ -199,51 +196,43 @@ class _KeptJudge(Judge):
         return Verdict(status=status, value=score.value, reason=str(score.detail.get("reason", "")), votes=(status,))
 
 
-@dataclass(frozen=True)
-class _Contexts:
-    """Makes the contexts in which the trials of a run are scored."""
+async def _score_again(
+    store: Store, run: Run, queries: Queries, give: Give, concurrency: int, judge: Judge | None = None, name: str = ""
+) -> TrialTable:
+    """Score the trials that were answered, which are read when their turn comes; return the trials as they were.
 
-    store: Store
-    run: Run
-    queries: Queries
-    judge: Judge | None
-    judge_name: str
+    Args:
+        judge: in place of the run's own, whose verdicts are kept; ``name`` is its name.
+    """
+    judge_name = name or judge_label(run.config.judge, run.config.judge_model)
 
-    def of(self, result: TrialResult) -> ScoreContext:
-        """The context of a trial that was answered."""
+    def context_of(result: TrialResult) -> ScoreContext:
         assert result.outcome.answer is not None  # noqa: S101 - it was answered
-        query, verdict = self.queries[result.key.query_id], result.score(JUDGED)
-        cell, query_id = self.run.config.cell(result.key.framework), result.key.query_id
-        offered = self.store.selections(self.run.run_id, [query_id], cell.max_tools).get(query_id, ())
-        tools = result.wire.tools_of(offered)
-        live = cell.framework not in self.run.config.adapter_versions
+        query_id, verdict = result.key.query_id, result.score(JUDGED)
+        query, cell = queries[query_id], run.config.cell(result.key.framework)
+        offered = store.selections(run.run_id, [query_id], cell.max_tools).get(query_id, ())
+        tools, live = result.wire.tools_of(offered), cell.framework not in run.config.adapter_versions
         return ScoreContext(
             query=query,
             tools=tools,
             answer=result.outcome.answer,
             wire=result.wire,
             timing=result.timing,
-            judge=self.judge or _KeptJudge(verdict),
-            judge_name=self.judge_name,
+            judge=judge or _KeptJudge(verdict),
+            judge_name=judge_name,
             unasked=() if live else unasked_calls(result.wire, tools, forced=query.allow_forced_calls),
             in_process=live,
-            takes_tools=self.run.takes_tools(result.key.framework),
-            prices=self.run.prices_of(result.key.framework),
+            takes_tools=run.takes_tools(result.key.framework),
+            prices=run.prices_of(result.key.framework),
         ).with_checks(kept_checks(query, verdict))
 
-
-async def _score_again(contexts: _Contexts, give: Give, concurrency: int) -> TrialTable:
-    """Score the trials that were answered, which are read when their turn comes; return the trials as they were."""
-    store, run = contexts.store, contexts.run
-    stored = StoredRun(store, run)
-    table = await asyncio.to_thread(stored.table)
-
     async def one(_number: int, result: TrialResult) -> None:
-        context = await asyncio.to_thread(contexts.of, result)
-        added = await give(context, result)
+        added = await give(await asyncio.to_thread(context_of, result), result)
         if added:
             await _to_its_end(asyncio.to_thread(store.add_scores, run.run_id, result, added))
 
+    stored = StoredRun(store, run)
+    table = await asyncio.to_thread(stored.table)
     rows = sorted(table["row"][table.answered].tolist())
     await for_each(stored.results_at(rows), one, most=concurrency)
     return table

@@ -261,7 +261,7 @@ def test_recorded_steps_need_no_model(run: Run) -> None:
         (("--rule", "x=text", "--compat", "ragas"), "takes no rules"),
         (("--base-url", "http://localhost:1/v1"), "give --judge MODEL"),
         (("--judge", "m"), "needs an endpoint"),
-        (("--fail-under", "tool_call_f1=2"), "tool_call_f1 is a share; give a number from 0 to 1"),
+        (("--fail-under", "tool_call_f1=2"), "tool_call_f1: 2 is not a share; give a number from 0 to 1"),
     ],
 )
 def test_wrong_options(run: Run, options: tuple[str, ...], said: str) -> None:
