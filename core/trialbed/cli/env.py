@@ -132,10 +132,9 @@ def lock(name: str, output: Path | None, env_dir: Path | None, as_json: bool) ->
 @command.command("remove", epilog="Example: bench env remove langgraph==1.2.11")
 @click.argument("name", nargs=-1, metavar="[NAME[==VERSION]|DIGEST]...")
 @plain_option("--all", "every", is_flag=True, help="Remove every environment.")
-@plain_option("--force", is_flag=True, help="Also remove environments that are in use.")
 @env_dir_option
 @json_option
-def remove(name: tuple[str, ...], every: bool, force: bool, env_dir: Path | None, as_json: bool) -> None:
+def remove(name: tuple[str, ...], every: bool, env_dir: Path | None, as_json: bool) -> None:
     """Remove environments.
 
     Select all environments of a framework, those of one release, or one by the digest of its lock.
@@ -152,20 +151,13 @@ def remove(name: tuple[str, ...], every: bool, force: bool, env_dir: Path | None
         names = ", ".join(item.name for item in environments) or "none"
         raise UsageError(f"no environment {unknown!r} in {store.folder}; environments: {names}")
     chosen = environments if every else [*chain(*wanted.values())]
-    removed, refusals = [], []
+    removed = []
     for installed in chosen:
-        row = _row(store, installed)
-        try:
-            store.remove(installed, force=force)
-        except UsageError as error:
-            refusals.append(str(error))
-            continue
-        removed.append(row)
+        removed.append(_row(store, installed))
+        store.remove(installed)
         click.echo(f"removed {installed.name} ({installed.summary})", err=True)
     if as_json:
         print_json(removed)
-    if refusals:
-        raise UsageError("\n".join(refusals))
 
 
 def _request(text: str, adapter: str | None, **more: Any) -> BuildRequest:

@@ -17,7 +17,6 @@ from functools import cached_property
 from pathlib import Path
 from typing import Self
 
-import psutil
 from filelock import AsyncFileLock, FileLock, Timeout
 from packaging.utils import canonicalize_name
 from pydantic import ValidationError
@@ -142,17 +141,6 @@ class InstalledEnvironment:
         """The environment as an executor uses it."""
         return Environment(python=str(venv_python(self.folder)), lock=self.lock)
 
-    def processes(self) -> list[psutil.Process]:
-        """The processes that were started with its interpreter."""
-        inside = self.folder.resolve()
-        found = []
-        for process in psutil.process_iter(["cmdline"]):
-            # The interpreter is a link to one outside of the environment; the process's first argument has the path.
-            path = Path((process.info["cmdline"] or [""])[0])
-            if path.is_absolute() and path.parent.resolve().is_relative_to(inside):
-                found.append(process)
-        return found
-
 
 def folder_name(name: str, lock_digest: str) -> str:
     """The name of an environment's folder."""
@@ -257,14 +245,6 @@ class EnvironmentStore:
             return None
         return InstalledEnvironment.read(self.folder / cached.environment)
 
-    def serving(self) -> Iterator[tuple[str, InstalledEnvironment]]:
-        """Each framework as it was asked for here, such as ``crewai==1.2``, with the environment that it gets now."""
-        for cached in self.resolutions():
-            request = BuildRequest(FrameworkSpec.parse(cached.label))
-            found = self.find(request) if self.resolution(request) == cached else None
-            if found is not None:
-                yield cached.label, found
-
     def with_last_adapter(self, request: BuildRequest) -> BuildRequest:
         """Return the request, with the adapter of the last build if it names none."""
         cached = self.resolution(request)
@@ -291,19 +271,12 @@ class EnvironmentStore:
         path.parent.mkdir(parents=True, exist_ok=True)
         replace_file(path, cached.model_dump_json(indent=2).encode())
 
-    def remove(self, installed: InstalledEnvironment, *, force: bool = False) -> None:
+    def remove(self, installed: InstalledEnvironment) -> None:
         """Delete an environment, the remains of killed builds, and the note of which requests were given it.
 
-        Args:
-            force: even if a process runs from it.
-
         Raises:
-            UsageError: it is in use, environments are being built, or its folder cannot be written.
+            UsageError: environments are being built, or its folder cannot be written.
         """
-        running = installed.processes()
-        if running and not force:
-            pids = ", ".join(str(process.pid) for process in running)
-            raise UsageError(f"{installed.name} is in use by process {pids}; wait until it ends, or give --force")
         try:
             with FileLock(self.lock_path, timeout=0):
                 for path in self.folder.glob(".answers/*.json"):

@@ -21,7 +21,7 @@ from operator import is_
 from queue import SimpleQueue
 from threading import Thread
 from types import ModuleType
-from typing import Any, BinaryIO, ClassVar, NoReturn
+from typing import Any, BinaryIO, NoReturn
 
 from trialbed.answers import answer_names, read_answer
 from trialbed.contracts import AGENT_CONTRACT, BaseAgent
@@ -201,18 +201,16 @@ def command_agent(name: str, command: str) -> tuple[type[BaseAgent], FrameworkIn
     from trialbed import __version__
     from trialbed.worker._command import CommandAgent
 
-    class NamedAgent(CommandAgent):
-        command: ClassVar[CommandSpec]
-
-    NamedAgent.__name__, NamedAgent.command = name, CommandSpec.model_validate_json(command)
+    spec = CommandSpec.model_validate_json(command)
+    agent_class = type(name, (CommandAgent,), {"command": spec})
     info = FrameworkInfo(
         name=name,
-        version=NamedAgent.framework_version(),
+        version=spec.version,
         adapter="trialbed",
         adapter_version=__version__,
         python=platform.python_version(),
     )
-    return NamedAgent, info
+    return agent_class, info
 
 
 def _run_trials(channel: Channel, nonce: str, agent_class: type[BaseAgent], state: ProcessState) -> int:
@@ -475,17 +473,10 @@ def _listen(stream: BinaryIO, received: SimpleQueue[bytes]) -> None:
 
 
 def _end() -> NoReturn:
-    """End at once with all children, even during a trial: the executor is gone or has no more trials."""
-    if SUPERVISED:
-        os._exit(0)
-    try:
-        import psutil
-
-        for child in psutil.Process().children(recursive=True):
-            with contextlib.suppress(psutil.Error):
-                child.kill()
-    finally:
-        os._exit(0)
+    """End at once with the process's group, even during a trial: the executor is gone or has no more trials."""
+    if not SUPERVISED and hasattr(os, "killpg"):
+        os.killpg(0, signal.SIGKILL)
+    os._exit(0)
 
 
 class ProcessState:

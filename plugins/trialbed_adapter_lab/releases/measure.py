@@ -149,4 +149,4 @@ async def _run_kit(how: ReleaseMeasurement, asked: str, installed: InstalledEnvi
 
 def _remove(store: EnvironmentStore) -> None:
     for installed in [*store]:
-        store.remove(installed, force=True)
+        store.remove(installed)

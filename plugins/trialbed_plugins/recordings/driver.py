@@ -34,11 +34,8 @@ class ReplayModels(ModelDriver):
     contract = "1"
 
     def names(self, settings: RunSettings) -> Sequence[str]:  # noqa: ARG002 - they are in this folder
-        """The cassettes that come with Trialbed, by their names, and those of this folder.
-
-        Files that only have the ending of one are none.
-        """
-        here = sorted(path.name for path in Path.cwd().glob(f"*{ENDING}") if _is_readable(path))
+        """The cassettes that come with Trialbed, by their names, and those of this folder."""
+        here = sorted(path.name for path in Path.cwd().glob(f"*{ENDING}"))
         return [*sorted(path.stem for path in Path(str(EMBEDDED)).glob(f"*{ENDING}")), *here]
 
     def describe(self, name: str, settings: RunSettings) -> ModelInfo:
@@ -115,14 +112,6 @@ def cassette_named(name: str, store: str) -> Cassette:
             f"there is neither a file {name!r} nor such a run: {error}; recordings that come with Trialbed: {known}"
         ) from error
     return _run(run.run_id, store, mark)
-
-
-def _is_readable(path: Path) -> bool:
-    try:
-        _file(path)
-    except (DataError, OSError):
-        return False
-    return True
 
 
 def _file(path: Path) -> Cassette:

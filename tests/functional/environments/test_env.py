@@ -139,37 +139,6 @@ def test_a_lock_that_cannot_be_used_is_refused(machine: Machine, text: str, code
     assert machine.listed() == []
 
 
-def test_an_environment_in_use_is_removed_only_by_force(machine: Machine) -> None:
-    row = machine.add("acme")
-    with subprocess.Popen([row["interpreter"], "-c", "print('up', flush=True); input()"], **PIPES) as user:
-        assert user.stdout is not None
-        assert user.stdout.readline() == "up\n"
-        refused = machine.bench("env", "remove", "acme", code=2)
-        assert str(user.pid) in refused.err
-        assert machine.listed() == [row]
-        assert "removed" in machine.bench("env", "remove", "acme", "--force").err
-        user.communicate("\n")
-    assert machine.listed() == []
-    assert not Path(row["path"]).exists()
-
-
-def test_what_is_in_use_keeps_nothing_else_from_being_removed(machine: Machine, index: Index) -> None:
-    publish_acme(index, "2.0", "3.0")
-    one, two, three = (machine.add(f"acme=={release}") for release in ("1.0", "2.0", "3.0"))
-    used = min((one, two, three), key=lambda row: str(row["environment"]))
-    with subprocess.Popen([used["interpreter"], "-c", "print('up', flush=True); input()"], **PIPES) as user:
-        assert user.stdout is not None
-        assert user.stdout.readline() == "up\n"
-        done = machine.bench("env", "remove", "--all", "--json", code=2)
-        user.communicate("\n")
-    assert str(user.pid) in done.err
-    assert len(json.loads(done.out)) == 2
-    assert machine.listed() == [used]
-
-
-PIPES = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "text": True}
-
-
 def test_removing_takes_a_framework_a_release_or_a_digest(machine: Machine, index: Index) -> None:
     publish_acme(index, "2.0", "3.0")
     one, two, three = (machine.add(f"acme=={release}") for release in ("1.0", "2.0", "3.0"))

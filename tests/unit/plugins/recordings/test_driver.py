@@ -18,11 +18,10 @@ from trialbed_plugins.recordings._cassette import Cassette, RecordedReply, write
 
 @pytest.fixture
 def settings(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> RunSettings:
-    """The settings of a folder with a cassette, and a file that only is called like one."""
+    """The settings of a folder with a cassette."""
     monkeypatch.chdir(tmp_path)
     reply = RecordedReply(1, 0, {"messages": []}, "{}", stream=False, duration=1.0)
     write_cassette(Cassette("small", "m", "told", [reply]), tmp_path / "good.cassette")
-    (tmp_path / "bad.cassette").write_text("words")
     return RunSettings(store=str(tmp_path / "store.db"))
 
 
