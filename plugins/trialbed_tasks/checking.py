@@ -100,7 +100,10 @@ def _misfits(query: Query, call: GoldCall) -> Iterator[str]:
 
 
 def _play(dataset: Dataset) -> Iterator[TaskFinding]:
-    criteria = any(query.expected and query.expected.all_criteria for query in dataset.queries())
+    queries = dataset.queries()
+    criteria = any(query.expected and query.expected.all_criteria for query in queries)
+    # The tools of an agent's own cannot be played.
+    left_out = {query.query_id for query in queries if query.own_tools or not query.apis}
     with temporary_folder() as folder:
         for model in (RIGHT, SILENT):
             report = evaluate(
@@ -112,12 +115,9 @@ def _play(dataset: Dataset) -> Iterator[TaskFinding]:
                 response_cache=str(folder / "c.db"),
                 progress=False,
             )
-            trials = list(report.trials("reference"))
-            # Where no call is expected, an agent that makes none is right.
-            silent = {query.query_id for query in dataset.queries() if query.states_calls and not query.gold_calls}
-            # The tools of an agent's own cannot be played.
-            left_out = {query.query_id for query in dataset.queries() if query.own_tools or not query.apis}
-            left_out |= set() if model == RIGHT else silent
+            if model == SILENT:  # where no call is expected, an agent that makes none is right
+                left_out |= {query.query_id for query in queries if query.states_calls and not query.gold_calls}
+            trials = report.trials("reference")
             yield from _findings([one for one in trials if one.key.query_id not in left_out], model)
 
 

@@ -60,26 +60,20 @@ def import_command(
     SOURCE is a file or a URL: an OpenAPI document (3 or 2), whose operations become tools, or definitions of
     tools as OpenAI's, Anthropic's or MCP's API has them.
     """
-    from trialbed_tools.imports import file_content, write_tools
+    from trialbed.views import printable
+    from trialbed.wire.redaction import shown_url
+    from trialbed_tools.documents import find_tools, is_url
+    from trialbed_tools.imports import file_content, import_server, server_fields, write_tools
+    from trialbed_tools.servers import IMPORT_SECONDS
 
     if (source is None) == (mcp is None):
         raise click.UsageError("give SOURCE or --mcp")
+    address = source or str(mcp)
+    shown = shown_url(address) if is_url(address) else address
     if source is not None:
-        from trialbed.wire.redaction import shown_url
-        from trialbed_tools.documents import find_tools, is_url
-
-        found = find_tools(source)
-        shown = shown_url(source) if is_url(source) else source
-        content, left_out = file_content(found, shown, answers or "schema", only)
+        content, left_out = file_content(find_tools(source), shown, answers or "schema", only)
     else:
-        from trialbed.views import printable
-        from trialbed.wire.redaction import shown_url
-        from trialbed_tools.documents import is_url
-        from trialbed_tools.imports import import_server, server_fields
-        from trialbed_tools.servers import IMPORT_SECONDS
-
-        shown = shown_url(str(mcp)) if is_url(str(mcp)) else str(mcp)
-        server = server_fields(str(mcp), environment, has_state=not stateless)
+        server = server_fields(address, environment, has_state=not stateless)
         click.echo(printable(f"waiting for {shown} to list its tools, for up to {IMPORT_SECONDS:g} s"), err=True)
         content, left_out = import_server(server, output.absolute().parent, answers or "live", only)
     write_tools(content, output)
@@ -87,8 +81,6 @@ def import_command(
     if as_json:
         print_json({"file": str(output), "tools": names, "left_out": left_out})
         return
-    from trialbed.views import printable
-
     for line in _lines(content, left_out, output):
         click.echo(printable(line))
 

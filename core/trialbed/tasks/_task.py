@@ -155,7 +155,7 @@ def _query(task: Task | Query, place: int, named: Mapping[str, Api], compiled: C
     expect = whole or Expect(task.expect, calls=task.calls, state=task.final_state)  # type: ignore[arg-type] # facts
     check_expect(expect, where)
     gold_calls = tuple(_gold_call(item, apis, where, compiled=compiled) for item in expect.calls or ())
-    checks = [name for call in gold_calls for name in named_checks(call.arguments)]
+    expected = _expected(expect, apis, where, compiled, gold_calls)
     return Query(
         query_id=place if task.id is None else task.id,
         text=task.text,
@@ -166,15 +166,16 @@ def _query(task: Task | Query, place: int, named: Mapping[str, Api], compiled: C
         reference_facts=_texts(expect.facts),
         initial_state=task.state,
         final_state=expect.state,
-        expected=None if whole is None and not checks else _expected(expect, apis, where, compiled, checks),
+        expected=None if whole is None and not expected.checks else expected,
         allow_forced_calls=task.allow_forced_calls,
         tags=_texts(task.tags),
     )
 
 
 def _expected(
-    expect: Expect, apis: Sequence[Api], where: str, compiled: CompiledTasks, named: Sequence[str]
+    expect: Expect, apis: Sequence[Api], where: str, compiled: CompiledTasks, calls: Sequence[GoldCall]
 ) -> Expected:
+    named = [name for call in calls for name in named_checks(call.arguments)]
     ways = tuple(tuple(_gold_call(item, apis, where, "ways") for item in way) for way in expect.ways)
     if ways and expect.calls is None:
         raise UsageError(f"{where}: ways: give one of them as calls, which scripted models play")
@@ -208,9 +209,7 @@ def _test(name: str, expect: Expect, apis: Sequence[Api], where: str, compiled: 
         calls=calls,
         states_calls=expect.calls is not None,
         final_state=expect.state,
-        expected=_expected(
-            expect, apis, where, compiled, [name for call in calls for name in named_checks(call.arguments)]
-        ),
+        expected=_expected(expect, apis, where, compiled, calls),
     )
     only_adds = {"in_order": False, "only": False}  # they say how calls are compared, which it must state
     stated = test.model_copy(update={"expected": test.expected.model_copy(update=only_adds)})
