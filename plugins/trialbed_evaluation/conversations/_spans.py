@@ -6,7 +6,6 @@ calls a tool, and the row says under which keys its messages or its call stand.
 
 from __future__ import annotations
 
-from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
@@ -187,16 +186,16 @@ def read_span(value: Any, place: str) -> Span:
     start = next((value[key] for key in starts if value.get(key)), "")
     is_record = "run_type" in value or not value.keys() & {"attributes", "events"}
     fields: Mapping[str, Any] = {"record": value if is_record else {"name": value.get("name")}}
-    read: list[tuple[str, Mapping[str, Any]]] = []
+    events: list[tuple[Any, Mapping[str, Any]]] = []
     if not is_record:
         fields = {**fields, **_attributes(value.get("attributes"), f"{place}: attributes")}
-        for at, one in objects(value.get("events") or [], f"{place}: events"):
-            read.append((str(one.get("name")), _attributes(one.get("attributes"), f"{at}.attributes")))
-        own = _load_object(fields.get("events"))  # Logfire's
-        own = own if isinstance(own, list) else []
-        read += [(str(one.get("event.name")), one) for one in own if isinstance(one, Mapping)]
+        own = objects(value.get("events") or [], f"{place}: events")
+        events = [(one.get("name"), _attributes(one.get("attributes"), f"{at}.attributes")) for at, one in own]
+        listed = _load_object(fields.get("events"))  # Logfire's
+        listed = listed if isinstance(listed, list) else []
+        events += [(one.get("event.name"), one) for one in listed if isinstance(one, Mapping)]
     said: dict[str, Any] = {}
-    for name, given in read:
+    for name, given in events:
         if name == DETAILS:
             said |= given
         elif name in ROLES:
@@ -310,10 +309,8 @@ def _sample(trace: str, spans: list[Span]) -> Sample:
     asked = models or [span for span in spans if span.kind == "other"]
     said = {id(span): _step(span) for span in (*asked, *spans[:1]) if span.kind != "tool"}
     known = calls_in(message for step in said.values() for message in step)
-    ids = {call.id: None for call in known}
-    waiting: dict[str, list[str]] = defaultdict(list)
-    for call in {call.id: call for call in known}.values():
-        waiting[call.name].append(call.id)
+    ids = {call.id: call.name for call in known}
+    waiting = group_by_key((name, call_id) for call_id, name in ids.items())
     steps = []
     for span in spans:
         if span.kind != "tool":
@@ -322,7 +319,7 @@ def _sample(trace: str, spans: list[Span]) -> Sample:
         call, result = _executed(span)
         if not call.id and known:
             # It ran a call that the model asked for, of which the span does not have the id.
-            call_id = waiting[call.name].pop(0) if waiting[call.name] else ""
+            call_id = waiting[call.name].pop(0) if waiting.get(call.name) else ""
             steps.append((replace(result, call_id=call_id),) if call_id and result else ())
         elif call.id in ids:
             steps.append((result,) if result else ())
@@ -332,10 +329,10 @@ def _sample(trace: str, spans: list[Span]) -> Sample:
     # If the first span has calls, it has the order of all; else its answer is the last one.
     messages = join_steps([whole if calls_in(whole) else (), *steps, whole])
     definitions: dict[str, Mapping[str, Any]] = {}
-    for span in spans:
+    for span in asked:
         key, given = span.value(span.convention.definitions)
         place = f"{span.place}: {key}"
-        definitions.update(read_tools(load(given, place), place) if span in asked else {})
+        definitions.update(read_tools(load(given, place), place))
     executed = any(span.kind == "tool" for span in spans)
     return Sample(
         id=trace,
