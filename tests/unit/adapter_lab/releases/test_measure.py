@@ -3,11 +3,17 @@
 from __future__ import annotations
 
 import asyncio
+import tempfile
 from pathlib import Path
+from types import ModuleType
 
 import pytest
+from support.cases import for_each
 from support.released import measured
 
+import trialbed.wire
+import trialbed_scripted
+import trialbed_server
 from trialbed.environments import EnvironmentStore
 from trialbed_adapter_lab.releases import (
     MeasuredRelease,
@@ -50,3 +56,13 @@ def test_two_commands_at_once_measure_a_release_once(tmp_path: Path, monkeypatch
     assert begun == ["1.0"]
     assert first == second
     assert lines.count("acme 1.0 (1 of 1): waits for another command") == 1
+
+
+@for_each("package", [trialbed.wire, trialbed_scripted, trialbed_server], ids=lambda package: package.__name__)
+def test_the_code_that_a_trial_meets_is_part_of_the_kit(package: ModuleType) -> None:
+    with pytest.MonkeyPatch.context() as patch, tempfile.TemporaryDirectory() as place:
+        store = EnvironmentStore(Path(place))
+        before, now = (ReleaseMeasurement(framework="langgraph", profiles=(), themes=(), store=store) for _ in range(2))
+        assert before.kit == ReleaseMeasurement(framework="langgraph", profiles=(), themes=(), store=store).kit
+        patch.setattr(package, "__path__", [place])
+        assert now.kit != before.kit
