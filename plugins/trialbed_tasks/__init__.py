@@ -2,6 +2,6 @@
 
 driver     the datasets that such files are
 reading    the form of such files, its JSON Schema, and their tasks
-python     what a Python file holds
+python     the content of a Python file
 checking, drafting, command    ``bench tasks``
 """

@@ -42,7 +42,7 @@ class SupposingJudge(Judge):
         return await self._rule.judge(query, answer, wire)
 
     async def meets(self, criterion: str, query: Query, answer: Answer, wire: WireLog) -> Verdict:  # noqa: ARG002
-        """Say what is supposed."""
+        """Return the supposed verdict."""
         status: AnswerStatus = "Solved" if self._met else "Unsolved"
         return Verdict(status=status, value=float(self._met), reason="it is supposed", votes=(status,))
 

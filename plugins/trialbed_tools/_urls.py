@@ -17,7 +17,7 @@ from trialbed_tools.live import LARGEST_MESSAGE, ToolsUnreachable
 SECONDS = 120.0
 """For the next bytes of an answer."""
 
-# It writes tracebacks, with texts of the server, of what is raised here as one error.
+# It logs tracebacks, with texts of the server, of errors that are raised here.
 logging.getLogger("mcp.client.streamable_http").setLevel(logging.CRITICAL)
 
 

@@ -184,7 +184,7 @@ def _line(fields: dict[str, Any]) -> bytes:
 
 
 def _append(file: BinaryIO, line: bytes) -> bytes:
-    """Append a line as a whole, or nothing; return what was written, which ends a last line that has no end."""
+    """Append a line as a whole, or nothing; return the bytes written, which end a last line that has no end."""
     size = file.seek(0, os.SEEK_END)
     if size:
         file.seek(size - 1)
@@ -332,7 +332,7 @@ class TrialCalls:
             except ApiRefused:
                 raise
             except BaseException:
-                # The server may have done what it did not answer, and a new one would be in another state.
+                # The server may have done the call without an answer, and a new one would be in another state.
                 self._is_broken = True
                 raise
             if name not in self._tools.readers:

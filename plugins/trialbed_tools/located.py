@@ -112,7 +112,7 @@ def parse_yaml(text: str, name: str) -> Located:
         node = yaml.compose(text, _Loader)
     except (yaml.YAMLError, UnicodeEncodeError) as error:  # half of a pair of surrogates is no YAML
         mark = getattr(error, "problem_mark", None)
-        # What is missing at the end is missing after the last line.
+        # A part that is missing at the end is missing after the last line.
         line = "" if mark is None else f":{min(mark.line, text.rstrip().count(chr(10))) + 1}"
         raise DataError(f"{name}{line}: is not valid YAML: {getattr(error, 'problem', None) or error}") from error
     except RecursionError:

@@ -86,7 +86,7 @@ class Token(NamedTuple):
 def readable(text: str) -> str:
     """Return the text that tokens are read from: compatible characters, one kind of dashes and quotes, no markup."""
     whole = _ENTITY.sub(lambda entity: html.unescape(entity[0]), text) if "&" in text else text
-    # Each search for what is rare takes longer than the search for its sign, and most texts have none.
+    # Each search for rare signs takes longer than the search for its mark, and most texts have none.
     same = whole.lower()
     if not whole.isascii():
         spaced = _SPACED_THOUSANDS.sub(",", whole)

@@ -113,7 +113,7 @@ def _never(context: ScoreContext, api: ApiRef) -> Expectation:
     if any(call.api == api and call.problem == UNSEEN for call in context.asked):
         return Expectation(text, f"the model asked for {name}, and {UNSEEN}", met=None)
     if problem := why_unobservable(api, context.query, context.wire, handed_over=context.takes_tools):
-        # An agent without the tool cannot call it; without requests, nobody knows what it called.
+        # An agent without the tool cannot call it; without requests, its calls are not known.
         if is_written(api, context.query, context.wire):
             return Expectation(text, f"whether {name} was called is not observed: {WRITTEN}", met=None)
         sent = bool(context.wire.model_calls)

@@ -258,7 +258,7 @@ async def agent_goal_accuracy_with_reference(
 async def agent_goal_accuracy_without_reference(
     conversation: Any, *, model: StepModel, compat: Compat | None = None
 ) -> GoalAccuracy:
-    """Return whether the conversation ended in what its user wanted, as the model finds it in the conversation.
+    """Return whether the conversation reached the goal of its user, which the model finds in the conversation.
 
     Args:
         conversation: a list of messages, or a sample.
