@@ -144,14 +144,9 @@ def _vendor_plans(values: Sequence[str], store: str | None) -> Iterator[Plan]:
 
 
 def _as_json(plan: Plan) -> dict[str, Any]:
-    return {
-        "baseline": plan.baseline,
-        "candidate": plan.candidate,
-        "score": plan.score,
-        "pilot": plan.pilot,
-        "enough": plan.enough,
-        "power": [{"n": size, "power": plan.power(size), "verdicts": dict(own)} for size, own in plan.shares.items()],
-    }
+    about = {name: value for name, value in vars(plan).items() if name != "shares"}
+    power = [{"n": size, "power": plan.power(size), "verdicts": dict(own)} for size, own in plan.shares.items()]
+    return {**about, "power": power}
 
 
 def _print(plans: Sequence[Plan], unit: str) -> None:

@@ -25,26 +25,17 @@ class RunComparer(Comparer):
 
     def options(self) -> Sequence[click.Option]:
         """Options that say where to look runs up, and how to judge their differences."""
-        return [
-            make_option(
-                "--margin",
-                type=FiniteRange(min=0, min_open=True, max=1, max_open=True),
-                help="Largest difference of a score that counts as equivalent. [default: 0.05]",
-            ),
-            click.Option(
-                ["--fail-on-regression"], is_flag=True, help="Exit with 1 if a run's verdict on any score is worse."
-            ),
-            click.Option(
-                ["--fail-on-lost-task"],
-                is_flag=True,
-                help="Exit with 1 if a task is never solved that the baseline always solved.",
-            ),
-            click.Option(
-                ["--allow-incomplete"],
-                is_flag=True,
-                help="Accept runs that lack trials: compare what both have measured.",
-            ),
-        ]
+        margin = make_option(
+            "--margin",
+            type=FiniteRange(min=0, min_open=True, max=1, max_open=True),
+            help="Largest difference of a score that counts as equivalent. [default: 0.05]",
+        )
+        flags = {
+            "--fail-on-regression": "Exit with 1 if a run's verdict on any score is worse.",
+            "--fail-on-lost-task": "Exit with 1 if a task is never solved that the baseline always solved.",
+            "--allow-incomplete": "Accept runs that lack trials: compare what both have measured.",
+        }
+        return [margin, *(click.Option([name], is_flag=True, help=text) for name, text in flags.items())]
 
     def recognises(self, value: str) -> bool:
         """Return whether it is a result document or the id of a run."""
