@@ -64,12 +64,10 @@ class SiteCheck:
     Args:
         host: the address that the server listens on.
         hosts: further names under which it is reached.
-        origins: pages that may send requests, as ``https://host:port``.
     """
 
-    def __init__(self, host: str, hosts: Iterable[str], origins: Iterable[str]) -> None:
+    def __init__(self, host: str, hosts: Iterable[str]) -> None:
         names = HostNames((host, *hosts))
-        self._origins = frozenset(origin.lower().rstrip("/") for origin in origins)
         # Clients repeat the same name with every request.
         self._is_own = lru_cache(maxsize=64)(names.__contains__)
 
@@ -88,16 +86,11 @@ class SiteCheck:
                 f"the request is for the host {host[:100]!r}, which is not a name of this server; if it is one, start "
                 "the server with --allow-host NAME"
             )
-        if origin in self._origins:
-            return None
         foreign = origin not in (f"http://{host}", f"https://{host}") if origin else site == "cross-site"
         # A link on another site may lead here: that request only shows a page.
         if not foreign or (not origin and mode == "navigate"):
             return None
-        return (
-            f"the request was sent by a web page of another origin ({origin[:100] or 'not named'}); if that is right, "
-            "start the server with --allow-origin ORIGIN"
-        )
+        return f"the request was sent by a web page of another origin ({origin[:100] or 'not named'})"
 
 
 def _headers(scope: Scope) -> tuple[str, str, str, str]:

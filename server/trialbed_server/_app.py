@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, cast
 
 from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
-from starlette.middleware.cors import CORSMiddleware
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
@@ -76,17 +75,9 @@ class Application:
         self.virtual = virtual
         self.gateway = gateway
         self._checks = list(_checks(options))
-        self._entry: ASGIApp = self._admit
-        if options.allow_origins:
-            self._entry = CORSMiddleware(
-                self._admit, allow_origins=options.allow_origins, allow_methods=METHODS, allow_headers=["*"]
-            )
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Serve one request."""
-        await self._entry(scope, receive, send)
-
-    async def _admit(self, scope: Scope, receive: Receive, send: Send) -> None:
         endpoint: ASGIApp = self.routed
         if scope["type"] == "http":
             if (refusal := next(filter(None, (check(scope) for check in self._checks)), None)) is not None:
@@ -169,7 +160,7 @@ def _checks(options: ServerOptions) -> Iterator[Callable[[Scope], Response | Non
     """Yield the checks of every request, in their order."""
     if not options.token:
         # With a token, pages are kept out by not knowing it.
-        yield SiteCheck(options.host, options.allow_hosts, options.allow_origins).refusal
+        yield SiteCheck(options.host, options.allow_hosts).refusal
     if options.token:
         yield TokenCheck(options.token).refusal
     if options.control_token:

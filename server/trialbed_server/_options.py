@@ -8,7 +8,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, ClassVar
-from urllib.parse import urlsplit
 
 from pydantic import ConfigDict, TypeAdapter, ValidationError
 
@@ -49,7 +48,7 @@ class ServerOptions:
         control_token: makes this the server of one run: only requests with this token control trials and see metrics,
             and requests to the model and the virtual API must belong to a trial.
         allow_hosts: names of the server, in addition to loopback's and ``host``, that requests may be for if it
-            asks for no token. allow_origins: web pages, as ``https://host:port``, that may send requests.
+            asks for no token.
         trial_expiry: seconds without a request after which a trial is closed whose opener gave it no lease.
         datasets: ``NAME`` or ``NAME:TEST_SET`` of datasets whose Apis the server knows without a trial.
         data_dir: folder of imported datasets; None is the user's.
@@ -92,7 +91,6 @@ class ServerOptions:
     control_token: str | None = field(default=None, repr=False)
     allow_hosts: tuple[str, ...] = ()
     pages: bool = False
-    allow_origins: tuple[str, ...] = ()
     trial_expiry: float = 600.0
     datasets: tuple[str, ...] = ()
     data_dir: Path | None = None
@@ -123,8 +121,6 @@ class ServerOptions:
 
     def __post_init__(self) -> None:
         check_token(self.token or self.control_token, self.host)
-        for origin in self.allow_origins:
-            _check_origin(origin)
         for name, option in _URLS.items():
             url = getattr(self, name)
             if url is not None:
@@ -157,12 +153,6 @@ def check_token(token: str | None, host: str) -> None:
             f"--host {host} can be reached from other machines; set {SERVER_TOKEN} to a token that "
             f"clients must send, such as the output of {GENERATE}, or bind to 127.0.0.1"
         )
-
-
-def _check_origin(origin: str) -> None:
-    parts = urlsplit(origin)
-    if parts.scheme not in ("http", "https") or not parts.hostname or parts.path.strip("/"):
-        raise UsageError(f"--allow-origin {origin!r} is not an origin; give one such as https://example.org:8443")
 
 
 def options_from(text: str) -> ServerOptions:

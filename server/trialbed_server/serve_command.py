@@ -41,7 +41,7 @@ SECTIONS = {
     "Simulators": ("simulator_model", "simulator_prompt", "simulator_timeout", "max_helper_requests"),
     "Real Apis": ("real_url", "real_key_env", "real_timeout"),
     "The response cache": ("response_cache", "read_only"),
-    "A server for others": ("allow_hosts", "allow_origins", "max_body", "max_answer", "plugins"),
+    "A server for others": ("allow_hosts", "max_body", "max_answer", "plugins"),
 }
 """Options under headings; all others come first."""
 
@@ -101,13 +101,6 @@ SECTIONS = {
     multiple=True,
     metavar="NAME",
     help="Another name than localhost by which clients reach this server; repeatable.",
-)
-@option(
-    "--allow-origin",
-    "allow_origins",
-    multiple=True,
-    metavar="ORIGIN",
-    help="Origin of web pages that may send requests, such as https://example.org; repeatable.",
 )
 @option("--max-body", type=FiniteRange(min=0, min_open=True), default=16.0, metavar="MIB", help="Largest request.")
 @option("--max-answer", type=FiniteRange(min=0, min_open=True), default=16.0, metavar="MIB", help="Largest answer.")

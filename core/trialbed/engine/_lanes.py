@@ -9,9 +9,9 @@ from dataclasses import KW_ONLY, dataclass, field
 from functools import partial
 from typing import TYPE_CHECKING
 
-from trialbed.engine._offers import ToolsNotChosen
 from trialbed.engine._outage import Outage
 from trialbed.engine._progress import RunProgress
+from trialbed.engine._tools import ToolsNotChosen
 from trialbed.engine._trial import TrialRunner
 from trialbed.errors import NothingMeasured
 from trialbed.records import TrialKey, TrialResult

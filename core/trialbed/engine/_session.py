@@ -22,7 +22,7 @@ from trialbed.engine._lanes import Committed, Lanes
 from trialbed.engine._outage import Outage, watch_endpoint
 from trialbed.engine._progress import RunProgress, say_when_long
 from trialbed.engine._server import server
-from trialbed.engine._tools import prepared_selector, select_tools
+from trialbed.engine._tools import RunTools, ToolsNotChosen, prepared_selector
 from trialbed.engine._trial import TrialRunner
 from trialbed.errors import DriverError, NothingMeasured
 from trialbed.models import HelperModels, helpers_of, run_model
@@ -215,11 +215,13 @@ class RunSession:
             meanwhile(self._describe(executors)) as described,
         ):
             open_selector = partial(prepared_selector, options, helpers, own=objects.selector)
-            tools = await say_when_long(
-                self.progress.note,
-                "choosing the tools of the first queries",
-                select_tools(self.record, prepared.apis, prepared.queries, self.store, open_selector, first.query_id),
-            )
+            tools = RunTools(self.record, prepared.apis, prepared.queries, self.store, open_selector)
+            # At once, so that a selector which cannot choose is known before any trial.
+            chosen = tools(config.cells[0].max_tools, first.query_id)
+            try:
+                await say_when_long(self.progress.note, "choosing the tools of the first queries", chosen)
+            except ToolsNotChosen as error:
+                raise error.reason from error
             async with self._server(models, helpers, calls, workers) as (control, judge, scoring):
                 for executor in {*executors.values()}:
                     executor.waited = control.time_waited

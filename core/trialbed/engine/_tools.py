@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import cache
@@ -9,7 +10,6 @@ from typing import Any
 
 from trialbed.contracts import ToolSelector
 from trialbed.drivers import load_driver
-from trialbed.engine._offers import RunTools, ToolsNotChosen
 from trialbed.models import HelperModels, helper_endpoint, with_endpoint
 from trialbed.preparation import selector_driver
 from trialbed.records import (
@@ -57,51 +57,94 @@ OpenSelector = Callable[[Sequence[Api]], ToolSelector]
 """Makes a selector and has it learn a catalog."""
 
 
-async def select_tools(
-    run: Run,
-    apis: Callable[[], Sequence[Api]],
-    queries: Mapping[int | str, Query],
-    store: Store,
-    open_selector: OpenSelector,
-    first: int | str,
-) -> RunTools:
-    """Return the tools of a run: the stored ones, else those that the run's selector chooses, part by part.
+class ToolsNotChosen(Exception):
+    """The tools of a query could not be chosen.
 
-    Those of the first queries are chosen at once, so that a selector which cannot choose is known before any trial.
+    Attributes:
+        reason: the error of the selector, or of the store.
+    """
+
+    def __init__(self, reason: Exception) -> None:
+        super().__init__(str(reason))
+        self.reason = reason
+
+
+QueryId = int | str
+Part = dict[int, dict[QueryId, tuple[ToolSpec, ...]]]
+
+AT_ONCE = 500
+"""Queries whose tools are chosen and read together, and kept in one transaction."""
+
+KEPT = 4
+"""Parts that stay; the one that was read first goes."""
+
+
+class RunTools:
+    """The tools of a run, in parts that are read when a trial of their queries begins.
+
+    The stored ones count; others are chosen by the run's selector, and no more once that has failed.
 
     Args:
         apis: gives the catalog.
         open_selector: makes the selector when it has something to choose.
-        first: the query of the first trial that is due.
     """
-    config = run.config
 
-    @cache
-    def opened() -> tuple[ToolSelector, Any]:
-        catalog = apis()
-        return open_selector(catalog), load_driver("components", "selection").open_selection(catalog)
+    def __init__(
+        self,
+        run: Run,
+        apis: Callable[[], Sequence[Api]],
+        queries: Mapping[QueryId, Query],
+        store: Store,
+        open_selector: OpenSelector,
+    ) -> None:
+        self._run, self._queries, self._store = run, queries, store
+        self._part_of = {query_id: place // AT_ONCE for place, query_id in enumerate(run.config.query_ids)}
+        self._parts: dict[int, Part] = {}
+        self._reading = asyncio.Lock()
+        self._failure: Exception | None = None
 
-    def choose(ids: Sequence[int | str]) -> dict[int, dict[int | str, tuple[ToolSpec, ...]]]:
-        found: dict[int, dict[int | str, tuple[ToolSpec, ...]]] = {}
+        @cache
+        def opened() -> tuple[ToolSelector, Any]:
+            catalog = apis()
+            return open_selector(catalog), load_driver("components", "selection").open_selection(catalog)
+
+        self._opened = opened
+
+    async def __call__(self, most: int, query_id: QueryId) -> tuple[ToolSpec, ...]:
+        """Return the tools that a query is offered, of at most this many.
+
+        Raises:
+            ToolsNotChosen: they are not there, and choosing them failed.
+        """
+        number = self._part_of[query_id]
+        async with self._reading:
+            if number not in self._parts and self._failure is None:
+                try:
+                    self._parts[number] = await asyncio.to_thread(self._choose, number)
+                except Exception as error:  # noqa: BLE001 - each trial that waits is told
+                    self._failure = error
+                for old in [*self._parts][:-KEPT]:
+                    del self._parts[old]
+            if self._failure is not None:
+                raise ToolsNotChosen(self._failure) from self._failure
+            return self._parts[number][most][query_id]
+
+    def _choose(self, number: int) -> Part:
+        """Return the tools of one part; blocks."""
+        config, run_id, found = self._run.config, self._run.run_id, Part()
+        ids = config.query_ids[number * AT_ONCE : (number + 1) * AT_ONCE]
         for most in dict.fromkeys(cell.max_tools for cell in config.cells):
-            own = store.selections(run.run_id, ids, most)
+            own = self._store.selections(run_id, ids, most)
             missing = [query_id for query_id in ids if query_id not in own]
             if missing:
-                selector, stage = opened()
-                chosen: dict[int | str, tuple[ToolSpec, ...]] = {}
+                selector, stage = self._opened()
+                chosen: dict[QueryId, tuple[ToolSpec, ...]] = {}
                 try:
                     for query_id in missing:
-                        chosen[query_id] = stage.tools(queries[query_id], selector, max_tools=most)
+                        chosen[query_id] = stage.tools(self._queries[query_id], selector, max_tools=most)
                 finally:  # a choice may have cost money
-                    is_first = store.add_selections(run.run_id, chosen, most)
+                    is_first = self._store.add_selections(run_id, chosen, most)
                 # Another process may have been faster: its selections count.
-                own |= chosen if is_first else store.selections(run.run_id, missing, most)
+                own |= chosen if is_first else self._store.selections(run_id, missing, most)
             found[most] = {query_id: own[query_id] for query_id in ids}
         return found
-
-    tools = RunTools(choose, config.query_ids)
-    try:
-        await tools(config.cells[0].max_tools, first)
-    except ToolsNotChosen as error:
-        raise error.reason from error
-    return tools

@@ -18,7 +18,7 @@ from trialbed.contracts import SYSTEM_PROMPT, Executor, Judge, LostTrial, Opened
 from trialbed.engine._classification import classify
 from trialbed.engine._control import ControlClient, new_trial_token
 from trialbed.engine._gold import gold_script
-from trialbed.engine._offers import OfferedTools
+from trialbed.engine._tools import RunTools
 from trialbed.errors import NothingMeasured
 from trialbed.integrity import integrity_findings, outside_clock, unnamed_gold
 from trialbed.listeners import Listeners
@@ -94,7 +94,7 @@ class TrialRunner:
 
     run: Run
     queries: Mapping[int | str, Query]
-    tools: OfferedTools
+    tools: RunTools
     simulator: str
     control: ControlClient
     executors: Mapping[str, Executor]

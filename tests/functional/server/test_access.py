@@ -23,18 +23,12 @@ async def test_web_pages_cannot_use_it(serve: Serve) -> None:
         for header in ({"Origin": "https://evil.example"}, {"Host": "rebound.example"}):
             refused = await client.post(path, json=body, headers=header)
             assert refused.status_code == 403
-            assert "--allow-" in refused.json()["error"]["message"]
+            assert refused.json()["error"]["message"].startswith("the request ")
 
 
-async def test_named_hosts_and_origins_may(serve: Serve) -> None:
-    client = await serve(allow_hosts=("bench.internal",), allow_origins=("https://pages.example",))
+async def test_named_hosts_may(serve: Serve) -> None:
+    client = await serve(allow_hosts=("bench.internal",))
     assert (await client.post("/virtual", json=virtual(), headers={"Host": "bench.internal:80"})).status_code == 200
-    page = {"Origin": "https://pages.example"}
-    allowed = await client.post("/virtual", json=virtual(), headers=page)
-    assert allowed.headers["access-control-allow-origin"] == "https://pages.example"
-    asking = {**page, "Access-Control-Request-Method": "POST", "Access-Control-Request-Headers": "content-type"}
-    assert (await client.options("/virtual", headers=asking)).status_code == 200
-    assert (await client.options("/virtual", headers={**asking, "Origin": "https://evil.example"})).status_code == 400
 
 
 async def test_a_server_with_a_token_is_reached_by_any_name(serve: Serve) -> None:

@@ -27,12 +27,6 @@ def test_a_token_that_can_be_guessed_is_refused_with_how_to_make_one(host: str) 
         ServerOptions(host=host, token="x")
 
 
-@for_each("origin", ["example.org", "https://example.org/page", "null", "*"])
-def test_an_origin_that_is_none_is_named(origin: str) -> None:
-    with pytest.raises(UsageError, match="--allow-origin"):
-        ServerOptions(allow_origins=(origin,))
-
-
 @for_each("host", ["127.0.0.1", "127.8.8.8", "::1", "localhost"])
 def test_on_loopback_none_is(host: str) -> None:
     assert ServerOptions(host=host).token is None

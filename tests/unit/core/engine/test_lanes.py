@@ -12,8 +12,8 @@ from support.trials import NOW, ended, run_config
 
 from trialbed.engine import RunProgress
 from trialbed.engine._lanes import Lanes
-from trialbed.engine._offers import ToolsNotChosen
 from trialbed.engine._outage import Outage
+from trialbed.engine._tools import ToolsNotChosen
 from trialbed.errors import DataError
 from trialbed.records import Run, TrialKey, TrialResult
 from trialbed.store import Store
