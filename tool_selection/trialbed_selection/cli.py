@@ -87,8 +87,8 @@ def command(
 ) -> None:
     """Measure how many of the right Apis a selector finds, before any agent runs.
 
-    For each selector and number of tools: recall (the share of a query's expected Apis that are offered), nDCG (whether
-    they come first) and coverage (the share of queries of which all expected Apis are offered), with 95 % intervals.
+    For each selector and number of tools: recall (the share of a query's expected Apis that are offered) and coverage
+    (the share of queries of which all expected Apis are offered), with 95 % intervals.
     """
     from trialbed.settings import data_dir as default_data_dir
 
@@ -158,13 +158,12 @@ def _print_measures(document: dict[str, Any], ks: Sequence[int]) -> None:
     from trialbed.views import Table, print_tables
     from trialbed_selection.recall import MEASURES
 
-    names = {"recall": "recall", "ndcg": "nDCG", "coverage": "coverage"}
-    columns = ["test set", "selector", *(f"{names[name]}@{k}" for name in MEASURES for k in ks), "ms"]
+    columns = ["test set", "selector", *(f"{name}@{k}" for name in MEASURES for k in ks), "ms"]
     catalog = document["catalog"]
     notes = (
         *_filled_up(document),
-        "recall: share of expected Apis offered; nDCG: 1 if they come first; coverage: share of queries with all of "
-        "them offered. Means over queries with 95 % intervals; ms: median time of a query.",
+        "recall: share of expected Apis offered; coverage: share of queries with all of them offered. Means over "
+        "queries with 95 % intervals; ms: median time of a query.",
         f"Catalog {catalog['digest'][:16]} of {catalog['apis']:,} Apis.",
     )
     print_tables([replace(Table.of("selection", columns, _rows(document, ks), notes), pinned=1)], sys.stdout)

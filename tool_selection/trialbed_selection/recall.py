@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -15,8 +14,8 @@ from trialbed.statistics import Estimate, wilson_interval
 from trialbed.texts import group_by_key
 from trialbed_selection.choices import choose
 
-MEASURES = ("recall", "ndcg", "coverage")
-"""At each k: the share of expected Apis among the first k, their place there, and whether all are there."""
+MEASURES = ("recall", "coverage")
+"""At each k: the share of expected Apis among the first k, and whether all are there."""
 
 
 @dataclass(frozen=True)
@@ -58,16 +57,6 @@ def recall_at(ranking: Sequence[ApiRef], gold: Sequence[ApiRef], k: int) -> floa
     return len(set(gold).intersection(ranking[:k])) / len(set(gold))
 
 
-def ndcg_at(ranking: Sequence[ApiRef], gold: Sequence[ApiRef], k: int) -> float:
-    """The normalised discounted cumulative gain of the first ``k`` (Järvelin and Kekäläinen 2002).
-
-    Each expected Api counts 1.
-    """
-    wanted = set(gold)
-    gain = sum(1 / math.log2(place + 2) for place, ref in enumerate(ranking[:k]) if ref in wanted)
-    return gain / sum(1 / math.log2(place + 2) for place in range(min(k, len(wanted))))
-
-
 def summarize_recall(found: Sequence[FoundApis], ks: Sequence[int]) -> list[dict[str, Any]]:
     """The measures at each k, for each test set, and where there are several also for all: means with 95 % intervals.
 
@@ -102,8 +91,5 @@ def _estimate(measure: str, found: Sequence[FoundApis], k: int) -> Estimate:
 
 
 def _value(measure: str, item: FoundApis, k: int) -> float:
-    gold = item.query.gold_apis
-    if measure == "ndcg":
-        return ndcg_at(item.ranking, gold, k)
-    recall = recall_at(item.ranking, gold, k)
+    recall = recall_at(item.ranking, item.query.gold_apis, k)
     return recall if measure == "recall" else float(recall == 1)

@@ -1,6 +1,5 @@
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 
 import pytest
@@ -8,7 +7,7 @@ import pytest
 from trialbed.contracts import ToolSelector
 from trialbed.records import ApiRef, GoldCall, Query
 from trialbed_selection.choices import ChosenApi, ExplainedSelector
-from trialbed_selection.recall import ndcg_at, rankings, recall_at, summarize_recall
+from trialbed_selection.recall import rankings, recall_at, summarize_recall
 
 A, B, C, D = (ApiRef(category="c", tool_name="t", api_name=name) for name in "ABCD")
 
@@ -28,13 +27,6 @@ def query(number: int, *gold: ApiRef) -> Query:
 def test_recall_is_the_share_of_gold_among_the_first() -> None:
     assert [recall_at([A, B, C], [C, A], k) for k in (1, 2, 3, 9)] == [0.5, 0.5, 1, 1]
     assert recall_at([], [A], 5) == 0
-
-
-def test_ndcg_is_1_where_gold_comes_first_and_falls_with_its_rank() -> None:
-    assert ndcg_at([A, C, B], [C, A], 3) == 1
-    assert ndcg_at([B, A], [A], 2) == pytest.approx(1 / math.log2(3))
-    assert ndcg_at([A], [A, B, C], 1) == 1
-    assert ndcg_at([B], [A], 1) == 0
 
 
 def test_measures_are_means_over_queries_by_test_set_and_over_all() -> None:
