@@ -101,6 +101,8 @@ def server_start(
     for model in models:
         if model.base_url is not None:
             upstreams.setdefault(model.base_url.rstrip("/"), model.api_key)
+    first, others = next(iter(upstreams), None), [*upstreams][1:]
+    simulator_model, simulator_url = split_address(options.simulator_model or "")
     # By the names of ``trialbed_server.ServerOptions``.
     settings: dict[str, Any] = {
         "watch_stdin": True,
@@ -109,36 +111,29 @@ def server_start(
         "cache": str(options.response_cache),
         "trial_expiry": NEVER,
         "model_cache": None if cache is None else str(cache),
+        "upstream": first,
+        "other_upstreams": others,
+        "model_retries": options.model_retries,
+        "endpoint_patience": options.endpoint_patience,
+        "rpm": options.rpm,
+        "tpm": options.tpm,
+        # A trial's own requests have its time; this is for those of the judge.
+        "upstream_timeout": max(options.timeout, UPSTREAM_TIMEOUT),
+        "simulator_model": simulator_model or None,
+        "simulator_upstream": simulator_url,
         "simulator_prices": None if simulator_prices is None else simulator_prices.model_dump(mode="json"),
+        "completions": str(options.completions),
+        "max_helper_requests": options.max_helper_requests,
     }
-    if upstreams:
-        first, *others = upstreams
-        settings |= {
-            "upstream": first,
-            "other_upstreams": others,
-            "model_retries": options.model_retries,
-            "endpoint_patience": options.endpoint_patience,
-            "rpm": options.rpm,
-            "tpm": options.tpm,
-            # A trial's own requests have its time; this is for those of the judge.
-            "upstream_timeout": max(options.timeout, UPSTREAM_TIMEOUT),
-        }
-    if options.simulator_model is not None:
-        name, url = split_address(options.simulator_model)
-        settings |= {
-            "simulator_model": name,
-            "simulator_upstream": url,
-            "completions": str(options.completions),
-            "max_helper_requests": options.max_helper_requests,
-        }
     known = {name: value for name, value in settings.items() if value is not None}
     command = (sys.executable, "-P", "-m", "trialbed_server", json.dumps(known))
-    # Simulators have a key of their own if their model has an endpoint of its own.
-    asked = options.simulator_model
-    simulated = helper_endpoint(asked, options).api_key if asked is not None and split_address(asked)[1] else ""
-    (_, own_key), *further_endpoints = [*upstreams.items()] or [("", None)]
-    further = {url: key for url, key in further_endpoints if key}
-    keys = {UPSTREAM_KEY: own_key, SIMULATOR_KEY: simulated, UPSTREAM_KEYS: json.dumps(further) if further else ""}
+    further = {url: upstreams[url] for url in others if upstreams[url]}
+    keys = {
+        UPSTREAM_KEY: upstreams.get(first or ""),
+        UPSTREAM_KEYS: json.dumps(further) if further else None,
+        # Simulators have a key of their own if their model has an endpoint of its own.
+        SIMULATOR_KEY: helper_endpoint(options.simulator_model or "", options).api_key if simulator_url else None,
+    }
     return ServerStart(command, tuple((variable, key) for variable, key in keys.items() if key))
 
 
