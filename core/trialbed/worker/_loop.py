@@ -50,6 +50,9 @@ from trialbed.worker._protocol import (
 )
 from trialbed.worker._supervisor import SUPERVISED, fork_supervised
 
+LONGEST_TIMER = 1e6
+"""Seconds; the system takes no timer of any length."""
+
 SETTLE = 1.0
 """Seconds in which leaked tasks must end after they are cancelled."""
 
@@ -224,7 +227,7 @@ def _run_trials(channel: Channel, nonce: str, agent_class: type[BaseAgent], stat
         spec = command.spec
         channel.send(Started(nonce=nonce, trial=spec.trial))
         # The executor adds the last words of a worker that is late to the failure of its trial.
-        faulthandler.dump_traceback_later(spec.limits.timeout, repeat=True, file=errors)
+        faulthandler.dump_traceback_later(min(spec.limits.timeout, LONGEST_TIMER), repeat=True, file=errors)
         if not server:  # it is the same for all trials of a worker
             server = spec.server_url
             ask_directly(server)
