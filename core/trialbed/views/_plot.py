@@ -40,7 +40,6 @@ class IntervalPlot(RowPlot):
         limits: the ends of the axis; None is from the least to the greatest that is drawn.
         zero: where to draw a line to compare with, such as no difference.
         marks: where to draw broken lines, such as margins.
-        whole: whether all values are whole numbers, so that the axis has whole numbers alone.
     """
 
     title: str
@@ -48,7 +47,6 @@ class IntervalPlot(RowPlot):
     limits: tuple[float, float] | None = None
     zero: float | None = None
     marks: Sequence[float] = ()
-    whole: bool = False
 
     template = "intervals"
     row = 14
@@ -62,11 +60,6 @@ class IntervalPlot(RowPlot):
     def bottom(self) -> int:
         """The vertical position of the axis."""
         return self.top(len(self.points))
-
-    @property
-    def ticks(self) -> list[tuple[float, str]]:
-        """The positions of round numbers on the axis, with the numbers."""
-        return [(x, number) for x, number in self.scale.ticks if not self.whole or number.isdecimal()]
 
     @property
     def description(self) -> str:

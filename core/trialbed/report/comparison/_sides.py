@@ -149,11 +149,6 @@ class Side:
             self._means[score] = self.trials.means(self.column(score))
         return self._means[score]
 
-    def each(self, score: str) -> dict[tuple[QueryId, int], float]:
-        """Return a score of each query and repeat for which it is known."""
-        values = zip(self.trials, self.column(score).tolist(), strict=True)
-        return {(row.query_id, row.repeat): value for row, value in values if not math.isnan(value)}
-
     def without(self, score: str) -> Side:
         """Return the side without a score."""
         left = {name: column for name, column in self.trials.scores.items() if name != score}

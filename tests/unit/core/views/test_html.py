@@ -128,7 +128,7 @@ def test_an_axis_without_limits_holds_all_that_is_drawn_at_round_numbers() -> No
     plot = IntervalPlot("d", [PlotPoint("a", 31.0, 12.0, 47.0), PlotPoint("b", -3.0)], zero=0.0)
     assert plot.scale.low < -3.0
     assert plot.scale.high > 47.0
-    assert [number for _, number in plot.ticks] == ["0", "20", "40"]
+    assert [number for _, number in plot.scale.ticks] == ["0", "20", "40"]
     assert len(tagged(drawing(plot), "line", "zero")) == 1
 
 
