@@ -10,7 +10,6 @@ import secrets
 import sys
 from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
-from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
@@ -93,21 +92,19 @@ class LocalModels(ModelDriver):
         """Serve it; look at its calls first."""
         weights = find_weights(name)
         template, text = choose_template(settings.chat_template, weights.name)
+        key, log = secrets.token_urlsafe(24), _log(weights.title)
         model = {
             "path": str(await asyncio.to_thread(weights.whole)),
             "template": text,
             "context": CONTEXT,
             "answer": ANSWER,
             "threads": len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1,
+            "key": key,
         }
-        async with llama_server(weights.title, model) as server:
-            notes = (
-                await probe(weights.title, (), settings, server.key, base_url=server.base_url) if settings.probe else ()
-            )
-            about = f"{weights.title}: template {template}, {CONTEXT:,} tokens of context; its log: {server.log}"
-            yield OpenedModel(
-                model=MODEL, base_url=server.base_url, api_key=server.key, notes=(about, *notes), at_once=1
-            )
+        async with _llama_server(weights.title, model, log) as url:
+            notes = await probe(weights.title, (), settings, key, base_url=url) if settings.probe else ()
+            about = f"{weights.title}: template {template}, {CONTEXT:,} tokens of context; its log: {log}"
+            yield OpenedModel(model=MODEL, base_url=url, api_key=key, notes=(about, *notes), at_once=1)
 
 
 def _release() -> str | None:
@@ -126,35 +123,18 @@ SHOWN = 1500
 """Characters of the log's end in an error."""
 
 
-@dataclass(frozen=True)
-class LlamaServer:
-    """A llama.cpp that serves a model.
-
-    Attributes:
-        base_url: ends in ``/v1``. ``key``: what requests must have.
-        log: the file of all that it says.
-    """
-
-    base_url: str
-    key: str = field(repr=False)
-    log: Path
-
-
 @asynccontextmanager
-async def llama_server(
-    title: str, model: Mapping[str, Any], *, patience: float = START_TIMEOUT
-) -> AsyncIterator[LlamaServer]:
-    """Serve a model until the end of the body. Should this process die, the model's ends by itself.
+async def _llama_server(title: str, model: Mapping[str, Any], log: Path) -> AsyncIterator[str]:
+    """Serve a model, and give its address, until the end of the body. Should this process die, the model's ends too.
 
     Args:
-        title: the model's name, for its log and for errors.
-        model: what ``trialbed_plugins.models.local.__main__`` reads, but the key.
-        patience: seconds in which it must be loaded.
+        title: the model's name, for errors.
+        model: as ``trialbed_plugins.models.local.__main__`` reads it.
+        log: the file of all that llama.cpp says.
 
     Raises:
         ServerUnavailable: it cannot load the model, or not in time; has the end of its log.
     """
-    key, log = secrets.token_urlsafe(24), _log(title)
     with log.open("ab") as output:
         process = await asyncio.create_subprocess_exec(
             sys.executable,
@@ -168,9 +148,17 @@ async def llama_server(
             # Ctrl-C in the terminal is the engine's to handle.
             start_new_session=True,
         )
+    assert process.stdin is not None and process.stdout is not None  # noqa: S101, PT018 - asked for above
     try:
-        url = await _ready(process, {**model, "key": key}, title, log, patience)
-        yield LlamaServer(f"{url}/v1", key, log)
+        process.stdin.write(json.dumps(model).encode() + b"\n")
+        try:
+            line = await asyncio.wait_for(process.stdout.readline(), START_TIMEOUT)
+        except TimeoutError:
+            reason = f"{title} was not loaded within {START_TIMEOUT:g} s; its log is {log}"
+            raise ServerUnavailable(reason) from None
+        if not line:
+            raise ServerUnavailable(f"{title} cannot be loaded; the end of its log, {log}:\n{_end(log)}")
+        yield f"{json.loads(line)['url']}/v1"
     finally:
         await stop_process(process, STOP_TIMEOUT)
 
@@ -182,20 +170,6 @@ def _log(title: str) -> Path:
     path = folder / f"{name}-{datetime.now(UTC):%Y%m%dT%H%M%S}-{os.getpid()}.log"
     make_private_file(path)
     return path
-
-
-async def _ready(
-    process: asyncio.subprocess.Process, wanted: Mapping[str, Any], title: str, log: Path, patience: float
-) -> str:
-    assert process.stdin is not None and process.stdout is not None  # noqa: S101, PT018 - asked for above
-    process.stdin.write(json.dumps(wanted).encode() + b"\n")
-    try:
-        line = await asyncio.wait_for(process.stdout.readline(), patience)
-    except TimeoutError:
-        raise ServerUnavailable(f"{title} was not loaded within {patience:g} s; its log is {log}") from None
-    if not line:
-        raise ServerUnavailable(f"{title} cannot be loaded; the end of its log, {log}:\n{_end(log)}")
-    return str(json.loads(line)["url"])
 
 
 def _end(log: Path) -> str:
