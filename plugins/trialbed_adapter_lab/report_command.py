@@ -80,21 +80,19 @@ def read_report(kind: type[R], path: Path, command: str) -> R:
     """
     try:
         return kind.model_validate_json(read_bytes(path))
-    except ValidationError as error:
-        reason = error.errors()[0]["msg"].removeprefix("Value error, ")
+    except (ValidationError, OSError) as error:
+        reason = error.errors()[0]["msg"] if isinstance(error, ValidationError) else error
         raise DataError(f"{path}: not a report of {command} --output: {reason}") from error
-    except OSError as error:
-        raise DataError(f"{path}: not a report of {command} --output: {error}") from error
 
 
-def write_report(path: Path, report: Record, *, exclude_defaults: bool = False) -> None:
+def write_report(path: Path, report: Record) -> None:
     """Write the report to the file that ``--output`` names, with each entry of its lists on a line, and say so.
 
     Raises:
         UsageError: it cannot be written.
     """
     dumps = partial(json.dumps, ensure_ascii=False, allow_nan=False)
-    document = json.loads(report.model_dump_json(exclude_defaults=exclude_defaults))
+    document = json.loads(report.model_dump_json(exclude_defaults=True))
     for name, value in document.items():
         document[name] = "[\n" + ",\n".join(map(dumps, value)) + "\n]" if isinstance(value, list) else dumps(value)
     fields = ",\n".join(f'"{name}": {text}' for name, text in document.items())

@@ -64,7 +64,7 @@ def command(names: tuple[str, ...], form: str | None, as_json: bool, **given: An
     else:
         report, interrupted = _measure(names, **given)
     if output is not None:
-        write_report(output, report, exclude_defaults=True)
+        write_report(output, report)
     print_report(report, form, report_tables)
     if interrupted:
         raise click.Abort

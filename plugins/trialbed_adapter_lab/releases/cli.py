@@ -118,7 +118,7 @@ def command(framework: str, form: str | None, as_json: bool, **given: Any) -> in
         raise click.Abort from None
     report = report_on(folder, wanted)
     if output is not None:
-        write_report(output, report, exclude_defaults=True)
+        write_report(output, report)
     print_report(report, form, report_tables)
     if not report.measured:
         why = "could be measured; see the reasons above" if report.releases else "in this range was measured yet"

@@ -226,7 +226,7 @@ def test_what_was_not_measured_is_named(tmp_path: Path) -> None:
 def test_a_report_is_read_as_it_was_written(tmp_path: Path) -> None:
     report = kept(tmp_path, measured("1.0"), measured("1.1", check("passed")))
     path = tmp_path / "acme.json"
-    write_report(path, report, exclude_defaults=True)
+    write_report(path, report)
     assert read_report(ReleasesReport, path, "bench releases") == report
     path.write_text("{}")
     with pytest.raises(DataError, match="not a report of bench releases"):
