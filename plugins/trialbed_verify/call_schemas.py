@@ -42,8 +42,8 @@ class CallFields(TypedDict):
 
 def call_verdicts(calls: Iterable[Any], tools: Any) -> list[CallFields]:
     """Return the verdict on each call of a response, given the tools of its request."""
-    declared, custom = declared_schemas(tools), declared_schemas(tools, "custom")
-    return [_verdict(call, declared, custom) for call in calls]
+    declared = declared_schemas(tools)
+    return [_verdict(call, tools, declared) for call in calls]
 
 
 def usable_schema(schema: Any) -> JsonSchema | str:
@@ -72,9 +72,10 @@ def _arguments_schema(declared: Any) -> JsonSchema | str:
     return usable_schema({"type": "object"} if declared is None or declared == {} else declared)
 
 
-def _verdict(call: Any, declared: Mapping[str, Any], custom: Mapping[str, Any]) -> CallFields:
+def _verdict(call: Any, tools: Any, declared: Mapping[str, Any]) -> CallFields:
     is_custom = isinstance(call, dict) and call.get("type") == "custom" and isinstance(call.get("custom"), dict)
-    function, offered = _part(call, "custom" if is_custom else "function"), custom if is_custom else declared
+    function = _part(call, "custom" if is_custom else "function")
+    offered = declared_schemas(tools, "custom") if is_custom else declared
     name, value = function.get("name"), function.get("input" if is_custom else "arguments")
     if not isinstance(name, str) or name not in offered:
         detail = f"offered: {_cut(', '.join(offered)) or 'nothing'}"

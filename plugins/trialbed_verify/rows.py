@@ -257,8 +257,8 @@ def settle_row(row: Body) -> Body:
     if problem:
         return {**found, "outcome": "protocol_error", "problem": problem.as_json(), "finish_reason": None}
     found |= {"outcome": finish if finish in ("tool_calls", "stop") else "other", "finish_reason": finish}
-    if first_message(response) and (tools := offered_tools(request)):
-        found["calls"] = call_verdicts(answered_calls(response), tools)
+    if (shown := first_message(response)) and (tools := offered_tools(request)):
+        found["calls"] = call_verdicts(answered_calls(shown), tools)
         found["tool_calls_valid"] = all_valid(found["calls"]) if finish == "tool_calls" else None
     return found
 
@@ -283,13 +283,14 @@ def sent_request(row: Body) -> dict[str, Any]:
 def answer_in(response: dict[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
     """Return the choice that counts, and its message; of a raw completion, its text as one."""
     choice = first_choice(response)
-    return choice, first_message(response) or {"content": choice.get("text")}
+    return choice, object_in(choice, "message") or {"content": choice.get("text")}
 
 
 def usage_of(response: dict[str, Any]) -> dict[str, Any]:
     """Return the tokens that an answer reports, in the first of the places where vendors put them."""
-    groq, choice = object_in(response, "x_groq"), first_choice(response)
-    return object_in(response, "usage") or object_in(groq, "usage") or object_in(choice, "usage")
+    # An answer usually has it in the first one.
+    usage = object_in(response, "usage") or object_in(object_in(response, "x_groq"), "usage")
+    return usage or object_in(first_choice(response), "usage")
 
 
 def billed_tokens(usage: Mapping[str, Any]) -> Any:

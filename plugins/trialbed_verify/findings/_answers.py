@@ -7,8 +7,7 @@ from collections.abc import Callable, Mapping
 from functools import cached_property
 from typing import Any, TypeGuard
 
-from trialbed.wire import ToolChoice
-from trialbed.wire.dialects.chat_completions import answered_calls, first_choice, first_message, read_request
+from trialbed.wire.dialects.chat_completions import answered_calls, first_choice, read_request
 from trialbed_verify.call_schemas import declared_schemas
 from trialbed_verify.rows import offered_tools, sent_request, settle_row, usage_of
 
@@ -34,11 +33,15 @@ class AnsweredRow:
         choices: those that are objects.
         choice: the one that counts.
         message: of that choice.
-        calls: the message's ``tool_calls``, of whatever type.
+        calls: the message's ``tool_calls``, of whatever type; ``listed_calls`` are those that are objects.
         made: the calls, a legacy one too.
         content: the message's text; the texts of typed parts are joined.
         reason: the finish reason.
         is_raw: whether a raw prompt was sent instead of messages.
+        wanted_calls: the calls that the request wants.
+        reported_usage: as it came, in the first of the places where vendors put it.
+        usage: the counts of it that can be counts, with those of thoughts.
+        reasoning: the reasoning that was sent.
     """
 
     def __init__(self, row: Mapping[str, Any], count: Count | None = None) -> None:
@@ -46,11 +49,19 @@ class AnsweredRow:
         self.complete = row.get("status") == "success" and isinstance(row.get("response"), dict)
         self.response: dict[str, Json] = row["response"] if self.complete else {}
         self.choices, self.choice = objects_of(self.response.get("choices")), first_choice(self.response)
-        self.message = first_message(self.response)
+        self.message = object_of(self.choice.get("message"))
         self.calls: Json = self.message.get("tool_calls")
-        self.made = answered_calls(self.response)
+        self.listed_calls, self.made = objects_of(self.calls), answered_calls(self.message)
         self.content = text_of(self.message.get("content") or self.choice.get("text"))
         self.reason, self.is_raw = text_of(row.get("finish_reason")), "prompt" in self.request
+        self.wanted_calls, self.reported_usage = read_request(self.request).tool_choice, usage_of(self.response)
+        counts = {**object_of(self.reported_usage.get("completion_tokens_details")), **self.reported_usage}
+        self.usage = {name: count for name, count in counts.items() if is_count(count)}
+        # Routers send it in two fields at once.
+        thoughts = [text_of(self.message.get(key)) for key in ("reasoning_content", "reasoning")]
+        details = objects_of(self.message.get("reasoning_details"))
+        parts = [text_of(detail.get(key)) for detail in details for key in ("text", "summary")]
+        self.reasoning = max(thoughts, key=len) or "".join(parts)
 
     def is_asked(self, text: str) -> bool:
         """Return whether a text occurs in the request."""
@@ -61,11 +72,6 @@ class AnsweredRow:
         return json.dumps(self.request, ensure_ascii=False)
 
     @cached_property
-    def wanted_calls(self) -> ToolChoice:
-        """Return the calls that the request wants."""
-        return read_request(self.request).tool_choice
-
-    @cached_property
     def tool_schemas(self) -> dict[str, Any]:
         """Return the names of the tools with the schemas of their arguments."""
         return declared_schemas(offered_tools(self.request))
@@ -74,30 +80,6 @@ class AnsweredRow:
         """Return the schemas of a tool's arguments."""
         schema = self.tool_schemas.get(name) if isinstance(name, str) else None
         return object_of(object_of(schema).get("properties"))
-
-    @cached_property
-    def reported_usage(self) -> dict[str, Json]:
-        """Return the usage as it came, in the first of the places where vendors put it."""
-        return usage_of(self.response)
-
-    @cached_property
-    def usage(self) -> Mapping[str, int]:
-        """Return the counts of the usage that can be counts, with those of thoughts."""
-        counts = {**object_of(self.reported_usage.get("completion_tokens_details")), **self.reported_usage}
-        return {name: count for name, count in counts.items() if is_count(count)}
-
-    @property
-    def listed_calls(self) -> list[dict[str, Json]]:
-        """Return the calls that are objects."""
-        return objects_of(self.calls)
-
-    @cached_property
-    def reasoning(self) -> str:
-        """Return the reasoning that was sent; routers send it in two fields at once."""
-        sent = [text_of(self.message.get(key)) for key in ("reasoning_content", "reasoning")]
-        details = objects_of(self.message.get("reasoning_details"))
-        parts = (text_of(detail.get(key)) for detail in details for key in ("text", "summary"))
-        return max(sent, key=len) or "".join(parts)
 
     @cached_property
     def text(self) -> str:

@@ -279,7 +279,7 @@ def _check_logprobs(answer: AnsweredRow, logprobs: Mapping[str, Any]) -> Iterato
 
 def check_schema(answer: AnsweredRow) -> Iterator[Check]:
     """Yield the verdicts on the calls, and checks of what verdicts leave out."""
-    calls, offered = answer.made, answer.tool_schemas
+    calls = answer.made
     for number, (call, verdict) in enumerate(zip(calls, objects_of(answer.row.get("calls")), strict=False), 1):
         for reason in verdict.get("reasons") or ():
             meaning = CALL_REASONS.get(reason, "")
@@ -287,8 +287,8 @@ def check_schema(answer: AnsweredRow) -> Iterator[Check]:
             yield meaning, reason, said, call
     for function in map(function_of, calls):
         name, text = function.get("name"), function.get("arguments")
-        if isinstance(name, str) and name not in offered:
-            near = [other for other in offered if _bare_name(other) == _bare_name(name)]
+        if isinstance(name, str) and name not in answer.tool_schemas:
+            near = [other for other in answer.tool_schemas if _bare_name(other) == _bare_name(name)]
             yield near, "name_nearly_offered", (name, *near[:1]), function
         if isinstance(text, str) and text:
             yield from _check_arguments(function, text)

@@ -216,7 +216,7 @@ def measure(row: Body, source: VendorRows, place: Any) -> Measures:
         return Measures(source, place, answered=False, suite=suite)
     request, response = sent_request(row), object_in(row, "response")
     choice, message = answer_in(response)
-    functions = [function_of(call) or call for call in objects_of(answered_calls(response))]
+    functions = [function_of(call) or call for call in objects_of(answered_calls(message))]
     said = [text if isinstance(text := message.get(key), str) else "" for key in ("content", "reasoning_content")]
     made = "".join(f"{function.get('name')}{function.get('arguments')}" for function in functions)
     whole, usage = "\n".join([*said, made]), usage_of(response)

@@ -465,11 +465,12 @@ def _example(one: Compared, sides: Sequence[Trials]) -> GateExample | None:
 def _describe(row: Mapping[str, Any], gate: str) -> str:
     """Describe an answer in a line."""
     response, parts = object_in(row, "response"), list[str]()
-    text = answer_in(response)[1].get("content")
+    message = answer_in(response)[1]
+    text = message.get("content")
     if row.get("status") != "success":
         kind = object_in(row, "problem").get("kind") or row.get("outcome") or "failed"
         parts.append(f"no answer: {kind_in_words(str(kind))}")
-    functions = [function_of(call) or call for call in objects_of(answered_calls(response))]
+    functions = [function_of(call) or call for call in objects_of(answered_calls(message))]
     parts += [f"{function.get('name')}({_short(function.get('arguments'))})" for function in functions]
     parts += [f"text {_short(text or '')!r}"] if text or not parts else []
     counted = {key: value for key, value in object_in(response, "usage").items() if isinstance(value, int)}

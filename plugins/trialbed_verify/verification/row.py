@@ -106,7 +106,7 @@ def result_row(
     problem = reading.problem.as_json() if reading.problem else None
     success = reading.outcome in ANSWERED
     usage = (reading.answer.usage or {}) if success else {}
-    calls = answered_calls(reading.response) if success else ()
+    calls = answered_calls(first_message(reading.response)) if success else ()
     verdicts = call_verdicts(calls, _tools_of(prepared)) if calls else []
     row: Row = {
         "data_index": case.index,

@@ -72,8 +72,11 @@ def read_answer(document: Document | None) -> ModelAnswer:
 
 def first_choice(response: Document | None) -> Document:
     """Return the choice of index 0, else the first one; empty if there is none."""
-    objects = objects_of((response or {}).get("choices"))
-    return next((choice for choice in objects if choice.get("index", 0) == 0), objects[0] if objects else {})
+    objects: list[Document] = objects_of((response or {}).get("choices"))
+    for choice in objects:
+        if choice.get("index", 0) == 0:
+            return choice
+    return objects[0] if objects else {}
 
 
 def first_message(response: Document | None) -> Document:
@@ -82,9 +85,8 @@ def first_message(response: Document | None) -> Document:
     return message if isinstance(message, dict) else {}
 
 
-def answered_calls(response: Document | None) -> list[Any]:
-    """Return the calls of the first choice as they came; a legacy ``function_call`` is a call without an id."""
-    message = first_message(response)
+def answered_calls(message: Mapping[str, Any]) -> list[Any]:
+    """Return the calls of a message as they came; a legacy ``function_call`` is a call without an id."""
     calls, function = message.get("tool_calls"), message.get("function_call")
     if isinstance(calls, list) and calls:
         return calls
