@@ -41,28 +41,6 @@ AMOUNTS = ("total_tokens", "ttft_ms", "tps")
 """Figures that are tested, and of which no case is won or lost."""
 
 
-@dataclass(frozen=True)
-class VendorComparison:
-    """The comparison of one vendor with the baseline: its JSON document, and the verdict behind it."""
-
-    document: dict[str, Any]
-    panel: Panel
-
-    @property
-    def vendor(self) -> str:
-        """Return the name of the vendor."""
-        return str(self.document["vendor"]["vendor"])
-
-    @property
-    def baseline(self) -> str:
-        """Return the name of the baseline."""
-        return str(self.document["baseline"]["vendor"])
-
-    def as_json(self) -> dict[str, Any]:
-        """Return the document, with the K2-style keys and Trialbed's own."""
-        return self.document
-
-
 def compare(
     baseline: Answers,
     vendors: Iterable[Answers],
@@ -70,10 +48,11 @@ def compare(
     resamples: int = RESAMPLES,
     force: bool = False,
     gate_margins: Mapping[str, float] | None = None,
-) -> list[VendorComparison]:
+) -> list[dict[str, Any]]:
     """Compare each vendor with the baseline.
 
-    p-values are corrected for all vendors and metrics together.
+    The comparisons are JSON objects, but for the ``Panel`` with the verdict in each. p-values are corrected for all
+    vendors and metrics together.
 
     Args:
         vendors: each is read when the one before is done with, if they are read as they are iterated over.
@@ -86,18 +65,18 @@ def compare(
     """
     options = {"resamples": resamples, "force": force, "gate_margins": dict(gate_margins or {})}
 
-    def compare_one(vendor: Answers) -> VendorComparison:
+    def compare_one(vendor: Answers) -> dict[str, Any]:
         return _compare(pair(baseline, vendor, force=force), options)
 
     # Unlike a loop, ``map`` lets go of a vendor before the next one is read.
     found = list(map(compare_one, vendors))
-    tests = {(number, test["metric"]): test for number, one in enumerate(found) for test in one.document["tests"]}
+    tests = {(number, test["metric"]): test for number, one in enumerate(found) for test in one["tests"]}
     for key, p in holm({key: test["p"] for key, test in tests.items()}).items():
         tests[key]["p_holm"] = p
     return found
 
 
-def _compare(pairing: Pairing, options: dict[str, Any]) -> VendorComparison:
+def _compare(pairing: Pairing, options: dict[str, Any]) -> dict[str, Any]:
     tables = {"baseline": pairing.baseline, "vendor": pairing.vendor}
     sides = {side: SideRows.of([getattr(one, side) for one in pairing.pairs]) for side in SIDES}
     baseline, vendor = sides.values()
@@ -112,7 +91,7 @@ def _compare(pairing: Pairing, options: dict[str, Any]) -> VendorComparison:
     document: dict[str, Any] = k2_figures(pairing)
     for side, own in tables.items():
         document[side] = {"file": str(own.source), "vendor": own.vendor, "model": own.model, "rows": len(own.rows)}
-    document |= {"panel": panel, "pairing": about | {"settings": pairing.settings}}
+    document |= {"panel": None, "pairing": about | {"settings": pairing.settings}}
     document["similarity"] = {scope: similarity(found, bootstrap) for scope, found in agreements.items()}
     document["self_consistency"] = {"baseline": itself, "vendor": consistency(vendor, bootstrap)}
     document |= {"stable_subset": subset, "outcomes": {side: _outcomes(own.rows) for side, own in sides.items()}}
@@ -121,7 +100,7 @@ def _compare(pairing: Pairing, options: dict[str, Any]) -> VendorComparison:
     document["figures"] = _figures(sides, bootstrap)
     document |= {"tests": list(_tests(baseline, vendor)), "options": options}
     document |= {"notes": [note for own in tables.values() for note in own.notes]}
-    return VendorComparison(as_document(document), panel)
+    return as_document(document) | {"panel": panel}  # type: ignore[no-any-return]
 
 
 def judge_pairs(pairs: Sequence[Pair], chosen: PanelOptions) -> Panel:

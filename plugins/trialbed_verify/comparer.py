@@ -16,9 +16,9 @@ from trialbed.errors import UsageError
 
 if TYPE_CHECKING:
     from trialbed.views import TestCase, TestOutcome
-    from trialbed_verify.compare import VendorComparison
     from trialbed_verify.rows import VendorRows
     from trialbed_verify.table import Answers
+    from trialbed_verify.tables import Document
 
 FIGURES: Mapping[str, tuple[str, ...]] = {
     "f1": ("similarity", "delivered", "f1"),
@@ -72,6 +72,7 @@ class VendorComparer(Comparer):
     def compare(self, values: Sequence[str], options: Mapping[str, Any]) -> Comparison:
         """Compare every vendor with the baseline."""
         from trialbed_verify.compare import compare
+        from trialbed_verify.summary import as_document
         from trialbed_verify.tables import comparison_records, comparison_tables, comparison_tests
 
         thresholds = parse_thresholds(options["fail_under"], "f1=0.73")
@@ -86,7 +87,7 @@ class VendorComparer(Comparer):
         tests = [test for one in found for test in comparison_tests(one, verdicts)]
         asked = [test for one in found for test in _threshold_tests(one, thresholds)]
         tests, asked = [*tests, *asked], [*asked, *(test for test in tests if verdicts and test.name == "verdict")]
-        document = found[0].document if len(found) == 1 else [one.document for one in found]
+        document = as_document(found[0] if len(found) == 1 else found)
         tables = [table for one in found for table in comparison_tables(one)]
         failed = [test.message for test in asked if test.outcome == "failure"]
         return Comparison(
@@ -142,7 +143,7 @@ def _read_sides(sides: Sequence[NamedVendor], *, compared: bool) -> Iterator[Ans
 
 
 def _page(
-    found: Sequence[VendorComparison], sides: Sequence[NamedVendor], values: Sequence[str], options: Mapping[str, Any]
+    found: Sequence[Document], sides: Sequence[NamedVendor], values: Sequence[str], options: Mapping[str, Any]
 ) -> str:
     from trialbed.cli.stored import typed_command
     from trialbed.views import html_page
@@ -155,8 +156,9 @@ def _page(
     words = [word for option, name in given.items() for one in options[name] for word in (option, str(one))]
     words += ["--force"] * bool(options["force"])
     again = typed_command("compare", *values, *words, "--format", "html", store=options.get("store"))
-    title = f"{', '.join(one.vendor for one in found)} compared with {baseline}"
-    return html_page(title, vendor_page(vendors, {"models": [compared], "ranking": None}, again=again))
+    named = ", ".join(one["vendor"]["vendor"] for one in found)
+    page = vendor_page(vendors, {"models": [compared], "ranking": None}, again=again)
+    return html_page(f"{named} compared with {baseline}", page)
 
 
 def _check_sides(sides: Sequence[NamedVendor]) -> None:
@@ -174,13 +176,14 @@ def _check_sides(sides: Sequence[NamedVendor]) -> None:
                 raise UsageError(f"{own}: named twice as {side}, whose rows would count as trials never made")
 
 
-def _threshold_tests(found: VendorComparison, thresholds: Mapping[str, float]) -> Iterator[TestCase]:
+def _threshold_tests(found: Document, thresholds: Mapping[str, float]) -> Iterator[TestCase]:
     """Yield a test for each threshold, which fails if the vendor's figure is below it or not known."""
     from trialbed.views import TestCase
 
+    vendor, baseline = found["vendor"]["vendor"], found["baseline"]["vendor"]
     for name, least in thresholds.items():
-        value = reduce(getitem, FIGURES[name], found.document)["value"]
-        message = f"{found.vendor}: {name} is {'not known' if value is None else format(value, '.4f')}, below {least:g}"
+        value = reduce(getitem, FIGURES[name], found)["value"]
+        message = f"{vendor}: {name} is {'not known' if value is None else format(value, '.4f')}, below {least:g}"
         outcome: TestOutcome = "passed" if value is not None and value >= least else "failure"
-        title = f"{found.vendor} against {found.baseline}"
+        title = f"{vendor} against {baseline}"
         yield TestCase(title, f"{name} >= {least:g}", outcome=outcome, kind="below", message=message)

@@ -28,14 +28,13 @@ from trialbed.views import (
     counts,
 )
 from trialbed.wire.redaction import redact
-from trialbed_verify.compare import VendorComparison
 from trialbed_verify.findings import kind_in_words
 from trialbed_verify.panel import GateExample, GateResult, Mean, Panel
 from trialbed_verify.ranking import compare_and_rank
 from trialbed_verify.rows import FileRows, VendorRows, first_row, object_in, sent_request
 from trialbed_verify.suites import SUITES
 from trialbed_verify.summary import answer_counts, answer_figures, cost
-from trialbed_verify.table import Answers, name_apart, read_one, read_rows
+from trialbed_verify.table import SIDES, Answers, name_apart, read_one, read_rows
 from trialbed_verify.tables import (
     INTERVALS,
     Document,
@@ -92,8 +91,8 @@ def vendor_page(
     if found is not None and len(shown) > 1:
         # Vendors that differ come first.
         compared = [one for model in found["models"] for one in model["comparisons"]]
-        compared.sort(key=lambda one: one.panel.finding != "different")
-        verdicts = [f"{verdict_title(one)}; {'; '.join(_reasons(one.panel)[0])}." for one in compared]
+        compared.sort(key=lambda one: one["panel"].finding != "different")
+        verdicts = [f"{verdict_title(one)}; {'; '.join(_reasons(one['panel'])[0])}." for one in compared]
         parts = [Table("", notes=verdicts)] if compared else []
         parts += [verdict_table(one, (), MEANING) for one in found["models"]]
         parts += [part for one in compared for part in _comparison(one)]
@@ -176,9 +175,9 @@ def _excerpt(value: Any) -> str:
     return text if len(text) <= LONGEST else f"{text[:LONGEST]}\n… {len(text) - LONGEST} more characters"
 
 
-def _comparison(found: VendorComparison) -> Iterator[Part]:
+def _comparison(found: Document) -> Iterator[Part]:
     """Yield why a vendor is judged as it is: in words, as a plot and with answers; and below a line all its figures."""
-    vendor, panel = found.vendor, found.panel
+    vendor, panel = found["vendor"]["vendor"], found["panel"]
     within = ", ".join(one.gate.meaning for one in panel.found("equivalent"))
     notes = [*_reasons(panel)[1], *panel.remarks, *([f"within the margin: {within}"] if within else [])]
     yield Table(verdict_title(found), notes=list(map(as_sentence, notes)))
@@ -191,7 +190,7 @@ def _comparison(found: VendorComparison) -> Iterator[Part]:
         yield Disclosures(f"Examples of what differs at {vendor}", entries, [NOTE])
     gates, *others = comparison_tables(found, MEANING)
     table = replace(gates, title="Gates", notes=gates.notes[-1:])
-    yield Folded(f"All figures of {vendor}: gates, decisions, rates, tokens, times and tests", [table, *others])
+    yield Folded(f"All figures of {vendor}: gates, decisions, rates, tokens and times", [table, *others])
 
 
 def _reasons(panel: Panel) -> tuple[list[str], list[str]]:
@@ -208,13 +207,14 @@ def _gate_point(one: GateResult, found: Mean, margin: float) -> PlotPoint:
     return PlotPoint(one.gate.meaning, value, low, high, text)
 
 
-def _difference(subject: str, example: GateExample, found: VendorComparison) -> Disclosure:
+def _difference(subject: str, example: GateExample, found: Document) -> Disclosure:
     """Show a request, and an answer of each side that differ at a gate."""
     where = f"line {example.line} of the test set" if example.line else "a case"
     ours, theirs = example.baseline_row.read(), example.vendor_row.read()
-    shown = {"The request": sent_request(theirs), f"The answer of {found.baseline}": ours.get("response")}
-    shown[f"The answer of {found.vendor}"] = theirs.get("response")
-    said = f"{found.baseline} {example.baseline} | {found.vendor} {example.vendor}"
+    baseline, vendor = (found[side]["vendor"] for side in SIDES)
+    shown = {"The request": sent_request(theirs), f"The answer of {baseline}": ours.get("response")}
+    shown[f"The answer of {vendor}"] = theirs.get("response")
+    said = f"{baseline} {example.baseline} | {vendor} {example.vendor}"
     return _disclosure(f"{subject}, {where}: {said}", shown)
 
 

@@ -28,7 +28,6 @@ from trialbed.wire import parse_json
 from trialbed_verify.compare import (
     Column,
     SideRows,
-    VendorComparison,
     agreement,
     compare,
     count_cases,
@@ -561,7 +560,7 @@ def compare_and_rank(sources: Mapping[Name, VendorRows], baselines: Mapping[str,
     """
     models, ranked = list[dict[str, Any]](), list[RankedVendor]()
     for model, own in group_by_key((name[0], (name, rows)) for name, rows in sources.items()).items():
-        notes, compared, vendors = list[str](), list[VendorComparison](), list[Answers]()
+        notes, compared, vendors = list[str](), list[dict[str, Any]](), list[Answers]()
         baseline = baselines.get(model)
         others = {name: rows for name, rows in own if name[1] != baseline}
         if len(others) == len(own):
@@ -572,7 +571,7 @@ def compare_and_rank(sources: Mapping[Name, VendorRows], baselines: Mapping[str,
             notes.append(f"the baseline, {baseline}, has no rows, so vendors were not compared")
         else:
             compared = compare(found, _read(others, notes, found, vendors), force=True)
-            panels = {one.vendor: one.panel for one in compared}
+            panels = {one["vendor"]["vendor"]: one["panel"] for one in compared}
             ranked += candidates([found, *vendors], [found.vendor], panels=panels)
         models.append({"model": model, "baseline": baseline, "comparisons": compared, "notes": notes})
     return {"models": models, "ranking": rank(ranked) if ranked else None}

@@ -8,13 +8,12 @@ from __future__ import annotations
 import hashlib
 import json
 import re
-from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from sys import intern
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 import orjson
 
@@ -44,41 +43,8 @@ class PlacedRow(NamedTuple):
     row: Body | None
 
 
-class VendorRows(ABC):
-    """The rows of one or several vendors; as text, the name by which they are called."""
-
-    @property
-    @abstractmethod
-    def file_name(self) -> str:
-        """The name of the results file that has them, without a folder."""
-
-    @abstractmethod
-    def __iter__(self) -> Iterator[PlacedRow]:
-        """Yield the rows in order; DataError if they cannot be read, or one is not a result row."""
-
-    @abstractmethod
-    def row_at(self, place: Any) -> Body:
-        """Return the row at a place; empty if there is none."""
-
-    @abstractmethod
-    def describe(self, place: Any) -> dict[str, Any]:
-        """Return a place as JSON."""
-
-    @abstractmethod
-    def about(self, config: str | None, /) -> Body:
-        """Return the facts about the vendor whose configuration has this digest; empty if none are known.
-
-        ``is_baseline`` marks the baseline of its model, and ``provenance`` has the test set, the configuration, the
-        prices and the options of the rows.
-        """
-
-    @abstractmethod
-    def is_same(self, other: VendorRows) -> bool:
-        """Return whether the others are these, perhaps by another name."""
-
-
 @dataclass(frozen=True)
-class FileRows(VendorRows):
+class FileRows:
     """The rows of a results file; a place is the byte at which a row begins."""
 
     path: Path
@@ -133,7 +99,11 @@ class FileRows(VendorRows):
             raise DataError(f"{self}: cannot be read: {error.strerror}") from error
 
     def about(self, config: str | None, /) -> Body:
-        """Return the summary beside the file, by its name or by the usual one."""
+        """Return the facts about the vendor whose configuration has this digest; empty if none are known.
+
+        They are in the summary beside the file. ``is_baseline`` marks the baseline of its model, and ``provenance`` has
+        the test set, the configuration, the prices and the options of the rows.
+        """
         stem = self.path.name.removesuffix(".jsonl").removesuffix("_results")
         for name in (f"{stem}_summary.json", f"{stem}-summary.json", "summary.json"):
             with suppress(OSError):
@@ -149,7 +119,7 @@ class FileRows(VendorRows):
 
 
 @dataclass(frozen=True, eq=False)
-class StoredRows(VendorRows):
+class StoredRows:
     """The rows of an endpoint of a run; a place is the line of the test set and the number of the trial.
 
     They are called RUN/VENDOR, and can be read as long as the store is open.
@@ -195,6 +165,9 @@ class StoredRows(VendorRows):
             return other.digest() in self.endpoint.exports
         return isinstance(other, StoredRows) and str(self) == str(other)
 
+
+VendorRows: TypeAlias = FileRows | StoredRows
+"""The rows of one or several vendors; as text, the name by which they are called."""
 
 FIRST_LINE = 4 * 2**20
 """Bytes of a file that are read to see what it is."""

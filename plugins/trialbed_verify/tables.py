@@ -17,7 +17,6 @@ from trialbed_verify.summary import QUANTILES, SERVED, UNNAMED
 from trialbed_verify.table import SIDES
 
 if TYPE_CHECKING:
-    from trialbed_verify.compare import VendorComparison
     from trialbed_verify.panel import GateResult, Mean, Panel, PanelGate
     from trialbed_verify.ranking import Ranking, Standings
 
@@ -214,9 +213,8 @@ def verification_tests(summary: Document) -> Iterator[TestCase]:
         yield TestCase(name, title, outcome=outcome, kind=kind, message=fault or unknown)
 
 
-WORDS = SPREADS | RATES | {"completion_tokens": "tokens received", "trigger_rate": "answers with calls"}
-WORDS |= {"schema_accuracy": RATES["schema_accuracy_per_response"]}
-"""Figures and the metrics of tests -> their names in tables."""
+WORDS = SPREADS | {"completion_tokens": "tokens received"}
+"""Figures -> their names in tables."""
 
 COUNTS = ("cases", "TP", "FP", "FN", "TN")
 SIMILARITY = {"precision": "precision", "recall": "recall", "f1": "F1", "chance_f1": "F1 of chance", "kappa": "kappa"}
@@ -240,31 +238,29 @@ LEGEND = (
 )
 
 
-def comparison_tables(found: VendorComparison, named: Naming = attrgetter("name")) -> Iterator[Table]:
-    """Yield the verdict on a vendor, its decisions, the rates and figures of both sides, and tests."""
-    one, vendor, baseline = found.document, found.vendor, found.baseline
-    yield _panel_table(found, named)
+def comparison_tables(one: Document, named: Naming = attrgetter("name")) -> Iterator[Table]:
+    """Yield the verdict on a vendor, its decisions, and the rates and figures of both sides."""
+    columns = ("", *(one[side]["vendor"] for side in SIDES))
+    yield _panel_table(one, named)
     yield Table.of("Decisions", ("", *SCOPES), _similarity(one), _decision_notes(one), [SCOPES_MEANING])
-    yield Table.of("Rates", ("", baseline, vendor), _rates(one), _failures(one))
-    yield Table.of("Tokens and times", ("", baseline, vendor, "paired difference"), _figures(one))
-    if tests := one["tests"]:
-        rows = [(WORDS[test["metric"]], test["method"], str(test["cases"]), *_p_values(test)) for test in tests]
-        yield Table.of("Tests", ("", "method", "cases", "p", "p corrected (Holm)"), rows)
+    yield Table.of("Rates", columns, _rates(one), _failures(one))
+    yield Table.of("Tokens and times", (*columns, "paired difference"), _figures(one))
 
 
-def _panel_table(found: VendorComparison, named: Naming) -> Table:
+def _panel_table(found: Document, named: Naming) -> Table:
     """Return the verdict and every gate that applies, with an example of each difference in the notes."""
     # Gates with the same figures share a row, as most have the same where nothing differs.
-    cells = ((tuple(_panel_cells(one, found.panel.deals)), named(one.gate)) for one in found.panel.applicable)
+    panel = found["panel"]
+    cells = ((tuple(_panel_cells(one, panel.deals)), named(one.gate)) for one in panel.applicable)
     gates = group_by_key(cells)
     rows = [TableRow(", ".join(names), cells, cells[0] == "different") for cells, names in gates.items()]
     table = Table(verdict_title(found), PANEL_COLUMNS, rows, list(_panel_notes(found)), legend=[LEGEND])
     return replace(table, narrow=table.without(*WIDE_COLUMNS))
 
 
-def verdict_title(found: VendorComparison) -> str:
+def verdict_title(found: Document) -> str:
     """Return the verdict on a vendor."""
-    return f"{found.vendor} compared with {found.baseline}: {found.panel.verdict}"
+    return f"{found['vendor']['vendor']} compared with {found['baseline']['vendor']}: {found['panel'].verdict}"
 
 
 def _panel_cells(one: GateResult, deals: int) -> Iterator[str]:
@@ -280,15 +276,14 @@ def _bounds(found: Mean | None) -> str:
     return UNKNOWN if found is None else f"{found.value:+.3f} [{found.low:.3f}, {found.high:.3f}]"
 
 
-def _panel_notes(found: VendorComparison) -> Iterator[str]:
-    panel = found.panel
+def _panel_notes(found: Document) -> Iterator[str]:
+    panel = found["panel"]
     yield from map(as_sentence, (panel.reason, *panel.remarks))
     for one in panel.found("different"):
         yield f"{one.gate.name}: {one.gate.meaning} differ; {one.reason}."
         if example := one.example:
             where = f"line {example.line}" if example.line else "for example"
-            yield f"  {where}, {found.baseline}: {example.baseline}"
-            yield f"  {where}, {found.vendor}: {example.vendor}"
+            yield from (f"  {where}, {found[side]['vendor']}: {getattr(example, side)}" for side in SIDES)
     ours, theirs = panel.trials
     together = f"all gates together: p = {UNKNOWN if panel.whole is None else f'{panel.whole:.2g}'}"
     deals = f"up to {panel.deals:,} permutations of trials within cases"
@@ -356,24 +351,21 @@ def _figures(one: Document) -> Iterator[Row]:
             yield f"{WORDS[figure]}, {'/'.join(QUANTILES)}", *spread, ""
 
 
-def _p_values(test: Document) -> Iterator[str]:
-    yield from (f"{test[name]:.4f}" if test[name] >= 0.0001 else "< 0.0001" for name in ("p", "p_holm"))
-
-
-def comparison_records(comparisons: Sequence[VendorComparison]) -> list[dict[str, Any]]:
+def comparison_records(comparisons: Sequence[Document]) -> list[dict[str, Any]]:
     """Return one record per vendor and figure."""
     return [
-        {"vendor": one.vendor, "baseline": one.baseline, "side": side, "figure": name, **found}
+        {name: one[name]["vendor"] for name in ("vendor", "baseline")} | {"side": side, "figure": figure, **found}
         for one in comparisons
-        for side, name, found in _estimates(one.document)
+        for side, figure, found in _estimates(one)
     ]
 
 
 def _estimates(one: Document) -> Iterator[tuple[str, str, Document]]:
     """Yield the side, the name and the value, with its interval, of every figure of a comparison."""
-    for gate in one["panel"]["gates"]:
-        ends = ((name, gate[name]) for name in ("excess", "distance") if gate[name])
-        yield from ((gate["finding"], f"panel_{gate['gate']}_{name}", mean) for name, mean in ends)
+    for result in one["panel"].gates:
+        means = {"excess": result.excess, "distance": result.distance}
+        known = ((name, mean.as_json()) for name, mean in means.items() if mean)
+        yield from ((result.finding, f"panel_{result.gate.name}_{name}", mean) for name, mean in known)
     for scope in SCOPES:
         yield from ((scope, name, one["similarity"][scope][name]) for name in SIMILARITY)
     if itself := one["self_consistency"]["baseline"]:
@@ -388,20 +380,21 @@ def _estimates(one: Document) -> Iterator[tuple[str, str, Document]]:
             yield from ((side, f"{figure}_{name}", own[side][name] | {"n": own[side]["n"]}) for name in QUANTILES)
 
 
-def comparison_tests(found: VendorComparison, rejected: Sequence[str] = ()) -> Iterator[TestCase]:
+def comparison_tests(found: Document, rejected: Sequence[str] = ()) -> Iterator[TestCase]:
     """Yield a test per gate of the panel that applies, and one of the verdict; those that are equivalent pass.
 
     The verdict fails if it is different or rejected, and a gate fails if it makes the verdict different. All others
     are skipped.
     """
-    panel, failing = found.panel, {"different"} if found.panel.finding == "different" else set[str]()
+    panel, vendor, baseline = found["panel"], found["vendor"]["vendor"], found["baseline"]["vendor"]
+    failing = {"different"} & {panel.finding}
     tests = [(one.gate.name, one.finding, f"{one.gate.meaning}: {one.reason}", failing) for one in panel.applicable]
-    reason = f"{found.vendor}: the verdict is {panel.verdict}: {panel.reason}"
+    reason = f"{vendor}: the verdict is {panel.verdict}: {panel.reason}"
     tests.append(("verdict", panel.finding, reason, {"different", *rejected}))
     for name, finding, message, fails in tests:
         passes: TestOutcome = "passed" if finding == "equivalent" else "skipped"
         outcome, kind = "failure" if finding in fails else passes, finding.replace(" ", "-")
-        yield TestCase(f"{found.vendor} against {found.baseline}", name, outcome=outcome, kind=kind, message=message)
+        yield TestCase(f"{vendor} against {baseline}", name, outcome=outcome, kind=kind, message=message)
 
 
 BREAKING, PRICE = "answers in 1,000 that break a caller", "price of an answer"
@@ -415,7 +408,7 @@ def verified_tables(found: Document) -> list[Table]:
     """Return a table of comparisons for each model, and those of the ranking."""
     tables = []
     for one in found["models"]:
-        notes = _notes_of_all((own.panel.reason, own.vendor) for own in one["comparisons"])
+        notes = _notes_of_all((own["panel"].reason, own["vendor"]["vendor"]) for own in one["comparisons"])
         tables.append(verdict_table(one, notes, attrgetter("name")))
     return tables + (ranking_tables(found["ranking"]) if found["ranking"] else [])
 
@@ -424,9 +417,10 @@ def verdict_table(found: Document, notes: Iterable[str], named: Naming) -> Table
     """Return the verdict on each vendor of a model, those that differ first."""
     model, baseline = found["model"], found["baseline"]
     title = f"{model} compared with {baseline}" if baseline else f"{model}: not compared"
-    compared = sorted(found["comparisons"], key=lambda one: one.panel.finding != "different")
-    rows = [TableRow(one.vendor, _verdict(one.panel, named), one.panel.finding == "different") for one in compared]
-    files = [f"{one.vendor}: {text}." for one in found["comparisons"] for text in _differing_files(one.document)]
+    named_panels = [(one["vendor"]["vendor"], one["panel"]) for one in found["comparisons"]]
+    rows = [TableRow(vendor, _verdict(panel, named), panel.finding == "different") for vendor, panel in named_panels]
+    rows.sort(key=lambda row: not row.alarming)
+    files = [f"{one['vendor']['vendor']}: {text}." for one in found["comparisons"] for text in _differing_files(one)]
     return _drop_empty(Table(title, VERDICT_COLUMNS, rows, [*notes, *files, *(f"{note}." for note in found["notes"])]))
 
 

@@ -9,6 +9,7 @@ from typing import Any
 
 from trialbed_verify.compare import compare
 from trialbed_verify.rows import FileRows
+from trialbed_verify.summary import as_document
 from trialbed_verify.table import read_one
 
 Row = dict[str, Any]
@@ -81,7 +82,7 @@ def compared_files(baseline: Path, vendor: Path, **options: Any) -> dict[str, An
     """The document of the comparison of a vendor's results file with a baseline's."""
     sides = (read_one(FileRows(path)) for path in (baseline, vendor))
     (found,) = compare(next(sides), sides, **{"resamples": 100, **options})
-    return found.as_json()
+    return as_document(found)
 
 
 def own_summary(path: Path, *, is_baseline: bool) -> Path:

@@ -142,8 +142,8 @@ def command(file: Path | None, *, as_json: bool, **given: Any) -> int:
 
 async def _verify(cases: TestSet, targets: list[Target], options: VerifyOptions) -> list[dict[str, Any]]:
     from trialbed.cli.signals import cancel_on_terminate
-    from trialbed_verify.cli.verify_progress import verify_progress
     from trialbed_verify.verification import Verification
+    from trialbed_verify.verification.progress import verify_progress
 
     with cancel_on_terminate(), verify_progress() as progress:
         verification = Verification(cases, targets, options, progress)

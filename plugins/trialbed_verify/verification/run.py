@@ -14,7 +14,7 @@ from contextlib import AsyncExitStack
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
 from trialbed.drivers import driver_info
 from trialbed.engine import frozen_heap
@@ -30,6 +30,7 @@ from trialbed_verify.rows import FileRows
 from trialbed_verify.summary import summary, write_summary
 from trialbed_verify.verification.cases import TestSet
 from trialbed_verify.verification.exchange import Exchange, new_session
+from trialbed_verify.verification.progress import EndpointProgress
 from trialbed_verify.verification.row import Row, RowRedaction, trial_result, write_rows
 from trialbed_verify.verification.sending import (
     KeptCase,
@@ -46,22 +47,6 @@ WAITING = 128
 """Answers that may wait to be committed before further requests wait for them; a fast vendor gives many in a moment."""
 
 
-class VerifyProgress(Protocol):
-    """Receives the progress of a verification."""
-
-    def start(self, run: Run, trials: Mapping[Target, int], cases: TestSet) -> None:
-        """The run of the verification is known, and how often every case is sent to each of its targets."""
-
-    def begin(self, target: Target, total: int, kept: int) -> None:
-        """A target begins, with this many cases in all, of which some were kept from an earlier session."""
-
-    def advance(self, target: Target, result: TrialResult) -> None:
-        """A case is complete and committed."""
-
-    def down(self, target: Target, left: int, failure: str | None) -> None:
-        """Sending to a target was stopped for good, because the vendor only fails or its driver failed."""
-
-
 @dataclass
 class Verification:
     """One invocation of ``bench verify``.
@@ -74,7 +59,7 @@ class Verification:
     cases: TestSet
     targets: Sequence[Target]
     options: VerifyOptions
-    progress: VerifyProgress
+    progress: EndpointProgress
     run_id: str | None = None
     replaced: dict[Path, str] = field(default_factory=dict, init=False)
     _began: datetime = field(default_factory=lambda: datetime.now(UTC), init=False)

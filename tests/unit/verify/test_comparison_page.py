@@ -11,10 +11,12 @@ import pytest
 from support.vendor_rows import own_row, write_rows
 
 from trialbed.views import IntervalPlot, Table, html_page
-from trialbed_verify.compare import VendorComparison, compare
+from trialbed_verify.compare import compare
 from trialbed_verify.pages import vendor_page
 from trialbed_verify.rows import FileRows
 from trialbed_verify.table import read_one
+
+Document = dict[str, Any]
 
 EVIL = '<script>alert("x")</script><img src=x onerror=alert(1)>'
 CASES = 60
@@ -40,7 +42,7 @@ def files(tmp_path: Path) -> list[Path]:
     ]
 
 
-def parts(files: list[Path], change: Callable[[VendorComparison], VendorComparison] = lambda one: one) -> list[Any]:
+def parts(files: list[Path], change: Callable[[Document], Document] = lambda one: one) -> list[Any]:
     baseline, *vendors = (read_one(FileRows(path)) for path in files)
     found = tuple(map(change, compare(baseline, vendors, resamples=100)))
     summarised = [read_one(FileRows(path), compared=False) for path in files]
@@ -74,11 +76,10 @@ def test_a_verdict_that_lacks_cases_says_how_many_once(tmp_path: Path) -> None:
 
 
 def test_every_gate_that_is_not_within_its_margin_is_drawn_with_its_finding(files: list[Path]) -> None:
-    def unsettle(found: VendorComparison) -> VendorComparison:
-        gates = tuple(
-            replace(one, finding="inconclusive") if one.finding == "equivalent" else one for one in found.panel.gates
-        )
-        return replace(found, panel=replace(found.panel, gates=gates))
+    def unsettle(found: Document) -> Document:
+        panel = found["panel"]
+        gates = [replace(one, finding="inconclusive") if one.finding == "equivalent" else one for one in panel.gates]
+        return {**found, "panel": replace(panel, gates=tuple(gates))}
 
     _, _, _, plot, *_ = parts(files, unsettle)
     assert isinstance(plot, IntervalPlot)

@@ -40,9 +40,9 @@ def test_a_comparison_counts_them(tmp_path: Path) -> None:
     (found,) = compare(
         read_one(FileRows(loops(tmp_path / "a.jsonl", 3))), [read_one(FileRows(loops(tmp_path / "b.jsonl", 2)))]
     )
-    assert found.panel.trials == (3, 2)
-    assert found.panel.cases == CASES
-    assert any("a.jsonl: 80 rows repeat" in note for note in found.document["notes"])
+    assert found["panel"].trials == (3, 2)
+    assert found["panel"].cases == CASES
+    assert any("a.jsonl: 80 rows repeat" in note for note in found["notes"])
 
 
 def test_an_answer_after_a_failure_takes_its_place(tmp_path: Path) -> None:

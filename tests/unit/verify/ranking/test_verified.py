@@ -11,7 +11,6 @@ import pytest
 from support.vendor_rows import own_file, own_row, write_rows
 
 from trialbed.views import Table
-from trialbed_verify.compare import VendorComparison
 from trialbed_verify.pages import vendor_page
 from trialbed_verify.panel import GATES
 from trialbed_verify.ranking import Gates, compare_and_rank, rank
@@ -45,7 +44,7 @@ def compared(files: list[Verified]) -> dict[str, Any]:
     return compare_and_rank(sources, {model: vendor for model, vendor, _, is_baseline in files if is_baseline})
 
 
-def comparisons(found: dict[str, Any]) -> list[VendorComparison]:
+def comparisons(found: dict[str, Any]) -> list[dict[str, Any]]:
     return [one for model in found["models"] for one in model["comparisons"]]
 
 
@@ -58,7 +57,7 @@ def test_vendors_stand_beside_their_baseline_and_are_ranked(tmp_path: Path) -> N
     found = compared([verified(tmp_path, "good"), official(tmp_path), verified(tmp_path, "turned", turned)])
     (model,) = found["models"]
     assert (model["model"], model["baseline"], model["notes"]) == ("m", "official", [])
-    verdicts = {one.vendor: one.panel.finding for one in model["comparisons"]}
+    verdicts = {one["vendor"]["vendor"]: one["panel"].finding for one in model["comparisons"]}
     assert verdicts == {"good": "inconclusive", "turned": "different"}
     (ranking,) = found["ranking"].models.values()
     assert {row.vendor for row in ranking.ranked} == {"good", "official"}
@@ -88,8 +87,8 @@ def test_prices_stand_beside_the_ranks_and_in_the_verdict(tmp_path: Path) -> Non
     found = compared(files)
     cost = {row.vendor: row.cost for row in found["ranking"].models["m"].rows}
     assert cost == {"official": 1.0, "good": 0.4, "unpriced": None}
-    assert "its bill is the same within" in comparisons(found)[0].panel.reason
-    assert "60 % cheaper at your prices" in comparisons(found)[0].panel.reason
+    assert "its bill is the same within" in comparisons(found)[0]["panel"].reason
+    assert "60 % cheaper at your prices" in comparisons(found)[0]["panel"].reason
     lines = {name.rstrip("*"): cost for name, *_, cost in verified_tables(found)[1].lines}
     assert lines == {"official": "1.0000", "good": "0.4000", "unpriced": "-"}
     page = vendor_page([read_one(rows, compared=False) for _, _, rows, _ in files], found)
@@ -145,7 +144,7 @@ def test_models_stand_apart_and_a_vendor_may_be_the_baseline_of_one(tmp_path: Pa
 
 def test_an_empty_file_is_left_out(tmp_path: Path) -> None:
     found = compared([official(tmp_path), verified(tmp_path, "good"), verified(tmp_path, "empty", [])])
-    assert [one.vendor for one in comparisons(found)] == ["good"]
+    assert [one["vendor"]["vendor"] for one in comparisons(found)] == ["good"]
     assert "empty is left out: " in texts(found)
     assert "contains no result rows" in texts(found)
 
@@ -161,7 +160,7 @@ def test_an_empty_baseline_is_nothing_to_compare_with(tmp_path: Path) -> None:
 def test_a_dead_vendor_is_compared_and_not_ranked(ends: list[str], tmp_path: Path) -> None:
     found = compared([official(tmp_path), verified(tmp_path, "good"), verified(tmp_path, "dead", ends)])
     dead = comparisons(found)[1]
-    assert dead.document["success_rate"]["vendor"]["value"] == 0.0
+    assert dead["success_rate"]["vendor"]["value"] == 0.0
     assert [row.vendor for row in found["ranking"].models["m"].not_ranked] == ["dead"]
     left_out = f"dead: rows that are left out because only one file has them: {2 * (CASES - len(ends))}."
     assert left_out in texts(found) or len(ends) == CASES
@@ -170,9 +169,9 @@ def test_a_dead_vendor_is_compared_and_not_ranked(ends: list[str], tmp_path: Pat
 def test_a_baseline_that_only_failed_is_no_truth(tmp_path: Path) -> None:
     found = compared([official(tmp_path, ["timeout"] * CASES), verified(tmp_path, "good")])
     (good,) = comparisons(found)
-    assert good.panel.finding == "inconclusive"
-    assert good.panel.reason == "no case has an answer of both sides, so there is nothing to compare"
-    assert good.document["similarity"]["answered"]["f1"]["value"] is None
+    assert good["panel"].finding == "inconclusive"
+    assert good["panel"].reason == "no case has an answer of both sides, so there is nothing to compare"
+    assert good["similarity"]["answered"]["f1"]["value"] is None
     json.dumps(as_document(found), allow_nan=False)
 
 
@@ -180,7 +179,7 @@ def test_a_vendor_of_other_requests_is_left_out(tmp_path: Path) -> None:
     rows = [own_row(number, "stop", vendor="other", case=f"{number:064d}x", config="x") for number in range(1, 9)]
     other = ("m", "other", FileRows(write_rows(tmp_path / "other.jsonl", rows)), False)
     found = compared([official(tmp_path), other, verified(tmp_path, "good")])
-    assert [one.vendor for one in comparisons(found)] == ["good"]
+    assert [one["vendor"]["vendor"] for one in comparisons(found)] == ["good"]
     assert "other is left out: the files have no request in common" in texts(found)
 
 

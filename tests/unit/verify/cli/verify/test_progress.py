@@ -9,8 +9,8 @@ from support.trials import ended
 from support.verification import target
 
 from trialbed.cli.progress import LiveProgress, PlainProgress
-from trialbed_verify.cli.verify_progress import EndpointProgress, verify_progress
 from trialbed_verify.verification import Target
+from trialbed_verify.verification.progress import EndpointProgress, verify_progress
 
 
 @pytest.fixture

@@ -10,7 +10,8 @@ from contextlib import AbstractContextManager
 from trialbed.cli.progress import PlainProgress, followed, new_display
 from trialbed.records import Run, TrialResult
 from trialbed.texts import number_of
-from trialbed_verify.verification import Target, TestSet
+from trialbed_verify.verification.cases import TestSet
+from trialbed_verify.verification.targets import Target
 
 
 def verify_progress() -> AbstractContextManager[EndpointProgress]:
