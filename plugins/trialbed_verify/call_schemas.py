@@ -31,7 +31,6 @@ class CallFields(TypedDict):
         valid: None if the declared schema itself cannot be used.
         reasons: of ``unknown_tool``, ``invalid_json``, ``missing_required``, ``wrong_type``, ``not_in_enum``,
             ``extra_property``, ``constraint`` and ``unusable_schema``, each at most once.
-        detail: the first reason in words.
     """
 
     name: str

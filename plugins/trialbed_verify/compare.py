@@ -52,16 +52,7 @@ def compare(
     """Compare each vendor with the baseline.
 
     The comparisons are JSON objects, but for the ``Panel`` with the verdict in each. p-values are corrected for all
-    vendors and metrics together.
-
-    Args:
-        vendors: each is read when the one before is done with, if they are read as they are iterated over.
-        resamples: number of bootstrap resamples.
-        force: compare the common cases of files that differ.
-        gate_margins: gate of the panel -> its margin, where it is not the usual one.
-
-    Raises:
-        UsageError: the requests or settings of two files differ and ``force`` is not set.
+    vendors and metrics together. ``force`` compares the common cases of files that differ.
     """
     options = {"resamples": resamples, "force": force, "gate_margins": dict(gate_margins or {})}
 
@@ -242,9 +233,8 @@ def flip_rate(tp: Any, fp: Any, fn: Any, tn: Any) -> Any:
 def agreement(baseline: SideRows, vendor: SideRows, *, delivered: bool) -> Column:
     """Compare decisions over the cases that both sides answered; if ``delivered``, over all that the baseline did.
 
-    Returns:
-        The expected TP, FP, FN and TN of each case, with the baseline's decisions as the truth. With one trial per side
-        they are 0 or 1; with several, they are shares of the pairs of trials.
+    Return the expected TP, FP, FN and TN of each case, with the baseline's decisions as the truth. With one trial per
+    side they are 0 or 1; with several, they are shares of the pairs of trials.
     """
     ours, theirs = baseline.shares(delivered=False), vendor.shares(delivered=delivered)
     known = np.isfinite(ours) & np.isfinite(theirs)
@@ -255,9 +245,8 @@ def agreement(baseline: SideRows, vendor: SideRows, *, delivered: bool) -> Colum
 def self_agreement(side: SideRows) -> tuple[NDArray[np.bool_], NDArray[np.bool_], Column]:
     """Compare each trial with all others of its case, and none with itself, so that the estimate is unbiased.
 
-    Returns:
-        Whether a case has at least two valid answers, as others do not count; whether all of these decide alike; and
-        the agreement, in which false positives and false negatives are equal.
+    Return whether a case has at least two valid answers, as others do not count; whether all of these decide alike; and
+    the agreement, in which false positives and false negatives are equal.
     """
     (n, _), k = side.answers, side.triggers
     known = n >= 2
@@ -385,12 +374,8 @@ def quantile_interval(ordered: Sequence[float], share: float, n: int) -> Interva
     Source: R. S. Woodruff, "Confidence Intervals for Medians and Other Position Measures", Journal of the American
     Statistical Association 47 (1952), 635-646; with Wilson's interval for the share.
 
-    Args:
-        ordered: the values from least to greatest; at least one.
-        n: the independent observations among them: cases, if several values are of one case.
-
-    Returns:
-        None if there are so few observations that an end lies beyond all of them (a p99 of 50 values).
+    It rests on ``n`` independent observations: cases, if several values are of one case. Return None if these are so
+    few that an end lies beyond all of them (a p99 of 50 values).
     """
     low, high, _ = wilson_interval(share, n)
     if low * n < 1 or (1 - high) * n < 1:

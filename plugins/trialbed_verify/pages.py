@@ -17,16 +17,7 @@ from trialbed.cli.stored import typed_command
 from trialbed.contracts import FileView, FileViewer
 from trialbed.errors import UsageError
 from trialbed.texts import group_by_key, number_of, one_line, percent
-from trialbed.views import (
-    Disclosure,
-    Disclosures,
-    Excerpt,
-    Folded,
-    IntervalPlot,
-    PlotPoint,
-    Table,
-    counts,
-)
+from trialbed.views import Disclosure, Disclosures, Excerpt, Folded, IntervalPlot, PlotPoint, Table, counts
 from trialbed.wire.redaction import redact
 from trialbed_verify.findings import kind_in_words
 from trialbed_verify.panel import GateExample, GateResult, Mean, Panel
@@ -75,10 +66,9 @@ UNMARKED = "No vendor of {model} is marked as the baseline; the one of the first
 def vendor_page(
     vendors: Sequence[Answers], found: Document | None = None, *, remarks: Sequence[str] = (), again: str = ""
 ) -> list[Part]:
-    """Return the parts of the page.
+    """Return the parts of the page, from answers that are read for summaries.
 
     Args:
-        vendors: their answers, read for summaries.
         found: their comparisons and ranks; None if there is nothing to compare.
         remarks: how the baselines were chosen.
         again: the command that makes this page; by default, one that shows the same files or run.
@@ -260,11 +250,7 @@ class VendorViewer(FileViewer):
 
 
 def file_parts(files: Sequence[Path]) -> list[Part]:
-    """Return the parts of the page about files; a model of which no vendor is marked is compared with the first one.
-
-    Raises:
-        DataError: a file cannot be read, or has several vendors.
-    """
+    """Return the parts of the page about files; a model of which no vendor is marked is compared with the first one."""
     vendors = [*name_apart((read_one(FileRows(path), compared=False) for path in files), within_models=True)]
     rows, baselines, remarks = dict[tuple[str, str], VendorRows](), dict[str, str](), list[str]()
     if len(vendors) == 1:

@@ -114,7 +114,6 @@ class RankedVendor:
 
     Attributes:
         metrics: a missing metric has no value.
-        is_baseline: whether the others of the model are compared with this one.
         protocol_errors: the share of answers that broke the protocol; None if unknown.
         excess: F1 above chance at the same trigger rates, with its one-sided 95 % bound as ``low``; None if it is
             unknown or meaningless.
@@ -124,9 +123,7 @@ class RankedVendor:
         notes: remarks for readers of its row.
         panel: the panel's verdict on it; None for a baseline or a table.
         status: ``behind`` for one that is placed last, after all ranked ones.
-        tie: whether another has the same place.
-        score: by Inverse Rank Fusion.
-        ranks: metric -> rank in it.
+        score, ranks: by Inverse Rank Fusion, of the rank in each metric.
         rank_low, rank_high: the places in 95 % of resamples; None for a table.
         tied_with: names of those of whom neither is ahead in 95 % of resamples; None for a table.
         reasons: why it is not ranked, or placed last.
@@ -185,8 +182,6 @@ class Gates:
     """Minimum requirements for being ranked.
 
     Attributes:
-        min_success: least success rate.
-        max_protocol_errors: largest share of answers that break the protocol.
         min_f1: least F1; None for the F1 of chance or, for a table, one half.
         rank_different: rank by their figures also those that the panel shows to break what callers rely on.
     """
@@ -217,7 +212,6 @@ class Ranking:
     """The ranks of all vendors of each model.
 
     Attributes:
-        metrics: those that count.
         resamples, seed: of the intervals; None where there are none.
         overall: the vendors of all models together.
     """
@@ -239,15 +233,11 @@ class Ranking:
 
 
 def rank(
-    vendors: Sequence[RankedVendor],
-    gates: Gates | None = None,
-    metrics: Collection[str] | None = None,
+    vendors: Sequence[RankedVendor], gates: Gates | None = None, metrics: Collection[str] | None = None
 ) -> Ranking:
     """Rank the vendors of each model, and the vendors of all models together.
 
-    Args:
-        gates: minimum requirements for being ranked.
-        metrics: by which vendors are ranked; None for those of quality, and those of speed and cost that all have.
+    By default, the metrics of quality count, and those of speed and cost that all vendors have.
     """
     wanted, least = metrics, gates or Gates()
     if wanted is None:
@@ -382,12 +372,8 @@ def candidates(
 
     Args:
         baselines: names of vendors, one per model; empty for those that the summaries next to their results mark.
-        model: the model of all files; None for the model that the rows name.
-        force: rank by the common cases of files that differ.
+        model: of all files; None for the model that the rows name.
         panels: vendor -> the panel's verdict on it, where it is known.
-
-    Raises:
-        UsageError: a model has no baseline or several, a vendor is listed twice, or a file has other requests.
     """
     named = [replace(one, model=model or one.model) for one in files]
     if unnamed := [one.source for one in named if one.model is None]:
@@ -550,13 +536,8 @@ def compare_and_rank(sources: Mapping[Name, VendorRows], baselines: Mapping[str,
     Vendors are compared over the cases that both files have, even if their drivers force different settings; the
     comparisons name the rows that were skipped and the settings that differ.
 
-    Args:
-        sources: the rows of each vendor of a verification.
-        baselines: model -> its baseline, if it has one.
-
-    Returns:
-        ``models``, each with its ``baseline``, ``comparisons`` and ``notes``, and the ``ranking``, None if no vendor
-        could be compared.
+    Return ``models``, each with its ``baseline``, ``comparisons`` and ``notes``, and the ``ranking``, None if no vendor
+    could be compared.
     """
     models, ranked = list[dict[str, Any]](), list[RankedVendor]()
     for model, own in group_by_key((name[0], (name, rows)) for name, rows in sources.items()).items():
@@ -585,8 +566,7 @@ def _read(
 ) -> Iterator[Answers]:
     """Yield answers, those of one vendor in memory at a time; a note names a vendor without any to compare.
 
-    Args:
-        read: to which each is added once it is done with, without what only comparisons need.
+    Each is added to ``read`` once it is done with, without the parts that only comparisons need.
     """
     for (model, vendor), rows in sources.items():
         try:

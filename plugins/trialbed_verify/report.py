@@ -26,10 +26,7 @@ def print_report(
 ) -> None:
     """Print the summaries of all targets, and their comparisons and ranks, on stdout.
 
-    Args:
-        form: a choice of ``--format``.
-        comparisons: those of ``compare_and_rank``; None if a single endpoint was verified.
-        about: facts about a stored run, for its JSON.
+    ``comparisons`` are those of ``compare_and_rank``, and ``about`` has facts about a stored run, for its JSON.
     """
     from trialbed.views import print_tables
     from trialbed_verify.tables import verification_record, verification_tables, verified_tables

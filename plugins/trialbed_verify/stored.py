@@ -36,8 +36,7 @@ def run_rows(run: StoredRun, labels: Iterable[str] | None = None) -> list[Stored
 def named_rows(names: Iterable[str], store: str | None) -> list[VendorRows]:
     """Return the rows of files, and of stored verifications, whose store stays open until the command ends.
 
-    Args:
-        names: paths; ``ID`` for all vendors of a run, its baseline first, or ``ID/VENDOR`` for one of them.
+    A name is a path, ``ID`` for all vendors of a run, its baseline first, or ``ID/VENDOR`` for one of them.
     """
     found: list[VendorRows] = []
     reader: StoreReader | None = None

@@ -52,10 +52,7 @@ def summary(endpoint: EndpointInfo, answers: Answers | None) -> dict[str, Any]:
     """Return the summary of an endpoint: the K2-style fields, then Trialbed's own.
 
     ``eval_started_at`` and ``eval_finished_at`` are of the last session, as is ``not_sent``; everything else describes
-    all answers.
-
-    Args:
-        answers: read for summaries; None if there are none.
+    all answers, which are read for summaries.
     """
     rows, began, ended = answers.rows if answers else (), endpoint.began, endpoint.ended
     figures = answer_figures(answers)

@@ -69,26 +69,21 @@ class AnswerRow:
     """The fields of a result row that are counted and compared; unknown ones are None.
 
     Attributes:
-        line: 1-based number of the row in its source.
-        place: where the source reads the row again.
-        data_index: 1-based line in the test set.
-        case: the identity of the test set's line, None if the row has none.
+        line, place: 1-based number of the row in its source, and where the source reads it again.
+        data_index, case: 1-based line in the test set, and its identity.
         trial: 0-based number among the repeats of the case.
-        config: digest of the configuration, None if the row has none.
-        vendor, model: as named by the row, or None.
-        asked_model: the model of the request.
+        config: digest of the configuration.
+        vendor, model, asked_model: as named by the row, and the model of the request.
         outcome: how the case ended; for a row of another tool it follows from the status and the response.
-        problem: the kind of a failure, or None.
-        success: whether ``status`` is ``success``.
+        problem: the kind of a failure.
         stated: finish reason and validity as the row's own columns have them, which K2-style figures are made of.
         valid: whether all tool calls fit their schemas, None if unknown.
         calls: (whether it fits, reasons) of each call, None if the row has none.
         tokens: the total, computed if the answer reports the parts only.
-        at: when the case ended, as the row says it.
-        served: model, fingerprint and provider that the answer names.
+        at, served: when the case ended; model, fingerprint and provider that the answer names.
         notes, findings: kinds; empty in a table for comparisons.
         suite: the facts for the summary of its suite; None in a table for comparisons.
-        requested, measured: for comparisons; otherwise empty and None.
+        requested, measured: for comparisons.
     """
 
     line: int
@@ -173,7 +168,6 @@ class Answers:
     """The answers of one vendor with one model and configuration.
 
     Attributes:
-        source: where they are read from.
         vendor: as named by the rows, otherwise by the file's name.
         model: as named by the rows, otherwise the model of their requests if they agree.
         rows: one per case and trial, in the order of the test set.
@@ -212,11 +206,7 @@ class Answers:
         return {name: price for name, price in found.items() if isinstance(price, int | float)}
 
     def cases(self, *, by_name: bool) -> dict[Case, dict[int, AnswerRow]]:
-        """Case -> its trials.
-
-        Args:
-            by_name: identify cases by the rows' own names; otherwise by content, with repeats in order of the test set.
-        """
+        """Case -> its trials; by the rows' own names, or by content, with repeats in order of the test set."""
         found: dict[Case, dict[int, AnswerRow]] = {}
         seen: Counter[tuple[object, int]] = Counter()
         for row in self.rows:
@@ -235,12 +225,6 @@ def read_rows(source: VendorRows, rows: Iterable[PlacedRow] | None = None, *, co
     Args:
         rows: as they are written to the source; by default they are read from it.
         compared: whether they are for comparisons, which takes most of the time, or for summaries.
-
-    Returns:
-        No tables if there are no rows.
-
-    Raises:
-        DataError: the rows cannot be read, or one is not a result row.
     """
     groups, torn = dict[Any, list[AnswerRow]](), list[str]()
     for number, place, row in source if rows is None else rows:
@@ -477,7 +461,6 @@ class Pairing:
 
     Attributes:
         by_name: whether cases are identified by the rows' own names; otherwise by the content of the requests.
-        cases: the pairs by case, in the baseline's order.
         only_baseline, only_vendor: rows of cases that only one table has.
         asked_otherwise: pairs whose prepared requests have different content.
         settings: description of a difference -> number of pairs that have it.
@@ -504,12 +487,7 @@ class Pairing:
 
 
 def pair(
-    baseline: Answers,
-    vendor: Answers,
-    *,
-    force: bool = False,
-    by_name: bool | None = None,
-    may_lack: bool = False,
+    baseline: Answers, vendor: Answers, *, force: bool = False, by_name: bool | None = None, may_lack: bool = False
 ) -> Pairing:
     """Pair two tables by case.
 
@@ -517,9 +495,6 @@ def pair(
         force: pair the common cases even if the requests or settings of the tables differ.
         by_name: identify cases by the rows' own names; by default, if all rows of both tables have them.
         may_lack: accept a vendor's table that lacks cases.
-
-    Raises:
-        UsageError: the tables have no case in common, or their requests or settings differ and ``force`` is not set.
     """
     has_names = baseline.names_cases and vendor.names_cases if by_name is None else by_name
     ours, theirs = (table.cases(by_name=has_names) for table in (baseline, vendor))

@@ -27,13 +27,7 @@ Examples:
 
 @click.command("rank", epilog=EPILOG)
 @click.argument("files", nargs=-1, required=True, metavar="TABLE.csv|FOLDER|[VENDOR=]FILE|RUN...")
-@plain_option(
-    "--baseline",
-    "baselines",
-    multiple=True,
-    metavar="VENDOR",
-    help="Baseline of a model; one per model.",
-)
+@plain_option("--baseline", "baselines", multiple=True, metavar="VENDOR", help="Baseline of a model; one per model.")
 @plain_option("--model", metavar="NAME", help="Name of the files' one model, if they name it differently.")
 @plain_option("--force", is_flag=True, help="Rank by the common cases if requests or settings differ.")
 @option(

@@ -85,12 +85,7 @@ READABLE = click.Path(exists=True, dir_okay=False, path_type=Path)
     default=5,
     help="Concurrent requests to one vendor.",
 )
-@option(
-    "--vendor-concurrency",
-    type=click.IntRange(min=1),
-    default=1,
-    help="Vendors at a time; others take turns.",
-)
+@option("--vendor-concurrency", type=click.IntRange(min=1), default=1, help="Vendors at a time; others take turns.")
 @option("-o", "--output", type=FILE, default=Path("results.jsonl"), help="Results file, one line per case.")
 @option("--summary", type=FILE, default=Path("summary.json"), help="Summary file.")
 @option("--output-dir", type=FOLDER, default=Path("data"), help="Folder for the results and summaries of --config.")
@@ -240,8 +235,8 @@ def _warn(cases: TestSet, targets: Sequence[Target]) -> None:
 
     for doubt in doubtful_models(targets):
         click.echo(f"Warning: {doubt}", err=True)
-    for line in cases.bad_lines:
-        click.echo(f"Warning: {cases.path}, line {line.index}: {line.reason}; the line is skipped", err=True)
+    for line, reason in cases.bad_lines:
+        click.echo(f"Warning: {cases.path}, line {line}: {reason}; the line is skipped", err=True)
     for index, name, fault in cases.faults:
         click.echo(f"Warning: {cases.path}, line {index}: the schema of {name} cannot be used: {fault}", err=True)
     path = read_env_file(Path.cwd())

@@ -23,25 +23,18 @@ CUT = ("length", "content_filter")
 class AnsweredRow:
     """The request and the answer of a row.
 
-    Args:
-        count: the model's own tokenizer, where it is at hand.
-
     Attributes:
+        count: the model's own tokenizer, where it is at hand.
         complete: whether the answer is complete: the row is a success with a completion.
         request: the body as it was sent, with the extra fields.
-        response: the completion; empty if there is none.
-        choices: those that are objects.
-        choice: the one that counts.
-        message: of that choice.
+        choices: those that are objects; ``choice`` is the one that counts, and ``message`` is in it.
         calls: the message's ``tool_calls``, of whatever type; ``listed_calls`` are those that are objects.
         made: the calls, a legacy one too.
         content: the message's text; the texts of typed parts are joined.
         reason: the finish reason.
         is_raw: whether a raw prompt was sent instead of messages.
-        wanted_calls: the calls that the request wants.
         reported_usage: as it came, in the first of the places where vendors put it.
         usage: the counts of it that can be counts, with those of thoughts.
-        reasoning: the reasoning that was sent.
     """
 
     def __init__(self, row: Mapping[str, Any], count: Count | None = None) -> None:

@@ -80,14 +80,11 @@ def findings(row: Row) -> tuple[Finding, ...]:
 
 
 def examine(row: Row, excerpts: Mapping[str, str] | None = None, count: Count | None = None) -> tuple[Finding, ...]:
-    """Examine a row, whatever findings it has already.
+    """Return the first finding of each kind in a row, whatever findings it has already.
 
     Args:
         excerpts: kind -> the bytes in which the reader of the answer saw it, if the row no longer has them.
         count: counts the tokens of a text with the model's own tokenizer.
-
-    Returns:
-        The first finding of each kind.
     """
     answer, problem, found = AnsweredRow(row, count), object_of(row.get("problem")), dict[str, Finding]()
     kind, said = str(problem.get("kind")), str(problem.get("message") or "")

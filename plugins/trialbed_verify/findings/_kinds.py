@@ -78,7 +78,6 @@ class Finding(NamedTuple):
 
     Attributes:
         kind: a key of ``KINDS``.
-        message: one sentence for readers.
         evidence: an excerpt of what came: bytes where they were seen, else JSON.
     """
 

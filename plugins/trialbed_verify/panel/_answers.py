@@ -153,19 +153,16 @@ class Measures(NamedTuple):
         arguments, wording: signatures.
         calls: their names and arguments as hashes, for the comparison with the case's other trials.
         free: the signature of the words of their free text.
-        length: logarithm of the text's length.
-        opening: category of the text's first word.
+        length, opening: logarithm of the text's length, and category of its first word.
         cut: whether the text ends in the middle of a sentence.
         made: category of the calls, whatever their order, by their names and arguments but free text.
         ratio: logarithm of the completion tokens per character of the answer.
-        prompt: the prompt tokens.
-        cost: the tokens billed, in prompt tokens (``OUTPUT_PRICE``).
+        prompt, cost: the prompt tokens, and the tokens billed, in prompt tokens (``OUTPUT_PRICE``).
         schema: whether a call does not fit its schema; None if that is not known.
         asked, disobeyed: parameters that constrain the answer, and those of them that it does not obey.
         violations: the subjects of ``SUBJECTS`` that the answer violates, as bits.
         logprobs: the probabilities of the first token's alternatives.
         suite: name of the suite and the score in it.
-        response_id, at: as in the row.
         digest, size: of the whole text of the answer.
         sampled: whether the temperature asked for is not 0.
     """

@@ -77,8 +77,7 @@ class Mean:
     """A mean over cases.
 
     Attributes:
-        value: over the cases that have one.
-        n: those cases.
+        value, n: over the cases that have one, and their number.
         low, high: its 90 % interval, corrected for skewness; where no case differs from another, with the allowance
             for rare cases not seen.
         weighed: the mean that decides, in which missing cases can count as 0.
@@ -142,10 +141,8 @@ def mean_over_cases(values: Array, *, directed: bool, over_all: bool = True) -> 
     """Return the mean of the known values, which lie between -1 and 1 but for costs; None if there are none.
 
     Where fewer than half of the cases have a value, the mean that decides is over half of the cases, and the missing
-    ones count as 0: a subject that few requests concern can neither hold up a verdict nor decide it alone.
-
-    Args:
-        over_all: this holds; otherwise the mean that decides is over the cases that have a value.
+    ones count as 0: a subject that few requests concern can neither hold up a verdict nor decide it alone. Without
+    ``over_all``, the mean that decides is over the cases that have a value.
     """
     known = values[np.isfinite(values)]
     n = len(known)
@@ -300,12 +297,7 @@ def compare_gates(sides: Sequence[Trials], margins: Mapping[str, float], deals: 
 def compare_values(
     gate: PanelGate, values: Values, cases: int, deals: int, seed: int, single: Array | None = None
 ) -> Compared:
-    """Compare the sides at a gate by values of its scale.
-
-    Args:
-        deals: number of times that trials are dealt to the sides at random, within each case.
-        single: per case, as ``Distances`` has it.
-    """
+    """Compare the sides at a gate by values of its scale; ``single`` is as ``Distances`` has it."""
     own, cross, distance = np.full((3, cases), np.nan)
     found = Distances(own, cross, distance, np.full(cases, -1), np.zeros((2, deals)))
     random = np.random.default_rng(seed)

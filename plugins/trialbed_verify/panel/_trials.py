@@ -65,10 +65,7 @@ def prepare_trials(sides: Sequence[Trials], ignored: int = 0) -> tuple[list[Tria
     """Return the trials that count, and remarks on the others and on the tokens.
 
     The vendor's prompt tokens are less a constant that a template adds. The cost of an answer becomes a share of the
-    baseline's mean cost, over the cases in which both sides have one.
-
-    Args:
-        ignored: violations that do not count, as bits.
+    baseline's mean cost, over the cases in which both sides have one. ``ignored`` are violations, as bits.
     """
     kept, remarks = _without_copies(sides)
     offset, of_tokens = _prompt_offset(kept)
@@ -236,11 +233,7 @@ def _usual(trials: Sequence[Measures]) -> int:
 
 
 def price_ratio(sides: Sequence[Trials], prices: Sequence[Mapping[str, float]]) -> float | None:
-    """Return the vendor's price of an answer as a share of the baseline's; None if prices or tokens are not known.
-
-    Args:
-        prices: of the baseline and of the vendor: ``input`` and ``output``, per million tokens.
-    """
+    """Return the vendor's price of an answer as a share of the baseline's; None if prices or tokens are not known."""
     if not all(prices):
         return None
     means = np.array([list(map(_price, pair, prices)) for pair in sides]).reshape(-1, 2)

@@ -63,7 +63,6 @@ class PanelOptions:
     Attributes:
         margins: gate -> its margin, where it is not the usual one; choose them before looking at the results.
         permutations: of the trials' labels; ten times as many where few of them are as unusual as the answers.
-        seed: of all random draws.
         prices: of the baseline and of the vendor: ``input`` and ``output``, per million tokens; empty if unknown.
         other_models: a sentence if the sides ask for different models: the gate ``model`` does not apply then, and
             the reason of the verdict begins with it.
@@ -105,7 +104,6 @@ class GateResult:
             less the first.
         p, p_holm: of the permutation test, and corrected for all gates.
         needed: cases that would settle an inconclusive gate; None if no number would.
-        example: an answer of each side.
         differing: cases in which the sides' only trials differ, and cases compared; None with several trials.
     """
 
@@ -221,11 +219,7 @@ class Panel:
 
 
 def judge(sides: Sequence[Trials], options: PanelOptions | None = None) -> Panel:
-    """Compare a vendor with a baseline on every gate.
-
-    Args:
-        sides: per case, the measures of the baseline's trials and of the vendor's.
-    """
+    """Compare a vendor with a baseline on every gate, by the measures of both sides' trials of each case."""
     chosen = options or PanelOptions()
     kept, remarks = prepare_trials(sides, BITS["model"] if chosen.other_models else 0)
     compared = compare_gates(kept, chosen.margins, chosen.permutations, chosen.seed)
@@ -248,9 +242,6 @@ def resample_verdict(
     Cases are drawn with replacement. The sums over dealt trials, whose mean is 0, are scaled to the number of cases.
     A difference that may be chance counts as none, as in the number of cases that a comparison asks for: repeated in
     ever more cases, chance would be taken for a difference.
-
-    Args:
-        sides: as ``judge`` takes them.
     """
     kept, _ = prepare_trials(sides)
     options, random = PanelOptions(), np.random.default_rng(0)

@@ -39,7 +39,6 @@ class ParameterProbe(NamedTuple):
         finding: ``answered``, ``changed`` or ``refused``; of the parameters in ``DIRECT`` ``obeyed``, ``ignored`` or
             ``refused``.
         setting: a name of ``SETTINGS``.
-        text: a digest of the answer's text.
     """
 
     parameter: str

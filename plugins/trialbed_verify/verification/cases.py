@@ -9,7 +9,6 @@ from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
-from types import TracebackType
 from typing import Any, BinaryIO, Self
 
 import orjson
@@ -32,7 +31,6 @@ class Case:
     Attributes:
         index: 1-based number of its line; blank lines count.
         identity: SHA-256 of the request as canonical JSON, hex; a line that repeats an earlier one ends with ``#2``.
-        body: the request as in the file.
     """
 
     index: int
@@ -40,22 +38,13 @@ class Case:
     body: Body
 
 
-@dataclass(frozen=True, slots=True)
-class BadLine:
-    """A line that is not a request, and the reason."""
-
-    index: int
-    reason: str
-
-
 class TestSet:
     """A test set on disk; only the positions of its lines are kept in memory.
 
     Attributes:
-        path: the file.
         digest: SHA-256 of the file's bytes, hex.
         size: the bytes of all cases.
-        bad_lines: lines that are not chat completion requests; they are not cases.
+        bad_lines: lines that are not chat completion requests, with the reasons; they are not cases.
         faults: declared schemas that cannot be used, each once: line, tool and reason.
     """
 
@@ -65,7 +54,7 @@ class TestSet:
     def __init__(self, path: Path) -> None:
         self.path = path
         self.size = 0
-        self.bad_lines: list[BadLine] = []
+        self.bad_lines: list[tuple[int, str]] = []
         self.faults: list[tuple[int, str, str]] = []
         self._places: dict[int, _Place] = {}
         self._counts = Counter[bytes]()
@@ -76,9 +65,7 @@ class TestSet:
         self._file = self.path.open("rb")
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         if self._file is not None:
             self._file.close()
 
@@ -116,7 +103,7 @@ class TestSet:
         except OSError as error:
             raise DataError(f"{self.path}: cannot be read: {error.strerror}") from error
         if not self._places:
-            bad = f" (line {self.bad_lines[0].index}: {self.bad_lines[0].reason})" if self.bad_lines else ""
+            bad = f" (line {self.bad_lines[0][0]}: {self.bad_lines[0][1]})" if self.bad_lines else ""
             hint = f"a test set has one chat completion request per line{bad}"
             raise DataError(f"{self.path}: contains no requests; {hint}")
         return digest.hexdigest()
@@ -127,7 +114,7 @@ class TestSet:
         except ValueError as error:
             body, fault = None, f"not JSON: {error}"
         if fault := fault or _fault(body):
-            self.bad_lines.append(BadLine(index, fault))
+            self.bad_lines.append((index, fault))
             return
         identity = hashlib.sha256(_canonical(body)).digest()
         self._counts[identity] += 1

@@ -32,10 +32,8 @@ class VendorEntry(BaseModel):
     """A vendor of a model, as in the file; the description of a field has its values in words.
 
     Attributes:
-        prices: ``input`` and ``output``, per million tokens.
         model: the unified name.
-        where: file and line of the entry, for messages.
-        lines: the line of each key.
+        where, lines: file and line of the entry, and the line of each key, for messages.
     """
 
     model_config = ConfigDict(frozen=True, strict=True, allow_inf_nan=False, protected_namespaces=())
@@ -64,11 +62,7 @@ KEYS = [name for name in VendorEntry.model_fields if name not in ("model", "wher
 
 
 def read_config(path: Path) -> list[VendorEntry]:
-    """The entries of a file, in order.
-
-    Raises:
-        DataError: the file cannot be read or has the wrong form.
-    """
+    """The entries of a file, in order."""
     try:
         root = yaml.compose(read_bytes(path, most=16 * 2**20).decode(), Loader=yaml.SafeLoader)
     except yaml.YAMLError as error:

@@ -1,15 +1,20 @@
-"""One attempt: a request, its answer, and when what happened."""
+"""One attempt: a request, its answer, and when what happened.
+
+Encodings of bodies are undone here: gzip and deflate (RFC 9110, section 8.4.1).
+"""
 
 from __future__ import annotations
 
 import asyncio
 import re
+import zlib
 from base64 import b64encode
-from collections.abc import AsyncIterator, Callable, Iterator
+from collections.abc import AsyncIterator, Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from functools import partial
+from itertools import chain
 from typing import Any, TypedDict
 
 import aiohttp
@@ -24,7 +29,6 @@ from trialbed.wire.dialects import Dialect, EventStream, dialect
 from trialbed.wire.redaction import redact
 from trialbed_verify.call_schemas import declared_schemas
 from trialbed_verify.verification.config import HEADER_NAME
-from trialbed_verify.verification.encodings import Decoder, UndecodableBody
 from trialbed_verify.verification.targets import PreparedRequest, Target, blaming_driver, is_secret_header
 
 SHOWN = 500
@@ -41,6 +45,14 @@ OTHER_PROTOCOLS = {
     r"b.\\+x00\\+x00.{1,5}\\+x04\\+x00": "this looks like a server of HTTP/2 alone. ",
 }
 """The error by which an answer in another protocol shows, its first bytes among them -> what to do about it."""
+
+PIECE = 2**18
+"""Bytes that are unpacked at a time, so that a small body that unpacks to a huge one takes no memory."""
+
+GZIP, ZLIB, RAW = 31, 15, -15
+
+NAMES = {"gzip": "gzip", "x-gzip": "gzip", "deflate": "deflate", "identity": "", "": ""}
+"""Name in a header -> encoding."""
 
 LINGER = 0.5
 """Seconds that a stream has to close its body after ``[DONE]``; then its connection is closed."""
@@ -64,10 +76,8 @@ class EndpointAttempt:
 
     Attributes:
         waited: seconds of waiting before it, for a retry.
-        status: HTTP status; None if none came.
         first_token: to the first token with content, argument or reasoning; None if none came.
         duration: to the last byte that mattered, or to the failure.
-        retry_after: seconds that the endpoint asked to wait.
     """
 
     started_at: datetime
@@ -114,14 +124,7 @@ def new_session(concurrency: int) -> aiohttp.ClientSession:
 
 
 class Exchange:
-    """Makes attempts at one target.
-
-    Args:
-        timeout: seconds for one attempt, from first to last byte.
-
-    Raises:
-        DriverBroken: the vendor's driver fails to make headers, or makes some that cannot be sent.
-    """
+    """Makes attempts at one target, each of which has ``timeout`` seconds from first to last byte."""
 
     def __init__(self, target: Target, session: aiohttp.ClientSession, timeout: float) -> None:
         self._post = partial(session.post, target.url, allow_redirects=False, **_request_options(target))
@@ -129,11 +132,7 @@ class Exchange:
         self._dialect, self._clock = dialect(), asyncio.get_running_loop().time
 
     async def __call__(self, prepared: PreparedRequest, waited: float = 0.0) -> EndpointAttempt:
-        """Make one attempt; never raise for anything that the endpoint does.
-
-        Args:
-            waited: seconds of waiting before it.
-        """
+        """Make one attempt, after a wait; never raise for anything that the endpoint does."""
         names = declared_schemas(prepared.tools).keys()
         run = _Run(self._clock, self._dialect.open_stream(names) if prepared.stream else None)
         started_at = datetime.now(UTC)
@@ -400,3 +399,77 @@ def _text(error: BaseException) -> str:
     text = f"{type(error).__name__}: {error}"
     hints = [said for shown, said in OTHER_PROTOCOLS.items() if re.search(shown, text)]
     return redact("".join((*hints, text))[:SHOWN])
+
+
+class UndecodableBody(Exception):
+    """A body in an encoding that was not requested, or that is not in the one it names."""
+
+
+class Decoder:
+    """Unpacks a body that may be cut anywhere, by the values of the header; ``packed`` if there is anything to undo."""
+
+    def __init__(self, encodings: Iterable[str]) -> None:
+        names = [name.strip() for name in ",".join(encodings).lower().split(",")]
+        for name in names:
+            if name not in NAMES:
+                raise UndecodableBody(f"the body is encoded as {name}, which was not asked for")
+        self._layers = [_Layer(NAMES[name]) for name in reversed(names) if NAMES[name]]
+        self.packed = bool(self._layers)
+
+    @property
+    def is_cut(self) -> bool:
+        """Return whether the bytes so far are less than the whole body."""
+        return any(layer.stream is not None for layer in self._layers)
+
+    @property
+    def surplus(self) -> bytes:
+        """The beginning of what came after the packed body; empty if nothing did."""
+        return next((layer.surplus for layer in self._layers if layer.surplus), b"")
+
+    def feed(self, chunk: bytes) -> Iterator[bytes]:
+        """The body's next parts."""
+        parts = iter((chunk,))
+        for layer in self._layers:
+            parts = chain.from_iterable(map(layer.feed, parts))
+        return parts
+
+
+class _Layer:
+    """One encoding; a body in gzip may have several members, one after the other.
+
+    Attributes:
+        stream: unpacks the member that has begun and not ended; None if there is none.
+    """
+
+    def __init__(self, name: str) -> None:
+        self.stream: zlib._Decompress | None = None
+        self.surplus = b""
+        self._name = name
+        self._ended = False
+
+    def feed(self, chunk: bytes) -> Iterator[bytes]:
+        while chunk:
+            if self.stream is None and self._ended and not (self._name == "gzip" and chunk[:1] == b"\x1f"):
+                # Zeros may fill up a file in gzip.
+                self.surplus = self.surplus or chunk.strip(b"\0")[:40]
+                return
+            stream = self.stream = self.stream or zlib.decompressobj(self._format(chunk))
+            more = True
+            while more:
+                try:
+                    part = stream.decompress(chunk, PIECE)
+                except zlib.error as error:
+                    raise UndecodableBody(f"the body is not in {self._name}: {error}") from error
+                chunk = stream.unconsumed_tail
+                # What fills a piece may have left more behind.
+                more = not stream.eof and (bool(chunk) or len(part) == PIECE)
+                if part:
+                    yield part
+            if stream.eof:
+                chunk, self.stream, self._ended = stream.unused_data, None, True
+
+    def _format(self, chunk: bytes) -> int:
+        """Return the format of a member that begins like this; some servers send deflate without its wrapping."""
+        if self._name == "gzip":
+            return GZIP
+        return ZLIB if chunk[0] & 0x0F == zlib.DEFLATED else RAW

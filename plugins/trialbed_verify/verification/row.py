@@ -44,11 +44,8 @@ class Row(TypedDict):
         request: as sent, without ``extra_body``.
         response: the completion; of a failure its kind, its message and the part that had come.
         hash: MD5 of the request as the K2-style tools compute it.
-        case: the identity of the test set's line.
-        config: digest of the target's configuration.
-        calls: the verdict on each call.
+        case, config: the identity of the test set's line, and the digest of the target's configuration.
         served: id, model, fingerprint and provider that the answer names.
-        suite: the expectations of the suite that the case is of.
     """
 
     data_index: int
@@ -98,8 +95,7 @@ def result_row(
 
     Args:
         config: digest of the target's configuration.
-        queued: seconds that the case waited for the circuit breaker.
-        lag: the event loop's worst lag during the last attempt, in seconds.
+        queued, lag: seconds that the case waited for the circuit breaker, and the loop's worst lag in the last attempt.
     """
     last = attempts[-1]
     reading = _with_raw_calls(target, last.reading)
@@ -107,7 +103,7 @@ def result_row(
     success = reading.outcome in ANSWERED
     usage = (reading.answer.usage or {}) if success else {}
     calls = answered_calls(first_message(reading.response)) if success else ()
-    verdicts = call_verdicts(calls, _tools_of(prepared)) if calls else []
+    verdicts = call_verdicts(calls, prepared.tools) if calls else []
     row: Row = {
         "data_index": case.index,
         "request": prepared.request,
@@ -168,14 +164,6 @@ def _with_raw_calls(target: Target, reading: Reading) -> Reading:
     return replace(reading, outcome="tool_calls", finish_reason="tool_calls", response=whole)
 
 
-def _tools_of(prepared: PreparedRequest) -> Any:
-    """The tools of a request; legacy requests have functions instead."""
-    functions = prepared.sent.get("functions")
-    if prepared.tools or not isinstance(functions, list):
-        return prepared.tools
-    return [{"type": "function", "function": function} for function in functions]
-
-
 def _counter(target: Target) -> Callable[[str], int | None] | None:
     """Counts tokens with the tokenizer of raw completions, where there is one."""
     tokenizer, adapter = target.settings.tokenizer, target.adapter
@@ -216,10 +204,7 @@ def _served_by(response: dict[str, Any] | None) -> dict[str, str | None]:
 def trial_result(label: str, row: Row, redaction: RowRedaction, *, attempt: int, session: str) -> TrialResult:
     """Return the trial of a row, without secrets.
 
-    Args:
-        label: the endpoint's, in the run.
-        attempt: its number among those of the trial.
-        session: names the invocation of the command. Of several attempts that of the latest session counts.
+    The session names the invocation of the command: of several attempts, that of the latest session counts.
     """
     verified: dict[str, Any] = {key: value for key, value in row.items() if key not in ("request", "response")}
     parts = [dump_json(part) for part in (row["request"], row["response"], verified)]
@@ -281,11 +266,7 @@ def row_lines(run: StoredRun, label: str) -> Iterator[bytes]:
 def write_rows(run: StoredRun, label: str, path: Path, written: Callable[[str], None]) -> Answers | None:
     """Replace a results file, atomically, by one of an endpoint's rows, and return them for a summary; None if none.
 
-    Args:
-        written: is given the file's SHA-256 before it takes its place.
-
-    Raises:
-        OSError: the file cannot be written.
+    ``written`` is given the file's SHA-256 before it takes its place.
     """
     digest = hashlib.sha256()
 
@@ -310,10 +291,8 @@ def write_rows(run: StoredRun, label: str, path: Path, written: Callable[[str], 
 class RowRedaction:
     """Replaces secrets in JSON texts.
 
-    A secret is found however it is escaped or encoded, and truncated: its prefix counts at the end of a text.
-
-    Args:
-        secrets: those of fewer than 8 characters are ignored, as they occur in ordinary text by chance.
+    A secret is found however it is escaped or encoded, and truncated: its prefix counts at the end of a text. Those of
+    fewer than 8 characters are ignored, as they occur in ordinary text by chance.
     """
 
     def __init__(self, secrets: Iterable[str]) -> None:

@@ -71,11 +71,6 @@ class Verification:
 
         Results and summaries are written even if the run ends early. A driver's failure ends its own target only; the
         target's summary reports it.
-
-        Raises:
-            UsageError, DataError: a results file or the store is not usable, or another process is at the run.
-            DriverError: a driver cannot prepare the first request.
-            TrialbedError: a file could not be written completely, or a case was lost.
         """
         check_files(self.targets, self.cases.path)
         self._named = dict(zip(endpoint_labels(self.targets), self.targets, strict=True))
@@ -206,11 +201,7 @@ class Verification:
         return problems
 
     def _write(self, store: Store, queue: TargetQueue) -> None:
-        """Write the results and the summary of a target.
-
-        Raises:
-            TrialbedError: a file cannot be written, or a case was lost.
-        """
+        """Write the results and the summary of a target."""
         target, label, output, run_id = queue.target, queue.label, queue.target.output, self._run.run_id
 
         def note(**changes: Any) -> None:
@@ -267,7 +258,7 @@ def endpoint_info(target: Target, label: str, cases: TestSet, options: VerifyOpt
         "test_set": cases.path.name,
         "test_set_digest": cases.digest,
         "test_set_cases": len(cases),
-        "bad_lines": [{"line": line.index, "reason": line.reason} for line in cases.bad_lines],
+        "bad_lines": [{"line": line, "reason": reason} for line, reason in cases.bad_lines],
         "configuration": target.configuration(),
         "configuration_digest": target.digest(),
         "drivers": {what: _driver(*named) for what, named in drivers.items()},
@@ -336,11 +327,7 @@ def _last(store: Store, cases: TestSet, endpoints: Sequence[EndpointInfo]) -> Ru
 
 
 def _owners_of_files(store: Store, targets: Sequence[Target], *, fresh: bool) -> dict[Path, str]:
-    """Return the run of each results file that is there; empty where no stored run has it.
-
-    Raises:
-        UsageError: a file has answers that would be lost with it, as no stored run has them.
-    """
+    """Return the run of each results file that is there; empty where no stored run has it."""
     there = [target.output for target in targets if _holds_something(target.output)]
     # The latest run that has a file comes last.
     runs = reversed([*store.runs(limit=None)] if there else [])
@@ -359,11 +346,7 @@ def _holds_something(path: Path) -> bool:
 
 
 def check_files(targets: Iterable[Target], test_set: Path) -> None:
-    """Check that every file of the targets can be written, and that no file is named twice.
-
-    Raises:
-        UsageError: a file cannot be written, or is named twice.
-    """
+    """Check that every file of the targets can be written, and that no file is named twice."""
     seen = {Path(os.path.realpath(test_set)): "the test set"}
     for target in targets:
         for what, path in (("results", target.output), ("summary", target.summary)):

@@ -54,11 +54,8 @@ async def send_all(
 ) -> None:
     """Send all cases; targets take turns, a block at a time, so that what changes over time affects all of them alike.
 
-    A target whose circuit breaker is open waits without a slot.
-
-    Args:
-        vendor_concurrency: targets served at a time.
-        on_down: is given each target to which sending was stopped for good, the cases left, and a driver's error.
+    A target whose circuit breaker is open waits without a slot. ``on_down`` is given each target to which sending was
+    stopped for good, the cases left, and a driver's error.
     """
     slots = asyncio.Semaphore(vendor_concurrency)  # It is fair: first come, first served.
     busy = [queue for queue in queues if queue.todo]
@@ -82,8 +79,7 @@ class _BegunCase:
 
     Attributes:
         requested: when it was ready for its next attempt, on the loop's clock.
-        waited: seconds of waiting before that attempt, for a retry.
-        queued: seconds that it waited for the circuit breaker.
+        waited, queued: seconds of waiting before that attempt, for a retry, and of waiting for the circuit breaker.
         started: when its first attempt was made; waiting before that does not count towards the deadline.
     """
 
@@ -99,14 +95,11 @@ class TargetQueue:
     """The cases of one target that are still to be sent.
 
     Attributes:
-        label: the endpoint's, in the run.
         todo: those that were not sent or not completed.
         stored: those that the store had before.
-        breaker: the vendor's.
         turns: shared by all queues.
         keep: is given the row of each completed case, at once.
         room: waits while many rows are yet to be stored.
-        completed: the cases that were completed.
         down: whether sending was stopped for good.
         failure: the driver's error, if that is what stopped it.
     """
@@ -134,11 +127,7 @@ class TargetQueue:
         self._clock = asyncio.get_running_loop().time
 
     async def send(self, size: int) -> None:
-        """Send the next cases of the test set; stops early where the circuit breaker opens.
-
-        Args:
-            size: cases to send.
-        """
+        """Send the next cases of the test set; stops early where the circuit breaker opens."""
         taken = [self.todo.popleft() for _ in range(min(size, len(self.todo)))]
         block = deque(taken)
         try:
@@ -166,9 +155,7 @@ class TargetQueue:
     async def _send_case(self, key: Key) -> None:
         """Send a case until it is complete, and keep its row, even if cancelled once the answer is there.
 
-        Raises:
-            VendorDown: the circuit breaker gave the vendor up; the case was not sent.
-            CircuitOpen: the case continues where it stopped when it is sent again.
+        After CircuitOpen, the case continues where it stopped when it is sent again.
         """
         await take_turn(self.turns)
         case = self.cases.at_line(key[0])
@@ -185,11 +172,7 @@ class TargetQueue:
             self.completed.add(key)
 
     def prepare(self, case: Case) -> PreparedRequest:
-        """Prepare the request of a case.
-
-        Raises:
-            DriverBroken, UsageError: the request cannot be prepared.
-        """
+        """Prepare the request of a case."""
         drivers = f"the vendor's driver or the model adapter {self.target.adapter_name!r}"
         with blaming_driver(f"{self.target.name}: {drivers} could not prepare line {case.index}"):
             return self.target.prepare(case.body)
@@ -254,11 +237,8 @@ class VendorCircuit(CircuitBreaker):
     """The circuit breaker of one vendor.
 
     After ``probes`` failed probes the vendor counts as down. A vendor that never answered, and whose failures are all
-    permanent (a wrong address, key or model), counts as down as soon as the circuit opens.
-
-    Args:
-        blocking: whether ``guard`` waits for the next probe; otherwise it raises ``CircuitOpen``.
-        clock: seconds since any fixed moment.
+    permanent (a wrong address, key or model), counts as down as soon as the circuit opens. A blocking one waits for the
+    next probe.
     """
 
     def __init__(
@@ -284,9 +264,7 @@ class VendorCircuit(CircuitBreaker):
     def guard(self) -> AbstractAsyncContextManager[bool]:
         """Hold this during an attempt, and wait until one may be made; gives whether it is a probe.
 
-        Raises:
-            VendorDown: no further attempt will be made.
-            CircuitOpen: no attempt may be made yet, and this circuit does not block.
+        It raises VendorDown if no further attempt will be made, and CircuitOpen if it does not block.
         """
         return self.attempt(self._until) if self.is_open else nullcontext(False)
 

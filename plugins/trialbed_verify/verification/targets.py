@@ -31,6 +31,7 @@ from trialbed.suggestions import closest
 from trialbed.wire import dump_json
 from trialbed.wire.addresses import is_loopback
 from trialbed.wire.redaction import event_texts, redact
+from trialbed_verify.rows import offered_tools
 from trialbed_verify.verification.cases import Body
 from trialbed_verify.verification.config import VendorEntry, read_config
 
@@ -38,14 +39,7 @@ PORTS = {"http": 80, "https": 443}
 
 
 def checked_url(url: str, where: str) -> str:
-    """The base URL, without a trailing slash.
-
-    Args:
-        where: the option or file that names it, for messages.
-
-    Raises:
-        UsageError: it is not a base URL, or holds credentials. The message shows at most the host.
-    """
+    """The base URL, without a trailing slash; errors show at most its host."""
     try:
         parts = urlsplit(url.strip())
         host, _ = parts.hostname, parts.port
@@ -64,9 +58,6 @@ def proxy_for(url: str) -> URL | None:
     """The proxy that ``HTTPS_PROXY``, ``HTTP_PROXY`` and ``NO_PROXY`` select for a URL; never one for a loopback host.
 
     It may have a user name and a password, which are never recorded.
-
-    Raises:
-        UsageError: the proxy is not an HTTP proxy.
     """
     target = urlsplit(url)
     found = getproxies_environment().get(target.scheme)
@@ -83,11 +74,7 @@ def proxy_for(url: str) -> URL | None:
 
 @contextmanager
 def blaming_driver(fault: str, secrets: Iterable[str] = ()) -> Iterator[None]:
-    """Turn an unexpected error of a driver's code into one that blames the driver, without secrets.
-
-    Raises:
-        DriverBroken: with the fault and the error in its message.
-    """
+    """Turn an unexpected error of a driver's code into one that blames the driver, without secrets."""
     try:
         yield
     except TrialbedError:
@@ -97,14 +84,7 @@ def blaming_driver(fault: str, secrets: Iterable[str] = ()) -> Iterator[None]:
 
 
 def checked_key(key: str, where: str) -> str:
-    """The key, stripped.
-
-    Args:
-        where: the option or file that names it, for messages.
-
-    Raises:
-        UsageError: it cannot be sent in a header. The message does not show it.
-    """
+    """The key, stripped; errors do not show it."""
     stripped = key.strip()
     if re.fullmatch(r"[\x21-\x7e]+", stripped) is None:
         raise UsageError(f"{where}: the key is empty or contains characters that a key cannot have (it is not shown)")
@@ -119,20 +99,14 @@ def is_secret_header(name: str) -> bool:
 def key_variables(name: str, variable: str = "") -> list[str]:
     """The variables of the environment in which the key of a vendor is looked up, in order.
 
-    Args:
-        name: the vendor's; ``siliconflow``, ``SILICONFLOW`` and ``SILICONFLOW_API_KEY`` are looked up.
-        variable: the one that its driver names, if any.
+    They are such as ``siliconflow``, ``SILICONFLOW`` and ``SILICONFLOW_API_KEY``, and the one that its driver names.
     """
     upper = re.sub(r"[^A-Za-z0-9]", "_", name).upper()
     return list(dict.fromkeys(filter(None, (name, upper, f"{upper}_API_KEY", variable))))
 
 
 def key_from_file(path: Path, line: int, key: str, name: str) -> str | None:
-    """The key in a configuration file; None for a placeholder.
-
-    Raises:
-        UsageError: git would commit the file.
-    """
+    """The key in a configuration file; None for a placeholder."""
     if re.fullmatch(r"x+|\.+|\*+|<.*>|your.*", key.strip(), re.IGNORECASE):
         return None
     if would_be_committed(path):
@@ -173,13 +147,11 @@ class RequestSettings:
     """Settings that apply to every request.
 
     Attributes:
-        model: the unified name of the model.
-        model_id: the vendor's name of the model; None for the vendor's own mapping.
+        model, model_id: its unified name, and the vendor's; None for the vendor's own mapping.
         temperature, max_tokens, stream: replace the line's own; None leaves it.
         streams_unsaid: whether a stream is asked for where neither the line nor ``stream`` says it.
         extra_body: merged in last, top level only.
         tokenizer: name or folder, for raw completions; None for chat completions.
-        trust_tokenizer_code: whether code that comes with the tokenizer may be run.
     """
 
     model: str
@@ -203,17 +175,16 @@ class PreparedRequest:
     """A request ready to be sent.
 
     Attributes:
-        request: the body without ``extra_body``, as the results file has it.
-        sent: the body on the wire, and ``body`` its bytes.
+        request, sent: the body without ``extra_body``, as the results file has it, and that on the wire.
         digest: MD5 of ``request`` as the K2-style tools compute it.
-        tools: those that the request declares, for checking calls.
+        tools: those that the request offers, for checking calls.
     """
 
     request: Body
     sent: Body
     body: bytes
     digest: str
-    tools: Any
+    tools: list[Any]
 
     @property
     def stream(self) -> bool:
@@ -260,7 +231,6 @@ class Target:
         api_key: never recorded; empty where ``headers`` hold the vendor's own key.
         is_baseline: whether the model's other vendors are compared with this one.
         is_repeated: whether it is such a baseline and has others, so that it is asked twice unless an option says more.
-        proxy: between this machine and the vendor, if any.
         trials, concurrency: of this target; None for those of the options.
         headers: further ones for every request; they replace the driver's.
         prices: ``input`` and ``output``, per million tokens.
@@ -327,7 +297,9 @@ class Target:
         sent = {**request, **settings.extra_body}
         if sent.get("stream") and not request.get("stream"):
             sent["stream_options"] = _with_usage(sent.get("stream_options"))
-        return PreparedRequest(request, sent, dump_json(sent), request_hash(request), tools)
+        # A raw completion is sent without its tools, which are in the prompt.
+        offered = offered_tools({"tools": tools, **sent})
+        return PreparedRequest(request, sent, dump_json(sent), request_hash(request), offered)
 
     def configuration(self) -> dict[str, Any]:
         """Everything that answers of this target depend on, without secrets."""
@@ -354,15 +326,11 @@ class VerifyOptions:
 
     Attributes:
         trials: number of times that every case is sent to every target; None for two to a baseline and one to others.
-        vendor_concurrency: targets served at a time; further ones take turns.
-        request_concurrency: requests in flight at one target.
-        timeout: seconds for one attempt, from first to last byte.
-        retries: attempts after the first.
+        vendor_concurrency, request_concurrency: targets served at a time, and requests in flight at one of them.
         incremental: go on with the last verification into the same files, finished or not, if its answers are of the
             same test set and configuration.
         fresh: discard the unfinished verification that the command would continue.
         store: where the verification is kept, a file or a database URL.
-        tags, note: the user's names of the run.
     """
 
     trials: int | None = None
@@ -391,12 +359,7 @@ GENERIC = "generic"
 def endpoint_target(
     base_url: str, api_key: str, settings: RequestSettings, model_type: str | None, output: Path, summary: Path
 ) -> Target:
-    """Make the target of one endpoint, given by its URL.
-
-    Raises:
-        DriverError: the model adapter is not installed.
-        UsageError: the URL or the key is not valid.
-    """
+    """Make the target of one endpoint, given by its URL."""
     adapter_name, adapter = load_adapter(model_type, settings.model)
     vendor = Vendor(base_url=checked_url(base_url, "--base-url"))
     return Target(
@@ -418,13 +381,6 @@ def config_targets(path: Path, settings: RequestSettings, model_type: str | None
     """Make the targets of a configuration file, with their results in ``folder``.
 
     Vendors are ranked by their times too, which only streams have: requests that do not say it ask for one.
-
-    Args:
-        settings: for all targets; the model's name comes from each entry.
-
-    Raises:
-        DataError: the file has the wrong form.
-        DriverError, UsageError: a vendor, a model adapter or a key is missing.
     """
     entries = read_config(path)
     vendors = Counter(entry.model for entry in entries)
@@ -503,20 +459,12 @@ def _key(path: Path, entry: VendorEntry, vendor: Vendor) -> str:
 
 
 def load_vendor(name: str) -> type[Vendor]:
-    """Load a vendor driver by name.
-
-    Raises:
-        DriverError: it is not installed or cannot be used.
-    """
+    """Load a vendor driver by name."""
     return cast("type[Vendor]", load_driver("vendors", name, VENDOR_CONTRACT))
 
 
 def load_adapter(name: str | None, model: str) -> tuple[str, ModelAdapter]:
-    """Load a model adapter by name, or the one that recognises the model if the name is None.
-
-    Raises:
-        DriverError: it is not installed or cannot be used.
-    """
+    """Load a model adapter by name, or the one that recognises the model if the name is None."""
     if name is None:
         others = (driver.name for driver in list_drivers("model_adapters") if driver.name != GENERIC)
         name = next((other for other in others if _adapter(other).recognises(model)), GENERIC)

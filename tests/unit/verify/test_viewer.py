@@ -73,7 +73,7 @@ def test_gates_with_the_same_figures_share_a_row_of_what_is_behind_a_click(shown
     names = [name for row in gates.rows for name in row.label.split(", ")]
     assert len(gates.rows) < len(names) == len({*names})
     assert len({row.cells for row in gates.rows}) == len(gates.rows)
-    assert [table.title for table in others] == ["Decisions", "Rates", "Tokens and times", "Tests"]
+    assert [table.title for table in others] == ["Decisions", "Rates", "Tokens and times"]
 
 
 def test_the_page_says_where_answers_come_from_and_how_to_run_it_again(tmp_path: Path) -> None:

@@ -31,7 +31,7 @@ def test_lines_that_are_no_requests_are_named_and_are_no_cases(tmp_path: Path) -
     odd = {"foo": 1}, {"messages": "hi"}, {"messages": [], "tools": "no"}
     cases = TestSet(written(tmp_path / "s.jsonl", {"messages": []}, "{oops", "[1]", {"messages": [2]}, *odd))
     assert len(cases) == 2
-    assert [(line.index, line.reason.partition(":")[0]) for line in cases.bad_lines] == [
+    assert [(line, reason.partition(":")[0]) for line, reason in cases.bad_lines] == [
         (2, "not JSON"),
         (3, "not a JSON object"),
         (5, "not a request"),
@@ -91,6 +91,6 @@ def test_a_misspelt_expectation_is_no_case_and_is_named(tmp_path: Path) -> None:
     wrong = {"messages": [], "suite": {"name": "own", "expect": {"call": True}}}
     cases = TestSet(written(tmp_path / "s.jsonl", right, wrong))
     assert len(cases) == 1
-    (line,) = cases.bad_lines
-    assert line.index == 2
-    assert "unknown expectation 'call'; did you mean 'calls'?" in line.reason
+    ((line, reason),) = cases.bad_lines
+    assert line == 2
+    assert "unknown expectation 'call'; did you mean 'calls'?" in reason

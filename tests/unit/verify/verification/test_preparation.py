@@ -50,6 +50,13 @@ def test_the_extra_body_wins_and_is_no_part_of_the_request() -> None:
     assert made.sent == {**made.request, "temperature": 1.0, "provider": {"only": ["x"]}}
 
 
+def test_the_tools_on_offer_are_those_that_are_sent() -> None:
+    own = {"type": "function", "function": {"name": "own"}}
+    assert prepared(extra_body={"tools": [own]}).tools == [own]
+    assert prepared({"messages": [], "functions": [own["function"]]}).tools == [own]
+    assert prepared().tools == LINE["tools"]
+
+
 def test_a_stream_asked_for_by_the_extra_body_is_read_as_one() -> None:
     made = prepared(extra_body={"stream": True})
     assert made.stream
