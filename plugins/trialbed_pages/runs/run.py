@@ -46,13 +46,15 @@ class RunPage:
 
     @cached_property
     def details(self) -> Markup:
-        """The plots and all other tables."""
+        """The plots and, once the run has ended, all other tables: their notes say what it lacks."""
         setups = [one.framework for one in self.report.frameworks]
         cost, times = cost_plot(self.figures, setups), time_plot(self.figures, setups)
         # Where all setups cost the same and have the same score, a table says as much as a plot.
         drawn = [] if cost.has_one_place else [cost]
-        tables = run_tables(self.report)[len(screen_tables(self.report)) :]  # those of the board come first in both
-        return html_parts("", [*drawn, *([times] if times.names else []), *tables])
+        # Those of the board come first in both.
+        tables = run_tables(self.report)[len(screen_tables(self.report)) :]
+        shown = [] if self.figures.run.status == "running" else tables
+        return html_parts("", [*drawn, *([times] if times.names else []), *shown])
 
     @cached_property
     def worst(self) -> Sequence[WorstQuery]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from contextlib import AsyncExitStack
+from contextlib import AsyncExitStack, nullcontext
 from html.parser import HTMLParser
 from pathlib import Path
 from typing import Any
@@ -16,7 +16,7 @@ from support.stored_runs import BEGUN, NEW, OLD, add_begun_run, make_hostile_sto
 
 from trialbed.drivers import load_driver
 from trialbed.prices import read_prices
-from trialbed.records import Score
+from trialbed.records import Failure, Score
 from trialbed.store import Store, open_store
 from trialbed_pages import create_app
 
@@ -39,6 +39,88 @@ class Elements(HTMLParser):
 
     def links(self) -> list[str]:
         return [attrs["href"] or "" for tag, attrs in self.found if tag == "a" and "href" in attrs]
+
+
+@pytest.mark.parametrize("path", PAGES)
+async def test_every_page_is_shown_and_may_load_its_own_files_only(get: Any, path: str) -> None:
+    answer = await get(path)
+    assert answer.status_code == 200
+    policy = answer.headers["content-security-policy"]
+    assert "default-src 'none'" in policy
+    assert "unsafe" not in policy
+    for tag, attributes in Elements(answer.text).found:
+        assert "style" not in attributes, f"{tag} has a style of its own, which the policy forbids"
+        assert not [name for name in attributes if name.startswith("on")]
+
+
+@pytest.mark.parametrize("part", ["", "/queries", "/answers"])
+async def test_a_run_of_which_no_trial_has_ended_has_every_page(get: Any, stored: Path, part: str) -> None:
+    add_begun_run(stored)
+    answer = await get(f"/runs/{BEGUN}{part}")
+    assert answer.status_code == 200
+    assert BEGUN in answer.text
+    if not part:
+        assert "reference has no result yet: 2 trials were not measured." in answer.text
+
+
+async def test_a_run_that_is_incomplete_says_why_and_how_to_complete_it(get: Any, stored: Path) -> None:
+    add_begun_run(stored, ("reference",))
+    failure = Failure(kind="replay", message="request 1 is not the recorded one")
+    with Store.open(str(stored)) as store:
+        for query_id in (1, "a/b"):
+            lost = trial("reference", query_id, wrong=False)
+            outcome = lost.outcome.model_copy(update={"answer": None, "failure": failure})
+            store.add_trial(BEGUN, lost.model_copy(update={"outcome": outcome, "scores": ()}))
+        store.update_run(BEGUN, status="incomplete")
+    text = (await get(f"/runs/{BEGUN}")).text
+    assert "reference: 2 of 2 trials were not measured (replay): request 1 is not the recorded one" in text
+    assert "INCOMPLETE: 2 trials were not measured; the same command with --on-miss ask" in text
+
+
+async def test_a_run_under_way_is_looked_at_again_and_lacks_nothing_yet(get: Any, stored: Path) -> None:
+    add_begun_run(stored)
+    with Store.open(str(stored)) as store:
+        for is_running in (True, False):
+            with store.lock(BEGUN) if is_running else nullcontext():
+                page = (await get(f"/runs/{BEGUN}")).text
+            assert ("0 of 4 trials have ended" in page, 'hx-trigger="every' in page) == (is_running, is_running)
+            assert ("INCOMPLETE: 4 trials were not measured" in page) != is_running
+
+
+async def test_a_translated_request_is_marked(get: Any) -> None:
+    marked = "put to the model's endpoint in another dialect: messages"
+    paths = TRIAL, TRIAL.replace("langgraph%3Anative", "reference")
+    assert [(await get(path)).text.count(marked) for path in paths] == [1, 0]
+    run = (await get(f"/runs/{NEW}")).text
+    assert "put to the model in another dialect, as its endpoint does not speak" in run
+
+
+async def test_every_link_leads_somewhere(get: Any) -> None:
+    todo, seen = ["/"], set()
+    while todo:
+        path = todo.pop()
+        if path in seen:
+            continue
+        seen.add(path)
+        answer = await get(path)
+        assert answer.status_code == 200, path
+        if answer.headers["content-type"].startswith("text/html"):
+            links = (
+                str(httpx.URL("http://pages").join(path).join(link).raw_path, "ascii")
+                for link in Elements(answer.text).links()
+            )
+            todo += [link for link in links if link not in seen]
+    assert any("/pair?" in path for path in seen)
+    assert any("/body?" in path for path in seen)
+
+
+async def test_the_worst_query_is_three_links_from_the_first_page(get: Any) -> None:
+    run = next(link for link in Elements((await get("/")).text).links() if NEW in link)
+    worst = next(link for link in Elements((await get(run)).text).links() if "/trial?" in link and "query=1" in link)
+    page = (await get(worst)).text
+    assert "Weather/now was refused: &#39;city&#39; is a required property" in page
+    assert f"bench show {NEW} langgraph:native/1" in page
+    assert "bench run -f langgraph:native" in page
 
 
 @pytest.mark.parametrize("path", [*PAGES, f"/runs/{NEW}/body?framework=reference&query=1&kind=request&place=1"])

@@ -2,10 +2,19 @@
 
 from __future__ import annotations
 
+import io
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
-from support.run_reports import document, reason
+import pytest
+from support.cases import for_each
+from support.run_reports import document, reason, reported
+
+from trialbed.attribution import USED
+from trialbed.contracts import Reporter
+from trialbed.records import STAGES, ScoreDescription
+from trialbed_plugins.reporters import HtmlReporter, MarkdownReporter, TableReporter
 
 Show = Callable[..., str]
 
@@ -83,3 +92,118 @@ def test_incomplete_runs_show_only_comparable_scores(show: Show) -> None:
     alone = show([missing])
     assert "INCOMPLETE" in alone
     assert cells(alone, "scores").startswith("0.80")
+
+
+@pytest.mark.parametrize("width", [20, 80, 200])
+@pytest.mark.parametrize("count", [1, 3, 8])
+def test_no_number_is_cut_at_any_width(show: Show, width: int, count: int) -> None:
+    documents = [document(f"framework-{place}", average_sopr_score=place / 10) for place in range(count)]
+    for each in documents:
+        each["metadata"]["framework_version"] = "1.2.3 (with a very long story about its versions)"
+        each["summary"]["denominators"]["sopr_score"] = 12345
+    text = show(documents, width)
+    assert "…" not in text
+    for place in range(count):
+        assert f"{place / 10:.2f} [0.58, 0.92] n=12345" in text
+    rows = [line for line in text.splitlines() if line.startswith("framework-") and ":" not in line]
+    assert max(map(len, rows)) <= max(width, 70)
+
+
+def test_colour_is_for_terminals_that_want_it_and_names_cannot_steer_them(show: Show) -> None:
+    text = show([document("a\x1b[2Jb", deviations=["[bold]x[/bold]\x07"])])
+    assert not {"\x1b", "\x07"} & set(text)
+    assert "[bold]x[/bold]" in text
+
+
+def test_a_stream_that_knows_ascii_only_is_served() -> None:
+    stream = io.TextIOWrapper(io.BytesIO(), encoding="ascii")
+    TableReporter().report(reported(document()), stream)
+    stream.flush()
+
+
+def test_units_are_those_that_scorers_declare(show: Show) -> None:
+    timed = document(average_boot_time=152.0)
+    timed["summary"]["medians"] |= {"boot_time": 140.0}
+    boot = ScoreDescription("boot_time", unit="ms", meaning="until it was ready", bounded=False)
+    report = reported(timed)
+    (summary,) = report.frameworks
+    scores = {**summary.scores, "boot_time": replace(summary.scores["boot_time"], description=boot)}
+    described = replace(report, frameworks=(replace(summary, scores=scores),), described={"boot_time": boot})
+    text = show(described, 200, explained=True)
+    assert heading(text, "per trial").endswith("boot_time, ms")
+    assert cells(text, "per trial").endswith("152 / 140")
+    assert "boot_time: until it was ready." in text
+
+
+def with_lost(name: str, used: int, **lost: int) -> dict[str, Any]:
+    found = document(name)
+    counts = {**dict.fromkeys(STAGES, 0), **{key.replace("_", " "): count for key, count in lost.items()}, USED: used}
+    found["summary"]["attribution"] = {"counts": counts}
+    call = {"api": ["Atlas", "City"], "arguments": {}, "lost": "wrong arguments", "reason": "missing: name"}
+    found["results"] = [{"query_id": 7, "gold_calls": [call]}]
+    return found
+
+
+def losses(text: str) -> str:
+    return text[text.index("where calls were lost") :]
+
+
+def test_losses_go_from_all_expected_calls_to_those_that_were_used(show: Show) -> None:
+    text = losses(
+        show([with_lost("reference", 60), with_lost("langgraph:native", 45, not_called=6, wrong_arguments=9)])
+    )
+    lines = text.splitlines()
+    assert " ".join(lines[0].split()) == "where calls were lost expected calls not called wrong arguments used"
+    assert " ".join(lines[2].split()) == "reference 60 0 0% 0 0% 60 100%"
+    assert " ".join(lines[3].split()) == "langgraph:native 60 6 10% 9 15% 45 75%"
+    assert max(map(len, lines)) <= 80
+    words = " ".join(text.split())
+    assert "langgraph:native: wrong arguments, first in query 7: Atlas: City (missing: name)." in words
+    thirds = losses(show([with_lost("a", 1, not_called=1, wrong_arguments=1), with_lost("b", 0)]))
+    assert " ".join(thirds.splitlines()[2].split()) == "a 3 1 34% 1 33% 1 33%"
+    assert " ".join(thirds.splitlines()[3].split()) == "b - - - -"
+
+
+def test_losses_that_cannot_be_compared_or_do_not_exist_have_no_table(show: Show) -> None:
+    missing = with_lost("a", 3, not_called=1)
+    missing["metadata"]["status"] = "incomplete"
+    for documents in ([with_lost("reference", 60)], [document()], [missing, with_lost("b", 4)]):
+        assert "where calls" not in show(documents)
+    assert "where calls" in show([missing])
+
+
+@for_each("reporter", [MarkdownReporter(), HtmlReporter()], ids=lambda reporter: type(reporter).__name__)
+def test_every_format_has_the_losses(reporter: Reporter) -> None:
+    stream = io.StringIO()
+    reporter.report(reported(with_lost("reference", 3, not_called=1)), stream)
+    assert "where calls were lost" in stream.getvalue()
+
+
+def test_differences_fit_a_terminal_of_80_columns(show: Show) -> None:
+    finding = {
+        "n": 60,
+        "difference": -0.25,
+        "low": -0.35,
+        "high": -0.15,
+        "margin": 0.05,
+        "p_adjusted": 0.0001,
+        "verdict": "worse",
+        "better": [7],
+        "worse": [1, 2, 3],
+    }
+    few = {**finding, "verdict": "too few", "p_adjusted": 0.41}
+    native = document("openai-agents:native")
+    native["summary"]["comparisons"] = [
+        {"kind": "reference", "against": "reference", "scores": {"sopr_score": finding, "api_call_score": few}},
+        {"kind": "profile", "against": "openai-agents:controlled", "scores": {"sopr_score": finding}},
+    ]
+    text = show([document(), native, document("openai-agents:controlled")], 80)
+    shown = text[text.index("compared with reference") :]
+    assert max(map(len, shown.splitlines())) <= 80
+    assert "  openai-agents:native   -0.25 [-0.35, -0.15]  4 of 60  <0.001         worse" in shown
+    assert "  openai-agents:native   -0.25 [-0.35, -0.15]  4 of 60   0.410  too few (70)" in shown
+    assert "\nnative compared with controlled\n" in shown
+    wide = {**few, "n": 300, "better": list(range(200)), "worse": list(range(200, 300))}
+    long = document("openai-agents:controlled")
+    long["summary"]["comparisons"] = [{"kind": "reference", "against": "reference", "scores": {"sopr_score": wide}}]
+    assert "  openai-agents:controlled  -0.25 [-0.35, -0.15]  0.410  too few (500)" in show([document(), long], 80)
