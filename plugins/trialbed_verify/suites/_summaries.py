@@ -52,7 +52,6 @@ class SuiteRow(NamedTuple):
     """The facts about a row of a suite that are summed up.
 
     Attributes:
-        by: the properties of the case with their values.
         missed: the expectations that the answer misses; None if the row has no score.
         line: of the test set, 0 if the row does not say it.
     """

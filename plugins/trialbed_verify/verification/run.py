@@ -14,7 +14,7 @@ from contextlib import AsyncExitStack
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from trialbed.drivers import driver_info
 from trialbed.engine import frozen_heap
@@ -30,7 +30,6 @@ from trialbed_verify.rows import FileRows
 from trialbed_verify.summary import summary, write_summary
 from trialbed_verify.verification.cases import TestSet
 from trialbed_verify.verification.exchange import Exchange, new_session
-from trialbed_verify.verification.progress import EndpointProgress
 from trialbed_verify.verification.row import Row, RowRedaction, trial_result, write_rows
 from trialbed_verify.verification.sending import (
     KeptCase,
@@ -42,6 +41,9 @@ from trialbed_verify.verification.sending import (
     send_all,
 )
 from trialbed_verify.verification.targets import Target, VerifyOptions
+
+if TYPE_CHECKING:
+    from trialbed_verify.verification.progress import EndpointProgress
 
 WAITING = 128
 """Answers that may wait to be committed before further requests wait for them; a fast vendor gives many in a moment."""

@@ -97,7 +97,6 @@ class TargetQueue:
     Attributes:
         todo: those that were not sent or not completed.
         stored: those that the store had before.
-        turns: shared by all queues.
         keep: is given the row of each completed case, at once.
         room: waits while many rows are yet to be stored.
         down: whether sending was stopped for good.
