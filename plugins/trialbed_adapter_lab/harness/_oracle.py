@@ -352,17 +352,16 @@ class Oracle:
 
     Attributes:
         about: the name of the check whose trials are looked at.
-        longest: the most requests of a trial so far.
+        saw_long_trials: whether it looked at the long trials that precede the checks of invariants.
     """
 
     def __init__(self) -> None:
         self.about = ""
-        self.longest = 0
+        self.saw_long_trials = False
         self._breaches: dict[str, list[str]] = {invariant.name: [] for invariant in INVARIANTS}
 
     def look(self, record: TrialRecord) -> None:
         """Look at a trial; of each invariant its first breach counts."""
-        self.longest = max(self.longest, len(record.requests))
         for invariant in INVARIANTS:
             found, breach = self._breaches[invariant.name], next(invariant.breaches(record), "")
             if breach and len(found) < KEPT:

@@ -13,7 +13,8 @@ TURNS = 20
 
 
 async def _holds(invariant: str, harness: Harness) -> None:
-    if harness.oracle.longest < TURNS:
+    if not harness.oracle.saw_long_trials:
+        harness.oracle.saw_long_trials = True
         turns = [asks_echo(str(number)) for number in range(TURNS)]
         await converse_on_everything(harness)
         await harness.run(*turns, "done", max_steps=TURNS + 2)

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from functools import partial
 from typing import Any
 
 from trialbed.records import Json
+from trialbed.wire.hard_schemas import hard_schemas
 from trialbed_adapter_lab.harness import Harness, ObservedRequest, tool
 from trialbed_adapter_lab.probe import Probe, expect, must, should
 from trialbed_adapter_lab.probes._conversations import converse
@@ -16,13 +16,11 @@ from trialbed_adapter_lab.probes._expectations import (
     expect_requests,
     expect_requests_at_least,
 )
-from trialbed_adapter_lab.probes.arguments import HOSTILE_NAMES
 from trialbed_scripted import ask, call
 
 REASON = "Every framework is to offer the same tools; another schema is another task for the model."
 HINT = "Hand tool.parameters on as it is, past the framework's own conversion; look for a raw or non-strict mode."
 
-STRING = {"type": "string"}
 NAMES = (
     *("a" * 64, "Z9", "9lives", "getWeather", "GetWeather", "get-weather", "Web_-_Search", "A--B_C"),
     *("class", "None", "lambda", "import", "print", "self", "type", "final_answer", "finish", "transfer_to_agent"),
@@ -34,6 +32,7 @@ DISTINCT = {
     "Book_room": "Books a room for a night.",
 }
 LOOK_ALIKES = ("Get_Weather", "get-weather", "get_Weather", "get_weather", "getweather")
+NO_PROPERTIES = {"type": "object", "properties": {}}
 DESCRIPTIONS = {
     "Echo_a": "",
     "Echo_b": "One line.",
@@ -41,95 +40,6 @@ DESCRIPTIONS = {
     "Echo_c": '  Two lines,\nwith "quotes", {braces}, %s, `code` and 東京 🦜.',
     "Echo_d": "A very long description. " * 200 + "The end.",
 }
-
-
-def _object(properties: dict[str, Any], **more: Any) -> dict[str, Any]:
-    return {"type": "object", "properties": properties, **more}
-
-
-NESTED = _object(
-    {
-        "place": _object(
-            {"name": STRING, "at": _object({"lat": {"type": "number"}, "lon": {"type": "number"}}, required=["lat"])},
-            required=["name", "at"],
-        ),
-        "days": {"type": "array", "items": _object({"day": STRING}), "minItems": 1, "maxItems": 7, "uniqueItems": True},
-        "grid": {"type": "array", "items": {"type": "array", "items": {"type": "integer"}}},
-        "pair": {"type": "array", "prefixItems": [STRING, {"type": "integer"}]},
-        "a": _object({"b": _object({"c": _object({"d": _object({"e": _object({"f": {"type": "integer"}})})})})}),
-    },
-    required=["place"],
-)
-ENUMS = _object(
-    {
-        "unit": {"type": "string", "enum": ["metric", "imperial", ""]},
-        "level": {"type": "integer", "enum": [1, 2, 3]},
-        "mixed": {"enum": ["a", 1, None, True]},
-        "fixed": {"const": "always"},
-    }
-)
-UNIONS = _object(
-    {
-        "any": {"anyOf": [STRING, {"type": "integer"}, {"type": "null"}]},
-        "one": {"oneOf": [_object({"a": STRING}, required=["a"]), _object({"b": STRING}, required=["b"])]},
-        "all": {"allOf": [_object({"a": STRING}), _object({"b": STRING})]},
-        "not": {"not": {"type": "null"}},
-        "types": {"type": ["string", "null"]},
-    }
-)
-REFERENCES = _object(
-    {"root": {"$ref": "#/$defs/node"}, "home": {"$ref": "#/$defs/place"}, "away": {"$ref": "#/$defs/place"}},
-) | {
-    "$defs": {
-        "place": _object({"city": STRING}, required=["city"]),
-        "node": _object({"value": STRING, "children": {"type": "array", "items": {"$ref": "#/$defs/node"}}}),
-    }
-}
-OPEN_AND_CLOSED = _object(
-    {
-        "open": {"type": "object", "additionalProperties": True},
-        "map": {"type": "object", "additionalProperties": {"type": "number"}},
-        "unsaid": {"type": "object"},
-        "closed": _object({"a": STRING}, additionalProperties=False),
-        "patterns": {"type": "object", "patternProperties": {"^x-": STRING}},
-    },
-    additionalProperties=False,
-)
-DEFAULTS = _object(
-    {
-        "size": {"type": "integer", "default": 10},
-        "unit": {"type": "string", "default": ""},
-        "flag": {"type": "boolean", "default": False},
-        "tags": {"type": "array", "items": STRING, "default": []},
-        "none": {"type": ["string", "null"], "default": None},
-        "needed": {"type": "string", "default": "x"},
-    },
-    required=["needed"],
-)
-BOUNDS = _object(
-    {
-        "when": {"type": "string", "format": "date-time"},
-        "mail": {"type": "string", "format": "email", "maxLength": 80},
-        "code": {"type": "string", "pattern": "^[A-Z]{3}$", "minLength": 3},
-        "page": {"type": "integer", "minimum": 1, "maximum": 100, "multipleOf": 1},
-        "share": {"type": "number", "exclusiveMinimum": 0, "exclusiveMaximum": 1},
-    }
-)
-NOTES = _object(
-    {
-        "city": {
-            "type": "string",
-            "description": 'The city,\n  e.g. "Oslo".\n' + "It may be any city of the world. " * 60,
-            "title": "City",
-            "examples": ["Oslo", "東京"],
-        },
-        "old": {"type": "string", "deprecated": True, "x-vendor": {"order": 1}},
-    },
-    title="Weather",
-    description="What to look up.",
-    required=["city"],
-) | {"$schema": "https://json-schema.org/draft/2020-12/schema"}
-ODD_NAMES = _object(dict.fromkeys(HOSTILE_NAMES, STRING), required=list(HOSTILE_NAMES[:3]))
 
 
 @must(
@@ -221,7 +131,7 @@ async def descriptions_are_kept(harness: Harness) -> None:
 )
 async def tools_without_parameters(harness: Harness) -> None:
     """Tools whose schemas have no properties can be bound and called."""
-    schemas: tuple[dict[str, Any], ...] = ({}, {"type": "object"}, _object({}), _object({}, required=[]))
+    schemas: tuple[dict[str, Any], ...] = ({}, {"type": "object"}, NO_PROPERTIES, NO_PROPERTIES | {"required": []})
     tools = [tool(f"Echo_{place}", parameters=schema) for place, schema in enumerate(schemas)]
     await converse(
         harness,
@@ -251,11 +161,12 @@ def _functions_by_name(request: ObservedRequest) -> dict[str, dict[str, Any]]:
     return {str(function.get("name")): function for function in request.functions}
 
 
-async def _is_kept(schemas: Sequence[dict[str, Any]], harness: Harness) -> None:
-    record = await converse(harness, tools=[tool(f"Echo_{place}", parameters=it) for place, it in enumerate(schemas)])
+async def _are_kept(names: str, harness: Harness) -> None:
+    schemas = {schema.name: schema.parameters for schema in hard_schemas() if schema.name in names.split()}
+    record = await converse(harness, tools=[tool(name, parameters=schema) for name, schema in schemas.items()])
     (request,) = expect_requests(record, 1)
-    for place, schema in enumerate(schemas):
-        expect_equal("parameters of the tool on the wire", request.parameters(f"Echo_{place}"), schema)
+    for name, schema in schemas.items():
+        expect_equal(f"parameters of {name} on the wire", request.parameters(name), schema)
 
 
 KEPT = tuple(
@@ -265,26 +176,50 @@ KEPT = tuple(
         f"{what} reach the model unchanged.",
         REASON,
         HINT,
-        partial(_is_kept, schemas),
+        partial(_are_kept, schemas),
         quick=name in ("enum", "nested", "notes", "union"),
     )
-    for name, what, *schemas in (
+    for name, what, schemas in (
+        ("empty", "Schemas without properties", "no_parameters no_parameters_closed no_properties_key"),
         (
-            "empty",
-            "Schemas without properties",
-            {"type": "object"},
-            _object({}),
-            _object({}, additionalProperties=False),
+            "nested",
+            "Nested objects and arrays",
+            "nested_twice nested_seven_deep array_of_objects array_of_arrays tuple_items optional_object empty_items",
         ),
-        ("nested", "Nested objects and arrays", NESTED),
-        ("enum", "Enumerations and constants", ENUMS),
-        ("union", "Unions: anyOf, oneOf, allOf, not, lists of types", UNIONS),
-        ("ref", "References into $defs, recursive ones too,", REFERENCES),
-        ("additional_properties", "Open, closed and typed maps (additionalProperties)", OPEN_AND_CLOSED),
-        ("default", "Defaults, falsy ones and null too, and what is required", DEFAULTS),
-        ("bounds", "Formats, patterns, lengths and ranges", BOUNDS),
-        ("notes", "Titles, descriptions, examples and keywords of vendors", NOTES),
-        ("names", "Properties of any name", ODD_NAMES),
+        ("enum", "Enumerations and constants", "enum_strings enum_numbers enum_mixed enum_with_empty_text const_value"),
+        (
+            "union",
+            "Unions: anyOf, oneOf, allOf, not, lists of types",
+            "any_of_scalars one_of_objects all_of_parts not_this three_types nullable_by_type_list nullable_by_any_of",
+        ),
+        ("ref", "References into $defs, recursive ones too,", "ref_to_defs ref_recursive ref_mutual ref_chain"),
+        (
+            "additional_properties",
+            "Open, closed and typed maps (additionalProperties)",
+            "closed_object open_object map_of_numbers map_at_the_root pattern_properties property_names",
+        ),
+        (
+            "default",
+            "Defaults, falsy ones and null too, and what is required",
+            "default_scalars default_falsy default_null default_objects default_on_required",
+        ),
+        (
+            "bounds",
+            "Formats, patterns, lengths and ranges",
+            "string_limits string_formats number_limits number_forms array_limits",
+        ),
+        (
+            "notes",
+            "Titles, descriptions, examples and keywords of vendors",
+            "annotations unicode_descriptions text_that_needs_escapes long_description description_at_the_root "
+            "vendor_keywords schema_and_id",
+        ),
+        (
+            "names",
+            "Properties of any name",
+            "keyword_properties call_words underscore_properties punctuation_properties schema_word_properties "
+            "property_named_ref model_word_properties case_properties unicode_properties",
+        ),
     )
 )
-"""The checks that tools are offered with exactly the schemas that they were given."""
+"""The checks that tools are offered with exactly the schemas that they were given: names of hard schemas."""
