@@ -8,6 +8,7 @@ import sys
 from collections.abc import Sequence
 from contextlib import aclosing
 from copy import copy
+from dataclasses import dataclass
 from typing import Self, TypedDict, Unpack
 from urllib.parse import urlsplit
 
@@ -17,9 +18,8 @@ from trialbed.texts import number_of
 from trialbed.tools import ToolClient
 from trialbed.worker import CommandAgent, WorkerTrial
 from trialbed_adapter_lab.errors import FAILS_EARLY, CheckFailed
-from trialbed_adapter_lab.harness._network import NetworkWatch
 from trialbed_adapter_lab.harness._oracle import Oracle
-from trialbed_adapter_lab.harness._process import process_state
+from trialbed_adapter_lab.harness._process import NetworkWatch, process_state
 from trialbed_adapter_lab.harness._records import Observations, ObservedCall, ObservedRequest, TrialRecord
 from trialbed_adapter_lab.harness._server import Chunks, HarnessServer, TrialSession
 from trialbed_adapter_lab.harness._synchronization import PassingLoop
@@ -42,14 +42,7 @@ START = 60.0
 
 
 class TrialSettings(TypedDict, total=False):
-    """The settings of a trial that differ from the defaults.
-
-    Attributes:
-        tools: on offer; by default one tool that returns its arguments.
-        base_url: of the model's endpoint; by default the harness's own.
-        timeout: seconds that the trial may take; by default half a minute, and a minute more for the first.
-        chunks: how answers are streamed to a framework that asks for a stream.
-    """
+    """The settings of a trial that differ from the defaults, as ``Harness.prepare`` takes them."""
 
     tools: Sequence[ScriptedTool]
     query: str
@@ -64,35 +57,23 @@ class TrialSettings(TypedDict, total=False):
     chunks: Chunks
 
 
+@dataclass
 class PreparedTrial:
     """A trial that can be run once. Its requests and calls can be read while it runs.
 
-    Args:
-        client: the tools' client; if None, the trial has one of its own.
-        start: seconds that it may take beyond its limit.
-
     Attributes:
         spec: the specification that a worker would get.
+        seconds: that it may take.
     """
 
-    def __init__(
-        self,
-        agent_class: type[BaseAgent],
-        server: HarnessServer,
-        session: TrialSession,
-        spec: TrialSpec,
-        client: ToolClient | None,
-        oracle: Oracle,
-        start: float = 0.0,
-    ) -> None:
-        self.spec = spec
-        self._seconds = spec.limits.timeout + start
-        self._oracle = oracle
-        self._client = client
-        self._agent_class = agent_class
-        self._server = server
-        self._session = session
-        self._trial = WorkerTrial(spec, _ignore_fork)
+    harness: Harness
+    server: HarnessServer
+    session: TrialSession
+    spec: TrialSpec
+    seconds: float
+
+    def __post_init__(self) -> None:
+        self._trial = WorkerTrial(self.spec, _ignore_fork)
 
     @property
     def requests(self) -> tuple[ObservedRequest, ...]:
@@ -107,10 +88,10 @@ class PreparedTrial:
     @property
     def open_connections(self) -> int:
         """Connections to the model that the adapter has not closed."""
-        return self._server.open_connections(self._session)
+        return self.server.open_connections(self.session)
 
     def _observations(self) -> Observations:
-        return self._server.do(self._session.observations)
+        return self.server.do(self.session.observations)
 
     async def run(self) -> TrialRecord:
         """Run it.
@@ -119,8 +100,8 @@ class PreparedTrial:
             CheckFailed: it does not end in time.
         """
         try:
-            if self._client is not None:
-                outcome = await self._outcome(self._client)
+            if self.harness.client is not None:
+                outcome = await self._outcome(self.harness.client)
             else:
                 async with aclosing(ToolClient()) as client:
                     outcome = await self._outcome(client)
@@ -135,34 +116,32 @@ class PreparedTrial:
             spec=self.spec,
             outcome=outcome,
             **self._observations(),
-            adapter=_folder(self._agent_class),
-            methods=_methods(self._agent_class),
-            connections=len(self._session.connections),
-            is_program=issubclass(self._agent_class, CommandAgent),
+            adapter=_folder(self.harness.agent_class),
+            methods=_methods(self.harness.agent_class),
+            connections=len(self.session.connections),
+            is_program=self.harness.is_program,
         )
-        self._oracle.look(record)
+        self.harness.oracle.look(record)
         return record
 
     async def _outcome(self, client: ToolClient) -> Outcome:
         trial = self._trial
         try:
-            async with asyncio.timeout(self._seconds) as limit:
-                outcome = await trial.run(self._agent_class, client)
+            async with asyncio.timeout(self.seconds) as limit:
+                outcome = await trial.run(self.harness.agent_class, client)
         except (Exception, SystemExit) as error:
             if limit.expired():
-                raise CheckFailed(self._timed_out(), self._timeout_cause()) from error
+                raise self._timed_out() from error
             return trial.failed(error)
         # A run keeps the answer; an adapter whose close() fails conforms to nothing.
         return outcome if trial.close_error is None else trial.failed(trial.close_error)
 
-    def _timeout_cause(self) -> str:
-        silent = issubclass(self._agent_class, CommandAgent) and not self.requests
-        return f"{FAILS_EARLY}, with CommandFailed: it does not end" if silent else ""
-
-    def _timed_out(self) -> str:
-        return (
-            f"expected the trial to end; seen: it was still running after {self._seconds:g} s, "
-            f"{number_of(len(self.requests), 'model request')} and {number_of(len(self.calls), 'call')}"
+    def _timed_out(self) -> CheckFailed:
+        requests, calls = number_of(len(self.requests), "model request"), number_of(len(self.calls), "call")
+        is_silent = self.harness.is_program and not self.requests
+        return CheckFailed(
+            f"expected the trial to end; seen: it was still running after {self.seconds:g} s, {requests} and {calls}",
+            f"{FAILS_EARLY}, with CommandFailed: it does not end" if is_silent else "",
         )
 
 
@@ -199,6 +178,11 @@ class Harness:
         return inspect.iscoroutinefunction(self.agent_class.answer)
 
     @property
+    def is_program(self) -> bool:
+        """The agent is a program, which may print its answer alone."""
+        return issubclass(self.agent_class, CommandAgent)
+
+    @property
     def strays(self) -> tuple[str, ...]:
         """Requests to the harness's server that belong to no trial, as ``METHOD path``."""
         return tuple(self._server.strays)
@@ -212,32 +196,49 @@ class Harness:
         """Return the addresses that this process looked up or connected to, except the harness's and the endpoints'."""
         return self._network.contacts(self._server.address, *self._endpoints)
 
-    def prepare(self, *script: Line, **conditions: Unpack[TrialSettings]) -> PreparedTrial:
+    def prepare(
+        self,
+        *script: Line,
+        tools: Sequence[ScriptedTool] = (tool(),),
+        query: str = QUERY,
+        system_prompt: str = SYSTEM_PROMPT,
+        max_steps: int = MAX_STEPS,
+        model: str = MODEL,
+        temperature: float | None = 0.0,
+        max_tokens: int | None = None,
+        seed: int = 0,
+        base_url: str = "",
+        timeout: float | None = None,
+        chunks: Chunks = "tokens",
+    ) -> PreparedTrial:
         """Return a trial that is ready to run.
 
         Args:
             script: the model's replies, request by request.
-            conditions: as ``TrialSettings`` names them.
+            tools: on offer; by default one tool that returns its arguments.
+            base_url: of the model's endpoint; by default the harness's own.
+            timeout: seconds that the trial may take; by default half a minute, and a minute more for the first.
+            chunks: how answers are streamed to a framework that asks for a stream.
         """
-        tools = conditions.get("tools", (tool(),))
-        limits = Limits(max_steps=conditions.get("max_steps", MAX_STEPS), timeout=conditions.get("timeout", TIMEOUT))
-        if "base_url" in conditions:
-            self._endpoints.append(_address(conditions["base_url"]))
-        endpoint, finish = _endpoint(conditions), self.agent_class.finish_tool
-        chunks = conditions.get("chunks", "tokens")
-        session = TrialSession(script, tools, limits, model=endpoint.model, finish_tool=finish, chunks=chunks)
+        limits = Limits(max_steps=max_steps, timeout=TIMEOUT if timeout is None else timeout)
+        finish = self.agent_class.finish_tool
+        session = TrialSession(script, tools, limits, model=model, finish_tool=finish, chunks=chunks)
         spec = TrialSpec.at(
             self._server.add(session),
-            endpoint,
+            ModelEndpoint(
+                base_url=base_url, api_key=KEY, model=model, temperature=temperature, max_tokens=max_tokens, seed=seed
+            ),
             key=TrialKey(framework=self.agent_class.__name__, query_id="harness"),
-            query=conditions.get("query", QUERY),
-            system_prompt=conditions.get("system_prompt", SYSTEM_PROMPT),
+            query=query,
+            system_prompt=system_prompt,
             tools=session.registration.tools,
             limits=limits,
         )
-        start = 0.0 if self._is_started or "timeout" in conditions else START
+        if base_url:
+            self._endpoints.append(_address(base_url))
+        start = 0.0 if self._is_started or timeout is not None else START
         self._is_started = True
-        return PreparedTrial(self.agent_class, self._server, session, spec, self.client, self.oracle, start)
+        return PreparedTrial(self, self._server, session, spec, limits.timeout + start)
 
     async def run(self, *script: Line, **conditions: Unpack[TrialSettings]) -> TrialRecord:
         """Run one trial with a fresh agent; the arguments are those of ``prepare``.
@@ -305,14 +306,3 @@ def _methods(agent_class: type[BaseAgent]) -> dict[str, str]:
 def _address(url: str) -> tuple[str, int]:
     parts = urlsplit(url)
     return parts.hostname or "", parts.port or {"https": 443}.get(parts.scheme, 80)
-
-
-def _endpoint(conditions: TrialSettings) -> ModelEndpoint:
-    return ModelEndpoint(
-        base_url=conditions.get("base_url", ""),
-        api_key=KEY,
-        model=conditions.get("model", MODEL),
-        temperature=conditions.get("temperature", 0.0),
-        max_tokens=conditions.get("max_tokens"),
-        seed=conditions.get("seed", 0),
-    )

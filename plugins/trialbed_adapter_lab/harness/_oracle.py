@@ -207,12 +207,12 @@ def _swapped(request: ObservedRequest, made: Sequence[ObservedCall]) -> str:
     """Return the first result that stands under another call's id; empty if there is none."""
     replies, calls = dict[str, set[str]](), dict[str, str]()
     for call in made:
-        replies.setdefault(_sort([(call.tool, call.arguments)])[0], set()).add(call.reply or "")
+        replies.setdefault(_as_json(call.tool, call.arguments), set()).add(call.reply or "")
     for message in request.request.messages:
         # Ids may come again in later turns, and even in the same one.
         ids = Counter(call.id for call in message.calls)
         for asked in message.calls:
-            text = _sort([(request.own_name(asked.name), _value(asked.arguments))])[0]
+            text = _as_json(request.own_name(asked.name), _value(asked.arguments))
             calls[asked.id] = text if ids[asked.id] == 1 else ""
         own = replies.get(calls.get(message.call_id, "")) if message.role == "tool" else None
         if own and message.text not in own and any(message.text in others for others in replies.values()):
@@ -229,13 +229,13 @@ def calls_are_the_models(record: TrialRecord) -> Iterator[str]:
     if any(request.said is None and not request.refused and request.usage is not None for request in record.requests):
         return
     turns = [request.said for request in record.requests if request.said is not None]
-    asked = _count(
-        (request.own_name(call.name), _value(call.arguments))
+    asked = Counter(
+        _as_json(request.own_name(call.name), _value(call.arguments))
         for request in record.requests
         if request.said is not None
         for call in request.said.calls
     )
-    made = _count((call.tool, call.arguments) for call in record.calls)
+    made = Counter(_as_json(call.tool, call.arguments) for call in record.calls)
     more = made - asked
     again = next((call for call in more if call in asked), None)
     if again is not None:
@@ -294,8 +294,11 @@ def claims_are_right_everywhere(record: TrialRecord) -> Iterator[str]:
     if record.answer is None or not record.makes_claims:
         return
     names = {tool.api: tool.name for tool in record.spec.tools}
-    claims = ((names.get(claim.api, "") if claim.api else claim.name, claim.arguments) for claim in record.answer.calls)
-    claimed, made = _sort(claims), _sort((call.tool, call.arguments) for call in record.calls)
+    claimed = sorted(
+        _as_json(names.get(claim.api, "") if claim.api else claim.name, claim.arguments)
+        for claim in record.answer.calls
+    )
+    made = sorted(_as_json(call.tool, call.arguments) for call in record.calls)
     if claimed != made:
         yield f"{_show(claimed)} are claimed, and {_show(made)} were made"
 
@@ -404,7 +407,10 @@ def _replies(calls: Iterable[ObservedCall]) -> Counter[str]:
 
 def _lost(given: Counter[str], seen: Counter[str]) -> str:
     """Return the first text that was given and is not seen, beside the one in its place; empty if there is none."""
-    lost, others = next(iter(given - seen), None), [*(seen - given)]
+    others = [*(seen - given)]
+    # A program may write the JSON of a response in its own way.
+    values = [lenient_json(text, text) for text in others]
+    lost = next((text for text in given - seen if lenient_json(text, text) not in values), None)
     if lost is None:
         return ""
     if not others and seen[lost]:
@@ -417,17 +423,13 @@ def _value(arguments: Any) -> Any:
     return lenient_json(arguments or "{}", arguments) if isinstance(arguments, str) else arguments
 
 
-def _count(calls: Iterable[tuple[str, Any]]) -> Counter[str]:
-    return Counter(json.dumps(call, sort_keys=True, ensure_ascii=False) for call in calls)
+def _as_json(name: str, arguments: Any) -> str:
+    return json.dumps([name, arguments], sort_keys=True, ensure_ascii=False)
 
 
 def _is_whole(text: str) -> bool:
     """Return whether a text has no half of an emoji, which no answer can keep."""
     return not any("\ud800" <= character <= "\udfff" for character in text)
-
-
-def _sort(calls: Iterable[tuple[str, Any]]) -> list[str]:
-    return sorted(json.dumps(call, sort_keys=True) for call in calls)
 
 
 def _show(value: Any) -> str:

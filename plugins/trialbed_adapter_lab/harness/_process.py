@@ -1,4 +1,4 @@
-"""The state and the resources of this process, to see what trials change and leave behind."""
+"""The adapter's process: its environment, what trials change and leave in it, its contacts, and a watchdog."""
 
 from __future__ import annotations
 
@@ -7,13 +7,61 @@ import gc
 import os
 import signal
 import socket
+import sys
 import threading
 import time
-from collections.abc import Callable, Iterable
-from dataclasses import dataclass
-from typing import Any
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from functools import cache
+from types import TracebackType
+from typing import Any, Self
 
 import psutil
+
+from trialbed.contracts import BaseAgent
+from trialbed.wire.addresses import is_loopback
+from trialbed.worker import WORKER_MARK, load_agent, worker_environment
+
+
+def named_agent(agent: str | type[BaseAgent]) -> tuple[type[BaseAgent], dict[str, str]]:
+    """Return the class of an adapter, and its names for a report.
+
+    Args:
+        agent: the name of its entry point, or the class itself.
+
+    Raises:
+        DriverError: the entry point does not exist, or cannot be loaded.
+    """
+    if isinstance(agent, str):
+        loaded, info = load_agent(agent)
+        return loaded, {"framework": info.name, "adapter": info.adapter, "adapter_version": info.adapter_version}
+    return agent, {"framework": agent.__name__}
+
+
+@contextmanager
+def like_a_worker() -> Iterator[None]:
+    """Give this process a worker's environment for a while: no keys, no telemetry, no proxy for loopback addresses.
+
+    Enter it before a framework is imported: many read the environment only then.
+    """
+    wanted = worker_environment("conformance")
+    del wanted[WORKER_MARK]
+    found = dict(os.environ)
+    _replace(found, wanted)
+    try:
+        yield
+    finally:
+        _replace(wanted, found)
+
+
+def _replace(before: dict[str, str], after: dict[str, str]) -> None:
+    """Change the variables that differ between the two, and no others."""
+    for name in before.keys() - after.keys():
+        os.environ.pop(name, None)
+    for name, value in after.items():
+        if before.get(name) != value:
+            os.environ[name] = value
+
 
 SETTLING = 2.0
 """Seconds in which tasks and connections have to end by themselves."""
@@ -36,30 +84,16 @@ async def new_tasks(before: Iterable[asyncio.Task[Any]]) -> list[str]:
     return sorted(_task(task) for task in asyncio.all_tasks() - known)
 
 
-@dataclass(frozen=True)
-class ProcessResources:
-    """Counts of Python threads, open files and sockets, tasks of the loop, and child processes."""
-
-    threads: int
-    files: int
-    tasks: int
-    children: int
-
-    @classmethod
-    def now(cls) -> ProcessResources:
-        """Count them now, after a garbage collection."""
-        gc.collect()
-        return cls(threading.active_count(), _open_files(), len(asyncio.all_tasks()), len(psutil.Process().children()))
-
-    def grown(self, before: ProcessResources, tolerance: int) -> list[str]:
-        """Return the resources of which there are more than before, beyond a tolerance, as text."""
-        counts = (
-            ("threads", self.threads - before.threads),
-            ("open files and sockets", self.files - before.files),
-            ("tasks", self.tasks - before.tasks),
-            ("child processes", self.children - before.children),
-        )
-        return [f"{more} more {what}" for what, more in counts if more > tolerance]
+def count_resources() -> dict[str, int]:
+    """Count Python threads, open files and sockets, tasks of the loop and child processes, without garbage."""
+    gc.collect()
+    process = psutil.Process()
+    return {
+        "threads": threading.active_count(),
+        "open files and sockets": int(process.num_fds()) if psutil.POSIX else 0,
+        "tasks": len(asyncio.all_tasks()),
+        "child processes": len(process.children()),
+    }
 
 
 def process_state() -> dict[str, Any]:
@@ -73,11 +107,140 @@ def process_state() -> dict[str, Any]:
     }
 
 
-def _open_files() -> int:
-    """Open file descriptors, sockets included; 0 on systems that have none."""
-    return int(psutil.Process().num_fds()) if psutil.POSIX else 0
-
-
 def _task(task: asyncio.Task[Any]) -> str:
     coroutine = task.get_coro()
     return f"{task.get_name()}: {getattr(coroutine, '__qualname__', coroutine)}"
+
+
+LOOK_UPS = ("socket.getaddrinfo", "socket.gethostbyname", "socket.gethostbyaddr")
+MESSAGES = ("socket.connect", "socket.sendto", "socket.sendmsg")
+OWN_NAMES = ("", "localhost", "localhost.localdomain", "ip6-localhost")
+
+
+class NetworkWatch:
+    """Notes every address that this process looks up or connects to, while it is entered.
+
+    It sees what goes through Python's ``socket``; code that opens sockets without it (``uvloop``, gRPC) is
+    seen only where it looks names up through Python.
+    """
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._seen: list[tuple[str, int | None]] = []
+
+    def contacts(self, *known: tuple[str, int]) -> list[str]:
+        """Return the contacted addresses, each once, except these and the machine's own names."""
+        with self._lock:
+            seen = list(dict.fromkeys(self._seen))
+        return [_format_contact(host, port) for host, port in seen if not _is_expected(host, port, known)]
+
+    def note(self, event: str, arguments: tuple[Any, ...]) -> None:
+        """Record one audit event of ``socket``."""
+        host, port = _address(event, arguments)
+        if host is not None:
+            with self._lock:
+                self._seen.append((host, port))
+
+    def __enter__(self) -> Self:
+        _hook()
+        _entered.add(self)
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        _entered.discard(self)
+
+
+_entered: set[NetworkWatch] = set()
+
+
+@cache
+def _hook() -> None:
+    """Watch the process's events of sockets; an audit hook can be added, but never removed."""
+
+    def note(event: str, arguments: tuple[Any, ...]) -> None:
+        if _entered and event in (*LOOK_UPS, *MESSAGES):
+            for watch in tuple(_entered):
+                watch.note(event, arguments)
+
+    sys.addaudithook(note)
+
+
+def _address(event: str, arguments: tuple[Any, ...]) -> tuple[str | None, int | None]:
+    """Return host and port; no port for a look-up, no host for a local socket or one that is already connected."""
+    if event in LOOK_UPS:
+        host = arguments[0]
+        return (host.decode(errors="replace") if isinstance(host, bytes) else host), None
+    address = arguments[1] if len(arguments) > 1 else None
+    return (str(address[0]), int(address[1])) if isinstance(address, tuple) and len(address) >= 2 else (None, None)
+
+
+def _is_expected(host: str, port: int | None, known: tuple[tuple[str, int], ...]) -> bool:
+    if port is None:
+        return host in OWN_NAMES or is_loopback(host)
+    return (host, port) in known
+
+
+def _format_contact(host: str, port: int | None) -> str:
+    return f"look-up of {host}" if port is None else f"connection to {host}:{port}"
+
+
+BLOCKED = 60.0
+"""Seconds without a turn of the loop after which it counts as blocked; building a thousand tools takes a few."""
+
+RESTART = 1.0
+"""Seconds after which a loop that is free restarts the timer."""
+
+
+class LoopBlocked(BaseException):
+    """The event loop was blocked for too long. Raised in the code that blocks it, past its ``except Exception``."""
+
+
+@contextmanager
+def watchdog(loop: asyncio.AbstractEventLoop, seconds: float = BLOCKED) -> Iterator[None]:
+    """Raise ``LoopBlocked`` when the loop, which runs in this thread, makes no turn for this long.
+
+    Works in the main thread, on systems with interval timers, and if the signal is free (a timeout plugin of
+    pytest may use it); elsewhere it does nothing.
+    """
+    if not _possible():
+        yield
+        return
+
+    timer = _Timer(loop, seconds)
+    signal.signal(signal.SIGALRM, _fire)
+    timer.restart()
+    try:
+        yield
+    finally:
+        timer.stop()
+        signal.signal(signal.SIGALRM, signal.SIG_DFL)
+
+
+class _Timer:
+    """Fires unless the loop restarts it in time."""
+
+    def __init__(self, loop: asyncio.AbstractEventLoop, seconds: float) -> None:
+        self._loop = loop
+        self._seconds = seconds
+
+    def restart(self) -> None:
+        signal.setitimer(signal.ITIMER_REAL, self._seconds)
+        self._next = self._loop.call_later(RESTART, self.restart)
+
+    def stop(self) -> None:
+        self._next.cancel()
+        signal.setitimer(signal.ITIMER_REAL, 0)
+
+
+def _fire(*_: object) -> None:
+    raise LoopBlocked
+
+
+def _possible() -> bool:
+    return (
+        hasattr(signal, "setitimer")
+        and threading.current_thread() is threading.main_thread()
+        and signal.getsignal(signal.SIGALRM) == signal.SIG_DFL
+    )

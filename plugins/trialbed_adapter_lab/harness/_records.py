@@ -12,8 +12,6 @@ from trialbed.records import (
     Answer,
     ApiCall,
     Failure,
-    FilledArgument,
-    LostCall,
     ModelCall,
     Outcome,
     ToolSpec,
@@ -239,7 +237,6 @@ class TrialRecord:
         requests: to the model, in order of arrival.
         calls: of Apis, in order of arrival.
         strays: other requests of the trial, as ``METHOD path``, and calls that no tool stands for.
-        lost: the calls of its script that a policy could not make. ``filled``: the arguments that it made up.
         connections: how many connections to the model were opened.
         adapter: the folder of the adapter's package.
         methods: where the agent's own methods are defined, as a traceback writes it.
@@ -251,8 +248,6 @@ class TrialRecord:
     requests: tuple[ObservedRequest, ...]
     calls: tuple[ObservedCall, ...]
     strays: tuple[str, ...] = ()
-    lost: tuple[LostCall, ...] = ()
-    filled: tuple[FilledArgument, ...] = ()
     connections: int = 0
     adapter: str = ""
     methods: Mapping[str, str] = field(default_factory=dict)
@@ -290,8 +285,6 @@ class Observations(TypedDict):
     requests: tuple[ObservedRequest, ...]
     calls: tuple[ObservedCall, ...]
     strays: tuple[str, ...]
-    lost: tuple[LostCall, ...]
-    filled: tuple[FilledArgument, ...]
 
 
 def read_log(
@@ -307,8 +300,6 @@ def read_log(
     strays = {place: stray for place, call in enumerate(wire.api_calls) if (stray := _stray(call, names.get(call.api)))}
     made = [(place, call) for place, call in enumerate(wire.api_calls) if place not in strays]
     return {
-        "lost": wire.lost,
-        "filled": wire.filled,
         "requests": tuple(
             ObservedRequest.of_log(place, call, tools, asked.get(place)) for place, call in enumerate(wire.model_calls)
         ),

@@ -1,4 +1,4 @@
-"""Trials of the kind that most checks run: a model's turns, and the answer that ends them."""
+"""Trials of the kind that most checks run, and texts in which every cleaning shows."""
 
 from __future__ import annotations
 
@@ -23,10 +23,29 @@ from trialbed_adapter_lab.probes._expectations import (
     expect_answer,
     expect_calls,
     expect_requests,
-    expect_requests_at_least,
+    expect_results,
 )
-from trialbed_adapter_lab.probes._samples import TEXT
 from trialbed_scripted import Line, Response, Turn, ask, call, fail, say
+
+TEXT = (
+    "  \tTwo  blanks,  a tab\t, cafe\u0301 and caf\u00e9, \ufb01, \u00bd, 東京 and 🦜👩‍🚀.\r\n\r\n\n\n"
+    "Signs: {braces} {{two}} %s $name $$ \\n &amp; <b>bold</b> %20 \u200b \u202f "
+    "\u201cquotes\u201d 'single' \"double\".\n"
+    "Words: True, true, null, 1.0, 1e5, Error: none, [1], a@example.org, sk-0123456789abcdef,\n"
+    "0123456789abcdef0123456789abcdef, Final Answer: yes, Action: none, ~/home, ```json\n{}\n```\n  \n"
+)
+"""A text of a few lines."""
+
+FOREIGN = (
+    "Zürich, 東京, القاهرة, עברית, 🦜👩‍🚀, \u200b, \ufb01, “quotes”, \\n, <b>&amp;</b>, {braces}, %s\n\ttab\r\nend"
+)
+"""A text in several scripts."""
+
+
+def long_text(characters: int, word: str = "line") -> str:
+    """Return a text of lines that are all different, of about this length."""
+    return "".join(f"{word} {number:06d} of a long report\n" for number in range(characters // (len(word) + 25)))
+
 
 ECHO = "Echo_text"
 """The tool that a trial is offered by default."""
@@ -38,6 +57,7 @@ async def converse(
     answer: str = "done",
     requests: int | None = None,
     calls: Sequence[tuple[str, Any]] | None = None,
+    results: Sequence[str] | None = None,
     **conditions: Unpack[TrialSettings],
 ) -> TrialRecord:
     """Run a trial in which the model takes these turns and then answers, and expect its answer.
@@ -45,6 +65,7 @@ async def converse(
     Args:
         requests: how many requests to the model are expected; None if any number is.
         calls: the calls that are expected, as ``(tool, arguments)``; None if any are.
+        results: a word of each result that the second request is expected to have; None if any are.
         conditions: as ``TrialSettings`` names them.
 
     Raises:
@@ -56,6 +77,8 @@ async def converse(
         expect_requests(record, requests)
     if calls is not None:
         expect_calls(record, *calls)
+    if results is not None:
+        expect_results(record.requests[1], results)
     return record
 
 
@@ -114,7 +137,7 @@ async def expect_fresh_trial(harness: Harness) -> None:
         CheckFailed: it is not.
     """
     record = await converse(harness, asks_echo("second"), answer="second", query="the second query")
-    *_, last = expect_requests_at_least(record, 2)
+    *_, last = expect_requests(record, 2, or_more=True)
     expect_calls(record, *echoes("second"))
     expect("walrus" not in str(last.messages), "nothing of the first trial in the second's conversation", last.messages)
 

@@ -62,40 +62,17 @@ def expect_answer(record: TrialRecord, text: str | None = None) -> Answer:
     return record.answer
 
 
-def expect_no_failure(record: TrialRecord) -> None:
-    """Fail if a trial failed, whatever it was to show.
-
-    Raises:
-        CheckFailed: it failed.
-    """
-    if record.failure is not None:
-        raise CheckFailed(f"expected an answer; seen: the trial failed: {_failure(record)}", _failure_cause(record))
-
-
-def expect_requests(record: TrialRecord, times: int) -> tuple[ObservedRequest, ...]:
-    """Return the requests of a trial that asked the model this many times.
+def expect_requests(record: TrialRecord, times: int, *, or_more: bool = False) -> tuple[ObservedRequest, ...]:
+    """Return the requests of a trial that asked the model this many times, or more if a framework may add some.
 
     Raises:
         CheckFailed: it asked more or less often.
     """
-    ended = f", and the trial failed: {_failure(record)}" if record.failure else ""
     seen = len(record.requests)
-    cause = f"{'more' if seen > times else 'fewer'} requests to the model than turns"
-    what = f"{times} model request{'s' * (times != 1)}"
-    expect(seen == times, what, f"{seen}{ended}", _failure_cause(record) or cause)
-    return record.requests
-
-
-def expect_requests_at_least(record: TrialRecord, times: int) -> tuple[ObservedRequest, ...]:
-    """Return the requests of a trial that asked the model this many times or more; a framework may add some.
-
-    Raises:
-        CheckFailed: it asked less often.
-    """
     ended = f", and the trial failed: {_failure(record)}" if record.failure else ""
-    seen = len(record.requests)
-    what = f"at least {times} model request{'s' * (times != 1)}"
-    expect(seen >= times, what, f"{seen}{ended}", _failure_cause(record) or "fewer requests to the model than turns")
+    cause = _failure_cause(record) or f"{'more' if seen > times else 'fewer'} requests to the model than turns"
+    what = f"at least {number_of(times, 'model request')}" if or_more else number_of(times, "model request")
+    expect(seen == times or (or_more and seen > times), what, f"{number_of(seen, 'request')}{ended}", cause)
     return record.requests
 
 
@@ -105,9 +82,8 @@ def expect_words(request: ObservedRequest, words: Sequence[str]) -> None:
     Raises:
         CheckFailed: one is in none.
     """
-    texts = request.said_by()
     for word in words:
-        expect(any(word in text for text in texts), f"{show(word)} in a message to the model", texts)
+        expect_text(f"{show(word)} in a message to the model", request.said_by(), word)
 
 
 def expect_calls(record: TrialRecord, *calls: tuple[str, Any]) -> None:

@@ -77,16 +77,10 @@ def _pairs(reference: Sequence[Any], sent: Sequence[Any], old: range, new: range
     """
     if len(old) == len(new):
         return dict(zip(new, old, strict=True))
-    pairs: dict[int, int] = {}
-    left = list(old)
-    for index in new:
-        role, text = _role(sent[index]).replace("developer", "system"), json.dumps(sent[index])
-        alike = [other for other in left if _role(reference[other]).replace("developer", "system") == role]
-        if alike:
-            likeness = [SequenceMatcher(None, json.dumps(reference[other]), text).ratio() for other in alike]
-            pairs[index] = alike[likeness.index(max(likeness))]
-            left = [other for other in left if other > pairs[index]]
-    return pairs
+    roles = [_role(sent[index]).replace("developer", "system") for index in new]
+    others = [_role(reference[index]).replace("developer", "system") for index in old]
+    blocks = SequenceMatcher(None, others, roles, autojunk=False).get_matching_blocks()
+    return {new[block.b + step]: old[block.a + step] for block in blocks for step in range(block.size)}
 
 
 def _role(message: Any) -> str:

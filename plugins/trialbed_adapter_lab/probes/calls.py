@@ -15,7 +15,6 @@ from trialbed_adapter_lab.probes._expectations import (
     expect_calls,
     expect_equal,
     expect_requests,
-    expect_requests_at_least,
     expect_results,
     expect_words,
 )
@@ -39,7 +38,7 @@ async def plain_answer(harness: Harness) -> None:
     """The model answers at once: no calls are made, and its text is the final answer."""
     record = await harness.run("Polly says hello.")
     answer = expect_answer(record, "Polly says hello.")
-    expect_requests_at_least(record, 1)
+    expect_requests(record, 1, or_more=True)
     expect_calls(record)
     expect_equal("finish", answer.finish, "give_answer")
 
@@ -65,7 +64,7 @@ async def no_tools(harness: Harness) -> None:
 async def single_call(harness: Harness) -> None:
     """One call is made once, with the model's arguments, and the model gets the result."""
     record = await converse(harness, asks_echo("hello"), tools=[tool(behave=returns("hi"))])
-    expect_requests_at_least(record, 2)
+    expect_requests(record, 2, or_more=True)
     expect_calls(record, *echoes("hello"))
     expect_words(record.requests[1], ["hi"])
 
@@ -87,7 +86,7 @@ async def calls_reach_their_own_apis(harness: Harness) -> None:
         tools=tools,
     )
     for place, name in enumerate(names):
-        expect_words(expect_requests_at_least(record, 4)[place + 1], [f"result of {name}"])
+        expect_words(expect_requests(record, 4, or_more=True)[place + 1], [f"result of {name}"])
 
 
 @must(
@@ -97,38 +96,8 @@ async def calls_reach_their_own_apis(harness: Harness) -> None:
 async def model_is_asked_once_per_turn(harness: Harness) -> None:
     """An answer at once takes one request, a call and an answer two; each result is one tool message."""
     expect_requests(await harness.run("hello"), 1)
-    record = await harness.run(asks_echo("hello"), "done")
-    _, second = expect_requests(record, 2)
-    expect_results(second, ["hello"])
-
-
-@must(
-    reason="Calls that depend on each other come one per turn.",
-    hint="Ask the model again after every turn with calls, with all results so far.",
-)
-async def sequential_calls(harness: Harness) -> None:
-    """One call per turn, three turns: each is made in its turn, and the model sees all results so far."""
-    record = await converse(harness, *(asks_echo(word) for word in WORDS))
-    requests = expect_requests(record, 4)
-    expect_equal(
-        "arguments of the calls", [item.arguments for item in record.calls], [{"text": word} for word in WORDS]
-    )
-    expect_equal("results per request", [len(request.results) for request in requests], [0, 1, 2, 3])
-
-
-@must(
-    reason="A model may ask for several calls in one turn; the model assumes that all of them are made.",
-    hint="Make every call of the turn before you ask the model again.",
-    quick=True,
-)
-async def parallel_calls(harness: Harness) -> None:
-    """Three calls of three tools in one turn: each is made once, and the next request has all results."""
-    names = ("Echo_a", "Echo_b", "Echo_c")
-    turn = ask(*(call(name, {"text": name}) for name in names))
-    record = await converse(harness, turn, tools=[tool(name) for name in names])
-    _, second = expect_requests(record, 2)
-    expect_calls(record, *((name, {"text": name}) for name in names))
-    expect(len(second.results) == len(names), "three tool messages in the second request", second.results)
+    expect_requests(record := await harness.run(asks_echo("hello"), "done"), 2)
+    expect_results(record.requests[1], ["hello"])
 
 
 @must(
@@ -137,7 +106,7 @@ async def parallel_calls(harness: Harness) -> None:
     quick=True,
 )
 async def parallel_results_match_ids(harness: Harness) -> None:
-    """Three calls that end in reverse order, if they are made at once: each result has its own call's id."""
+    """Three calls of a turn, made once each, that end in reverse order: each result has its own call's id."""
     barrier, ended = Barrier(3, timeout=3.0), [asyncio.Event() for _ in WORDS]
 
     async def in_reverse(made: ObservedCall) -> ApiReply:
@@ -149,8 +118,9 @@ async def parallel_results_match_ids(harness: Harness) -> None:
         return ApiReply(f"result {place}")
 
     turn = asks_echo(*map(str, range(3)))
-    record = await converse(harness, turn, tools=[tool(behave=in_reverse)])
-    _, second = expect_requests(record, 2)
+    calls = echoes(*map(str, range(3)))
+    record = await converse(harness, turn, requests=2, calls=calls, tools=[tool(behave=in_reverse)])
+    second = record.requests[1]
     expect(len(second.results) == 3, "three tool messages in the second request", second.results)
     texts = dict(second.results)
     for made, _, arguments in second.tool_calls:
@@ -178,10 +148,8 @@ async def parallel_calls_overlap(harness: Harness) -> Json:
 )
 async def many_calls_in_one_turn(harness: Harness) -> None:
     """Twenty calls in one turn are all made, and each result goes back under its own call's id."""
-    turn = asks_echo(*map(str, range(20)))
-    record = await converse(harness, turn)
-    _, second = expect_requests(record, 2)
-    expect_calls(record, *echoes(*map(str, range(20))))
+    words = [*map(str, range(20))]
+    second = (await converse(harness, asks_echo(*words), requests=2, calls=echoes(*words))).requests[1]
     expect(len(second.results) == 20, "20 tool messages in the second request", f"{len(second.results)}")
     results = {made: parse(text) for made, text in second.results}
     expect_equal("results by id", results, {made: parse(written) for made, _, written in second.tool_calls}, SWAPPED)

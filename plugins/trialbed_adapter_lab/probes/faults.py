@@ -24,7 +24,6 @@ from trialbed_adapter_lab.probes._expectations import (
     expect_calls,
     expect_equal,
     expect_requests,
-    expect_results,
 )
 from trialbed_scripted import Response, ask, call, say
 
@@ -39,14 +38,8 @@ MOST = 30
 )
 async def tool_error_goes_to_the_model(harness: Harness) -> None:
     """An Api's error reaches the model as the call's result, and the run continues."""
-    record = await converse(
-        harness,
-        asks_echo("x"),
-        answer="so be it",
-        tools=[tool(behave=errs("parrot is asleep"))],
-    )
-    _, second = expect_requests(record, 2)
-    expect_results(second, ["parrot is asleep"])
+    tools = [tool(behave=errs("parrot is asleep"))]
+    await converse(harness, asks_echo("x"), requests=2, results=["parrot is asleep"], tools=tools)
 
 
 @must(
@@ -55,10 +48,8 @@ async def tool_error_goes_to_the_model(harness: Harness) -> None:
 )
 async def broken_api_goes_to_the_model(harness: Harness) -> None:
     """A server error in place of the Api's answer reaches the model as text, and the run continues."""
-    record = await converse(harness, asks_echo("x"), answer="so be it", tools=[tool(behave=breaks(500))])
-    _, second = expect_requests(record, 2)
-    expect(len(record.calls) == 1, "one call of the Api: a failed call is not made again", f"{len(record.calls)}")
-    expect_results(second, ["500"])
+    tools = [tool(behave=breaks(500))]
+    await converse(harness, asks_echo("x"), requests=2, calls=echoes("x"), results=["500"], tools=tools)
 
 
 @must(
@@ -69,10 +60,7 @@ async def broken_api_goes_to_the_model(harness: Harness) -> None:
 async def unknown_tool_goes_back(harness: Harness) -> None:
     """A call of a tool that is not offered is answered with text, and the run continues."""
     turn = ask(call("Echo_nobody", {"text": "x"}))
-    record = await converse(harness, turn, asks_echo("y"))
-    _, second, _ = expect_requests(record, 3)
-    expect_results(second, [""])
-    expect_calls(record, *echoes("y"))
+    await converse(harness, turn, asks_echo("y"), requests=3, calls=echoes("y"), results=[""])
 
 
 @must(
@@ -165,21 +153,14 @@ async def unreachable_model_fails_the_trial(harness: Harness) -> None:
 
 
 @must(
-    reason="A response without a message cannot be an answer.",
-    hint="Look for IndexError or None where the framework reads choices[0], and raise trialbed.ModelFailed.",
+    reason="A response without a message, or a proxy's error page, is not an answer of the model.",
+    hint="Look for IndexError or None where the framework reads choices[0], and raise trialbed.ModelFailed for "
+    "everything that is not a completion.",
 )
-async def response_without_choices_fails_the_trial(harness: Harness) -> None:
-    """A completion without choices, or an answer of another dialect without content, leads to ModelFailed."""
-    _expect_model_failure(await harness.run(without_message), "an answer without a message")
-
-
-@must(
-    reason="A proxy's error page is not an answer of the model.",
-    hint="Raise trialbed.ModelFailed if the response is not a completion as a JSON object.",
-)
-async def response_that_is_no_json_fails_the_trial(harness: Harness) -> None:
-    """A page of HTML in place of a completion leads to ModelFailed."""
+async def broken_responses_fail_the_trial(harness: Harness) -> None:
+    """An answer without choices, or without content in other dialects, and a page of HTML lead to ModelFailed."""
     page = Response.text("<html><body>Bad gateway</body></html>", "text/html")
+    _expect_model_failure(await harness.run(without_message), "an answer without a message")
     _expect_model_failure(await harness.run(page), "a page of HTML with status 200")
 
 
@@ -189,8 +170,7 @@ async def response_that_is_no_json_fails_the_trial(harness: Harness) -> None:
 )
 async def missing_usage_is_no_error(harness: Harness) -> None:
     """Responses without a report of tokens are read like others."""
-    turn = ask(call(ECHO, {"text": "x"}), usage=None)
-    record = await harness.run(turn, say("done", usage=None))
+    record = await harness.run(ask(call(ECHO, {"text": "x"}), usage=None), say("done", usage=None))
     expect_answer(record, "done")
     expect_calls(record, *echoes("x"))
 
@@ -249,8 +229,7 @@ async def giving_up(harness: Harness) -> None:
 
 
 def _expect_model_failure(record: TrialRecord, what: str) -> None:
-    if record.failure is None:
-        answer = record.answer.final_answer if record.answer else ""
-        raise CheckFailed(f"after {what}: expected ModelFailed; seen: the answer {show(answer)}")
-    if record.failure.kind != "model":
-        raise CheckFailed(f"after {what}: expected ModelFailed; seen: {record.failure.message}")
+    answer = record.answer.final_answer if record.answer else ""
+    seen = record.failure.message if record.failure else f"the answer {show(answer)}"
+    is_right = record.failure is not None and record.failure.kind == "model"
+    expect(is_right, f"ModelFailed after {what}", seen)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from functools import partial
 from typing import Any
 
@@ -36,10 +36,6 @@ LONGEST = 300
 """Characters of a text that are kept."""
 
 TOOLS, CALLS = 4, 2
-
-Lines = Callable[[], Sequence[Line]]
-"""Returns the lines of a model for one trial."""
-
 
 FINAL_TEXT, CUT_TEXT = "The stations measured what was expected.", "The stations meas"
 """The answer of the model after its fault, and an answer that was cut."""
@@ -74,8 +70,8 @@ FAULTY_ANSWERS: dict[str, Line] = {
     "arguments as Python writes them": _call(str(json.loads(ARGUMENTS))),
     "arguments in a fence": _call(f"```json\n{ARGUMENTS}\n```"),
     "arguments with a comma too many": _call(ARGUMENTS[:-1] + ",}"),
-    "a tool's name in another case": _call(name=TOOL.lower()),
-    "a tool's name in a namespace": _call(name=f"functions.{TOOL}"),
+    "a tool name in another case": _call(name=TOOL.lower()),
+    "a tool name in a namespace": _call(name=f"functions.{TOOL}"),
     "a call in tags of its text": _text(f"<tool_call>\n{WRITTEN_CALL}\n</tool_call>"),
     "a call as its text": _text(WRITTEN_CALL),
     "thoughts in tags and a call": _call(text="<think>A tool is needed.</think>"),
@@ -97,49 +93,38 @@ FAULTY_ANSWERS: dict[str, Line] = {
 """The fault of the model's first answer -> that answer."""
 
 
-def _policy(name: str) -> Lines:
-    return lambda: play(name, *stations(TOOLS, CALLS), turns=STEPS + 1)
-
-
-def _once(answer: Line) -> Lines:
-    return lambda: [answer, forever(say(FINAL_TEXT))]
-
-
-def _refusing(status: int) -> Lines:
-    return lambda: [refuse(status)] * STEPS
-
-
-CASES: dict[str, Lines] = {
-    "arguments that are not JSON": _policy("bad-json"),
-    **{title: _once(answer) for title, answer in FAULTY_ANSWERS.items()},
-    "arguments against the schema, once": _policy("retry"),
-    "arguments against the schema, always": _policy("wrong-args"),
-    "a tool that is not offered": _policy("unknown-tool"),
-    "a tool that is not needed": _policy("extra"),
-    "no call at all": _policy("none"),
-    "gives up after a call": _policy("giveup"),
-    **{f"status {status} once": _once(refuse(status)) for status in (429, 500)},
-    **{f"status {status} always": _refusing(status) for status in (429, 500)},
-    **{f"status {status}": _refusing(status) for status in (400, 401, 403)},
-    "calls without end": _policy("loop"),
-    f"status 403 after {FEW} requests": _policy("loop"),
+CASES: dict[str, str | Sequence[Line]] = {
+    "arguments that are not JSON": "bad-json",
+    **{title: [answer, forever(say(FINAL_TEXT))] for title, answer in FAULTY_ANSWERS.items()},
+    "arguments against the schema, once": "retry",
+    "arguments against the schema, always": "wrong-args",
+    "a tool that is not offered": "unknown-tool",
+    "a tool that is not needed": "extra",
+    "no call at all": "none",
+    "gives up after a call": "giveup",
+    **{f"status {status} once": [refuse(status), forever(say(FINAL_TEXT))] for status in (429, 500)},
+    **{f"status {status} always": [refuse(status)] * STEPS for status in (429, 500)},
+    **{f"status {status}": [refuse(status)] * STEPS for status in (400, 401, 403)},
+    "calls without end": "loop",
+    f"status 403 after {FEW} requests": "loop",
 }
-"""Title of a mistake -> the lines of a model that makes it."""
+"""Title of a mistake -> the policy or the lines of a model that makes it."""
 
 NO_CALLS = (
     *("arguments cut by the length limit", "arguments that are a list"),
     *("arguments that are a text", "arguments that are encoded twice", "arguments as Python writes them"),
-    *("arguments in a fence", "arguments with a comma too many", "a tool's name in another case"),
-    *("a tool's name in a namespace", "a call in tags of its text", "a call as its text"),
+    *("arguments in a fence", "arguments with a comma too many", "a tool name in another case"),
+    *("a tool name in a namespace", "a call in tags of its text", "a call as its text"),
 )
 """Cases in which a framework that makes a call has guessed one."""
 
 
 async def _meet(title: str, harness: Harness) -> Json:
     """Run the trial of a case; return the view of the framework's user, and the words that went back to the model."""
-    tools, _ = stations(TOOLS, CALLS)
+    tools, script = stations(TOOLS, CALLS)
+    case = CASES[title]
     trial = harness.prepare(
-        *CASES[title](),
+        *(play(case, tools, script, STEPS + 1) if isinstance(case, str) else case),
         tools=tools,
         query=QUERY,
         max_steps=FEW if str(FEW) in title.split() else STEPS,
@@ -150,10 +135,10 @@ async def _meet(title: str, harness: Harness) -> Json:
     except CheckFailed:
         words, text = "waits", ""
     refused = sum(request.refused for request in trial.requests)
-    counts = f"{len(trial.requests) - refused}" + (f" + {refused} refused" if refused else "")
+    counts = f"{len(trial.requests) - refused}{f' + {refused} refused' * bool(refused)}"
     guessed = f", {len(trial.calls)} guessed" if trial.calls and title in NO_CALLS else ""
     # The result of a call of the model's first answer, unless an Api has written it.
-    reply = "" if trial.calls else next(_results(trial.requests[1:]), "")
+    reply = "" if trial.calls else next(iter(_results(trial.requests[1:])), "")
     texts = {"the model is told": reply, "in these words": "" if words == "answer" else text}
     shown: dict[str, Json] = {"the user sees": f"{words} ({counts}){guessed}"}
     return shown | {name: one_line(without_varying_parts(text), LONGEST) for name, text in texts.items() if text}
@@ -170,21 +155,17 @@ def _see(record: TrialRecord, finish_tool: str) -> tuple[str, str]:
         written = lenient_json(end.arguments)
         said += map(str, written.values()) if isinstance(written, dict) else []
     errors = [request.error for request in record.requests if request.error]
-    if not text.strip():
-        return "empty answer", text
-    if _any_within(said, text):
-        return "answer", text
-    if _any_within(errors, text) or any(text in error for error in errors):
-        return "error text as answer", text
-    return ("tool result" if _any_within(_results(record.requests), text) else "other text") + " as answer", text
+    sources = {
+        "answer": said,
+        "error text as answer": [*errors, *(text for error in errors if text in error)],
+        "tool result as answer": _results(record.requests),
+    }
+    found = (kind for kind, parts in sources.items() if any(part.strip() and part.strip() in text for part in parts))
+    return (next(found, "other text as answer") if text.strip() else "empty answer"), text
 
 
-def _any_within(parts: Iterable[str], text: str) -> bool:
-    return any(part.strip() and part.strip() in text for part in parts)
-
-
-def _results(requests: Iterable[ObservedRequest]) -> Iterator[str]:
-    return (text for request in requests for _, text in request.results)
+def _results(requests: Iterable[ObservedRequest]) -> list[str]:
+    return [text for request in requests for _, text in request.results]
 
 
 def exception_type(failure: Failure) -> str:

@@ -14,15 +14,15 @@ from trialbed_adapter_lab.harness import (
     Harness,
     Latch,
     PassingLoop,
-    ProcessResources,
     TrialRecord,
+    count_resources,
     new_tasks,
     process_state,
     wait_until,
 )
 from trialbed_adapter_lab.probe import expect, must, should
 from trialbed_adapter_lab.probes._conversations import asks_echo
-from trialbed_adapter_lab.probes._expectations import expect_answer, expect_equal, expect_no_failure
+from trialbed_adapter_lab.probes._expectations import expect_answer, expect_equal
 from trialbed_scripted import Turn, say
 
 WARM_UP = 5
@@ -73,20 +73,16 @@ async def twenty_trials_leak_nothing(harness: Harness) -> None:
     """The numbers of threads, open files, tasks and child processes do not grow over twenty trials."""
     for _ in range(WARM_UP):
         expect_answer(await _run_usual(harness), "done")
-    before = ProcessResources.now()
+    before = count_resources()
     for _ in range(TRIALS):
         expect_answer(await _run_usual(harness), "done")
-    grown: list[str] = []
 
-    def is_as_before() -> bool:
-        grown[:] = ProcessResources.now().grown(before, TOLERANCE)
-        return not grown
+    def grown() -> list[str]:
+        added = {what: count - before[what] for what, count in count_resources().items()}
+        return [f"{count} more {what}" for what, count in added.items() if count > TOLERANCE]
 
-    expect(
-        await wait_until(is_as_before),
-        f"no more threads, files, tasks or child processes after {TRIALS} trials than before",
-        ", ".join(grown),
-    )
+    await wait_until(lambda: not grown())
+    expect(not grown(), f"no more resources after {TRIALS} trials than before", ", ".join(grown()))
 
 
 @must(
@@ -98,9 +94,9 @@ async def twenty_trials_leak_nothing(harness: Harness) -> None:
 async def surroundings_are_untouched(harness: Harness) -> None:
     """Trials change no environment variable, working directory, signal handler or socket timeout."""
     expect_answer(await _run_usual(harness), "done")
-    now, before = process_state(), harness.process_state
-    for what in before:
-        expect_equal(f"{what} after the trials, compared with before the first", now[what], before[what])
+    now = process_state()
+    for what, before in harness.process_state.items():
+        expect_equal(f"{what} after the trials, compared with before the first", now[what], before)
 
 
 @should(
@@ -130,7 +126,7 @@ async def event_loop_stays_free(harness: Harness) -> None:
     try:
         await asyncio.wait({running, reached}, return_when=asyncio.FIRST_COMPLETED)
         if running.done():
-            expect_no_failure(running.result())
+            expect_answer(running.result())
             expect(latch.reached.is_set(), "a request to the model", "the trial ended without one")
         free = latch.reached.is_set() and not running.done()
         expect(free, "other tasks to run while the model is slow", "the loop was blocked")

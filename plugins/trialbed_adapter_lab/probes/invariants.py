@@ -7,6 +7,7 @@ from functools import partial
 from trialbed_adapter_lab.harness import INVARIANTS, Harness
 from trialbed_adapter_lab.probe import Probe, expect
 from trialbed_adapter_lab.probes._conversations import asks_echo, converse_on_everything
+from trialbed_scripted import forever
 
 TURNS = 20
 """More than frameworks keep in mind that shorten conversations."""
@@ -18,6 +19,7 @@ async def _holds(invariant: str, harness: Harness) -> None:
         turns = [asks_echo(str(number)) for number in range(TURNS)]
         await converse_on_everything(harness)
         await harness.run(*turns, "done", max_steps=TURNS + 2)
+        await harness.run(forever(asks_echo("more")), max_steps=3)
     breaches = harness.oracle.breaches(invariant)
     more = f" (and {len(breaches) - 1} more)" if len(breaches) > 1 else ""
     expect(not breaches, "no breach in any trial", "".join(breaches[:1]) + more)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-from typing import Any
 
 from trialbed.records import ApiRef
 from trialbed_adapter_lab.errors import CheckFailed
@@ -24,34 +23,38 @@ from trialbed_adapter_lab.probes._expectations import (
     expect_answer,
     expect_calls,
     expect_equal,
-    expect_requests_at_least,
+    expect_requests,
     expect_words,
 )
 from trialbed_scripted import ask, call, fail, forever, say
 
+AT_ONCE = 8
 GATHERING = 2.0
 """Seconds that trials wait for each other; one that blocks the loop arrives too late, and runs after the others."""
 
 
 @must(
     binds="all",
-    reason="A conversation that continues in the next trial reveals answers to it.",
-    hint="Make a new agent, memory and session in every instance.",
+    reason="A conversation that continues in the next trial reveals answers to it; usage is counted per trial.",
+    hint="Make a new agent, memory, session and counters in every instance; some frameworks count per process.",
     quick=True,
 )
 async def conversations_start_afresh(harness: Harness) -> None:
-    """A second trial begins with its own query, and holds nothing of the first one's conversation."""
-    first = await harness.run(asks_echo("alpha"), "alpha", query="Query alpha?")
-    second = await harness.run(asks_echo("beta"), "beta", query="Query beta?")
-    expect_answer(first, "alpha")
-    answer = expect_answer(second, "beta")
+    """A second trial holds nothing of the first one's conversation, and claims as many tokens, turns and calls."""
+    first, second = [
+        await harness.run(asks_echo(word), word, query=f"Query {word}?", tools=[tool()]) for word in ("alpha", "gamma")
+    ]
+    before, answer = expect_answer(first, "alpha"), expect_answer(second, "gamma")
     expect_equal("number of requests of the second trial", len(second.requests), len(first.requests))
-    for one, other in zip(expect_requests_at_least(first, 2), second.requests, strict=True):
+    for one, other in zip(expect_requests(first, 2, or_more=True), second.requests, strict=True):
         expect("alpha" not in str(other.body), "nothing of the first trial in the second's requests", other.messages)
         expect_equal("messages in the second trial's request", len(other.messages), len(one.messages))
     if second.makes_claims:
         claimed = [claim.arguments for claim in answer.calls]
-        expect_equal("claimed calls of the second trial", claimed, [{"text": "beta"}])
+        expect_equal("claimed calls of the second trial", claimed, [{"text": "gamma"}])
+    for what in ("usage", "model_turns"):
+        seen, expected = getattr(answer, what), getattr(before, what)
+        expect(seen == expected, f"{what} of the second trial as of the first, {expected}", str(seen))
 
 
 @must(
@@ -65,7 +68,7 @@ async def tools_start_afresh(harness: Harness) -> None:
         record = await converse(
             harness, ask(call("Echo_text", {word: word})), tools=[_own_tool(word, returns(f"result {word}"))]
         )
-        first, second, *_ = expect_requests_at_least(record, 2)
+        first, second, *_ = expect_requests(record, 2, or_more=True)
         _expect_parameter(first, word)
         expect_calls(record, ("Echo_text", {word: word}))
         expect_words(second, [f"result {word}"])
@@ -81,25 +84,9 @@ async def tools_start_afresh(harness: Harness) -> None:
 async def results_start_afresh(harness: Harness) -> None:
     """A second trial that makes the same call as the first reaches its Api, and gets that Api's result."""
     for word in ("alpha", "beta"):
-        turn = asks_echo("the same")
-        record = await converse(harness, turn, tools=[tool(behave=returns(f"result {word}"))])
-        _, second, *_ = expect_requests_at_least(record, 2)
-        expect_calls(record, *echoes("the same"))
-        expect_words(second, [f"result {word}"])
-
-
-@must(
-    binds="all",
-    reason="Usage and turns are counted per trial.",
-    hint="Count in the instance; some frameworks add up over the life of a process.",
-)
-async def counts_start_afresh(harness: Harness) -> None:
-    """A second trial like the first claims as many tokens, turns and calls as the first."""
-    first, second = [expect_answer(await harness.run(asks_echo("x"), "done"), "done") for _ in range(2)]
-    for what in ("usage", "model_turns"):
-        seen, expected = getattr(second, what), getattr(first, what)
-        expect(seen == expected, f"{what} of the second trial as of the first, {expected}", str(seen))
-    expect_equal("number of claimed calls of the second trial", len(second.calls), len(first.calls))
+        tools = [tool(behave=returns(f"result {word}"))]
+        record = await converse(harness, asks_echo("the same"), calls=echoes("the same"), tools=tools)
+        expect_words(expect_requests(record, 2, or_more=True)[1], [f"result {word}"])
 
 
 @must(
@@ -119,19 +106,17 @@ async def trial_after_a_failed_one(harness: Harness) -> None:
     hint="Keep nothing outside the instance; where the framework does, give it a context of its own.",
     quick=True,
 )
-async def two_trials_at_once(harness: Harness) -> None:
-    """Two trials at once keep their prompts, models, tools, results and answers apart."""
-    await _at_once(harness, 2)
-
-
-@must(
-    binds="all",
-    reason="More trials at once find faults that two do not.",
-    hint="Keep nothing outside the instance; where the framework does, give it a context of its own.",
-)
-async def eight_trials_at_once(harness: Harness) -> None:
+async def trials_at_once(harness: Harness) -> None:
     """Eight trials at once keep their prompts, models, tools, results and answers apart."""
-    await _at_once(harness, 8)
+    asking, calling = Barrier(AT_ONCE, GATHERING), Barrier(AT_ONCE, GATHERING)
+    words = [f"trial{place}" for place in range(AT_ONCE)]
+    for record, word in zip(
+        await asyncio.gather(*(_trial(harness, word, asking, calling).run() for word in words)), words, strict=True
+    ):
+        try:
+            _expect_own(record, word)
+        except CheckFailed as failed:
+            raise CheckFailed(f"in {word} of {AT_ONCE} at once: {failed}", failed.cause) from None
 
 
 @should(
@@ -148,17 +133,6 @@ async def trials_run_at_the_same_time(harness: Harness) -> None:
     expect(barrier.all_arrived, "two requests under way at once", "the second trial began after the first had ended")
 
 
-async def _at_once(harness: Harness, number: int) -> None:
-    asking, calling = Barrier(number, GATHERING), Barrier(number, GATHERING)
-    trials = [_trial(harness, f"trial{place}", asking, calling) for place in range(number)]
-    records = await asyncio.gather(*(trial.run() for trial in trials))
-    for place, record in enumerate(records):
-        try:
-            _expect_own(record, f"trial{place}")
-        except CheckFailed as failed:
-            raise CheckFailed(f"in trial {place} of {number} at once: {failed}", failed.cause) from None
-
-
 def _trial(harness: Harness, word: str, asking: Barrier, calling: Barrier) -> PreparedTrial:
     return harness.prepare(
         asking.reply(ask(call("Echo_text", {word: word}))),
@@ -172,7 +146,7 @@ def _trial(harness: Harness, word: str, asking: Barrier, calling: Barrier) -> Pr
 
 def _expect_own(record: TrialRecord, word: str) -> None:
     answer = expect_answer(record, f"answer {word}")
-    for request in expect_requests_at_least(record, 2):
+    for request in expect_requests(record, 2, or_more=True):
         expect_equal("model", request.body.get("model"), f"model-{word}")
     first, second, *_ = record.requests
     expect_words(first, [f"query {word}", f"prompt {word}"])
@@ -192,8 +166,5 @@ def _expect_parameter(request: ObservedRequest, word: str) -> None:
 
 def _own_tool(word: str, behave: Behaviour) -> ScriptedTool:
     api = ApiRef(category="Harness", tool_name=f"Echo of {word}", api_name="call")
-    return tool(behave=behave, parameters=_own_schema(word), api=api)
-
-
-def _own_schema(word: str) -> dict[str, Any]:
-    return {"type": "object", "properties": {word: {"type": "string"}}, "required": [word]}
+    schema = {"type": "object", "properties": {word: {"type": "string"}}, "required": [word]}
+    return tool(behave=behave, parameters=schema, api=api)

@@ -15,7 +15,6 @@ from trialbed_adapter_lab.probes._expectations import (
     expect_answer,
     expect_calls,
     expect_equal,
-    expect_no_failure,
     expect_requests,
 )
 from trialbed_scripted import Line, ask, call, forever
@@ -163,7 +162,7 @@ async def _cancel(trial: PreparedTrial, latch: Latch) -> None:
     if running.done() or not latch.reached.is_set():
         running.cancel()
         if running.done() and not running.cancelled():
-            expect_no_failure(running.result())
+            expect_answer(running.result())
         raise CheckFailed("expected the trial to reach the request that is held back; seen: it ended before")
     running.cancel()
     done, _ = await asyncio.wait({running}, timeout=PROMPT)

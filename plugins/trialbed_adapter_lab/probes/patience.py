@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 
+from trialbed.texts import number_of
 from trialbed.tools import TOOL_TIMEOUT
 from trialbed_adapter_lab.errors import CheckFailed, NotTried
 from trialbed_adapter_lab.harness import (
@@ -14,7 +15,6 @@ from trialbed_adapter_lab.harness import (
     Latch,
     ObservedCall,
     PreparedTrial,
-    ScriptedTool,
     TrialRecord,
     errs,
     tool,
@@ -26,10 +26,10 @@ from trialbed_adapter_lab.probes._conversations import (
     converse,
     converse_on_everything,
     echoes,
+    long_text,
     parse,
 )
 from trialbed_adapter_lab.probes._expectations import expect_answer, expect_calls, expect_equal, expect_requests
-from trialbed_adapter_lab.probes._samples import long_text
 from trialbed_scripted import Turn, ask, call, say
 
 SLOW = 1000.0
@@ -74,9 +74,8 @@ async def slow_tool_beside_quick_ones(harness: Harness) -> None:
     expect_answer(record, "done")
     _, second = expect_requests(record, 2)
     told = "".join(text for _, text in second.results)
-    missing = [word for word in "abc" if f'"{word}"' not in told]
-    expect(not missing, "the results of all three calls", told)
-    expect(len(record.calls) == 3, "three calls, each made once", f"{len(record.calls)}")
+    expect(all(f'"{word}"' in told for word in "abc"), "the results of all three calls", told)
+    expect(len(record.calls) == 3, "three calls, each made once", number_of(len(record.calls), "call"))
 
 
 @must(
@@ -91,7 +90,7 @@ async def tool_that_takes_too_long(harness: Harness) -> None:
     expect_answer(record, "done")
     _, second = expect_requests(record, 2)
     expect([text[:6] for _, text in second.results] == ["Error:"], "one result that is an error", second.results)
-    expect(len(record.calls) == 1, "one call of the Api", f"{len(record.calls)}")
+    expect(len(record.calls) == 1, "one call of the Api", number_of(len(record.calls), "call"))
 
 
 @may(
@@ -100,8 +99,7 @@ async def tool_that_takes_too_long(harness: Harness) -> None:
 )
 async def twenty_calls_overlap(harness: Harness) -> None:
     """Twenty calls of one turn run at the same time."""
-    barrier = Barrier(20)
-    words = [str(number) for number in range(20)]
+    barrier, words = Barrier(20), [str(number) for number in range(20)]
     await converse(harness, asks_echo(*words), calls=echoes(*words), tools=[tool(behave=barrier.tool())])
     expect(barrier.all_arrived, "twenty calls under way at once", "some began only after others had ended")
 
@@ -112,25 +110,11 @@ async def twenty_calls_overlap(harness: Harness) -> None:
 )
 async def very_long_trial(harness: Harness) -> None:
     """Turns with a call each, ten the same, some failing, with words beside some, are all taken: 105 of them."""
-    turns = [_turn(number) for number in range(TURNS)]
-    record = await harness.run(*turns, "done", tools=_tools(), max_steps=TURNS + 10, timeout=MANY_TURNS)
+    turns, tools = map(_turn, range(TURNS)), [tool(), tool("Failing_text", errs("no parrot here"))]
+    record = await harness.run(*turns, "done", tools=tools, max_steps=TURNS + 10, timeout=MANY_TURNS)
     expect_answer(record)
     expect_requests(record, TURNS + 1)
-    expect(len(record.calls) == TURNS, f"{TURNS} calls", f"{len(record.calls)}")
-
-
-@should(
-    reason="Twelve or forty turns are more usual than a hundred, and limits of frameworks lie between them.",
-    hint="Look for limits on iterations, and for memories that keep the last messages only.",
-)
-async def long_trials(harness: Harness) -> None:
-    """Trials of 12 and of 40 turns, up to the last one that is allowed, end with the model's answer."""
-    for turns in (12, 40):
-        record = await harness.run(
-            *map(_turn, range(turns)), "done", tools=_tools(), max_steps=turns + 1, timeout=MANY_TURNS
-        )
-        expect_answer(record)
-        expect_requests(record, turns + 1)
+    expect(len(record.calls) == TURNS, f"{TURNS} calls", number_of(len(record.calls), "call"))
 
 
 @must(
@@ -159,9 +143,8 @@ async def large_results_in_sum(harness: Harness) -> None:
 async def equal_calls_again_and_again(harness: Harness) -> None:
     """The same call in twelve turns, alone and four times in one turn, is made each time."""
     same = call("Echo_text", {"text": "again"})
-    record = await harness.run(*[ask(same)] * 8, ask(*[same] * 4), "done", max_steps=12)
-    expect_answer(record)
-    expect_calls(record, *echoes(*["again"] * 12))
+    turns = [*[ask(same)] * 8, ask(*[same] * 4)]
+    await converse(harness, *turns, calls=echoes(*["again"] * 12), max_steps=12)
 
 
 @should(
@@ -211,7 +194,3 @@ def _turn(number: int) -> Turn:
     name = "Failing_text" if number % 7 == 3 else "Echo_text"
     made = call("Echo_text" if same else name, {"text": "again" if same else f"call {number}"})
     return ask(made, text=f"Step {number}." if number % 5 == 0 else None, usage=DETAILED_USAGE)
-
-
-def _tools() -> list[ScriptedTool]:
-    return [tool(), tool("Failing_text", errs("no parrot here"))]

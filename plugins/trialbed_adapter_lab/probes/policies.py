@@ -7,8 +7,9 @@ from importlib.resources import files
 
 from trialbed.records import Json
 from trialbed.texts import number_of
+from trialbed_adapter_lab.errors import CheckFailed
 from trialbed_adapter_lab.harness import Harness
-from trialbed_adapter_lab.probe import expect_figures, should
+from trialbed_adapter_lab.probe import should
 from trialbed_adapter_lab.probes._stations import play, stations
 
 CALLS, LIMIT = 3, 8
@@ -26,8 +27,11 @@ async def scripted_models_take_their_turns(harness: Harness) -> Json:
         record = await harness.run(*play(name, tools, script, LIMIT + 1), tools=tools, max_steps=LIMIT)
         seen[name] = _count(len(record.requests), len(record.calls)) + (" and an error" if record.failure else "")
         right[name] = _count(*outcome)
-    others = ", ".join(f"{right[name]} of scripted:{name}" for name in seen if seen[name] != right[name])
-    return expect_figures(seen, not others, others)
+    others = [name for name in seen if seen[name] != right[name]]
+    if others:
+        shown = ("; ".join(f"{outcomes[name]} of scripted:{name}" for name in others) for outcomes in (right, seen))
+        raise CheckFailed("expected {}; seen: {}".format(*shown), seen=seen)
+    return seen
 
 
 def _right_outcomes() -> dict[str, tuple[int, int]]:

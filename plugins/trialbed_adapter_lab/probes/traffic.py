@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any, cast
 from weakref import WeakKeyDictionary
@@ -20,7 +20,7 @@ from trialbed_adapter_lab.differences import Difference, differences, without_va
 from trialbed_adapter_lab.errors import CheckFailed
 from trialbed_adapter_lab.harness import Harness, ObservedRequest, ScriptedTool, TrialRecord, echo
 from trialbed_adapter_lab.probe import info
-from trialbed_adapter_lab.probes._expectations import expect_no_failure, expect_requests_at_least
+from trialbed_adapter_lab.probes._expectations import expect_answer, expect_requests
 from trialbed_adapter_lab.probes._reading import MessageChange, conversation, message_changes, messages
 from trialbed_adapter_lab.probes._stations import QUERY, Script, play, stations
 
@@ -58,6 +58,8 @@ class _Offer:
         call: ``as sent``, ``changed``, ``not made``; ``impossible`` if the offered schema allows no such arguments, or
             no offered tool is this one for certain; empty if the model made no such call.
         invented: whether the model had to make up arguments, as optional ones were offered as required.
+        others: names of tools that were offered beside the hard schemas in this trial.
+        in_order: whether they were offered in their order in this trial.
         reason: of a framework that fails with it.
     """
 
@@ -69,6 +71,8 @@ class _Offer:
     call: str = ""
     invented: bool = False
     reason: str = ""
+    others: frozenset[str] = frozenset()
+    in_order: bool = True
 
     @property
     def kinds(self) -> Counter[str]:
@@ -81,36 +85,24 @@ class _Offer:
         return not (self.fate or self.changes or self.renamed)
 
     def __str__(self) -> str:
-        counts = self.kinds
-        shown = [f"{kind} {counts[kind]}" for kind in CHANGES if counts[kind]]
+        shown = []
+        for kind in CHANGES:
+            places = [change.pointer for change in self.changes if change.kind == kind]
+            shown += [f"{kind} {places[0]}{f' and {len(places) - 1} more' * (len(places) > 1)}"] if places else []
         shown += ["renamed"] * self.renamed + [f"{self.fate}{self.reason and f': {self.reason}'}"] * bool(self.fate)
         shown += [f"call {self.call}"] if self.call not in ("", "as sent") else []
         return ", ".join(shown) or "as given"
 
 
-@dataclass
-class _Offers:
-    """The findings on all hard schemas.
-
-    Attributes:
-        others: names of tools that were offered beside them.
-        sorted: whether they were offered in their order whenever they were.
-    """
-
-    tools: list[_Offer] = field(default_factory=list)
-    others: set[str] = field(default_factory=set)
-    sorted: bool = True
-
-
-_MEASURED: WeakKeyDictionary[Harness, _Offers] = WeakKeyDictionary()
+_MEASURED: WeakKeyDictionary[Harness, list[_Offer]] = WeakKeyDictionary()
 """The findings of harnesses whose framework was offered the hard schemas, which takes many trials if it fails."""
 
 
 @info(reason="Every framework is to offer the same tools, and to make the calls that the model asks for.")
 async def hard_schemas_are_offered(harness: Harness) -> Json:
     """A hundred tools with hard names and schemas: how they are offered, and their calls."""
-    found = await _measure(harness)
-    tools, calls = found.tools, [one for one in found.tools if one.call]
+    tools = await _measure(harness)
+    calls = [one for one in tools if one.call]
 
     def some(has: Callable[[_Offer], Any]) -> str:
         return f"{sum(bool(has(one)) for one in tools) or 'none'}"
@@ -121,8 +113,8 @@ async def hard_schemas_are_offered(harness: Harness) -> Json:
         "tool not sent": some(lambda one: one.fate == "missing"),
         "framework fails with it": some(lambda one: one.fate == "refused"),
         "tools renamed": some(lambda one: one.renamed),
-        "tools added": str(len(found.others) or "none"),
-        "order of the tools": "kept" if found.sorted else "changed",
+        "tools added": str(len(frozenset().union(*(one.others for one in tools))) or "none"),
+        "order of the tools": "kept" if all(one.in_order for one in tools) else "changed",
         "schemas changed": some(lambda one: one.changes),
         "schemas sent as given": f"{sum(one.is_as_given for one in tools)} of {len(tools)}",
         "only order changed": some(lambda one: one.kinds and not {*one.kinds} - {"reordered"} and not one.renamed),
@@ -141,7 +133,7 @@ async def hard_schemas_are_offered(harness: Harness) -> Json:
 @info(reason="Every framework is to offer the same tools, and to make the calls that the model asks for.")
 async def hard_schemas_by_tool(harness: Harness) -> Json:
     """Each of these tools: the differences of its schema, and the fate of its call."""
-    return {one.name: str(one) for one in (await _measure(harness)).tools}
+    return {one.name: str(one) for one in await _measure(harness)}
 
 
 @info(reason="Words that a framework adds are instructions that the others did not get, and cost tokens.")
@@ -177,21 +169,19 @@ async def requests_of_a_trial(harness: Harness) -> Json:
     return [_comparable(request) for request in (await _converse(harness, FEW_TOOLS)).requests]
 
 
-async def _measure(harness: Harness) -> _Offers:
+async def _measure(harness: Harness) -> list[_Offer]:
     """Offer all hard schemas at once, or half of them at a time if the framework fails with one, and have all called.
 
     Raises:
         CheckFailed: the framework fails with a plain tool.
     """
     if harness not in _MEASURED:
-        expect_no_failure(await _play(harness, "gold", *stations(1, 1)))
-        found = _Offers()
-        await _offer(harness, hard_schemas(), found)
-        _MEASURED[harness] = found
+        expect_answer(await _play(harness, "gold", *stations(1, 1)))
+        _MEASURED[harness] = await _offer(harness, hard_schemas())
     return _MEASURED[harness]
 
 
-async def _offer(harness: Harness, schemas: Sequence[HardSchema], found: _Offers) -> None:
+async def _offer(harness: Harness, schemas: Sequence[HardSchema]) -> list[_Offer]:
     tools = [ScriptedTool(schema.tool, echo) for schema in schemas]
     script = tuple(ScriptedCall(name=schema.name, arguments=schema.arguments) for schema in schemas)
     record, failure = None, ""
@@ -202,27 +192,24 @@ async def _offer(harness: Harness, schemas: Sequence[HardSchema], found: _Offers
         failure = error.args[0]
     if failure and len(schemas) > 1:
         middle = len(schemas) // 2
-        await _offer(harness, schemas[:middle], found)
-        await _offer(harness, schemas[middle:], found)
-    elif record is None or not record.requests:
+        return [*await _offer(harness, schemas[:middle]), *await _offer(harness, schemas[middle:])]
+    if record is None or not record.requests:
         fate = "refused" if failure else "missing"
         reason = without_varying_parts(one_line(failure, LONGEST))
-        found.tools += [_Offer(schema.name, fate, reason=reason) for schema in schemas]
-    else:
-        _read_offers(schemas, record, found)
+        return [_Offer(schema.name, fate, reason=reason) for schema in schemas]
+    return [*_read_offers(schemas, record)]
 
 
-def _read_offers(schemas: Sequence[HardSchema], record: TrialRecord, found: _Offers) -> None:
-    first = record.requests[0]
+def _read_offers(schemas: Sequence[HardSchema], record: TrialRecord) -> Iterator[_Offer]:
+    first, turns = record.requests[0], [request.said for request in record.requests if request.said]
     functions = {str(function["name"]): function for function in first.functions}
     partners = {schema.name: first.offers.function(schema.name) for schema in schemas}
     names = [function.name for _, function in sorted(partners.items()) if function is not None]
-    found.others |= functions.keys() - {*names}
-    found.sorted &= names == [name for name in functions if name in names]
+    in_order = names == [name for name in functions if name in names]
     for schema in schemas:
         partner = partners[schema.name]
-        offer = _Offer(schema.name, call=_call(schema, record))
-        turns = [request.said for request in record.requests if request.said]
+        offer = _Offer(schema.name, call=_call(schema, record), in_order=in_order)
+        offer.others = frozenset(functions.keys() - {*names})
         offer.invented = any(one.tool == schema.name for turn in turns for one in turn.filled)
         if partner is not None:
             sent = functions[partner.name]
@@ -230,7 +217,7 @@ def _read_offers(schemas: Sequence[HardSchema], record: TrialRecord, found: _Off
             offer.changes = differences(given, {key: sent[key] for key in COMPARED if key in sent})
             offer.fate, offer.renamed = "", partner.name != schema.name
             offer.beside = {key: value for key, value in sent.items() if key not in ("name", *COMPARED)}
-        found.tools.append(offer)
+        yield offer
 
 
 def _call(schema: HardSchema, record: TrialRecord) -> str:
@@ -254,8 +241,8 @@ async def _converse(harness: Harness, tools: int) -> TrialRecord:
         CheckFailed: it fails, or never asks the model.
     """
     record = await _play(harness, "gold", *stations(tools, CALLS))
-    expect_no_failure(record)
-    expect_requests_at_least(record, 1)
+    expect_answer(record)
+    expect_requests(record, 1, or_more=True)
     return record
 
 

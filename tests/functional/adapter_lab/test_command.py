@@ -52,7 +52,7 @@ def kit(tmp_path, fake_distribution):
 
 
 def test_a_conforming_adapter_exits_with_0_and_prints_its_report(kit):
-    done = kit("--check", "single_call", "--check", "parallel_calls_overlap", "--check", "usage_is_claimed")
+    done = kit("--check", "single_call", "--check", "parallel_calls_overlap", "--check", "connection_is_reused")
     assert done.returncode == 0, done.stderr
     badge = ConformanceReport.model_validate_json(done.stdout).badge
     assert badge.startswith("probe ")
@@ -60,14 +60,14 @@ def test_a_conforming_adapter_exits_with_0_and_prints_its_report(kit):
     assert [line.split()[:2] for line in done.stderr.splitlines()] == [
         ["✓", "single_call"],
         ["✓", "parallel_calls_overlap"],
-        ["✓", "usage_is_claimed"],
+        ["✓", "connection_is_reused"],
     ]
 
 
 def test_a_failing_adapter_exits_with_1_and_says_what_why_and_how(kit):
-    done = kit("--check", "query_is_sent", first='query = "nothing"')
+    done = kit("--check", "query_and_prompt_are_sent", first='query = "nothing"')
     assert done.returncode == 1
-    check = next(check for check in CHECKS if check.name == "query_is_sent")
+    check = next(check for check in CHECKS if check.name == "query_and_prompt_are_sent")
     assert "What does the parrot say?" in done.stderr
     assert '"nothing"]' in done.stderr
     assert f"why: {check.reason}" in done.stderr
@@ -94,7 +94,7 @@ def test_the_report_is_json_that_can_be_read_back(kit):
 
 @pytest.mark.parametrize(("level", "levels"), [("must", {"must"}), ("should", {"must", "should"})])
 def test_a_level_leaves_out_those_below(kit, level, levels):
-    names = ("single_call", "seed_is_sent", "turns_are_claimed")
+    names = ("single_call", "seed_is_sent", "connection_is_reused")
     done = kit("--level", level, *(option for name in names for option in ("--check", name)))
     report = ConformanceReport.model_validate_json(done.stdout)
     assert {finding.level for finding in report.findings} == levels
@@ -111,7 +111,7 @@ def test_the_line_of_the_author_is_shown_where_an_exception_comes_from_a_library
 
 
 def test_failures_of_one_line_of_the_author_have_one_cause(kit):
-    names = ("plain_answer", "single_call", "usage_is_claimed")
+    names = ("plain_answer", "single_call", "connection_is_reused")
     first = "raise LookupError(query)  # another text for each check"
     done = kit(*(option for name in names for option in ("--check", name)), first=first)
     report = ConformanceReport.model_validate_json(done.stdout.splitlines()[-1])

@@ -36,7 +36,7 @@ BEFORE = {
     "ForgetsUsageAtTheLimit": "step_limit_is_kept",
     "KeepsFiftyTurns": "very_long_trial",
     "LooksModelsUpAtTimes": "mistaken_arguments_go_back",
-    "RepeatsAfterNothing": "empty_result",
+    "RepeatsAfterNothing": "json_result_is_not_rewritten",
     "TakesAnEarlierText": "answer_is_the_last_text_alone",
     "TakesTheFirstText": "answer_is_the_last_text_alone",
 }

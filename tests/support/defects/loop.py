@@ -18,12 +18,12 @@ def answers_with_the_tools_text(self, _):
     return self._calls[-1].response if self._calls else ""
 
 
-@caught_by("calls_reach_their_own_apis", "parallel_calls", seam="name")
+@caught_by("calls_reach_their_own_apis", seam="name")
 def calls_the_first_api_only(self, name):
     return next(iter(self._tools), name)
 
 
-@caught_by("model_is_asked_once_per_turn", "parallel_calls", seam="ask")
+@caught_by("model_is_asked_once_per_turn", "parallel_results_match_ids", seam="ask")
 async def asks_for_a_title(self, messages):
     message = await self._ask(messages)
     if not message.get("tool_calls"):
@@ -32,13 +32,13 @@ async def asks_for_a_title(self, messages):
     return message
 
 
-@caught_by("single_call", "equal_calls_again_and_again", "sequential_calls", seam="make")
+@caught_by("single_call", "equal_calls_again_and_again", "calls_reach_their_own_apis", seam="make")
 async def makes_calls_twice(self, calls):
     await asyncio.gather(*map(self._result, calls))
     return await asyncio.gather(*map(self._result, calls))
 
 
-@caught_by("parallel_calls", "many_calls_in_one_turn", "valid_calls_beside_invalid_ones", seam="calls")
+@caught_by("parallel_results_match_ids", "many_calls_in_one_turn", "valid_calls_beside_invalid_ones", seam="calls")
 def makes_one_call_per_turn(_, calls):
     return calls[:1]
 
@@ -57,7 +57,7 @@ def keeps_results_by_id(_, results):
     return list({result["tool_call_id"]: result for result in results}.values())
 
 
-@caught_by("text_beside_calls_is_kept", seam="message")
+@caught_by("turns_are_added_as_they_were", seam="message")
 def loses_text_beside_calls(_, message):
     return {**message, "content": None} if message.get("tool_calls") else message
 
@@ -100,7 +100,7 @@ class EncodesTheAnswer(Mutant):
         return super()._message(response)
 
 
-@caught_by("cut_off_answer_is_kept", "empty_answer_that_was_cut_off_is_unfinished")
+@caught_by("answers_count_whatever_the_finish_reason", "empty_answer_that_was_cut_off_is_unfinished")
 class RaisesWhereTheModelIsCutOff(Mutant):
     def _message(self, response):
         if response.json()["choices"][0]["finish_reason"] in ("length", "content_filter"):
@@ -190,8 +190,7 @@ def never_gives_up(_, answer):
     "model_errors_fail_the_trial",
     "model_error_after_calls",
     "unreachable_model_fails_the_trial",
-    "response_without_choices_fails_the_trial",
-    "response_that_is_no_json_fails_the_trial",
+    "broken_responses_fail_the_trial",
 )
 class AnswersWithTheError(Mutant):
     async def answer(self, query):

@@ -14,12 +14,12 @@ LONG = 12
 """Messages of a conversation from which on the forgetful shorten it."""
 
 
-@caught_by("query_is_sent", "unicode_conversation", "long_conversation", seam="request")
+@caught_by("query_and_prompt_are_sent", "unicode_conversation", "long_conversation", seam="request")
 def says_nothing_of_the_query(_, request):
     return _change(request, "user", lambda _: "Please proceed.")
 
 
-@caught_by("system_prompt_is_sent", "unicode_conversation", "two_trials_at_once", seam="request")
+@caught_by("query_and_prompt_are_sent", "unicode_conversation", "trials_at_once", seam="request")
 def forgets_the_prompt(_, request):
     return {**request, "messages": request["messages"][1:]}
 
@@ -29,7 +29,7 @@ def adds_to_the_prompt(_, request):
     return _change(request, "system", lambda text: f"You are an expert.\n{text}")
 
 
-@caught_by("model_is_named", "eight_trials_at_once", seam="request")
+@caught_by("model_is_named", "trials_at_once", seam="request")
 def asks_for_another_model(_, request):
     return {**request, "model": "gpt-4o-mini"}
 
@@ -97,11 +97,11 @@ def drops_odd_names(_, schema):
     return walk(schema, lambda value: drop(value) if isinstance(value, dict) else value)
 
 
-@caught_by("empty_result", seam="content")
+@caught_by("json_result_is_not_rewritten", seam="content")
 def fills_empty_results(_, content):
     return content or "Tool returned no output."
 
 
-@caught_by("deep_result", seam="content")
+@caught_by("large_results", seam="content")
 def reprs_deep_results(_, content):
     return str(json.loads(content)) if content.startswith('{"level"') else content

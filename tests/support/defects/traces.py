@@ -19,7 +19,7 @@ from support.mutants._mutant import Mutant
 from trialbed import ModelFailed, Tool, Usage
 
 
-@caught_by("calls_are_claimed_at_the_step_limit", seam="cut_off")
+@caught_by("claims_are_right_everywhere", seam="cut_off")
 def loses_calls_at_the_limit(self):
     return Mutant.on_cut_off(self).model_copy(update={"calls": ()})
 
@@ -27,11 +27,6 @@ def loses_calls_at_the_limit(self):
 @caught_by("unknown_usage_is_none", seam="answer")
 def takes_unknown_for_zero(_, answer):
     return answer.model_copy(update={"usage": answer.usage or Usage()})
-
-
-@caught_by("usage_is_claimed", "turns_are_claimed", seam="answer")
-def counts_nothing(_, answer):
-    return answer.model_copy(update={"usage": None, "model_turns": None})
 
 
 @caught_by("conversations_start_afresh", "trial_after_a_failed_one", "trial_after_a_cancelled_one", seam="request")
@@ -52,7 +47,7 @@ async def reuses_earlier_results(self, tool, arguments):
     return known[key]
 
 
-@caught_by("two_trials_at_once", "eight_trials_at_once", seam="request")
+@caught_by("trials_at_once", seam="request")
 def has_one_conversation(self, request):
     memory = type(self).memory
     if self.turn == 1:
@@ -60,7 +55,7 @@ def has_one_conversation(self, request):
     return {**request, "model": memory["model"]}
 
 
-@caught_by("tools_start_afresh", "two_trials_at_once", "eight_trials_at_once")
+@caught_by("tools_start_afresh", "trials_at_once")
 class KeepsToolsByName(Mutant):
     known: ClassVar[dict[str, Tool]] = {}
 
@@ -68,7 +63,7 @@ class KeepsToolsByName(Mutant):
         super().bind_tools([self.known.setdefault(tool.name, tool) for tool in tools], server_url=server_url)
 
 
-@caught_by("counts_start_afresh")
+@caught_by("conversations_start_afresh")
 class AddsTokensUpForEver(Mutant):
     total: ClassVar[list[Usage]] = [Usage()]
 

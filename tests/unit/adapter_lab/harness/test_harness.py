@@ -13,12 +13,10 @@ import httpx
 import pytest
 
 from trialbed import ApiRef, Usage
-from trialbed.records import ScriptedCall
 from trialbed.wire.dialects.chat_completions import write_document
 from trialbed_adapter_lab import Barrier, CheckFailed, Harness, Latch, breaks, errs, returns, tool, wait_until
 from trialbed_plugins.frameworks.reference import ReferenceAgent
 from trialbed_scripted import Response, ask, call, fail, forever, say
-from trialbed_scripted.policies import PolicyModel
 
 
 @pytest.fixture
@@ -97,24 +95,6 @@ async def test_messages_carry_what_the_script_gives_them(harness):
 async def test_a_script_that_breaks_connections_fails_the_trial(harness):
     record = await harness.run(Response.raw(b"HTTP/1.1 200 OK\r\n"))
     assert "to break connections, use serve()" in record.failure.message
-
-
-async def test_a_record_has_the_calls_that_a_policy_could_not_make_and_the_arguments_that_it_made_up(harness):
-    class Demanding(ReferenceAgent):
-        def bind_tools(self, tools, *, server_url):
-            super().bind_tools(tools, server_url=server_url)
-            self._definitions = [one for one in self._definitions if one["function"]["name"] == "Echo_text"]
-            self._definitions[0]["function"]["parameters"] = {**schema, "required": ["text", "days"]}
-
-    properties = {"text": {"type": "string"}, "days": {"type": "integer"}}
-    schema = {"type": "object", "properties": properties, "required": ["text"]}
-    tools = [tool(parameters=schema), tool("Echo_more")]
-    script = [ScriptedCall(name=item.name, arguments={"text": "x"}) for item in tools]
-    play = PolicyModel("gold", script, [item.spec for item in tools])
-    with Harness(Demanding) as harness:
-        record = await harness.run(*[lambda request: play.turn(request.request)] * 3, tools=tools)
-    assert [lost.tool for lost in record.lost] == ["Echo_more"]
-    assert [made.argument for made in record.filled] == ["days"]
 
 
 async def test_a_call_can_be_held_and_looked_at(harness):

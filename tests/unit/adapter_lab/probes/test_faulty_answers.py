@@ -95,7 +95,7 @@ SEEN: list[tuple[type[BaseAgent], dict[str, str]]] = [
             "a text and a call": "answer (2)",
         },
     ),
-    (Guesses, {"a tool's name in another case": "answer (2), 1 guessed"}),
+    (Guesses, {"a tool name in another case": "answer (2), 1 guessed"}),
 ]
 
 
@@ -113,7 +113,7 @@ def test_each_case_says_what_the_user_sees(agent: type[BaseAgent], cases: dict[s
 
 
 def test_texts_are_shown_unless_they_are_the_models() -> None:
-    told, failed = seen(ReferenceAgent, "a tool's name in another case", "status 500 always")
+    told, failed = seen(ReferenceAgent, "a tool name in another case", "status 500 always")
     assert told.keys() == {"the user sees", "the model is told"}
     assert "station_0000_report" in told["the model is told"]
     assert failed.keys() == {"the user sees", "in these words"}
