@@ -7,9 +7,11 @@ import json
 from collections.abc import Callable, Sequence
 from typing import Any, Unpack
 
+from trialbed_adapter_lab.errors import CheckFailed
 from trialbed_adapter_lab.harness import (
     DETAILED_USAGE,
     Harness,
+    Latch,
     ObservedRequest,
     PreparedTrial,
     TrialRecord,
@@ -80,6 +82,24 @@ async def converse(
     if results is not None:
         expect_results(record.requests[1], results)
     return record
+
+
+async def run_until_held(trial: PreparedTrial, latch: Latch) -> asyncio.Task[TrialRecord]:
+    """Start a trial, and return it once it waits at the latch.
+
+    Raises:
+        CheckFailed: it ends before.
+    """
+    running = asyncio.create_task(trial.run())
+    reached = asyncio.create_task(latch.reached.wait(trial.seconds))
+    try:
+        await asyncio.wait({running, reached}, return_when=asyncio.FIRST_COMPLETED)
+        if running.done() or not latch.reached.is_set():
+            expect_answer(await running)
+            raise CheckFailed("expected a request that is held back; seen: the trial ended without it")
+    finally:
+        reached.cancel()
+    return running
 
 
 IDLE = 0.1

@@ -10,7 +10,7 @@ from trialbed.texts import number_of
 from trialbed_adapter_lab.errors import CheckFailed
 from trialbed_adapter_lab.harness import Harness, Latch, PreparedTrial, new_tasks, tool, wait_until
 from trialbed_adapter_lab.probe import expect, must, should
-from trialbed_adapter_lab.probes._conversations import asks_echo, expect_fresh_trial
+from trialbed_adapter_lab.probes._conversations import asks_echo, expect_fresh_trial, run_until_held
 from trialbed_adapter_lab.probes._expectations import (
     expect_answer,
     expect_calls,
@@ -127,9 +127,8 @@ async def cancelled_during_a_model_request(harness: Harness) -> None:
 async def trial_after_a_cancelled_one(harness: Harness) -> None:
     """After a trial was cancelled during a call, the next one on the same event loop runs as usual."""
     latch = Latch()
-    trial = harness.prepare(
-        asks_echo("walrus"), "walrus", tools=[tool(behave=latch.tool())], query="the walrus's query"
-    )
+    tools = [tool(behave=latch.tool())]
+    trial = harness.prepare(asks_echo("walrus"), "walrus", tools=tools, query="the walrus's query")
     await _cancel(trial, latch)
     try:
         await expect_fresh_trial(harness)
@@ -144,9 +143,8 @@ async def _expect_clean_cancellation(harness: Harness, trial: PreparedTrial, lat
         if harness.is_async:
             left = await new_tasks(before)
             expect(not left, "no task of the trial after it was cancelled", left)
-            expect(
-                await wait_until(lambda: _is_over(trial)), "its request to be cancelled", "the connection stayed open"
-            )
+            is_over = await wait_until(lambda: _is_over(trial))
+            expect(is_over, "its request to be cancelled", "the connection stayed open")
     finally:
         latch.open()
     # A thread cannot be cancelled: an adapter in one has to end with the request that it waits for.
@@ -155,15 +153,7 @@ async def _expect_clean_cancellation(harness: Harness, trial: PreparedTrial, lat
 
 async def _cancel(trial: PreparedTrial, latch: Latch) -> None:
     """Run a trial until it reaches the latch, and cancel it."""
-    running = asyncio.create_task(trial.run())
-    begun = asyncio.create_task(latch.reached.wait(trial.spec.limits.timeout))
-    await asyncio.wait({running, begun}, return_when=asyncio.FIRST_COMPLETED)
-    begun.cancel()
-    if running.done() or not latch.reached.is_set():
-        running.cancel()
-        if running.done() and not running.cancelled():
-            expect_answer(running.result())
-        raise CheckFailed("expected the trial to reach the request that is held back; seen: it ended before")
+    running = await run_until_held(trial, latch)
     running.cancel()
     done, _ = await asyncio.wait({running}, timeout=PROMPT)
     if not done:

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import asyncio
-
 from trialbed.texts import number_of
 from trialbed.tools import TOOL_TIMEOUT
-from trialbed_adapter_lab.errors import CheckFailed, NotTried
+from trialbed_adapter_lab.errors import NotTried
 from trialbed_adapter_lab.harness import (
     DETAILED_USAGE,
     ApiReply,
@@ -28,6 +26,7 @@ from trialbed_adapter_lab.probes._conversations import (
     echoes,
     long_text,
     parse,
+    run_until_held,
 )
 from trialbed_adapter_lab.probes._expectations import expect_answer, expect_calls, expect_equal, expect_requests
 from trialbed_scripted import Turn, ask, call, say
@@ -171,19 +170,13 @@ async def _outlast(
     """
     if not harness.is_async:
         raise NotTried("answer() runs in a thread, whose clock cannot be put forward")
-    running = asyncio.create_task(trial.run())
-    reached = asyncio.create_task(latch.reached.wait(LONG))
+    running = await run_until_held(trial, latch)
     try:
-        await asyncio.wait({running, reached}, return_when=asyncio.FIRST_COMPLETED)
-        if not latch.reached.is_set():
-            expect_answer(await running)
-            raise CheckFailed("expected a request that is held back; seen: the trial ended without it")
         await harness.pass_time(seconds)
         if opens:
             latch.open()
         return await running
     finally:
-        reached.cancel()
         running.cancel()
         latch.open()
 

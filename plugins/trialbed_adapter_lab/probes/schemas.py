@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import partial
 from typing import Any
 
@@ -31,6 +32,17 @@ DISTINCT = {
     "Book_room": "Books a room for a night.",
 }
 LOOK_ALIKES = ("Get_Weather", "get-weather", "get_Weather", "get_weather", "getweather")
+UNIONS = ("any_of_", "one_of_", "all_of_", "not_", "three_types", "nullable_by_", "union_in_")
+NOTES = (
+    "annotations",
+    "unicode_descriptions",
+    "text_that_needs_",
+    "long_",
+    "description_at_",
+    "vendor_",
+    "schema_and_",
+)
+ODD_NAMES = ("keyword_", "call_words", "underscore_", "punctuation_", "schema_word_", "property_named_", "model_word_")
 NO_PROPERTIES = {"type": "object", "properties": {}}
 DESCRIPTIONS = {
     "Echo_a": "",
@@ -139,8 +151,8 @@ def _functions_by_name(request: ObservedRequest) -> dict[str, dict[str, Any]]:
     return {str(function.get("name")): function for function in request.functions}
 
 
-async def _are_kept(names: str, harness: Harness) -> None:
-    schemas = {schema.name: schema.parameters for schema in hard_schemas() if schema.name in names.split()}
+async def _are_kept(beginnings: Sequence[str], harness: Harness) -> None:
+    schemas = {schema.name: schema.parameters for schema in hard_schemas() if schema.name.startswith((*beginnings,))}
     record = await converse(harness, tools=[tool(name, parameters=schema) for name, schema in schemas.items()])
     (request,) = expect_requests(record, 1)
     for name, schema in schemas.items():
@@ -154,50 +166,20 @@ KEPT = tuple(
         f"{what} reach the model unchanged.",
         REASON,
         HINT,
-        partial(_are_kept, schemas),
+        partial(_are_kept, beginnings),
         quick=name in ("enum", "nested", "notes", "union"),
     )
-    for name, what, schemas in (
-        ("empty", "Schemas without properties", "no_parameters no_parameters_closed no_properties_key"),
-        (
-            "nested",
-            "Nested objects and arrays",
-            "nested_twice nested_seven_deep array_of_objects array_of_arrays tuple_items optional_object empty_items",
-        ),
-        ("enum", "Enumerations and constants", "enum_strings enum_numbers enum_mixed enum_with_empty_text const_value"),
-        (
-            "union",
-            "Unions: anyOf, oneOf, allOf, not, lists of types",
-            "any_of_scalars one_of_objects all_of_parts not_this three_types nullable_by_type_list nullable_by_any_of",
-        ),
-        ("ref", "References into $defs, recursive ones too,", "ref_to_defs ref_recursive ref_mutual ref_chain"),
-        (
-            "additional_properties",
-            "Open, closed and typed maps (additionalProperties)",
-            "closed_object open_object map_of_numbers map_at_the_root pattern_properties property_names",
-        ),
-        (
-            "default",
-            "Defaults, falsy ones and null too, and what is required",
-            "default_scalars default_falsy default_null default_objects default_on_required",
-        ),
-        (
-            "bounds",
-            "Formats, patterns, lengths and ranges",
-            "string_limits string_formats number_limits number_forms array_limits",
-        ),
-        (
-            "notes",
-            "Titles, descriptions, examples and keywords of vendors",
-            "annotations unicode_descriptions text_that_needs_escapes long_description description_at_the_root "
-            "vendor_keywords schema_and_id",
-        ),
-        (
-            "names",
-            "Properties of any name",
-            "keyword_properties call_words underscore_properties punctuation_properties schema_word_properties "
-            "property_named_ref model_word_properties case_properties unicode_properties",
-        ),
+    for name, what, *beginnings in (
+        ("empty", "Schemas without properties", "no_parameters", "no_properties_key"),
+        ("nested", "Nested objects and arrays", "nested_", "array_of_", "tuple_items", "optional_object"),
+        ("enum", "Enumerations and constants", "enum_", "const_"),
+        ("union", "Unions: anyOf, oneOf, allOf, not, lists of types", *UNIONS),
+        ("ref", "References into $defs, recursive ones too,", "ref_to_", "ref_recursive", "ref_mutual"),
+        ("additional_properties", "Open, closed and typed maps (additionalProperties)", "closed_", "open_", "map_"),
+        ("default", "Defaults, falsy ones and null too, and what is required", "default_"),
+        ("bounds", "Formats, patterns, lengths and ranges", "string_", "number_limits", "array_limits", "pattern_"),
+        ("notes", "Titles, descriptions, examples and keywords of vendors", *NOTES),
+        ("names", "Properties of any name", *ODD_NAMES),
     )
 )
-"""The checks that tools are offered with exactly the schemas that they were given: names of hard schemas."""
+"""The checks that tools are offered with exactly the schemas that they were given: hard schemas by their names."""
