@@ -108,9 +108,9 @@ def expect_results(request: ObservedRequest, words: Sequence[str]) -> None:
     """
     texts = [text for _, text in request.results]
     right = len(texts) == len(words) and all(word in text for word, text in zip(words, texts, strict=True))
-    what = f"{len(words)} tool message{'s' * (len(words) != 1)}"
+    what = number_of(len(words), "tool message")
     cause = "the model is told other results than those of its calls"
-    expect(right, f"{what} with {show(list(words))}" if any(words) else what, texts, cause)
+    expect(right, f"{what} with {show(list(words))}" if any(words) else what, texts or "none", cause)
     expect(all(texts), f"{what} with some text", texts)
     ids = {made for made, _, _ in request.tool_calls}
     expect(all(made in ids for made, _ in request.results), f"results of the calls {sorted(ids)}", request.results)

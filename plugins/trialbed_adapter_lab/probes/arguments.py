@@ -143,7 +143,7 @@ async def invalid_arguments_do_not_end_the_run(harness: Harness) -> None:
     """Arguments that break the schema: the call is made or refused, the model is told, and the run continues."""
     turn = ask(call("Echo_text", INVALID))
     record = await converse(harness, turn, requests=2, results=[""], tools=[tool(parameters=STRICT)])
-    expect(len(record.calls) <= 1, "at most one call of the Api", f"{len(record.calls)}")
+    expect(len(record.calls) <= 1, "at most one call of the Api", number_of(len(record.calls), "call"))
 
 
 @should(

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from trialbed.records import Json
+from trialbed.texts import number_of
 from trialbed.wire import ModelMessage, OfferedTool
 from trialbed_adapter_lab.differences import show
 from trialbed_adapter_lab.harness import (
@@ -221,7 +222,7 @@ async def nothing_else_is_set(harness: Harness) -> Json:
 async def connection_is_reused(harness: Harness) -> None:
     """The requests of a trial come over one connection."""
     record = await converse(harness, asks_echo("x"), asks_echo("y"))
-    expect(record.connections == 1, "one connection for three requests", f"{record.connections}")
+    expect(record.connections == 1, "1 connection for 3 requests", number_of(record.connections, "connection"))
 
 
 async def _expect_setting(harness: Harness, name: str, *values: str | float) -> str:

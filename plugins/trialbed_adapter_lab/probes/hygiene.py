@@ -9,6 +9,7 @@ import os
 import tempfile
 from collections.abc import Iterator
 
+from trialbed.texts import number_of
 from trialbed_adapter_lab.errors import NotTried
 from trialbed_adapter_lab.harness import (
     Harness,
@@ -61,7 +62,8 @@ async def connections_are_closed(harness: Harness) -> None:
     trial = harness.prepare(_turn(), "done")
     expect_answer(await trial.run(), "done")
     await wait_until(lambda: trial.open_connections == 0)
-    expect(trial.open_connections == 0, "no open connections to the model", f"{trial.open_connections}")
+    left = trial.open_connections
+    expect(left == 0, "no open connections to the model", number_of(left, "connection"))
 
 
 @must(

@@ -90,7 +90,7 @@ async def calls_of_the_last_turn_are_made(harness: Harness) -> None:
 async def refusal_is_not_an_answer(harness: Harness) -> None:
     """Refused past the step limit, the trial ends, with an error or unfinished, and makes no more calls."""
     record = await harness.run(_endless(), max_steps=3)
-    expect(len(record.calls) <= 3, "at most one call for each of the three answers", f"{len(record.calls)} calls")
+    expect(len(record.calls) <= 3, "at most 3 calls for 3 answers", number_of(len(record.calls), "call"))
     if any(request.refused for request in record.requests) and record.answer is not None:
         expect(record.answer.finish is None, "finish None after the refusal", record.answer.finish)
 
