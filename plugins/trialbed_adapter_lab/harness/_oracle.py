@@ -408,9 +408,9 @@ def _replies(calls: Iterable[ObservedCall]) -> Counter[str]:
 def _lost(given: Counter[str], seen: Counter[str]) -> str:
     """Return the first text that was given and is not seen, beside the one in its place; empty if there is none."""
     others = [*(seen - given)]
-    # A program may write the JSON of a response in its own way.
-    values = [lenient_json(text, text) for text in others]
-    lost = next((text for text in given - seen if lenient_json(text, text) not in values), None)
+    # A program may write an object or a number in its own way.
+    values = [value for text in others if not isinstance(value := lenient_json(text), str | None)]
+    lost = next((text for text in given - seen if lenient_json(text) not in values), None)
     if lost is None:
         return ""
     if not others and seen[lost]:

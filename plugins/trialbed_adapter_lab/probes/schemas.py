@@ -72,11 +72,11 @@ async def all_tools_are_offered(harness: Harness) -> None:
     hint="Switch off the tools that the framework adds, such as those for final answers, handing over or memory.",
 )
 async def no_other_tools_are_offered(harness: Harness) -> None:
-    """No request offers a tool that is not the trial's."""
+    """Every request offers the trial's tools, each once, and no others."""
     record = await converse(harness, ask(call("Echo_b", {"text": "x"})), tools=[tool(name) for name in THREE])
     for request in expect_requests(record, 2):
-        others = sorted({str(function.get("name")) for function in request.functions} - {*THREE})
-        expect(not others, "no tools but the trial's", others)
+        offered = [str(function.get("name")) for function in request.functions]
+        expect(sorted(offered) == [*THREE], "the trial's tools, each once, and no others", offered)
 
 
 @must(

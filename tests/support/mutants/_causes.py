@@ -5,8 +5,7 @@ from __future__ import annotations
 SCHEMA = "schema_"
 """Stands for every check of schemas."""
 
-PROMPT = ("prompt_and_query_stay", "unicode_conversation", "long_conversation", "query_and_prompt_are_sent")
-QUERY = ("prompt_and_query_stay", "unicode_conversation", "long_conversation", "query_and_prompt_are_sent")
+TEXTS = ("prompt_and_query_stay", "unicode_conversation", "long_conversation", "query_and_prompt_are_sent")
 ADDED = ("turns_are_added_as_they_were", "nothing_is_added_to_the_messages")
 SHORTENED = ("conversation_only_grows", "very_long_trial", "results_follow_their_calls")
 SHORTENED_RESULTS = ("conversation_only_grows", "large_results_in_sum", "results_go_back_whole", "large_results")
@@ -29,7 +28,7 @@ MODEL = ("model_names_of_vendors_are_kept", "model_is_named", "settings_stay")
 CHANGES = ("nothing_else_changes_the_model", "nothing_else_is_set", "settings_stay")
 TOOLS_LATER = ("tools_stay", "no_other_tools_are_offered")
 MANY_TOOLS = ("thousand_tools",)
-OFFERED = ("all_tools_are_offered", "descriptions_are_kept", "tools_stay")
+OFFERED = ("all_tools_are_offered", "descriptions_are_kept", "tools_stay", "no_other_tools_are_offered")
 NAMES_KEPT = ("tool_names_are_kept", "similar_tool_names_are_told_apart")
 NEAR = ("near_names_are_no_call", "unknown_tool_goes_back")
 WRITTEN = ("mistaken_arguments_are_no_call", "calls_are_claimed")
@@ -74,11 +73,9 @@ STRAYS = ("nothing_else_is_asked", "only_the_model_is_asked")
 TOGETHER = ("trials_run_at_the_same_time", "trials_at_once")
 
 _NAMED: dict[tuple[str, ...], str] = {
-    PROMPT: (
+    TEXTS: (
         "StripsThePrompt ComposesThePrompt RewritesLineEndsOfThePrompt SquashesBlankLinesOfThePrompt CutsLongPrompts "
-        "KeepsAsciiOfThePrompt DoublesBraces DropsThePromptAfterErrors"
-    ),
-    QUERY: (
+        "KeepsAsciiOfThePrompt DoublesBraces DropsThePromptAfterErrors "
         "StripsTheQuery ComposesTheQuery RewritesLineEndsOfTheQuery SquashesBlanksOfTheQuery CutsLongQueries "
         "ExpandsTabs EscapesTheQuery FillsTemplates DropsInvisibleCharacters MasksAddresses StripsQueryAndPrompt"
     ),
