@@ -24,7 +24,7 @@ def conform(agent: str | type[BaseAgent], level: Level = "may") -> tuple[str, ..
         warnings.simplefilter("default")  # as in a worker
         report = check_adapter(agent, level=level)
     assert not report.problems
-    assert len(report.findings) >= (len(CHECKS) if level == "may" else 39)
+    assert len(report.findings) >= (len(CHECKS) if level == "may" else 33)
     return report.dialects
 
 
