@@ -91,7 +91,9 @@ from .records import TrialResult as TrialResult
 from .records import TrialSpec as TrialSpec
 from .records import TrialStatus as TrialStatus
 from .records import Usage as Usage
+from .records import UserTurn as UserTurn
 from .records import WireLog as WireLog
+from .records import WireTurn as WireTurn
 from .records import added_uses as added_uses
 from .records import finish_of as finish_of
 from .report import Report as Report
@@ -105,6 +107,7 @@ from .store import open_run as open_run
 from .store import open_store as open_store
 from .tasks import Expect as Expect
 from .tasks import Task as Task
+from .tasks import Turn as Turn
 from .tasks import call as call
 from .tasks import tool as tool
 from .tool_calls import AskedCall as AskedCall

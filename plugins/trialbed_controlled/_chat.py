@@ -36,7 +36,7 @@ class _Call:
 
 @dataclass
 class _Turn:
-    """A message of the model's; its calls by the ids that the framework has for them."""
+    """A message of the model's or the user's; its calls by the ids that the framework has for them."""
 
     message: Mapping[str, Any]
     calls: dict[str, _Call] = field(default_factory=dict)
@@ -55,7 +55,7 @@ class ControlledChat:
 
     Args:
         tools: in the order in which they are offered.
-        query: the user's message.
+        query: the user's first message.
 
     Attributes:
         was_cut_off: whether the framework would have asked more often than the trial allows.
@@ -77,14 +77,20 @@ class ControlledChat:
         self._endpoint = endpoint
         self._max_turns = limits.max_steps
         self._tools = {tool.name: tool for tool in tools}
-        self._opening = [{"role": "system", "content": system_prompt}, {"role": "user", "content": query}]
+        self._opening = [{"role": "system", "content": system_prompt}]
         self._turns: list[_Turn] = []
+        self.say(query)
+
+    def say(self, text: str) -> None:
+        """Add a message of the user, for which the model may be asked as often as for the first."""
+        self._turns.append(_Turn({"role": "user", "content": text}))
+        self._asked = 0
         self.was_cut_off = False
 
     @property
     def is_over(self) -> bool:
         """Whether the model has been asked as often as the trial allows."""
-        return len(self._turns) >= self._max_turns
+        return self._asked >= self._max_turns
 
     def request(self, told: Mapping[str, str]) -> dict[str, Any]:
         """The body of the next request.
@@ -113,6 +119,7 @@ class ControlledChat:
         for place, written in enumerate(message.get("tool_calls", ())):
             turn.calls[f"call_{len(self._turns)}_{place}"] = _Call(written)
         self._turns.append(turn)
+        self._asked += 1
         return self._completion(turn, read_answer(completion).usage)
 
     def last_word(self) -> dict[str, Any]:

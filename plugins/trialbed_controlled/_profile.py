@@ -21,8 +21,10 @@ class ControlledProfile(BaseAgent):
     """
 
     contract = "3"
+    converses = True
     distribution: ClassVar[str]
     ends_with_request: ClassVar[bool] = False
+    _chat: ControlledChat | None = None
     _client: TrialClient | None = None
 
     @classmethod
@@ -35,10 +37,17 @@ class ControlledProfile(BaseAgent):
         self.tools = list(tools)
 
     def begin(self, query: str) -> tuple[ControlledChat, TrialClient]:
-        """The conversation of the trial and a client for it, which ``close`` closes."""
-        chat = ControlledChat(self.endpoint, self.limits, self.tools, system_prompt=self.system_prompt, query=query)
-        self._client = TrialClient(chat, self.endpoint, self.limits, ends_with_request=self.ends_with_request)
-        return chat, self._client
+        """The conversation of the trial, to which this message is added, and a client for it, which ``close`` closes.
+
+        The framework runs its loop anew for each message of the user; what was said before is in the requests.
+        """
+        if self._chat is None or self._client is None:
+            prompt = self.system_prompt
+            self._chat = ControlledChat(self.endpoint, self.limits, self.tools, system_prompt=prompt, query=query)
+            self._client = TrialClient(self._chat, self.endpoint, self.limits, ends_with_request=self.ends_with_request)
+        else:
+            self._chat.say(query)
+        return self._chat, self._client
 
     async def close(self) -> None:
         """Close the connections."""

@@ -11,7 +11,7 @@ from ._server import ScriptedServer as ScriptedServer
 from ._server import serve as serve
 from ._server import serve_until_stopped as serve_until_stopped
 from ._turns import USAGE as USAGE
-from ._turns import Turn as Turn
+from ._turns import ModelTurn as ModelTurn
 from ._turns import ask as ask
 from ._turns import call as call
 from ._turns import say as say

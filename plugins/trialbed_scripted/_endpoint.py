@@ -15,7 +15,7 @@ from trialbed.wire.dialects.responses import KeptResponses, ResponsesRequest
 from trialbed_scripted._requests import ReceivedRequest
 from trialbed_scripted._responses import Response, fail
 from trialbed_scripted._scripts import Model, ask_model
-from trialbed_scripted._turns import Turn
+from trialbed_scripted._turns import ModelTurn
 from trialbed_scripted.faults import Fault, FaultScript
 from trialbed_scripted.policies import PolicyModel
 from trialbed_scripted.vendor import SimulatedVendor
@@ -113,7 +113,7 @@ class ScriptedEndpoint:
             self._responses.keep(asked, reading.response, len(request.body) + len(response.body))
 
 
-def write_turn(turn: Turn, request: ReceivedRequest, fault: Fault, answers: Mapping[str, Any]) -> Response:
+def write_turn(turn: ModelTurn, request: ReceivedRequest, fault: Fault, answers: Mapping[str, Any]) -> Response:
     """Write a turn as the response to a request, whole or streamed."""
     answer = turn.answer(model=request.asked.model, id=turn.id or str(request.number), fingerprint="fp_scripted")
     try:

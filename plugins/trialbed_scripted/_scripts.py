@@ -11,14 +11,14 @@ from trialbed.errors import UsageError
 from trialbed.wire import Call, ModelRequest
 from trialbed_scripted._requests import ReceivedRequest
 from trialbed_scripted._responses import Response
-from trialbed_scripted._turns import Turn, ask, say
+from trialbed_scripted._turns import ModelTurn, ask, say
 
 AFTER_THE_END = "The script has ended."
 """The text of a model that is asked more often than its script has lines."""
 
 FORMS = "a line is a text, call(…), ask(…), say(…), fail(…), a Response, or a function that returns one of these"
 
-Said = Turn | Response
+Said = ModelTurn | Response
 
 Sayable = str | Call | Said
 """A text, a call, a turn of several calls, or a response."""
@@ -69,7 +69,7 @@ class Script:
         if isinstance(line, Forever):
             return line.line
         self._next = max(self._next, place + 1)
-        return line if isinstance(line, Turn | Response) else await ask_model(line, request)
+        return line if isinstance(line, ModelTurn | Response) else await ask_model(line, request)
 
 
 def script(*lines: Line) -> Script:
@@ -98,7 +98,7 @@ def read_line(line: Sayable) -> Said:
     """
     if isinstance(line, str):
         return say(line)
-    if not isinstance(line, Call | Turn | Response):
+    if not isinstance(line, Call | ModelTurn | Response):
         raise UsageError(f"{line!r:.60} is no line of a script; {FORMS}")
     return ask(line) if isinstance(line, Call) else line
 

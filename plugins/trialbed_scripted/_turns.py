@@ -18,7 +18,7 @@ USAGE: Mapping[str, Any] = MappingProxyType(usage_counts(11, 3))
 
 
 @dataclass(frozen=True)
-class Turn:
+class ModelTurn:
     """One message of a model: a text, calls, or both.
 
     Attributes:
@@ -72,7 +72,9 @@ class Turn:
         )
 
 
-def ask(*calls: Call, text: str | None = None, usage: Usage | Mapping[str, Any] | None = USAGE, **more: Any) -> Turn:
+def ask(
+    *calls: Call, text: str | None = None, usage: Usage | Mapping[str, Any] | None = USAGE, **more: Any
+) -> ModelTurn:
     """Return a turn that asks for these calls, with a text where one is given.
 
     Args:
@@ -81,10 +83,10 @@ def ask(*calls: Call, text: str | None = None, usage: Usage | Mapping[str, Any] 
     """
     if usage is not None and not isinstance(usage, Mapping):
         usage = usage_counts(usage.prompt_tokens, usage.completion_tokens)
-    return Turn(text, calls, usage=usage, **more)
+    return ModelTurn(text, calls, usage=usage, **more)
 
 
-def say(text: str | None, *, usage: Usage | Mapping[str, Any] | None = USAGE, **more: Any) -> Turn:
+def say(text: str | None, *, usage: Usage | Mapping[str, Any] | None = USAGE, **more: Any) -> ModelTurn:
     """Return a turn that is a text."""
     return ask(text=text, usage=usage, **more)
 

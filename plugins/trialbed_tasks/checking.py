@@ -77,6 +77,7 @@ def contradictions(query: Query) -> Iterator[str]:
         return
     for test in expected.tests:
         own = {"reference_facts": test.facts, "gold_calls": test.calls, "states_calls": test.states_calls}
+        own |= {"text": query.turns[test.turn - 1].text} if test.turn else {}
         found = contradictions(query.model_copy(update={**own, "expected": test.expected}))
         yield from (f"{test.name}: {problem}" for problem in found)
     called = {call.api for call in query.gold_calls}

@@ -11,14 +11,14 @@ from itertools import chain, islice
 from pathlib import Path
 from typing import Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, field_validator
+from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
 from pydantic_core import PydanticCustomError
 
 from trialbed.errors import DataError, UsageError
 from trialbed.files import read_lines
 from trialbed.records import Query, ScriptedCall
 from trialbed.suggestions import closest, did_you_mean
-from trialbed.tasks import Expect, Task, TaskDataset
+from trialbed.tasks import Expect, Task, TaskDataset, Turn
 from trialbed.tasks import call as expected_call
 from trialbed_tasks.python import PythonFile, read_python
 from trialbed_tools.forms import NAME, DefinitionForm
@@ -88,10 +88,23 @@ class NamedTestForm(ExpectForm):
     name: str = Field(min_length=1, max_length=200, description="Under which it is reported whether they are met.")
 
 
+class TurnForm(_TaskForm):
+    """A message of the user, with the expectations of the agent's work on it."""
+
+    user: str = Field(min_length=1, description="The message, as agents get it.")
+    expect: str | list[str] | ExpectForm | None = Field(
+        None, description="Facts of a right answer to it, or all that is expected until the next message."
+    )
+
+
 class TaskForm(_TaskForm):
     """A task."""
 
-    query: str = Field(min_length=1, description="The task in words, as agents get it.")
+    query: str = Field("", description="The task in words, as agents get it.")
+    turns: list[str | TurnForm] = Field(
+        default=[], description="In place of query: the messages of a user who writes several, one after each answer."
+    )
+    policy: str = Field("", description="Written rules, which the agent gets with its instructions.")
     id: int | str | None = Field(None, description="Unique in the file; the task's place if left out.")
     tools: list[str] | None = Field(None, description="Names of the file's tools; all of them if left out.")
     expect: str | list[str] | ExpectForm | None = Field(
@@ -106,6 +119,14 @@ class TaskForm(_TaskForm):
         default=False, description="Whether calls count that the agent's request forced with its tool_choice."
     )
     tags: str | list[str] = Field(default=[], description="Groups that it belongs to, for bench run --only-tag.")
+
+    @model_validator(mode="after")
+    def _in_words(self) -> TaskForm:
+        if not (self.query or self.turns):
+            raise PydanticCustomError("query", "query: the key is missing, or empty; write the task, or its turns")
+        if self.query and self.turns:
+            raise PydanticCustomError("query", "write a query or turns, not both")
+        return self
 
     @field_validator("tests")
     @classmethod
@@ -216,12 +237,12 @@ def _read_lines(path: Path) -> tuple[Located, TaskForms]:
     lines = _rows(path) if path.suffix == ".csv" else _objects(path)
     first = list(islice(lines, 1))
     head: dict[str, Any] = {}
-    if first and "query" not in first[0][1]:
+    if first and first[0][1].keys().isdisjoint(("query", "turns")):
         head, first = first[0][1], list(islice(lines, 1))
 
     def forms(_: FileForm) -> Iterator[tuple[Located, TaskForm]]:
         for place, (number, value) in enumerate(chain(first, lines)):
-            if "query" not in value and not set(value) - set(FileForm.model_fields):
+            if value.keys().isdisjoint(("query", "turns")) and not set(value) - set(FileForm.model_fields):
                 raise DataError(f"{path}:{number}: the keys of the whole file stand in its first line")
             located = Located(str(path), value, {("tasks", place): number})
             yield located, validate(TaskForm, located, ("tasks", place))
@@ -406,6 +427,10 @@ class NamedFiles:
         return {name: scorer for found in self.read.values() for name, scorer in found.scorers.items()}
 
 
+SAME = ("tools", "answer", "state", "id", "allow_forced_calls", "tags", "policy")
+"""The keys of a task that are the parameters of ``Task`` as they are."""
+
+
 def make_task(form: TaskForm, files: NamedFiles, located: Located, place: int) -> Task:
     """Return the task of a form.
 
@@ -413,18 +438,27 @@ def make_task(form: TaskForm, files: NamedFiles, located: Located, place: int) -
         DataError: a check is not there, or a call is none; names the line and the key.
     """
     key: Key = ("tasks", place)
-    expect: Expect | tuple[()] = ()
-    if isinstance(form.expect, ExpectForm):
-        expect = _expect(form.expect, files, located, (*key, "expect"))
-    elif form.expect is not None:
-        expect = Expect(_texts(form.expect))
+    expect = _read_expect(form.expect, files, located, key)
     if form.tests:
         tests = {
             test.name: _expect(test, files, located, (*key, "tests", number)) for number, test in enumerate(form.tests)
         }
         expect = replace(expect or Expect(), tests=tests)
-    more = {name: getattr(form, name) for name in ("tools", "answer", "state", "id", "allow_forced_calls", "tags")}
-    return Task(form.query, expect=expect, **more)
+    turns = [
+        turn
+        if isinstance(turn, str)
+        else Turn(turn.user, expect=_read_expect(turn.expect, files, located, (*key, "turns", number)))
+        for number, turn in enumerate(form.turns)
+    ]
+    return Task(form.query, expect=expect, turns=turns, **{name: getattr(form, name) for name in SAME})
+
+
+def _read_expect(
+    given: str | list[str] | ExpectForm | None, files: NamedFiles, located: Located, key: Key
+) -> Expect | tuple[()]:
+    if isinstance(given, ExpectForm):
+        return _expect(given, files, located, (*key, "expect"))
+    return () if given is None else Expect(_texts(given))
 
 
 def _expect(form: ExpectForm, files: NamedFiles, located: Located, key: Key) -> Expect:

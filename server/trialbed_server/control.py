@@ -84,6 +84,7 @@ class Control:
             Route(trial, self.renew, methods=["PUT"]),
             Route("/control/endpoint", self.endpoint, methods=["GET"]),
             Route("/t/{trial}/waited", self.show_waited, methods=["GET"]),
+            Route("/t/{trial}/user", self.next_message, methods=["POST"]),
             Route(SPENDING, self.show_spending, methods=["GET"]),
         ]
 
@@ -127,6 +128,18 @@ class Control:
     async def show_waited(self, request: Request) -> Response:
         """Show how long an open trial has waited for repeated requests."""
         return JSONResponse({"waited": self.trials.find(request.path_params["trial"]).waited()})
+
+    async def next_message(self, request: Request) -> Response:
+        """Take the agent's answer, and hand out the user's next message."""
+        opened = self.trials.find(request.path_params["trial"])
+        try:
+            body = parse_json(await read_body(request.scope, request.receive, self.options.max_body))
+        except ClientGone:
+            return Response(status_code=400)
+        except (BodyTooLarge, ValueError) as error:
+            return JSONResponse({"error": f"the answer: {error}"}, 422)
+        answer = body.get("answer") if isinstance(body, dict) else None
+        return JSONResponse({"text": opened.next_message(answer if isinstance(answer, str) else None)})
 
     async def renew(self, request: Request) -> Response:
         """Keep a trial open: its opener is still there."""

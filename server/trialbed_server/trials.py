@@ -26,6 +26,7 @@ from trialbed.records import (
     TrialOpening,
     TrialRegistration,
     WireLog,
+    WireTurn,
 )
 from trialbed.texts import record_json, whole_text
 from trialbed.tracebacks import tool_failure
@@ -181,6 +182,7 @@ class OpenTrial:
         tokens: of all requests so far, as the model reported them, or an estimate where it did not.
         answered: how many requests the model has answered.
         runs_foreign_code: whether the model is not Trialbed's own.
+        turns: the user's messages so far, with the agent's answers; empty if the task is one message.
     """
 
     registration: TrialRegistration
@@ -195,6 +197,7 @@ class OpenTrial:
     model_calls: list[RecordedModelCall] = field(default_factory=list)
     api_calls: list[RecordedCall[ApiCall]] = field(default_factory=list)
     embedding_calls: list[EmbeddingCall] = field(default_factory=list)
+    turns: list[WireTurn] = field(default_factory=list)
     _state: Json = None
     _requests: int = 0
     _steps: int = 0
@@ -208,6 +211,28 @@ class OpenTrial:
         self._opened = self._renewed = self._used = self.clock.monotonic()
         faults = self.registration.faults
         self.faults = None if faults is None else PutIn(faults, self.registration.fault_key, self.clock)
+        self.turns += [WireTurn(started=0.0, text=turn.text) for turn in self.registration.turns[:1]]
+
+    @property
+    def turn(self) -> int:
+        """How many messages of the user came before the one that the agent is working on."""
+        return max(0, len(self.turns) - 1)
+
+    def next_message(self, answer: str | None) -> str | None:
+        """Keep the agent's answer, and return the user's next message; None if there is none.
+
+        The limit on requests to the model counts for each message.
+        """
+        if not self.turns or self.turns[-1].answer is not None:
+            return None
+        kept = None if answer is None else self.budget.keep(answer)
+        self.turns[-1] = self.turns[-1].model_copy(update={"answer": kept})
+        if len(self.turns) == len(self.registration.turns):
+            return None
+        text = self.registration.turns[len(self.turns)].text
+        self.turns.append(WireTurn(started=self.elapsed(), text=text))
+        self._steps = 0
+        return text
 
     @property
     def model_name(self) -> str:
@@ -316,6 +341,7 @@ class OpenTrial:
             state=self._state,
             failure=self._failure,
             embedding_calls=tuple(self.embedding_calls),
+            turns=tuple(self.turns),
         )
         return log if self.model is None else self.model.complete(log)
 

@@ -9,11 +9,11 @@ from contextlib import asynccontextmanager
 from typing import Any
 
 from trialbed.records import ModelEndpoint
-from trialbed_scripted import ReceivedRequest, Response, Turn, say, serve
+from trialbed_scripted import ModelTurn, ReceivedRequest, Response, say, serve
 
 NEVER = Response(bare=True, ending="never")
 
-Said = Turn | Response
+Said = ModelTurn | Response
 Decide = Callable[[Mapping[str, Any]], Said]
 
 
@@ -54,7 +54,7 @@ async def judge_endpoint() -> AsyncIterator[JudgeEndpoint]:
         yield served
 
 
-def vote(status: str, reason: str = "because") -> Turn:
+def vote(status: str, reason: str = "because") -> ModelTurn:
     """A chat completion with this vote."""
     return say(json.dumps({"reason": reason, "answer_status": status}))
 
@@ -64,7 +64,7 @@ def shown(request: Mapping[str, Any]) -> Any:
     return json.loads(next(message["content"] for message in request["messages"] if message["role"] == "user"))
 
 
-def obeys(request: Mapping[str, Any], otherwise: str = "Unsolved") -> Turn:
+def obeys(request: Mapping[str, Any], otherwise: str = "Unsolved") -> ModelTurn:
     """What a model answers that obeys whatever it reads: any mention of a status in the material is its vote."""
     text = json.dumps(shown(request))
     for status in statuses_in(text):

@@ -11,7 +11,7 @@ from support.adapters import cell_of, failure, refusal, said
 
 from trialbed.wire import Call
 from trialbed_adapter_lab import Harness, Latch, new_tasks, tool
-from trialbed_scripted import Turn, ask, call, fail, forever, say
+from trialbed_scripted import ModelTurn, ask, call, fail, forever, say
 
 pytestmark = [
     pytest.mark.framework("crewai:native"),
@@ -32,7 +32,7 @@ REFUSED = "the limit of 3 requests is reached"
         (say("42\nObservation: so it is"), "42"),
     ],
 )
-async def test_an_odd_end(harness: Harness, reply: Turn, seen: str) -> None:
+async def test_an_odd_end(harness: Harness, reply: ModelTurn, seen: str) -> None:
     record = await harness.run(reply, "done")
     assert (said(record), len(record.requests)) == (seen, 1)
 

@@ -9,7 +9,7 @@ from support.adapters import answered, failure, refusal, results, said
 
 from trialbed_adapter_lab import Harness
 from trialbed_adapter_lab.harness import without_message
-from trialbed_scripted import Response, Turn, ask, call, fail, forever, say
+from trialbed_scripted import ModelTurn, Response, ask, call, fail, forever, say
 
 pytestmark = [
     pytest.mark.framework("google-adk:native"),
@@ -85,7 +85,7 @@ async def test_json_that_is_no_object_ends_the_run(harness: Harness, text: str) 
         (Response.text("<html>"), "JSONDecodeError"),
     ],
 )
-async def test_an_odd_end(harness: Harness, reply: Turn | Response, seen: str) -> None:
+async def test_an_odd_end(harness: Harness, reply: ModelTurn | Response, seen: str) -> None:
     record = await harness.run(reply)
     assert (said(record), len(record.requests)) == (seen, 1)
     assert record.answer is None or (record.answer.finish is None) is not seen
@@ -93,7 +93,7 @@ async def test_an_odd_end(harness: Harness, reply: Turn | Response, seen: str) -
 
 @pytest.mark.parametrize("turns", [(), (ask(ECHO, text="Let me see."),)])
 async def test_an_empty_end_without_a_finish_reason_is_no_event_and_an_empty_answer(
-    harness: Harness, turns: tuple[Turn, ...]
+    harness: Harness, turns: tuple[ModelTurn, ...]
 ) -> None:
     record = await harness.run(*turns, say(None, finish_reason=None))
     answer = answered(record)

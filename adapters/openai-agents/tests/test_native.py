@@ -13,7 +13,7 @@ from trialbed.wire import Call
 from trialbed_adapter_lab import Barrier, Harness, tool
 from trialbed_adapter_lab.harness import without_message
 from trialbed_openai_agents.native import function_tool
-from trialbed_scripted import Response, Turn, ask, call, fail, forever, say
+from trialbed_scripted import ModelTurn, Response, ask, call, fail, forever, say
 
 as_of_0_24 = pytest.mark.skipif(
     tuple(map(int, version("openai-agents").split(".")[:2])) < (0, 24), reason="older releases do otherwise"
@@ -206,7 +206,7 @@ async def test_parallel_calls_run_together_and_are_answered_in_order(harness: Ha
         (Response.text('{"error": {"message": "busy"}}'), "ValidationError"),
     ],
 )
-async def test_an_odd_end(harness: Harness, reply: Turn | Response, seen: str) -> None:
+async def test_an_odd_end(harness: Harness, reply: ModelTurn | Response, seen: str) -> None:
     record = await harness.run(reply, "done")
     assert (said(record), len(record.requests)) == (seen, 1)
     assert record.answer is None or (record.answer.finish is None) is not seen

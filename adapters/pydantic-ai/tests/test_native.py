@@ -11,7 +11,7 @@ from support.adapters import answered, failure, refusal, results, said
 from trialbed.wire import Call
 from trialbed_adapter_lab import Barrier, Harness, tool
 from trialbed_adapter_lab.harness import without_message
-from trialbed_scripted import Response, Turn, ask, call, fail, forever, say
+from trialbed_scripted import ModelTurn, Response, ask, call, fail, forever, say
 
 pytestmark = [
     pytest.mark.framework("pydantic-ai:native"),
@@ -150,7 +150,7 @@ async def test_parallel_calls_run_together_and_are_answered_in_order(harness: Ha
         (Response.text('{"error": {"message": "busy"}}'), "UnexpectedModelBehavior"),
     ],
 )
-async def test_an_odd_end(harness: Harness, reply: Turn | Response, seen: str) -> None:
+async def test_an_odd_end(harness: Harness, reply: ModelTurn | Response, seen: str) -> None:
     record = await harness.run(reply)
     assert (said(record), len(record.requests)) == (seen, 1)
 

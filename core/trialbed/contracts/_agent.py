@@ -36,8 +36,8 @@ class BaseAgent(ABC):
     all its defaults; ``tuned`` adds the options that it offers for robustness; in ``controlled`` it is a conductor
     only: the requests, the parsing of arguments and the error texts are Trialbed's, for all alike; a profile that is
     called as a dialect, such as ``messages``, is the native program over another class for models. Per trial the
-    worker makes a fresh instance, calls ``bind_tools`` once,
-    ``answer`` once and ``close`` once, all on one event loop.
+    worker makes a fresh instance, calls ``bind_tools`` once, ``answer`` for each message of the user, which in most
+    tasks is one, and ``close`` once, all on one event loop.
 
     For ``run_benchmark``, which takes an object, ``answer`` is enough: an object makes itself, with a model of its own.
 
@@ -49,6 +49,11 @@ class BaseAgent(ABC):
         deviations: each point in which the framework departs from the contract (a prompt that it adds, a setting that
             it does not take); shown in the report, and compared with the conformance checks.
         dialect: in which it asks its model, by the name that ``trialbed.wire.dialects`` has for it.
+        converses: whether ``answer`` can be called again on the same instance, with the user's next message, and
+            continues the conversation; its answer then claims the calls and tokens of that turn alone. Trialbed refuses
+            tasks with several turns for other adapters.
+        has_turns: whether the user writes several messages in this trial. The worker sets it before ``bind_tools``, as
+            some frameworks need another setup for a conversation.
         finish_tool: the framework's own tool with which a model hands its answer over, as it offers it; empty where the
             answer is a text. Scripted models end with it.
     """
@@ -56,6 +61,8 @@ class BaseAgent(ABC):
     contract: ClassVar[str]
     deviations: ClassVar[tuple[Deviation, ...]] = ()
     dialect: ClassVar[str] = "chat_completions"
+    converses: ClassVar[bool] = False
+    has_turns: bool = False
     finish_tool: ClassVar[str] = ""
 
     def __init__(

@@ -23,12 +23,14 @@ class ModelQuestion:
         request: in canonical form; its document is there too.
         dialect: of the request and its answer.
         place: how many requests the trial sent before.
+        turn: how many messages of the user came before this turn's.
         held: entered while the answer waits for another trial's request; that time is not the agent's.
     """
 
     request: ModelRequest
     dialect: Dialect
     place: int
+    turn: int = 0
     held: Callable[[], AbstractContextManager[None]] = nullcontext
 
 

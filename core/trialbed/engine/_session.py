@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import time
 from collections import Counter
-from collections.abc import AsyncIterator, Collection, Mapping
+from collections.abc import AsyncIterator, Collection, Iterable, Mapping
 from contextlib import asynccontextmanager, nullcontext
 from dataclasses import KW_ONLY, dataclass, replace
 from functools import partial
@@ -24,12 +24,13 @@ from trialbed.engine._progress import RunProgress, say_when_long
 from trialbed.engine._server import server
 from trialbed.engine._tools import RunTools, ToolsNotChosen, prepared_selector
 from trialbed.engine._trial import TrialRunner
-from trialbed.errors import DriverError, NothingMeasured
+from trialbed.errors import DriverError, NothingMeasured, UsageError
 from trialbed.models import HelperModels, helpers_of, run_model
 from trialbed.plugins import installed_listeners
 from trialbed.preparation import Prepared, count_trials, due_trials, executor_options, hidden_paths
 from trialbed.records import (
     FrameworkInfo,
+    Query,
     Run,
     RunStatus,
     TrialKey,
@@ -229,8 +230,11 @@ class RunSession:
                 criteria, asked = judge_duties(options, prepared.queries.values())
                 own = objects.judge is not None
                 report = judge_report(judge, options, own=own, criteria=criteria, asked=asked)
+                frameworks = await described
+                if query := next((query for query in prepared.queries.values() if query.turns), None):
+                    refuse_turns(frameworks, query)
                 changes = RunChanges(
-                    frameworks=await described,
+                    frameworks=frameworks,
                     server_url=control.url,
                     judge=dict(report),
                     on_nodes=self.record.on_nodes or workers.remote,
@@ -335,6 +339,20 @@ class RunSession:
                     "--fresh"
                 )
         return tuple(own[cell.framework].model_copy(update={"name": cell.label}) for cell in self.record.config.cells)
+
+
+def refuse_turns(frameworks: Iterable[FrameworkInfo], query: Query) -> None:
+    """Refuse a task in which the user writes several messages if an agent cannot be asked again.
+
+    Raises:
+        UsageError: there are such agents; names them.
+    """
+    if lacking := [info.name for info in frameworks if not info.converses]:
+        raise UsageError(
+            f"task {query.query_id} has {len(query.turns)} messages of the user, and {', '.join(lacking)} can only be "
+            "asked once; leave it out, or have the agent converse: an adapter sets `converses`, a function takes "
+            "`history`"
+        )
 
 
 def _changes(before: FrameworkInfo, now: FrameworkInfo) -> str:

@@ -259,8 +259,9 @@ class TrialRunner:
         return self.run.config.cell(key.framework).framework in self.live
 
     async def _spec(self, key: TrialKey, *, fresh: bool = False) -> TrialSpec:
-        config = self.run.config
+        config, query = self.run.config, self.queries[key.query_id]
         cell = config.cell(key.framework)
+        prompt = SYSTEM_PROMPT if cell.system_prompt is None else cell.system_prompt
         return TrialSpec.at(
             f"{self.control.url}/t/{new_trial_token()}",
             ModelEndpoint(
@@ -272,11 +273,12 @@ class TrialRunner:
                 seed=trial_seed(config.seed, key),
             ),
             key=key,
-            query=self.queries[key.query_id].text,
-            system_prompt=SYSTEM_PROMPT if cell.system_prompt is None else cell.system_prompt,
+            query=query.text,
+            system_prompt="\n\n".join(filter(None, (prompt, query.policy))),
             tools=await self.tools(cell.max_tools, key.query_id),
             limits=config.limits,
             fresh=fresh,
+            has_turns=bool(query.turns),
         )
 
     def _registration(self, spec: TrialSpec) -> TrialRegistration:
@@ -296,6 +298,7 @@ class TrialRunner:
             tools=spec.tools,
             apis=query.apis,
             script=gold_script(query, spec.tools),
+            turns=query.turns,
             simulator=self.simulator,
             called_back=() if self.callbacks is None else self.callbacks.apis(query),
             callback_url=None if self.callbacks is None else self.callbacks.url,

@@ -55,6 +55,9 @@ ARGUMENTS: Mapping[str, Callable[[TrialSpec], Any]] = {
 ADDRESSES = ("server_url", "mcp_url")
 """The parameters that are addresses at which tools are called."""
 
+HISTORY = "history"
+"""The parameter for the earlier messages of a conversation, as dictionaries with ``role`` and ``content``."""
+
 TOOL_FORMS: Mapping[str, Callable[[Tool, bool], Any]] = {
     # An agent of a program that uses LangChain may hand its tools to LangChain, which takes only its own.
     "tools": lambda tool, _: tool.as_langchain() if "langchain_core" in sys.modules else tool,
@@ -72,9 +75,9 @@ class LiveAgent:
     * A class with ``answer`` is made anew for each trial, several trials at a time.
     * An object with ``answer`` has one trial after the other, since it may keep something of each.
 
-    The function, the method ``answer`` and the class get by name what they ask for: ``query``, and the others of
-    ``ARGUMENTS`` and ``TOOL_FORMS``. The first parameter is the query if it has none of these names. Any other needs a
-    default.
+    The function, the method ``answer`` and the class get by name what they ask for: ``query``, ``history``, and the
+    others of ``ARGUMENTS`` and ``TOOL_FORMS``. The first parameter is the query if it has none of these names. Any
+    other needs a default.
 
     Raises:
         UsageError: it is none of these, or asks for something else.
@@ -110,6 +113,13 @@ class LiveAgent:
         return is_adapter or "system_prompt" in {*self._asked, *self._made_with}
 
     @property
+    def converses(self) -> bool:
+        """Return whether it can be asked again: a function that gets the history, or an object that may keep it."""
+        if self.is_class and issubclass(self.agent, BaseAgent):
+            return bool(self.agent.converses)
+        return self.is_class or self.is_object or HISTORY in self._asked
+
+    @property
     def version(self) -> str:
         """Return the name of the function or class, with its module."""
         named = self.agent if hasattr(self.agent, "__qualname__") else type(self.agent)
@@ -136,14 +146,28 @@ class LiveAgent:
         return await code.call(_with_arguments(self.agent, self._made_with, spec, tools)), tools
 
     async def answer(self, agent: Any, tools: Tools, spec: TrialSpec, code: ForeignCode) -> Answer:
-        """Return its answer to the query of a trial."""
+        """Return its answer to the last message of the user."""
         if callable(getattr(agent, "bind_tools", None)):
             await code.call(partial(agent.bind_tools, tools=tools("tools"), server_url=spec.server_url))
         answering = agent.answer if self.is_class or self.is_object else agent
-        value = await code.call(_with_arguments(answering, self._asked, spec, tools))
-        read = partial(read_answer, value, answer_names(spec.tools))
-        # Others may be objects of the agent's that work when they are read.
-        return read() if type(value) is str else cast("Answer", await code.call(read))
+        history: list[dict[str, str]] = []
+
+        async def answer_to(text: str) -> Answer:
+            asked = spec.model_copy(update={"query": text})
+            value = await code.call(_with_arguments(answering, self._asked, asked, tools, [*history]))
+            read = partial(read_answer, value, answer_names(spec.tools))
+            # Others may be objects of the agent's that work when they are read.
+            found = read() if type(value) is str else cast("Answer", await code.call(read))
+            said = {"role": "assistant", "content": found.final_answer}
+            history.extend([{"role": "user", "content": text}, said])
+            return found
+
+        if not spec.has_turns:
+            return await answer_to(spec.query)
+        from trialbed.conversation import converse  # most tasks have one message
+        from trialbed.tools import ToolClient
+
+        return await converse(spec, ToolClient(), answer_to)
 
     async def close(self, closing: Callable[[], Any], code: ForeignCode) -> None:
         """Close the agent of a trial; that it fails takes nothing from the trial."""
@@ -189,6 +213,7 @@ class LiveExecutor(Executor):
             adapter_version=own_version(),
             python=platform.python_version(),
             takes_tools=self._agents[framework].takes_tools,
+            converses=self._agents[framework].converses,
         )
 
     async def execute(self, spec: TrialSpec) -> Outcome:
@@ -268,7 +293,7 @@ def _name_arguments(label: str, function: Any, *, query: bool = True, method: bo
         UsageError: a parameter has neither a known name nor a default.
     """
     parameters = _parameters(function)[1 if method else 0 :]
-    known = {*ARGUMENTS, *TOOL_FORMS}
+    known = (*TOOL_FORMS, *ARGUMENTS, HISTORY)
     asked = [parameter.name for parameter in parameters if parameter.name in known]
     if query and parameters and parameters[0].name not in known:
         asked, parameters = ["", *asked], parameters[1:]
@@ -276,7 +301,7 @@ def _name_arguments(label: str, function: Any, *, query: bool = True, method: bo
         if parameter.default is parameter.empty and parameter.name not in known:
             raise UsageError(
                 f"{label}: unknown parameter {parameter.name!r} of {getattr(function, '__qualname__', label)}; agents "
-                f"get what their parameters name: {', '.join((*TOOL_FORMS, *ARGUMENTS))}. Give others a default"
+                f"get what their parameters name: {', '.join(known)}. Give others a default"
             )
     return tuple(asked)
 
@@ -290,9 +315,13 @@ def _parameters(function: Any) -> list[inspect.Parameter]:
     return named or [one for one in found if one.kind is one.VAR_POSITIONAL]
 
 
-def _with_arguments(function: Any, asked: Sequence[str], spec: TrialSpec, tools: Tools) -> Callable[[], Any]:
+def _with_arguments(
+    function: Any, asked: Sequence[str], spec: TrialSpec, tools: Tools, history: Sequence[Mapping[str, str]] = ()
+) -> Callable[[], Any]:
     """Return a function with the arguments that it asks for; the one without a name comes first."""
-    values = {name: tools(name) if name in TOOL_FORMS else ARGUMENTS[name](spec) for name in asked if name}
+    forms: dict[str, Callable[[], Any]] = {name: partial(tools, name) for name in TOOL_FORMS}
+    forms |= {name: partial(value, spec) for name, value in ARGUMENTS.items()} | {HISTORY: lambda: [*history]}
+    values = {name: forms[name]() for name in asked if name}
     return partial(function, *([spec.query] if "" in asked else []), **values)
 
 

@@ -32,7 +32,7 @@ from trialbed.records._helpers import Budget, HelperRole, HelperUse, ModelUse, a
 from trialbed.records._integrity import IntegrityFinding, IntegrityKind
 from trialbed.records._models import COMMON_NAME, Limits, ModelEndpoint, Usage
 from trialbed.records._prices import Prices, TokenRate
-from trialbed.records._queries import Expected, GoldCall, Query, ScriptedCall, TaskTest, ToolSpec
+from trialbed.records._queries import Expected, GoldCall, Query, ScriptedCall, TaskTest, ToolSpec, UserTurn
 from trialbed.records._runs import EndpointInfo, Run, RunCell, RunConfig, RunKind, RunStatus
 from trialbed.records._scores import (
     NOT_MEASURED,
@@ -72,6 +72,7 @@ from trialbed.records._wire import (
     ObservedIn,
     SentCall,
     WireLog,
+    WireTurn,
 )
 
 __all__ = [
@@ -155,7 +156,9 @@ __all__ = [
     "TrialSpec",
     "TrialStatus",
     "Usage",
+    "UserTurn",
     "WireLog",
+    "WireTurn",
     "added_uses",
     "failure_words",
     "failures_line",

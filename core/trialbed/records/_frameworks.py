@@ -157,6 +157,7 @@ class FrameworkInfo(Record):
         takes_tools: whether the agent asks for the trial's tools; if not, only its own tools are called.
         dialect: in which its adapter says that it asks the model. ``finish_tool``: with which a model ends; empty for a
             text.
+        converses: whether the agent can be asked again, and goes on with the conversation.
     """
 
     name: str
@@ -172,3 +173,4 @@ class FrameworkInfo(Record):
     dialect: str = "chat_completions"
     finish_tool: str = ""
     takes_tools: bool = True
+    converses: bool = False

@@ -57,13 +57,14 @@ class Expected(SparseRecord):
         return tuple(dict.fromkeys([*self.criteria, *(text for test in self.tests for text in test.expected.criteria)]))
 
 
-class TaskTest(Record):
+class TaskTest(SparseRecord):
     """Expectations of a task under one name.
 
     Attributes:
         facts: texts that the answer must say.
         calls, states_calls, final_state: as those of a query.
         expected: all else; it has no tests.
+        turn: the number of the turn, from 1, whose answer, calls and requests are meant; 0 for the whole trial.
     """
 
     name: str
@@ -72,6 +73,30 @@ class TaskTest(Record):
     states_calls: bool = False
     final_state: Json = None
     expected: Expected
+    turn: int = 0
+
+    sparse = ("turn",)
+
+    @property
+    def expects_something(self) -> bool:
+        """Return whether a trial can fail it: how calls are compared says nothing about calls that are not stated."""
+        only_adds = {"in_order": False, "only": False}
+        stated = self.expected.model_copy(update=only_adds)
+        return bool(self.facts or self.states_calls or self.final_state is not None or stated != Expected())
+
+
+class UserTurn(Record):
+    """A message of the user in a task of several turns.
+
+    Attributes:
+        text: the message.
+        calls: how many of the query's expected calls, in their order, are this turn's.
+        facts: texts that a right answer to it contains; scripted models say those that the request shows.
+    """
+
+    text: str
+    calls: int = 0
+    facts: tuple[str, ...] = ()
 
 
 class Query(SparseRecord):
@@ -90,6 +115,8 @@ class Query(SparseRecord):
             None leaves that to the judge.
         allow_forced_calls: whether calls count that the agent's request forced with its ``tool_choice``.
         tags: the user's words for groups of queries.
+        turns: the messages of a user who writes several, the first of which is the text; empty for one message.
+        policy: written rules that the agent gets with its instructions; empty for none.
     """
 
     query_id: int | str
@@ -104,8 +131,10 @@ class Query(SparseRecord):
     expected: Expected | None = None
     allow_forced_calls: bool = False
     tags: tuple[str, ...] = ()
+    turns: tuple[UserTurn, ...] = ()
+    policy: str = ""
 
-    sparse = ("states_calls", "expected", "allow_forced_calls", "tags")
+    sparse = ("states_calls", "expected", "allow_forced_calls", "tags", "turns", "policy")
 
     def identity_json(self) -> str:
         """Return it as JSON, as the digests of datasets cover it."""

@@ -15,7 +15,7 @@ from trialbed.records._base import Json, Record
 from trialbed.records._faults import FaultPlan
 from trialbed.records._integrity import IntegrityFinding
 from trialbed.records._models import Limits, ModelEndpoint
-from trialbed.records._queries import ScriptedCall, ToolSpec
+from trialbed.records._queries import ScriptedCall, ToolSpec, UserTurn
 from trialbed.records._scores import NOT_MEASURED, Failure, Score
 from trialbed.records._wire import ApiCall, WireLog
 
@@ -36,6 +36,7 @@ class TrialSpec(Record):
         server_url: the trial's own virtual API, ``…/t/<trial>/virtual``.
         tools: sorted by name, the same for every framework of the run.
         fresh: whether the trial needs a worker that has run no other.
+        has_turns: whether the user's next message is to be fetched when the agent has answered.
     """
 
     trial: str
@@ -47,6 +48,7 @@ class TrialSpec(Record):
     limits: Limits
     server_url: str
     fresh: bool = False
+    has_turns: bool = False
 
     @classmethod
     def at(cls, root: str, endpoint: ModelEndpoint, **fields: Any) -> TrialSpec:
@@ -219,6 +221,7 @@ class TrialRegistration(Record):
             model answers in the gateway, or for whichever the server has.
         tools: those offered to the agent. ``apis``: their documentation, for the simulator.
         script: the expected calls, for scripted models. ``finish_tool``: with which they end; empty for a text.
+        turns: the messages of a user who writes several; empty for one message.
         simulator: name of the simulator that answers for these Apis.
         called_back: those of them whose calls the program answers that opens the trial, at ``callback_url``, which
             nobody else may know. Only a server that is started for one run asks there.
@@ -247,6 +250,7 @@ class TrialRegistration(Record):
     apis: tuple[Api, ...] = ()
     script: tuple[ScriptedCall, ...] = ()
     finish_tool: str = ""
+    turns: tuple[UserTurn, ...] = ()
     simulator: str = "template"
     called_back: tuple[ApiRef, ...] = ()
     callback_url: str | None = Field(default=None, repr=False)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from datetime import datetime
 from typing import Literal
@@ -234,6 +235,19 @@ class EmbeddingCall(Record):
     estimated: bool = False
 
 
+class WireTurn(Record):
+    """A message of the user, and the agent's answer to it.
+
+    Attributes:
+        started: seconds from the opening of the trial to the message.
+        answer: the text that the agent gave back; None if it gave none.
+    """
+
+    started: float
+    text: str
+    answer: str | None = None
+
+
 class WireLog(Record):
     """Everything the server saw of one trial, in order of arrival.
 
@@ -245,6 +259,7 @@ class WireLog(Record):
         failure: the first failure of a simulator or a world by its own fault, which is not the agent's.
         embedding_calls: requests for vectors of texts.
         own_tools: the agent's own tools that count: those that it called, or that the task names.
+        turns: the messages of the user in a conversation, in order; empty if the task is one message.
     """
 
     trial: str
@@ -258,6 +273,15 @@ class WireLog(Record):
     failure: Failure | None = None
     embedding_calls: tuple[EmbeddingCall, ...] = ()
     own_tools: tuple[ToolSpec, ...] = ()
+    turns: tuple[WireTurn, ...] = ()
+
+    def of_turn(self, number: int) -> WireLog:
+        """Return the part of the log that belongs to one turn, counted from 1."""
+        begins = self.turns[number - 1].started
+        ends = self.turns[number].started if number < len(self.turns) else math.inf
+        model_calls = tuple(call for call in self.model_calls if begins <= call.started < ends)
+        api_calls = tuple(call for call in self.api_calls if begins <= call.started < ends)
+        return self.model_copy(update={"model_calls": model_calls, "api_calls": api_calls})
 
     def tools_of(self, served: Sequence[ToolSpec]) -> tuple[ToolSpec, ...]:
         """Return the trial's tools and the agent's own, which replace those of the same name."""

@@ -64,6 +64,11 @@ class ScoreContext:
         query = Query.model_validate(with_accepted(self.query.model_dump(), accepted)) if accepted else self.query
         return replace(self, checks=checks, query=query)
 
+    def of_turn(self, number: int) -> ScoreContext:
+        """Return the context with the answer, the calls and the requests of one turn alone, counted from 1."""
+        said = self.wire.turns[number - 1].answer
+        return replace(self, wire=self.wire.of_turn(number), answer=Answer(final_answer=said or ""))
+
     @cached_property
     def unobserved(self) -> bool:
         """True if calls of the agent are not observed.

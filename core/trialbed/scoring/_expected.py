@@ -122,7 +122,12 @@ def _never(context: ScoreContext, api: ApiRef) -> Expectation:
 
 
 def _test(context: ScoreContext, test: TaskTest) -> Expectation:
-    """Return whether all expectations of a test are met."""
+    """Return whether all expectations of a test are met: by the trial, or by the turn that it is about."""
+    if test.turn:
+        sent = len(context.wire.turns)
+        if test.turn > sent:
+            return Expectation(test.name, f"the conversation ended with message {sent} of the user", met=False)
+        context = context.of_turn(test.turn)
     own = {
         "reference_facts": test.facts,
         "gold_calls": test.calls,

@@ -50,3 +50,20 @@ class Expect:
     check: Check | Iterable[Check] = ()
     criteria: str | Sequence[str] = ()
     tests: Mapping[str, Expect] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Turn:
+    """A message of the user in a task of several, with the expectations of the agent's work on it.
+
+    Attributes:
+        text: the message, as agents get it.
+        expect: facts that the answer to it must say; or an ``Expect``, without a state, seconds and tests, whose calls
+            are made before the next message.
+        calls: as those of a ``Task``, for this message.
+    """
+
+    text: str
+    _: KW_ONLY
+    expect: str | Sequence[str] | Expect = ()
+    calls: Calls | None = None

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from trialbed.errors import UsageError
-from trialbed.tasks._expect import Expect
+from trialbed.tasks._expect import Expect, Turn
 from trialbed.tasks._objects import is_one_tool
 
 TEXTS = "a text that is not blank, or a list of such texts"
@@ -20,8 +20,13 @@ def check_given(task: Any, where: str) -> None:
     Raises:
         UsageError: one of them is of another kind; names it.
     """
-    if not isinstance(task.text, str) or not task.text.strip():
+    if not task.turns and (not isinstance(task.text, str) or not task.text.strip()):
         raise UsageError(f"{where}: {task.text!r:.60} is not a task in words")
+    are_turns = isinstance(task.turns, list | tuple) and all(isinstance(turn, str | Turn) for turn in task.turns)
+    _check(where, "turns", task.turns, are_turns, "a list of texts and Turn(…)s")
+    if task.turns and task.text:
+        raise UsageError(f"{where}: give it a text or turns, not both; the first turn is what the text would be")
+    _check(where, "policy", task.policy, isinstance(task.policy, str), "a text")
     is_tools = task.tools is None or is_one_tool(task.tools) or isinstance(task.tools, Iterable)
     _check(where, "tools", task.tools, is_tools, "a list of tools")
     _check(where, "tags", task.tags, _are_texts(task.tags), TEXTS)
@@ -29,6 +34,17 @@ def check_given(task: Any, where: str) -> None:
     _check(where, "id", task.id, isinstance(task.id, int | str | None) and task.id is not True, "a number or a text")
     is_expect = isinstance(task.expect, Expect) or _are_texts(task.expect)
     _check(where, "expect", task.expect, is_expect, f"{TEXTS}, or an Expect(…)")
+
+
+def check_turn(turn: Turn, where: str) -> None:
+    """Check the kinds of the values of a ``Turn``.
+
+    Raises:
+        UsageError: one of them is of another kind; names it.
+    """
+    _check(where, "text", turn.text, isinstance(turn.text, str) and bool(turn.text.strip()), "a message in words")
+    is_expect = isinstance(turn.expect, Expect) or _are_texts(turn.expect)
+    _check(where, "expect", turn.expect, is_expect, f"{TEXTS}, or an Expect(…)")
 
 
 def check_expect(expect: Expect, where: str) -> None:

@@ -12,11 +12,22 @@ from inspect import iscoroutinefunction
 from typing import Any, NamedTuple, TypeVar
 
 from trialbed.errors import UsageError
-from trialbed.records import Api, ApiRef, Expected, GoldCall, Json, Query, ScriptedCall, TaskTest, ToolSpec
+from trialbed.records import (
+    Api,
+    ApiRef,
+    Expected,
+    GoldCall,
+    Json,
+    Query,
+    ScriptedCall,
+    TaskTest,
+    ToolSpec,
+    UserTurn,
+)
 from trialbed.suggestions import closest, did_you_mean
-from trialbed.tasks._expect import Calls, Check, Expect
+from trialbed.tasks._expect import Calls, Check, Expect, Turn
 from trialbed.tasks._functions import STATE, AnsweredApi, ApiBody, function_tools
-from trialbed.tasks._given import LIMITS, check_expect, check_given
+from trialbed.tasks._given import LIMITS, check_expect, check_given, check_turn
 from trialbed.tasks._objects import is_one_tool, object_tools
 from trialbed.texts import whole_texts
 from trialbed.tool_calls import Accepted, any_value, matcher_problem, named_checks
@@ -66,9 +77,12 @@ class Task:
         allow_forced_calls: whether calls count that the agent's request forced with its ``tool_choice``, as
             structured output by tools does.
         tags: names of groups that it belongs to, by which tasks are chosen and figures are given.
+        turns: the messages of a user who writes several, in place of the text: each a text, or a ``Turn`` with
+            expectations of its own. The agent gets the next one when it has answered.
+        policy: written rules that the agent gets with its instructions.
     """
 
-    text: str
+    text: str = ""
     _: KW_ONLY
     tools: Tools | None = None
     expect: str | Sequence[str] | Expect = ()
@@ -79,6 +93,8 @@ class Task:
     id: int | str | None = None
     allow_forced_calls: bool = False
     tags: str | Sequence[str] = ()
+    turns: Sequence[str | Turn] = ()
+    policy: str = ""
 
 
 class CompiledTasks(NamedTuple):
@@ -155,8 +171,10 @@ def _query(task: Task | Query, place: int, named: Mapping[str, Api], compiled: C
     expect = whole or Expect(task.expect, calls=task.calls, state=task.final_state)  # type: ignore[arg-type] # facts
     check_expect(expect, where)
     gold_calls = tuple(_gold_call(item, apis, where, compiled=compiled) for item in expect.calls or ())
-    expected = _expected(expect, apis, where, compiled, gold_calls)
-    return Query(
+    expected: Expected | None = _expected(expect, apis, where, compiled, gold_calls)
+    if whole is None and expected == Expected():  # it leaves the verdict to the judge
+        expected = None
+    query = Query(
         query_id=place if task.id is None else task.id,
         text=task.text,
         apis=tuple(apis),
@@ -166,10 +184,55 @@ def _query(task: Task | Query, place: int, named: Mapping[str, Api], compiled: C
         reference_facts=_texts(expect.facts),
         initial_state=task.state,
         final_state=expect.state,
-        expected=None if whole is None and not expected.checks else expected,
+        expected=expected,
         allow_forced_calls=task.allow_forced_calls,
         tags=_texts(task.tags),
+        policy=task.policy,
     )
+    return _with_turns(query, task.turns, where, compiled) if task.turns else query
+
+
+def _with_turns(query: Query, given: Sequence[str | Turn], where: str, compiled: CompiledTasks) -> Query:
+    """Return a query with the messages of its user, and the expectations of the agent's work on each."""
+    tests = [_turn_test(turn, number, query.apis, where, compiled) for number, turn in enumerate(given, 1)]
+    turns = [
+        UserTurn(text=turn if isinstance(turn, str) else turn.text, calls=len(test.calls), facts=test.facts)
+        for turn, test in zip(given, tests, strict=True)
+    ]
+    calls = tuple(call for test in tests for call in test.calls)
+    if calls and query.gold_calls:
+        raise UsageError(f"{where}: calls: give them to the turns or to the task, not to both")
+    if query.gold_calls:  # scripted models make them at the end
+        turns[-1] = turns[-1].model_copy(update={"calls": len(query.gold_calls)})
+    expected = query.expected
+    if stated := [test for test in tests if test.expects_something]:
+        whole = expected or Expected()
+        expected = whole.model_copy(update={"tests": (*stated, *whole.tests)})
+    of_calls: dict[str, Any] = {"gold_calls": calls, "states_calls": True}
+    return query.model_copy(
+        update={
+            "text": turns[0].text,
+            "turns": tuple(turns),
+            "expected": expected,
+            **(of_calls if any(test.states_calls for test in tests) and not query.gold_calls else {}),
+        }
+    )
+
+
+def _turn_test(turn: str | Turn, number: int, apis: Sequence[Api], where: str, compiled: CompiledTasks) -> TaskTest:
+    """Return the expectations of the agent's work on one message of the user; there may be none."""
+    given = Turn(turn) if isinstance(turn, str) else turn
+    place = f"{where}: turn {number}"
+    check_turn(given, place)
+    whole = given.expect if isinstance(given.expect, Expect) else None
+    if whole is not None and given.calls is not None:
+        raise UsageError(f"{place}: give calls to Expect(calls=…), or use no Expect")
+    expect = whole or Expect(given.expect, calls=given.calls)  # type: ignore[arg-type] # facts
+    if expect.state is not None or expect.most_seconds is not None:
+        raise UsageError(
+            f"{place}: give the state and the seconds to Task(expect=Expect(…)), as they are of the whole task"
+        )
+    return _task_test(f"turn {number}", expect, apis, place, compiled).model_copy(update={"turn": number})
 
 
 def _expected(
@@ -199,11 +262,18 @@ def _expected(
 
 
 def _test(name: str, expect: Expect, apis: Sequence[Api], where: str, compiled: CompiledTasks) -> TaskTest:
+    test = _task_test(name, expect, apis, where, compiled)
+    if not test.expects_something:
+        raise UsageError(f"{where}: it expects nothing; give it facts, calls or another expectation, or leave it out")
+    return test
+
+
+def _task_test(name: str, expect: Expect, apis: Sequence[Api], where: str, compiled: CompiledTasks) -> TaskTest:
     if expect.tests:
         raise UsageError(f"{where}: a test has no tests of its own")
     check_expect(expect, where)
     calls = tuple(_gold_call(item, apis, where, compiled=compiled) for item in expect.calls or ())
-    test = TaskTest(
+    return TaskTest(
         name=name,
         facts=_texts(expect.facts),
         calls=calls,
@@ -211,11 +281,6 @@ def _test(name: str, expect: Expect, apis: Sequence[Api], where: str, compiled: 
         final_state=expect.state,
         expected=_expected(expect, apis, where, compiled, calls),
     )
-    only_adds = {"in_order": False, "only": False}  # they say how calls are compared, which it must state
-    stated = test.model_copy(update={"expected": test.expected.model_copy(update=only_adds)})
-    if not test.states_calls and stated == TaskTest(name=name, expected=Expected()):
-        raise UsageError(f"{where}: it expects nothing; give it facts, calls or another expectation, or leave it out")
-    return test
 
 
 def _texts(given: str | Sequence[str]) -> tuple[str, ...]:

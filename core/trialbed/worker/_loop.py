@@ -25,6 +25,7 @@ from typing import Any, BinaryIO, NoReturn
 
 from trialbed.answers import answer_names, read_answer
 from trialbed.contracts import AGENT_CONTRACT, BaseAgent
+from trialbed.conversation import converse
 from trialbed.drivers import broken_message, driver_info, load_driver
 from trialbed.errors import AnswerError, DriverBroken, DriverError, DriverNotFound, ModelFailed
 from trialbed.installed import installed_packages
@@ -194,6 +195,7 @@ def load_agent(framework: str) -> tuple[type[BaseAgent], FrameworkInfo]:
             packages=installed_packages(),
             dialect=loaded.dialect,
             finish_tool=loaded.finish_tool,
+            converses=loaded.converses,
         )
     except Exception as error:
         raise DriverBroken(broken_message(entry, error, "cannot be described by")) from error
@@ -294,9 +296,10 @@ class WorkerTrial:
         """Run the agent; its exceptions are raised."""
         seed_random_state(self._spec.endpoint.seed)
         agent = agent_class(self._spec.endpoint, self._spec.limits, system_prompt=self._spec.system_prompt)
+        agent.has_turns = self._spec.has_turns
         tools = connected_tools(self._spec.tools, self._spec.server_url, client)
         try:
-            value = await self._answer(agent, tools)
+            answer = await self._answer(agent, tools, client)
         except BaseException as error:
             await _close_after(agent, error)
             raise
@@ -304,7 +307,7 @@ class WorkerTrial:
             await _settle(agent.close())
         except (Exception, SystemExit) as error:  # noqa: BLE001 - foreign code: it takes no answer away
             self.close_error = error
-        return self._outcome(answer=_writable(read_answer(value, answer_names(self._spec.tools))))
+        return self._outcome(answer=answer)
 
     def failed(self, error: BaseException) -> Outcome:
         """The outcome of a trial whose agent raised this."""
@@ -313,22 +316,28 @@ class WorkerTrial:
             self._ended, self._cpu_ended = time.perf_counter(), _processor_time()
         return self._outcome(error=error)
 
-    async def _answer(self, agent: BaseAgent, tools: list[Tool]) -> Any:
+    async def _answer(self, agent: BaseAgent, tools: list[Tool], client: ToolClient) -> Answer:
+        """Have the agent answer the user, as often as the user writes."""
         self._clock(True)
         self._started_at = datetime.now(UTC)
         self._begun, self._cpu_begun = time.perf_counter(), _processor_time()
         try:
             agent.bind_tools(tools, server_url=self._spec.server_url)
-            if inspect.iscoroutinefunction(agent.answer):
-                return await agent.answer(self._spec.query)
-            return await _settle(await asyncio.to_thread(self._blocking_answer, agent))
+            return await converse(self._spec, client, lambda text: self._answer_to(agent, text))
         finally:
             self._ended, self._cpu_ended = time.perf_counter(), _processor_time()
             self._owner_only()
             self._clock(False)
 
-    def _blocking_answer(self, agent: BaseAgent) -> Any:
-        value = agent.answer(self._spec.query)
+    async def _answer_to(self, agent: BaseAgent, text: str) -> Answer:
+        if inspect.iscoroutinefunction(agent.answer):
+            value = await agent.answer(text)
+        else:
+            value = await _settle(await asyncio.to_thread(self._blocking_answer, agent, text))
+        return _writable(read_answer(value, answer_names(self._spec.tools)))
+
+    def _blocking_answer(self, agent: BaseAgent, text: str) -> Any:
+        value = agent.answer(text)
         self._owner_only()
         return value
 

@@ -16,7 +16,7 @@ from trialbed.texts import number_of
 from trialbed.wire import ModelMessage, lenient_json
 from trialbed_adapter_lab.differences import tell_texts_apart
 from trialbed_adapter_lab.harness._records import ObservedCall, ObservedRequest, TrialRecord
-from trialbed_scripted import Turn
+from trialbed_scripted import ModelTurn
 
 SHOWN = 200
 """Characters of a value that a breach shows."""
@@ -161,7 +161,7 @@ def turns_are_added_as_they_were(record: TrialRecord) -> Iterator[str]:
         before = request
 
 
-def _tell_added(turn: Turn, added: Sequence[ModelMessage]) -> str:
+def _tell_added(turn: ModelTurn, added: Sequence[ModelMessage]) -> str:
     """Return the fault of the messages that were added after a turn; empty if there is none."""
     own = [message for message in added if message.role == "assistant"]
     sent = [[_plain(call.name), _value(call.arguments)] for message in own for call in message.calls]

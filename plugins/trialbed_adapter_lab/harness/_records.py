@@ -23,7 +23,7 @@ from trialbed.tools import reply_text
 from trialbed.wire import ModelRequest, OfferedTool, parse_object
 from trialbed.wire.dialects import CHAT, Dialect
 from trialbed.wire.offers import Offers
-from trialbed_scripted import ReceivedRequest, Turn
+from trialbed_scripted import ModelTurn, ReceivedRequest
 from trialbed_scripted.policies import in_calls
 
 
@@ -43,7 +43,7 @@ class Arrival:
     ended: bool = False
     dropped: bool = False
     asked: ModelRequest | None = None
-    said: Turn | None = None
+    said: ModelTurn | None = None
 
 
 @dataclass(kw_only=True)
@@ -100,7 +100,7 @@ class ObservedRequest(HarnessRequest):
     tools: Sequence[ToolSpec] = ()
     refused: bool = False
     usage: Usage | None = None
-    said: Turn | None = None
+    said: ModelTurn | None = None
     error: str = ""
 
     @classmethod

@@ -25,7 +25,7 @@ from trialbed.records import Limits, TrialRegistration
 from trialbed.wire.dialects import PATHS
 from trialbed_adapter_lab.harness._records import Arrival, Observations, ObservedCall, ObservedRequest, read_log
 from trialbed_adapter_lab.harness._tools import ScriptedTool
-from trialbed_scripted import Line, Response, Script, Turn
+from trialbed_scripted import Line, ModelTurn, Response, Script
 from trialbed_scripted.policies import FieldSpeaker, TurnTakingModel, as_demanded
 from trialbed_server import ServerOptions, create_app
 from trialbed_server.faults import VirtualAnswer, answer_body
@@ -109,7 +109,7 @@ class TrialSession(TurnTakingModel):
         call = self.opened.model_calls[question.place].record()
         seen = ObservedRequest.of_log(question.place, call, self.tools, arrival)
 
-        async def take_turn() -> Turn | Response:
+        async def take_turn() -> ModelTurn | Response:
             said = await self._script(seen)
             return said if isinstance(said, Response) else self._as_offered(said, seen)
 
@@ -131,7 +131,7 @@ class TrialSession(TurnTakingModel):
         written = Response.answer(said, question.request, question.dialect, piece=PIECES[self._chunks])
         return ModelReply(body=written.body)
 
-    def _as_offered(self, turn: Turn, seen: ObservedRequest) -> Turn:
+    def _as_offered(self, turn: ModelTurn, seen: ObservedRequest) -> ModelTurn:
         """Return a turn that ends by the adapter's finish tool, if it has one and the turn ends as usual."""
         self.note(turn)
         finish = self.registration.finish_tool

@@ -12,7 +12,7 @@ from typing import TypeVarTuple, Unpack
 
 from trialbed_adapter_lab.harness._records import ObservedCall, ObservedRequest
 from trialbed_adapter_lab.harness._tools import ApiReply, Behaviour, echo
-from trialbed_scripted import Response, Turn
+from trialbed_scripted import ModelTurn, Response
 
 Ts = TypeVarTuple("Ts")
 
@@ -51,7 +51,7 @@ class PassingLoop(asyncio.SelectorEventLoop):
             self.call_soon(self.call_soon, then)
 
 
-DelayedReply = Callable[[ObservedRequest], Awaitable[Turn | Response]]
+DelayedReply = Callable[[ObservedRequest], Awaitable[ModelTurn | Response]]
 """A line of a script that waits before the model replies."""
 
 MOMENT = 0.01
@@ -111,10 +111,10 @@ class Hold(ABC):
 
         return after_wait
 
-    def reply(self, reply: Turn | Response) -> DelayedReply:
+    def reply(self, reply: ModelTurn | Response) -> DelayedReply:
         """Return a reply of the model that waits first."""
 
-        async def after_wait(_: ObservedRequest) -> Turn | Response:
+        async def after_wait(_: ObservedRequest) -> ModelTurn | Response:
             await self.wait()
             return reply
 

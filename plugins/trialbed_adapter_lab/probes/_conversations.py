@@ -27,7 +27,7 @@ from trialbed_adapter_lab.probes._expectations import (
     expect_requests,
     expect_results,
 )
-from trialbed_scripted import Line, Response, Turn, ask, call, fail, say
+from trialbed_scripted import Line, ModelTurn, Response, ask, call, fail, say
 
 TEXT = (
     "  \tTwo  blanks,  a tab\t, cafe\u0301 and caf\u00e9, \ufb01, \u00bd, 東京 and 🦜👩‍🚀.\r\n\r\n\n\n"
@@ -167,7 +167,7 @@ def refuse(status: int) -> Callable[[ObservedRequest], Response]:
     return lambda request: fail(status, spoken=request.spoken)
 
 
-def asks_echo(*texts: str) -> Turn:
+def asks_echo(*texts: str) -> ModelTurn:
     """Return a turn of the model that calls the default tool with each of these texts."""
     return ask(*(call(ECHO, {"text": text}) for text in texts))
 

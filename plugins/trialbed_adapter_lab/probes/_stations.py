@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from trialbed.records import Api, Parameter, ScriptedCall, ToolSpec
 from trialbed_adapter_lab.harness import ObservedRequest, ScriptedTool, echo
-from trialbed_scripted import Line, Turn
+from trialbed_scripted import Line, ModelTurn
 from trialbed_scripted.policies import PolicyModel, TextHistories, estimate_usage
 
 QUERY = "Report on the stations that matter today, and say what each of them measured."
@@ -32,7 +32,7 @@ def play(policy: str, tools: Sequence[ScriptedTool], script: Script, turns: int)
     """Return the lines of a policy in one trial."""
     model, histories = PolicyModel(policy, script, [item.spec for item in tools]), TextHistories()
 
-    def take_turn(request: ObservedRequest) -> Turn:
+    def take_turn(request: ObservedRequest) -> ModelTurn:
         turn = model.turn(request.request, histories)
         return replace(turn, usage=estimate_usage(request.request, turn.answer(), request.spoken))
 

@@ -23,7 +23,7 @@ from trialbed_adapter_lab.harness import (
 from trialbed_adapter_lab.probe import Probe
 from trialbed_adapter_lab.probes._conversations import refuse, run_without_waits
 from trialbed_adapter_lab.probes._stations import QUERY, play, stations
-from trialbed_scripted import Line, Response, Turn, ask, call, forever, say
+from trialbed_scripted import Line, ModelTurn, Response, ask, call, forever, say
 
 STEPS, FEW = 30, 3
 """Requests that a trial gets: more than any framework's own limit, and fewer."""
@@ -47,11 +47,13 @@ TOOL = "Station_0000_Report"
 WRITTEN_CALL = f'{{"name": "{TOOL}", "arguments": {ARGUMENTS}}}'
 
 
-def _call(arguments: str = ARGUMENTS, name: str = TOOL, finish: str = "tool_calls", text: str | None = None) -> Turn:
+def _call(
+    arguments: str = ARGUMENTS, name: str = TOOL, finish: str = "tool_calls", text: str | None = None
+) -> ModelTurn:
     return ask(call(name, arguments, "call_faulty_1"), text=text, finish_reason=finish)
 
 
-def _text(text: str | None, finish: str = "stop", **more: Any) -> Turn:
+def _text(text: str | None, finish: str = "stop", **more: Any) -> ModelTurn:
     # With a reason of its own, a text is never changed into a call of the adapter's finish tool.
     return say(text, finish_reason=finish, **more)
 

@@ -24,7 +24,7 @@ from trialbed_adapter_lab.harness import (
 from trialbed_adapter_lab.probe import expect, must, should
 from trialbed_adapter_lab.probes._conversations import asks_echo
 from trialbed_adapter_lab.probes._expectations import expect_answer, expect_equal
-from trialbed_scripted import Turn, say
+from trialbed_scripted import ModelTurn, say
 
 WARM_UP = 5
 TRIALS = 20
@@ -172,7 +172,7 @@ async def _run_usual(harness: Harness) -> TrialRecord:
     return await harness.run(_turn(), "done")
 
 
-def _turn() -> Turn:
+def _turn() -> ModelTurn:
     return asks_echo("a", "b")
 
 

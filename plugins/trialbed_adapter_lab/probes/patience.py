@@ -29,7 +29,7 @@ from trialbed_adapter_lab.probes._conversations import (
     run_until_held,
 )
 from trialbed_adapter_lab.probes._expectations import expect_answer, expect_calls, expect_equal, expect_requests
-from trialbed_scripted import Turn, ask, call, say
+from trialbed_scripted import ModelTurn, ask, call, say
 
 SLOW = 1000.0
 """Seconds that a slow model takes: more than the default of any client, of which the longest have ten minutes."""
@@ -181,7 +181,7 @@ async def _outlast(
         latch.open()
 
 
-def _turn(number: int) -> Turn:
+def _turn(number: int) -> ModelTurn:
     """Return a turn of a long trial: most calls are new, ten are the same, every seventh fails."""
     same = 30 <= number < 40
     name = "Failing_text" if number % 7 == 3 else "Echo_text"

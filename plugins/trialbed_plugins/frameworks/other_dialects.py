@@ -6,7 +6,7 @@ import asyncio
 from collections.abc import Sequence
 from typing import Any
 
-from trialbed import Answer, ModelFailed, Tool
+from trialbed import Answer, ModelFailed, Tool, Usage
 from trialbed.wire import Call, ModelMessage, OfferedTool
 from trialbed.wire.dialects import dialect
 from trialbed_plugins.frameworks.reference import ReferenceAgent
@@ -22,7 +22,9 @@ class OtherDialectAgent(ReferenceAgent):
 
     async def answer(self, query: str) -> Answer:
         """Run the loop until the model answers in text or may not be asked again."""
-        messages = [ModelMessage(role="system", content=self.system_prompt), ModelMessage(role="user", content=query)]
+        self._calls, self._usage = [], Usage()
+        messages = self._messages = self._messages or [ModelMessage(role="system", content=self.system_prompt)]
+        messages.append(ModelMessage(role="user", content=query))
         for turn in range(1, self.limits.max_steps + 1):
             said = await self._ask_for_message(messages)
             messages.append(said)

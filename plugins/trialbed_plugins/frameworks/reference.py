@@ -27,12 +27,12 @@ class ReferenceAgent(BaseAgent):
     """A tool loop over ``POST {base_url}/chat/completions``, not streamed, without retries."""
 
     contract = "3"
+    converses = True
 
     def __init__(self, endpoint: ModelEndpoint, limits: Limits, *, system_prompt: str) -> None:
         super().__init__(endpoint, limits, system_prompt=system_prompt)
         self._session: aiohttp.ClientSession | None = None
-        self._calls: list[ClaimedCall] = []
-        self._usage: Usage | None = Usage()
+        self._messages: list[Any] = []
 
     @classmethod
     def framework_version(cls) -> str:
@@ -48,10 +48,10 @@ class ReferenceAgent(BaseAgent):
 
     async def answer(self, query: str) -> Answer:
         """Run the loop until the model answers in text or may not be asked again."""
-        messages: list[dict[str, Any]] = [
-            {"role": "system", "content": self.system_prompt},
-            {"role": "user", "content": query},
-        ]
+        self._calls: list[ClaimedCall] = []
+        self._usage: Usage | None = Usage()
+        messages = self._messages = self._messages or [{"role": "system", "content": self.system_prompt}]
+        messages.append({"role": "user", "content": query})
         for turn in range(1, self.limits.max_steps + 1):
             message = await self._ask(messages)
             messages.append(message)

@@ -15,7 +15,7 @@ from typing import Any
 from trialbed.wire import Call, ModelRequest, lenient_json
 from trialbed_scripted._requests import ReceivedRequest
 from trialbed_scripted._responses import EVENTS, JSON, Response
-from trialbed_scripted._turns import Turn
+from trialbed_scripted._turns import ModelTurn
 from trialbed_scripted.faults._behaviours import Settings
 from trialbed_scripted.faults._edits import Document, calls_of, choices_of, documents_of
 from trialbed_scripted.vendor import possible_calls
@@ -29,7 +29,7 @@ def atlas() -> Mapping[str, Row]:
     return MappingProxyType(tomllib.loads(files(__package__).joinpath("atlas.toml").read_text("utf-8")))
 
 
-def change_turn(row: Row, turn: Turn, request: ModelRequest, _: Settings) -> Turn:
+def change_turn(row: Row, turn: ModelTurn, request: ModelRequest, _: Settings) -> ModelTurn:
     """Make calls unless the conversation ends with a result, and say them as the row does."""
     mode, possible = request.tool_choice.mode, possible_calls(request)
     ended = mode != "required" and request.messages[-1:] and request.messages[-1].role == "tool"

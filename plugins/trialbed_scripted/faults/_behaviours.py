@@ -8,7 +8,7 @@ from dataclasses import replace
 from typing import Any
 
 from trialbed.wire import Call, ModelRequest, lenient_json
-from trialbed_scripted._turns import Turn
+from trialbed_scripted._turns import ModelTurn
 from trialbed_scripted.vendor import LETTERS, possible_calls, spare_call, usage_of
 
 UNKNOWN = "tool_that_was_not_offered"
@@ -16,14 +16,14 @@ REASONING = "Let me think about what is asked for here."
 
 Settings = Mapping[str, Any]
 
-TurnChange = Callable[[Turn, ModelRequest, Settings], Turn]
+TurnChange = Callable[[ModelTurn, ModelRequest, Settings], ModelTurn]
 """The changed turn, from a right one, its request and the fault's settings."""
 
 
 def with_usage(change: TurnChange) -> TurnChange:
     """Report the usage of the changed turn."""
 
-    def change_and_count(turn: Turn, request: ModelRequest, settings: Settings) -> Turn:
+    def change_and_count(turn: ModelTurn, request: ModelRequest, settings: Settings) -> ModelTurn:
         found = change(turn, request, settings)
         if found is turn or found.usage is None:
             return found
@@ -32,55 +32,55 @@ def with_usage(change: TurnChange) -> TurnChange:
     return change_and_count
 
 
-def make_calls(turn: Turn, request: ModelRequest, number: int = 1) -> Turn:
+def make_calls(turn: ModelTurn, request: ModelRequest, number: int = 1) -> ModelTurn:
     """Make calls, each this many times: those of the turn, else one that could be made."""
     return replace(turn, text="", calls=(turn.calls or (spare_call(request),)) * number, finish_reason="")
 
 
-def two_calls(turn: Turn, request: ModelRequest, _: Settings) -> Turn:
+def two_calls(turn: ModelTurn, request: ModelRequest, _: Settings) -> ModelTurn:
     """Make each call twice."""
     return make_calls(turn, request, 2)
 
 
-def unknown_tool(turn: Turn, request: ModelRequest, _: Settings) -> Turn:
+def unknown_tool(turn: ModelTurn, request: ModelRequest, _: Settings) -> ModelTurn:
     """Call a tool that was not offered."""
     made = make_calls(turn, request)
     return replace(made, calls=tuple(Call(UNKNOWN, call.arguments) for call in made.calls))
 
 
-def bad_arguments(turn: Turn, request: ModelRequest, _: Settings) -> Turn:
+def bad_arguments(turn: ModelTurn, request: ModelRequest, _: Settings) -> ModelTurn:
     """Make calls whose arguments do not parse."""
     made = make_calls(turn, request)
     return replace(made, calls=tuple(Call(call.name, '{"broken": ') for call in made.calls))
 
 
-def calls_with_stop(turn: Turn, request: ModelRequest, _: Settings) -> Turn:
+def calls_with_stop(turn: ModelTurn, request: ModelRequest, _: Settings) -> ModelTurn:
     """Make calls that end with the finish reason stop."""
     return replace(make_calls(turn, request), finish_reason="stop")
 
 
-def finish(turn: Turn, _request: ModelRequest, settings: Settings) -> Turn:
+def finish(turn: ModelTurn, _request: ModelRequest, settings: Settings) -> ModelTurn:
     """End with another finish reason."""
     return replace(turn, finish_reason=settings["reason"])
 
 
-def no_finish_reason(turn: Turn, _request: ModelRequest, _settings: Settings) -> Turn:
+def no_finish_reason(turn: ModelTurn, _request: ModelRequest, _settings: Settings) -> ModelTurn:
     """End without a finish reason."""
     return replace(turn, finish_reason=None)
 
 
-def null_usage(turn: Turn, _request: ModelRequest, _settings: Settings) -> Turn:
+def null_usage(turn: ModelTurn, _request: ModelRequest, _settings: Settings) -> ModelTurn:
     """Report a null in the usage."""
     return replace(turn, usage={**(turn.usage or {}), "completion_tokens": None})
 
 
-def reasoning(turn: Turn, _request: ModelRequest, _settings: Settings) -> Turn:
+def reasoning(turn: ModelTurn, _request: ModelRequest, _settings: Settings) -> ModelTurn:
     """Think before the answer."""
     return replace(turn, reasoning=REASONING)
 
 
 @with_usage
-def wrong_tool(turn: Turn, request: ModelRequest, _: Settings) -> Turn:
+def wrong_tool(turn: ModelTurn, request: ModelRequest, _: Settings) -> ModelTurn:
     """Call another tool, if there is one."""
     right = {call.name for call in turn.calls}
     others = [call for call in possible_calls(request) if call.name not in right]
@@ -88,7 +88,7 @@ def wrong_tool(turn: Turn, request: ModelRequest, _: Settings) -> Turn:
 
 
 @with_usage
-def never_calls(turn: Turn, _request: ModelRequest, _settings: Settings) -> Turn:
+def never_calls(turn: ModelTurn, _request: ModelRequest, _settings: Settings) -> ModelTurn:
     """Send a text instead of calls."""
     if not turn.calls:
         return turn
@@ -96,32 +96,32 @@ def never_calls(turn: Turn, _request: ModelRequest, _settings: Settings) -> Turn
 
 
 @with_usage
-def always_calls(turn: Turn, request: ModelRequest, _: Settings) -> Turn:
+def always_calls(turn: ModelTurn, request: ModelRequest, _: Settings) -> ModelTurn:
     """Make a call instead of a text, if one can be made."""
     return turn if turn.calls or not possible_calls(request) else _call_instead(turn, spare_call(request))
 
 
 @with_usage
-def leaks(turn: Turn, _: ModelRequest, settings: Settings) -> Turn:
+def leaks(turn: ModelTurn, _: ModelRequest, settings: Settings) -> ModelTurn:
     """End the text with a mark of the chat template."""
     return replace(turn, text=f"{turn.text or ''}{settings['marker']}")
 
 
 @with_usage
-def lossy_arguments(turn: Turn, _request: ModelRequest, _settings: Settings) -> Turn:
+def lossy_arguments(turn: ModelTurn, _request: ModelRequest, _settings: Settings) -> ModelTurn:
     """Turn all values of arguments into strings."""
     return replace(turn, calls=tuple(Call(call.name, _flatten(call.arguments)) for call in turn.calls))
 
 
 @with_usage
-def forgetful(turn: Turn, request: ModelRequest, settings: Settings) -> Turn:
+def forgetful(turn: ModelTurn, request: ModelRequest, settings: Settings) -> ModelTurn:
     """Make no calls from a turn of the conversation on."""
     turns = sum(message.role == "user" for message in request.messages)
     return never_calls(turn, request, settings) if turns >= settings["turns"] else turn
 
 
 @with_usage
-def short_context(turn: Turn, request: ModelRequest, settings: Settings) -> Turn:
+def short_context(turn: ModelTurn, request: ModelRequest, settings: Settings) -> ModelTurn:
     """Call only tools that stand within a number of tokens."""
     left, seen = settings["tokens"] * LETTERS, set()
     for tool in request.tools:
@@ -135,7 +135,7 @@ def short_context(turn: Turn, request: ModelRequest, settings: Settings) -> Turn
     return _call_instead(turn, known[0]) if known else never_calls(turn, request, settings)
 
 
-def _call_instead(turn: Turn, call: Call) -> Turn:
+def _call_instead(turn: ModelTurn, call: Call) -> ModelTurn:
     return replace(turn, calls=(call,), text="", finish_reason="")
 
 

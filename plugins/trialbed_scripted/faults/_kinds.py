@@ -12,7 +12,7 @@ from trialbed.wire import ModelRequest
 from trialbed.wire.dialects import CHAT
 from trialbed_scripted._requests import ReceivedRequest
 from trialbed_scripted._responses import Response, fail
-from trialbed_scripted._turns import Turn
+from trialbed_scripted._turns import ModelTurn
 from trialbed_scripted.faults import _atlas
 from trialbed_scripted.faults import _behaviours as behaviours
 from trialbed_scripted.faults import _breaks as breaks
@@ -105,7 +105,7 @@ class Fault:
         message = f"the parameter {refused!r} is not supported"
         return fail(400, message, "invalid_request_error", spoken=request.spoken)
 
-    def change_turn(self, turn: Turn, request: ModelRequest) -> Turn:
+    def change_turn(self, turn: ModelTurn, request: ModelRequest) -> ModelTurn:
         """Do this fault to a turn."""
         return turn if self.kind.turn is None else self.kind.turn(turn, request, self.settings)
 

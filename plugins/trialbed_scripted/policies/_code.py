@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from trialbed.wire import Call, ModelMessage, ModelRequest, OfferedTool, lenient_json, written_calls
-from trialbed_scripted._turns import Turn
+from trialbed_scripted._turns import ModelTurn
 
 LONGEST = 400_000
 """Characters of a message that are read."""
@@ -36,7 +36,7 @@ class CodeForm:
     tools: tuple[OfferedTool, ...]
     messages: tuple[ModelMessage, ...]
 
-    def fill(self, turn: Turn, _first: Turn | None = None) -> Turn:
+    def fill(self, turn: ModelTurn, _first: ModelTurn | None = None) -> ModelTurn:
         """Return a turn as an answer in this form: its calls in one block, each printed, or its text as the end."""
         lines = [f"print({call.name}({_as_python(call.arguments)}))" for call in turn.calls]
         code = "\n".join(lines or [f"{FINAL}({turn.text!r})"])

@@ -9,7 +9,7 @@ from dataclasses import replace
 from trialbed.records import ToolSpec
 from trialbed.wire import Call, ModelRequest, OfferedTool
 from trialbed.wire.offers import Offers, plain_name
-from trialbed_scripted._turns import Turn
+from trialbed_scripted._turns import ModelTurn
 from trialbed_scripted.schemas import filled_json, filled_with, minimal_arguments
 
 DEMANDS = frozenset({"required", "any"})
@@ -45,8 +45,12 @@ def is_finish(name: str) -> bool:
 
 
 def as_demanded(
-    turn: Turn, request: ModelRequest, tools: Sequence[ToolSpec], declared: str = "", expected: Collection[str] = ()
-) -> Turn:
+    turn: ModelTurn,
+    request: ModelRequest,
+    tools: Sequence[ToolSpec],
+    declared: str = "",
+    expected: Collection[str] = (),
+) -> ModelTurn:
     """Return a turn as a request asks for it: as a call where it wants one, as JSON where it gives a schema.
 
     * A named tool is called, whatever the policy would do: with the policy's arguments if it calls that tool, else with
@@ -94,7 +98,7 @@ def finish_tool(
     return found[0] if len(found) == 1 else None
 
 
-def _calling(turn: Turn, call: Call) -> Turn:
+def _calling(turn: ModelTurn, call: Call) -> ModelTurn:
     """Return the turn with this call alone; the calls of the policy that it drops were not played."""
     played = turn.played if call in turn.calls else ()
     return replace(turn, text=None, calls=(call,), played=played)

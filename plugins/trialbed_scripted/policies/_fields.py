@@ -11,7 +11,7 @@ from typing import Any
 
 from trialbed.wire import Call, ModelMessage, ModelRequest, OfferedTool, lenient_json
 from trialbed_scripted._responses import Response
-from trialbed_scripted._turns import Turn
+from trialbed_scripted._turns import ModelTurn
 from trialbed_scripted.policies._code import LONGEST, CodeForm, read_code_form
 from trialbed_scripted.schemas import filled_json
 
@@ -70,7 +70,7 @@ class FieldForm:
         """The number of the steps before."""
         return sum(len(message.calls) for message in self.messages)
 
-    def fill(self, turn: Turn, first: Turn | None = None) -> Turn:
+    def fill(self, turn: ModelTurn, first: ModelTurn | None = None) -> ModelTurn:
         """Return a turn as an answer in this form: of a call the step, of a text the fields or the end of the steps.
 
         Args:
@@ -136,11 +136,11 @@ class FieldSpeaker:
     """Says turns in the form that a conversation wants: one call per step, and a text as the end of the steps."""
 
     def __init__(self) -> None:
-        self._held: list[Turn] = []
+        self._held: list[ModelTurn] = []
 
     async def say(
-        self, request: ModelRequest, take_turn: Callable[[], Awaitable[Turn | Response]]
-    ) -> tuple[Turn | Response, Turn | None]:
+        self, request: ModelRequest, take_turn: Callable[[], Awaitable[ModelTurn | Response]]
+    ) -> tuple[ModelTurn | Response, ModelTurn | None]:
         """Return the answer to a request, and the turn that it says; None if it is a response.
 
         Args:

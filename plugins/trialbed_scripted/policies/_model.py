@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 import hashlib
+from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import replace
 
 from trialbed.contracts import ModelQuestion, ModelReply, QuestionRefused, TrialModel
 from trialbed.errors import UsageError
-from trialbed.records import FilledArgument, LostCall, ScriptedCall, ToolSpec, TrialRegistration, WireLog
+from trialbed.records import FilledArgument, LostCall, ScriptedCall, ToolSpec, TrialRegistration, UserTurn, WireLog
 from trialbed.wire import Call, ModelAnswer, ModelRequest, lenient_json, usage_counts
 from trialbed.wire.dialects import Dialect
 from trialbed.wire.estimates import estimated_tokens
 from trialbed_scripted._requests import ReceivedRequest
-from trialbed_scripted._turns import Turn
+from trialbed_scripted._turns import ModelTurn
 from trialbed_scripted.policies._code import CodeForm
+from trialbed_scripted.policies._conversations import play_turn
 from trialbed_scripted.policies._ending import as_demanded
 from trialbed_scripted.policies._fields import FieldForm, read_form
 from trialbed_scripted.policies._histories import TextHistories
@@ -40,41 +42,49 @@ class PolicyModel:
         script: the right calls, in order.
         tools: those that the calls are of; their names and descriptions identify them in a request.
         finish: the framework's own tool that ends; empty where it is to be found, or a text ends.
+        turns: the messages of a user who writes several.
     """
 
     def __init__(
-        self, name: str, script: Sequence[ScriptedCall], tools: Sequence[ToolSpec] = (), finish: str = ""
+        self,
+        name: str,
+        script: Sequence[ScriptedCall],
+        tools: Sequence[ToolSpec] = (),
+        finish: str = "",
+        turns: Sequence[UserTurn] = (),
     ) -> None:
         self._policy = POLICIES[name]
         self._script = script
+        self._turns = turns
         self._tools = tools
         self._finish = finish
         self._histories = TextHistories(shared=True)
 
-    def __call__(self, request: ReceivedRequest) -> Turn:
+    def __call__(self, request: ReceivedRequest) -> ModelTurn:
         """Take the next turn, with an estimate of its usage."""
         turn = self.turn(request.asked, self._histories)
         return replace(turn, usage=estimate_usage(request.asked, turn.answer(), request.spoken))
 
-    def turn(self, request: ModelRequest, histories: TextHistories | None = None) -> Turn:
+    def turn(self, request: ModelRequest, histories: TextHistories | None = None, place: int = 0) -> ModelTurn:
         """Take the next turn, as far as the conversation has come.
 
         Args:
             histories: of the trial, for frameworks that write calls and results as text.
+            place: how many messages of the user came before the last one.
 
         Raises:
             QuestionRefused: the request is too intricate.
         """
         try:
             with bounded_effort():
-                return self._turn(request, histories)
+                return self._turn(request, histories, place)
         except (ArithmeticError, RecursionError, ValueError) as error:
             raise QuestionRefused(f"a scripted model cannot read the schemas of the request: {error}") from error
 
-    def _turn(self, request: ModelRequest, histories: TextHistories | None) -> Turn:
+    def _turn(self, request: ModelRequest, histories: TextHistories | None, place: int) -> ModelTurn:
         form = read_form(request)
         if form is not None:
-            return self._fill(form)
+            return self._fill(form, request, place)
         # Like a real model: no tool calls where the request allows none.
         offered = (
             () if request.tool_choice.mode == "none" else [one for one in request.tools if one.name != self._finish]
@@ -83,17 +93,22 @@ class PolicyModel:
         choice = request.tool_choice
         # A named tool changes the end of a turn, not the plan.
         allowed = frozenset(choice.allowed) if choice.allowed else None
-        own = self._policy(PolicyInput(self._script, Tools(self._tools, offered, allowed), messages))
+        given = PolicyInput(self._script, Tools(self._tools, offered, allowed), messages)
+        own = self._play(given, request, place)
         turn = as_demanded(own, request, self._tools, self._finish, [call.name for call in self._script])
         if histories is not None and turn.calls:
             histories.note(request.messages, len(turn.calls))
         return turn
 
-    def _fill(self, form: FieldForm | CodeForm) -> Turn:
+    def _play(self, given: PolicyInput, request: ModelRequest, place: int) -> ModelTurn:
+        return play_turn(self._policy, given, request, self._turns, place) if self._turns else self._policy(given)
+
+    def _fill(self, form: FieldForm | CodeForm, request: ModelRequest, place: int) -> ModelTurn:
         """Take the next turn of a conversation in which tools are offered and called in words."""
         tools = Tools(self._tools, form.tools)
         first, turn = (
-            self._policy(PolicyInput(self._script, tools, messages)) for messages in (form.messages[:1], form.messages)
+            self._play(PolicyInput(self._script, tools, messages), request, place)
+            for messages in (form.messages[:1], form.messages)
         )
         return form.fill(turn, first)
 
@@ -108,7 +123,7 @@ class TurnTakingModel(TrialModel):
         self._lost: dict[int, LostCall] = {}
         self._filled: dict[tuple[int | None, str], FilledArgument] = {}
 
-    def note(self, turn: Turn) -> None:
+    def note(self, turn: ModelTurn) -> None:
         """Note what a turn says about its policy's script."""
         self._played.update(turn.played)
         for call in turn.lost:
@@ -129,20 +144,23 @@ class ScriptedTrialModel(TurnTakingModel):
     def __init__(self, policy: str, registration: TrialRegistration) -> None:
         super().__init__()
         self._slow = policy == SLOW
-        self._policy = PolicyModel(policy, registration.script, registration.tools, registration.finish_tool)
+        self._policy = PolicyModel(
+            policy, registration.script, registration.tools, registration.finish_tool, registration.turns
+        )
         self._trial = registration.trial
-        self._histories = TextHistories()
+        # Only the calls since the user's last message are counted.
+        self._histories: defaultdict[int, TextHistories] = defaultdict(TextHistories)
 
     async def answer(self, question: ModelQuestion) -> ModelReply:
         """Take the turn that the conversation has come to."""
-        turn = self._policy.turn(question.request, self._histories)
+        turn = self._policy.turn(question.request, self._histories[question.turn], question.turn)
         self.note(turn)
         answer = answer_of(turn, f"{self._trial}#{question.place}")
         answer = replace(answer, usage=estimate_usage(question.request, answer, question.dialect))
         return ModelReply(answer, SLOW_FIRST, SLOW_CHUNK) if self._slow else ModelReply(answer)
 
 
-def answer_of(turn: Turn, identity: str) -> ModelAnswer:
+def answer_of(turn: ModelTurn, identity: str) -> ModelAnswer:
     """Return a turn as an answer, without usage, model and time.
 
     Args:

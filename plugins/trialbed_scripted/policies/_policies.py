@@ -14,7 +14,7 @@ from types import MappingProxyType
 from trialbed.evidence import every_value
 from trialbed.records import GIVE_UP, LostCall, ScriptedCall
 from trialbed.wire import ModelMessage, lenient_json
-from trialbed_scripted._turns import Turn
+from trialbed_scripted._turns import ModelTurn
 from trialbed_scripted.policies._names import POLICY_NAMES
 from trialbed_scripted.policies._tools import Lost, PlannedCall, Tools
 
@@ -35,12 +35,24 @@ class PolicyInput:
     Attributes:
         script: the expected calls, in order.
         tools: the tools as the request offers them.
-        messages: the conversation so far.
+        messages: the conversation so far, since the user's last message.
+        first: the place of the script's first call among those of all turns.
     """
 
     script: Sequence[ScriptedCall]
     tools: Tools
     messages: Sequence[ModelMessage]
+    first: int = 0
+
+    @property
+    def rights(self) -> list[Step]:
+        """The steps that make the expected calls."""
+        return [methodcaller("right", place, call) for place, call in enumerate(self.script, self.first)]
+
+    @property
+    def wrongs(self) -> list[Step]:
+        """The steps that make them with arguments that violate their schemas."""
+        return [methodcaller("wrong", place, call) for place, call in enumerate(self.script, self.first)]
 
     @property
     def position(self) -> int:
@@ -59,78 +71,77 @@ class PolicyInput:
 Step = Callable[[Tools], PlannedCall]
 """A call as it is made with the tools on offer; raises ``Lost`` if it cannot be."""
 
-Policy = Callable[[PolicyInput], Turn]
+Policy = Callable[[PolicyInput], ModelTurn]
 
 
-def gold(given: PolicyInput) -> Turn:
+def gold(given: PolicyInput) -> ModelTurn:
     """The expected calls, one per turn, then the answer with their evidence."""
-    return _one_by_one(given, _rights(given.script))
+    return _one_by_one(given, given.rights)
 
 
-def parallel(given: PolicyInput) -> Turn:
+def parallel(given: PolicyInput) -> ModelTurn:
     """All expected calls in one turn, then the answer with their evidence."""
-    calls, lost = _possible(given, _rights(given.script))
+    calls, lost = _possible(given, given.rights)
     if given.position or not calls:
         return _answer(given, lost)
     return _turn(calls, lost)
 
 
-def none(_given: PolicyInput) -> Turn:
+def none(_given: PolicyInput) -> ModelTurn:
     """Answers at once, without evidence."""
-    return Turn(text=NO_TOOL_TEXT)
+    return ModelTurn(text=NO_TOOL_TEXT)
 
 
-def partial(given: PolicyInput) -> Turn:
+def partial(given: PolicyInput) -> ModelTurn:
     """All expected calls but the last, then the answer with their evidence."""
-    return _one_by_one(given, _rights(given.script)[:-1])
+    return _one_by_one(given, given.rights[:-1])
 
 
-def reordered(given: PolicyInput) -> Turn:
+def reordered(given: PolicyInput) -> ModelTurn:
     """The expected calls in reverse order, then the answer with their evidence."""
-    return _one_by_one(given, _rights(given.script)[::-1])
+    return _one_by_one(given, given.rights[::-1])
 
 
-def extra(given: PolicyInput) -> Turn:
+def extra(given: PolicyInput) -> ModelTurn:
     """As ``gold``, but with a call of a tool that is not expected, if one is offered, before the answer."""
     other = given.tools.other(call.name for call in given.script)
-    return _one_by_one(given, [*_rights(given.script), *([] if other is None else [lambda _tools: other])])
+    return _one_by_one(given, [*given.rights, *([] if other is None else [lambda _tools: other])])
 
 
-def wrong_args(given: PolicyInput) -> Turn:
+def wrong_args(given: PolicyInput) -> ModelTurn:
     """Every expected call once with arguments that violate its schema, then an answer without evidence."""
-    return _one_by_one(given, _wrongs(given.script), NO_RESULT_TEXT)
+    return _one_by_one(given, given.wrongs, NO_RESULT_TEXT)
 
 
-def bad_json(given: PolicyInput) -> Turn:
+def bad_json(given: PolicyInput) -> ModelTurn:
     """First an expected call whose arguments do not parse, then as ``gold``."""
-    rights = _rights(given.script)
-    return _one_by_one(given, [*map(_cut, rights[:1]), *rights])
+    return _one_by_one(given, [*map(_cut, given.rights[:1]), *given.rights])
 
 
-def unknown_tool(given: PolicyInput) -> Turn:
+def unknown_tool(given: PolicyInput) -> ModelTurn:
     """First a call of a tool that is not offered, then as ``gold``."""
-    return _one_by_one(given, [Tools.unknown, *_rights(given.script)])
+    return _one_by_one(given, [Tools.unknown, *given.rights])
 
 
-def retry(given: PolicyInput) -> Turn:
+def retry(given: PolicyInput) -> ModelTurn:
     """The first expected call with arguments that violate its schema, then as ``gold``."""
-    return _one_by_one(given, [*_wrongs(given.script)[:1], *_rights(given.script)])
+    return _one_by_one(given, [*given.wrongs[:1], *given.rights])
 
 
-def loop(given: PolicyInput) -> Turn:
+def loop(given: PolicyInput) -> ModelTurn:
     """The first expected call again and again; never ends."""
-    calls, lost = _possible(given, _rights(given.script)[:1])
+    calls, lost = _possible(given, given.rights[:1])
     return _turn(calls, lost) if calls else _answer(given, lost)
 
 
-def slow(given: PolicyInput) -> Turn:
+def slow(given: PolicyInput) -> ModelTurn:
     """As ``gold``, but slowly."""
     return gold(given)
 
 
-def giveup(given: PolicyInput) -> Turn:
+def giveup(given: PolicyInput) -> ModelTurn:
     """The first expected call, then gives up."""
-    return _one_by_one(given, _rights(given.script)[:1], GIVE_UP_TEXT)
+    return _one_by_one(given, given.rights[:1], GIVE_UP_TEXT)
 
 
 POLICIES: MappingProxyType[str, Policy] = MappingProxyType(
@@ -139,20 +150,12 @@ POLICIES: MappingProxyType[str, Policy] = MappingProxyType(
 """Every policy by the name that follows ``scripted:``."""
 
 
-def _rights(script: Sequence[ScriptedCall]) -> list[Step]:
-    return [methodcaller("right", place, call) for place, call in enumerate(script)]
-
-
-def _wrongs(script: Sequence[ScriptedCall]) -> list[Step]:
-    return [methodcaller("wrong", place, call) for place, call in enumerate(script)]
-
-
 def _cut(step: Step) -> Step:
     """Cut the arguments of the call, so that they do not parse."""
     return lambda tools: step(tools).cut()
 
 
-def _one_by_one(given: PolicyInput, steps: Sequence[Step], end: str | None = None) -> Turn:
+def _one_by_one(given: PolicyInput, steps: Sequence[Step], end: str | None = None) -> ModelTurn:
     """Make the next of the calls that can be made, after those that the conversation shows; at the end, send a text.
 
     An agent that takes over from another one is offered other tools, and its conversation shows the earlier calls.
@@ -171,7 +174,7 @@ def _one_by_one(given: PolicyInput, steps: Sequence[Step], end: str | None = Non
         if done == 0:
             return _turn([call], lost)
         done -= 1
-    return _answer(given, lost) if end is None else Turn(text=end, lost=tuple(lost))
+    return _answer(given, lost) if end is None else ModelTurn(text=end, lost=tuple(lost))
 
 
 def _possible(given: PolicyInput, steps: Sequence[Step]) -> tuple[list[PlannedCall], list[LostCall]]:
@@ -184,8 +187,8 @@ def _possible(given: PolicyInput, steps: Sequence[Step]) -> tuple[list[PlannedCa
     return calls, lost
 
 
-def _turn(calls: Sequence[PlannedCall], lost: Iterable[LostCall]) -> Turn:
-    return Turn(
+def _turn(calls: Sequence[PlannedCall], lost: Iterable[LostCall]) -> ModelTurn:
+    return ModelTurn(
         calls=tuple(planned.call for planned in calls),
         played=tuple(planned.position for planned in calls if planned.position is not None),
         lost=tuple(lost),
@@ -193,8 +196,8 @@ def _turn(calls: Sequence[PlannedCall], lost: Iterable[LostCall]) -> Turn:
     )
 
 
-def _answer(given: PolicyInput, lost: Iterable[LostCall]) -> Turn:
-    return Turn(text=answer_with_evidence(given.messages), lost=tuple(lost))
+def _answer(given: PolicyInput, lost: Iterable[LostCall]) -> ModelTurn:
+    return ModelTurn(text=answer_with_evidence(given.messages), lost=tuple(lost))
 
 
 def answer_with_evidence(messages: Sequence[ModelMessage]) -> str:

@@ -10,7 +10,7 @@ from dataclasses import replace
 from typing import Any
 
 from trialbed.wire import Call, ModelRequest, TokenLogprob, usage_counts
-from trialbed_scripted._turns import Turn
+from trialbed_scripted._turns import ModelTurn
 from trialbed_scripted.schemas import valid_json
 from trialbed_scripted.vendor._solutions import Solution
 
@@ -23,7 +23,7 @@ SPARE = Call("lookup", "{}")
 """The call where a fault needs one and no tool was offered."""
 
 
-def decide_turn(request: ModelRequest, share: float, *, inverted: bool = False) -> Turn:
+def decide_turn(request: ModelRequest, share: float, *, inverted: bool = False) -> ModelTurn:
     """Answer a request whose right answer is not known: a call of one of its tools, or a text.
 
     Which of the two depends only on the conversation and the tools, so that two vendors agree, unless the
@@ -33,10 +33,12 @@ def decide_turn(request: ModelRequest, share: float, *, inverted: bool = False) 
         share: of the requests with tools that get a call.
     """
     calls = (spare_call(request),) if possible_calls(request) and (_draw(request) < share) != inverted else ()
-    return _obey(Turn(TEXT, calls), request)
+    return _obey(ModelTurn(TEXT, calls), request)
 
 
-def solve_turn(solution: Solution, request: ModelRequest, chance: random.Random, *, inverted: bool = False) -> Turn:
+def solve_turn(
+    solution: Solution, request: ModelRequest, chance: random.Random, *, inverted: bool = False
+) -> ModelTurn:
     """Answer a request whose right answer is known.
 
     Args:
@@ -49,7 +51,7 @@ def solve_turn(solution: Solution, request: ModelRequest, chance: random.Random,
     if inverted:
         calls = () if calls else _calls_of(request)[:1]
     text = _sample(solution, request, chance)
-    return replace(_obey(Turn(text, calls), request), instead=text)
+    return replace(_obey(ModelTurn(text, calls), request), instead=text)
 
 
 def possible_calls(request: ModelRequest) -> tuple[Call, ...]:
@@ -69,7 +71,7 @@ def spare_call(request: ModelRequest) -> Call:
     return possible[int(_draw(request) * 1000) % len(possible)] if possible else SPARE
 
 
-def usage_of(request: ModelRequest, turn: Turn) -> dict[str, int]:
+def usage_of(request: ModelRequest, turn: ModelTurn) -> dict[str, int]:
     """Count the tokens of a request and its answer."""
     length = sum(len(call.name) + len(call.arguments) for call in turn.calls) if turn.calls else len(turn.text or "")
     return usage_counts(len(json.dumps(request.document)) // LETTERS, length // LETTERS)
@@ -95,10 +97,10 @@ def _sample(solution: Solution, request: ModelRequest, chance: random.Random) ->
     return str(draw.choice(texts))
 
 
-def _obey(turn: Turn, request: ModelRequest) -> Turn:
+def _obey(turn: ModelTurn, request: ModelRequest) -> ModelTurn:
     """Bring the turn into the form that the request demands."""
     text, calls = _format(turn.text or "", request), _allow(turn.calls, request)
-    said = Turn("" if calls else text, calls, instead=text)
+    said = ModelTurn("" if calls else text, calls, instead=text)
     cut = _limit(said, request)
     return replace(cut, usage=cut.usage or usage_of(request, cut), logprobs=_logprobs(cut.text or "", request))
 
@@ -125,7 +127,7 @@ def _format(text: str, request: ModelRequest) -> str:
     return text
 
 
-def _limit(turn: Turn, request: ModelRequest) -> Turn:
+def _limit(turn: ModelTurn, request: ModelRequest) -> ModelTurn:
     limit = request.generation.max_tokens
     length = len(turn.text or "") + sum(len(call.name) + len(call.arguments) for call in turn.calls)
     if limit is None or length <= limit * LETTERS:

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 from trialbed_scripted._requests import ReceivedRequest
 from trialbed_scripted._responses import Response, fail
-from trialbed_scripted._turns import Turn
+from trialbed_scripted._turns import ModelTurn
 from trialbed_scripted.vendor._answers import decide_turn, digest_of, solve_turn
 from trialbed_scripted.vendor._solutions import Solutions
 
@@ -47,7 +47,7 @@ class SimulatedVendor:
         self._seed = seed
         self._solutions = Solutions.read(self._answers["test_set"])
 
-    def __call__(self, request: ReceivedRequest) -> Turn | Response:
+    def __call__(self, request: ReceivedRequest) -> ModelTurn | Response:
         """Answer a request rightly."""
         asked = request.asked
         flipped = request.draw(b"flip", self._seed).random() < self._answers["flips"]

@@ -11,7 +11,7 @@ from support.bench import bare_environment, bench_in
 
 from trialbed import Expect, Task, call, evaluate
 from trialbed.errors import UsageError
-from trialbed_scripted import Turn, say, serve
+from trialbed_scripted import ModelTurn, say, serve
 
 pytestmark = pytest.mark.slow(15)
 
@@ -32,7 +32,7 @@ tasks:
 """
 
 
-def grade(request: Any) -> Turn:
+def grade(request: Any) -> ModelTurn:
     """A model that finds all criteria met which speak of a price."""
     criterion = json.loads(request.document["messages"][1]["content"])["criterion"]
     return say(json.dumps({"reason": "so I find", "met": "price" in criterion}))

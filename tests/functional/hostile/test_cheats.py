@@ -12,7 +12,7 @@ from support.hostile_agents import hostile_run
 from support.warm import warm_programs
 
 from trialbed.records import TrialResult
-from trialbed_scripted import ReceivedRequest, Response, Turn, ask, call, fail, say, serve
+from trialbed_scripted import ModelTurn, ReceivedRequest, Response, ask, call, fail, say, serve
 
 SCORES = ("sopr_score", "api_f1", "claimed_vs_observed")
 
@@ -48,7 +48,7 @@ def _model_options(model: str) -> Iterator[Sequence[str]]:
         yield ("--model", "m", "--base-url", endpoint.url)
 
 
-def _obey(request: ReceivedRequest) -> Turn | Response:
+def _obey(request: ReceivedRequest) -> ModelTurn | Response:
     """Answer for a model that obeys, at an endpoint that refuses another key and malformed messages."""
     if "x-own-key" in request.headers:
         return fail(401, "there is no such key", "authentication_error")

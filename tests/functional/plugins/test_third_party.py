@@ -19,7 +19,7 @@ from support.bench import own_environment
 from support.distributions import Installation, Wheels, uv
 from support.warm import run_warm
 
-from trialbed_scripted import ReceivedRequest, Turn, say, serve
+from trialbed_scripted import ModelTurn, ReceivedRequest, say, serve
 
 pytestmark = pytest.mark.packaging(40)
 
@@ -111,7 +111,7 @@ def test_the_framework_of_others_stands_beside_ours(beside: Beside, tmp_path: Pa
         assert ours["summary"][score] == theirs["summary"][score] == 1.0
 
 
-def helpful(request: ReceivedRequest) -> Turn:
+def helpful(request: ReceivedRequest) -> ModelTurn:
     """What the model says to the helpers of Acme."""
     kind, text = (message["content"] for message in request.document["messages"])
     if kind == "select":

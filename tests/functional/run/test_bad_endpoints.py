@@ -13,7 +13,7 @@ from support.bench import Bench, Finished
 
 from trialbed.wire import Call
 from trialbed.wire.dialects.chat_completions import write_document
-from trialbed_scripted import ReceivedRequest, Response, Turn, ask, fail, say, serve
+from trialbed_scripted import ModelTurn, ReceivedRequest, Response, ask, fail, say, serve
 
 pytestmark = pytest.mark.slow
 
@@ -29,7 +29,7 @@ class Endpoint:
     url: str = ""
     requests: int = 0
 
-    def respond(self, request: ReceivedRequest) -> Turn | Response:
+    def respond(self, request: ReceivedRequest) -> ModelTurn | Response:
         self.requests += 1
         failure = self.fails(self.requests)
         if failure is not None:
@@ -101,7 +101,7 @@ def test_a_model_that_omits_call_ids_is_no_fault_of_the_endpoint(bench: Bench) -
 
 def test_a_request_at_which_the_endpoint_always_breaks_is_a_failed_trial(bench: Bench) -> None:
     class Breaking(Endpoint):
-        def respond(self, request: ReceivedRequest) -> Turn | Response:
+        def respond(self, request: ReceivedRequest) -> ModelTurn | Response:
             if "from Skellmoor to Zephyrine" in json.dumps(request.document["messages"]):
                 return fail(500, "cannot parse the template")
             return super().respond(request)

@@ -12,7 +12,7 @@ from support.bench import Bench
 
 from trialbed.wire import event_bytes
 from trialbed.wire.dialects.chat_completions import DONE_EVENT
-from trialbed_scripted import ReceivedRequest, Response, Turn, say, serve
+from trialbed_scripted import ModelTurn, ReceivedRequest, Response, say, serve
 
 USAGE = {"prompt_tokens": 7, "completion_tokens": 3, "total_tokens": 10}
 
@@ -42,7 +42,7 @@ def no_index(names: list[str], arguments: str) -> Pieces:
 def vendor(cut: Callable[[list[str], str], Pieces]) -> Iterator[str]:
     """An endpoint that calls the first two tools, streamed in this way, and then answers; its URL."""
 
-    def respond(request: ReceivedRequest) -> Turn | Response:
+    def respond(request: ReceivedRequest) -> ModelTurn | Response:
         if request.asked.messages[-1].role == "tool":
             return say("This is what I found.", usage=USAGE)
         names = [tool.name for tool in request.asked.tools[:2]]

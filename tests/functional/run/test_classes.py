@@ -13,7 +13,7 @@ from support.warm import warm_programs
 
 from trialbed import run_benchmark
 from trialbed.cli import main
-from trialbed_scripted import ReceivedRequest, Response, Turn, ask, call, fail, say, serve
+from trialbed_scripted import ModelTurn, ReceivedRequest, Response, ask, call, fail, say, serve
 
 pytestmark = pytest.mark.slow
 
@@ -53,7 +53,7 @@ def is_about(request: ReceivedRequest, place: int) -> bool:
 
 
 def test_failures_count_as_0_and_say_why(capsys: pytest.CaptureFixture[str]) -> None:
-    def reply(request: ReceivedRequest) -> Turn | Response:
+    def reply(request: ReceivedRequest) -> ModelTurn | Response:
         return say("I know.") if is_about(request, 0) else REFUSED
 
     with serve(reply) as model:
@@ -78,7 +78,7 @@ def test_what_the_endpoint_failed_is_not_measured_and_the_same_command_runs_only
     is_busy = True
     asked: list[ReceivedRequest] = []
 
-    def reply(request: ReceivedRequest) -> Turn | Response:
+    def reply(request: ReceivedRequest) -> ModelTurn | Response:
         asked.append(request)
         return BUSY if is_busy and is_about(request, 2) else say("I know.")
 
@@ -123,7 +123,7 @@ def test_an_incomplete_run_can_be_accepted(capsys: pytest.CaptureFixture[str]) -
 def test_all_failed_is_a_result() -> None:
     asked = iter(range(1000))
 
-    def reply(request: ReceivedRequest) -> Turn | Response:
+    def reply(request: ReceivedRequest) -> ModelTurn | Response:
         return REFUSED if next(asked) else ask(call("no_such_tool"))
 
     with serve(reply) as model:

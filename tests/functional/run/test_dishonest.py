@@ -12,7 +12,7 @@ from support.hostile_agents import install_hostile_agents
 
 from trialbed.store import open_store
 from trialbed_pages.report import run_report
-from trialbed_scripted import ReceivedRequest, Turn, ask, call, say, serve
+from trialbed_scripted import ModelTurn, ReceivedRequest, ask, call, say, serve
 
 pytestmark = pytest.mark.slow
 
@@ -48,7 +48,7 @@ def test_the_wire_decides(found: dict[str, Any]) -> None:
     assert found["requests without end"]["error"]["message"].startswith("stopped by the limit: 3 requests past")
 
 
-def obey(request: ReceivedRequest) -> Turn:
+def obey(request: ReceivedRequest) -> ModelTurn:
     """Call every tool on offer, or repeat the request without its first word."""
     names = [tool["function"]["name"] for tool in request.document.get("tools", ())]
     return ask(*map(call, names)) if names else say(request.document["messages"][-1]["content"].partition(" ")[2])

@@ -37,7 +37,7 @@ def test_a_finished_run_gets_a_further_model_in_columns_of_its_own(bench: Bench)
     assert found["low"] <= found["difference"] <= found["high"]
     Draft202012Validator(document_schema()).validate(own)
     page = bench("show", "latest", "--format", "html").out
-    assert f"{found['difference']:+.3f}" in page
+    assert f"{found['difference']:+.2f}" in page
     assert "model scripted:partial" in bench("show", "latest", "reference@scripted:partial/1").out
 
 

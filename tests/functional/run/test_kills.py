@@ -16,7 +16,7 @@ import pytest
 from support.warm import Program, run_warm, started_warm
 
 from trialbed import open_store
-from trialbed_scripted import ReceivedRequest, Turn, say, serve
+from trialbed_scripted import ModelTurn, ReceivedRequest, say, serve
 
 KILLS = 4
 """Kills of runs in a file; half as many in a database, and half of those again where runs are started twice at once."""
@@ -125,7 +125,7 @@ def test_two_starts_at_once_pay_each_trial_once(machine: Machine) -> None:
         while len(processes) < 2 or not any(process.has_ended() for process in processes):
             time.sleep(0.01)
 
-    async def reply(_: ReceivedRequest) -> Turn:
+    async def reply(_: ReceivedRequest) -> ModelTurn:
         await asyncio.to_thread(wait)
         return say("It is done.")
 

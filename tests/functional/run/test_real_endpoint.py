@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from support.bench import Bench
 
-from trialbed_scripted import ReceivedRequest, Response, Turn, ask, call, fail, say, serve
+from trialbed_scripted import ModelTurn, ReceivedRequest, Response, ask, call, fail, say, serve
 
 pytestmark = pytest.mark.slow(20)
 
@@ -27,7 +27,7 @@ class Endpoint:
     keys: set[str] = field(default_factory=set)
     requests: list[Mapping[str, Any]] = field(default_factory=list)
 
-    def respond(self, request: ReceivedRequest) -> Turn | Response:
+    def respond(self, request: ReceivedRequest) -> ModelTurn | Response:
         self.keys.add(request.headers.get("authorization", ""))
         self.requests.append(request.document)
         if "x-own-key" in request.headers:
@@ -173,7 +173,7 @@ def test_models_at_several_endpoints_are_asked_with_their_own_keys(bench: Bench,
     assert_nowhere(other_key, tmp_path, done.out, done.err)
 
 
-def _silent(endpoint: Endpoint, request: ReceivedRequest) -> Turn:
+def _silent(endpoint: Endpoint, request: ReceivedRequest) -> ModelTurn:
     endpoint.keys.add(request.headers.get("authorization", ""))
     endpoint.requests.append(request.document)
     return say("I do not know.")

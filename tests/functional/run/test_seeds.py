@@ -7,12 +7,12 @@ import random
 import pytest
 from support.bench import Bench
 
-from trialbed_scripted import ReceivedRequest, Turn, say, serve
+from trialbed_scripted import ModelTurn, ReceivedRequest, say, serve
 
 pytestmark = pytest.mark.slow
 
 
-def drawn(request: ReceivedRequest) -> Turn:
+def drawn(request: ReceivedRequest) -> ModelTurn:
     """The answer of a model at temperature 1: drawn by the request's seed."""
     assert request.document["temperature"] == 1
     return say(f"I drew {random.Random(request.document['seed']).random()}")

@@ -20,7 +20,7 @@ from trialbed.cli import cli, waiting
 from trialbed.errors import DataError, UsageError
 from trialbed.records import ApiRef, GoldCall, Query
 from trialbed.store import Store, counted_attempts
-from trialbed_scripted import ReceivedRequest, Turn, say, serve
+from trialbed_scripted import ModelTurn, ReceivedRequest, say, serve
 
 RIGHT = {
     "id": "right",
@@ -185,7 +185,7 @@ def test_thresholds(run: Run) -> None:
     refused(run("calls.jsonl", "--fail-under", "f1=0.6"), UsageError, "'f1' was not scored")
 
 
-def answer(request: ReceivedRequest) -> Turn:
+def answer(request: ReceivedRequest) -> ModelTurn:
     said = request.asked.messages[-1].text
     if "List the topics" in said:
         found: dict[str, Any] = {"topics": ["relativity", "cake"]}
@@ -224,7 +224,7 @@ def test_answers_of_no_use_are_no_scores(run: Run) -> None:
 def test_samples_that_a_model_fails_on_are_not_passed_over(run: Run) -> None:
     write("talk.jsonl", TALK, {**TALK, "id": "other", "messages": [{"role": "user", "content": "Unreadable?"}]})
 
-    def unreadable(request: ReceivedRequest) -> Turn:
+    def unreadable(request: ReceivedRequest) -> ModelTurn:
         return say("no") if "Unreadable?" in request.asked.messages[-1].text else answer(request)
 
     with serve(unreadable) as model:
@@ -356,7 +356,7 @@ def test_a_run_that_lacks_trials_is_judged_over_those_of_every_framework(
 def test_answers_without_a_verdict_are_no_success(bench: Run, know_queries: Know) -> None:
     know_queries()
 
-    def refuses_one(request: ReceivedRequest) -> Turn:
+    def refuses_one(request: ReceivedRequest) -> ModelTurn:
         refused = "a/b?" in json.dumps(request.document["messages"])
         return say("I would rather not." if refused else json.dumps({"reason": "ok", "answer_status": "Solved"}))
 

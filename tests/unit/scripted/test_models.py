@@ -9,15 +9,15 @@ from typing import Any
 from trialbed.wire import Call, ModelAnswer, usage_counts
 from trialbed.wire.dialects import dialect
 from trialbed.wire.dialects.chat_completions import write_answer, write_document, write_message
-from trialbed_scripted import Turn
+from trialbed_scripted import ModelTurn
 from trialbed_scripted.policies import answer_of, estimate_usage
 
 STREAMED = dialect().read_request({"stream": True, "stream_options": {"include_usage": True}})
-CALLS = Turn(calls=(Call("one", '{"city": "Zürich", "n": 12345}'), Call("two", "{")))
-TEXT = Turn(text="A text of more than one piece, with ümlauts.")
+CALLS = ModelTurn(calls=(Call("one", '{"city": "Zürich", "n": 12345}'), Call("two", "{")))
+TEXT = ModelTurn(text="A text of more than one piece, with ümlauts.")
 
 
-def answer(turn: Turn, identity: str = "trial#0", usage: dict[str, int] | None = None) -> ModelAnswer:
+def answer(turn: ModelTurn, identity: str = "trial#0", usage: dict[str, int] | None = None) -> ModelAnswer:
     return replace(answer_of(turn, identity), model="scripted:gold", usage=usage)
 
 
@@ -49,7 +49,7 @@ def test_usage_is_a_token_per_four_bytes_rounded_up() -> None:
 
 def test_the_bytes_of_a_scripted_model_are_fixed() -> None:
     """They are recorded, and their lengths are results."""
-    built = answer(Turn(calls=(Call("look", '{"a": 1}'),)), usage=usage_counts(5, 7))
+    built = answer(ModelTurn(calls=(Call("look", '{"a": 1}'),)), usage=usage_counts(5, 7))
     assert write_answer(built, STREAMED)[1] == (
         b'data: {"id":"chatcmpl-64ecab330a39d3c5bc1aee80","object":"chat.completion.chunk","created":1,'
         b'"model":"scripted:gold","choices":[{"index":0,"delta":{"tool_calls":[{"index":0,'

@@ -12,10 +12,10 @@ from openai import AsyncOpenAI, BadRequestError, InternalServerError, OpenAI, Ra
 
 from trialbed.errors import ServerUnavailable, UsageError
 from trialbed_scripted import (
+    ModelTurn,
     ReceivedRequest,
     Response,
     ScriptedServer,
-    Turn,
     ask,
     call,
     fail,
@@ -98,7 +98,7 @@ def test_a_fault_changes_the_turn_of_any_model() -> None:
 def test_a_response_may_follow_another_and_what_vendors_refuse_is_refused() -> None:
     seen: list[tuple[str, ...]] = []
 
-    def model(request: ReceivedRequest) -> Turn:
+    def model(request: ReceivedRequest) -> ModelTurn:
         seen.append(tuple(message.role for message in request.asked.messages))
         return say("hello")
 
@@ -115,7 +115,7 @@ def test_a_response_may_follow_another_and_what_vendors_refuse_is_refused() -> N
 
 
 def test_a_function_is_a_model() -> None:
-    def model(request: ReceivedRequest) -> Turn:
+    def model(request: ReceivedRequest) -> ModelTurn:
         return say(f"{request.document['model']} {request.headers['authorization']} {request.attempt}")
 
     with serve(model) as server:
@@ -161,7 +161,7 @@ def test_a_function_may_return_a_text_or_a_call() -> None:
 async def test_a_line_may_wait() -> None:
     due = asyncio.Event()
 
-    async def line(_: ReceivedRequest) -> Turn:
+    async def line(_: ReceivedRequest) -> ModelTurn:
         await due.wait()
         return say("at last")
 
@@ -247,5 +247,5 @@ def test_very_many_requests_are_not_all_kept() -> None:
         assert [request.number for request in model.requests] == [1, 2]
 
 
-def say_hello(_: ReceivedRequest) -> Turn:
+def say_hello(_: ReceivedRequest) -> ModelTurn:
     return say("hello")

@@ -47,7 +47,7 @@ def test_lines_end_at_line_feeds_alone(path: Path) -> None:
         ("null", "tasks.jsonl:1: each line is a JSON object"),
         ("{'query': 'a'}", "tasks.jsonl:1: is not valid JSON: Expecting property name enclosed in double quotes"),
         ('{"query": "a"}{"query": "b"}', "tasks.jsonl:1: is not valid JSON: Extra data"),
-        ('{"query": ""}', "tasks.jsonl:1: task 1: query: string should have at least 1 character"),
+        ('{"query": ""}', "tasks.jsonl:1: task 1: query: the key is missing, or empty"),
         ('{"query": null}', "tasks.jsonl:1: task 1: query: must be a text, and is empty"),
         ('{"query": "a", "state": 1e999}', "tasks.jsonl:1: is not valid JSON: Out of range float values"),
         (

@@ -288,7 +288,7 @@ IMPORTS = "from trialbed import Expect, Task, tool\n"
         (f"{IMPORTS}tasks = []", "there are no tasks; write a list"),
         (
             f"{IMPORTS}tasks = [Task()]",
-            "raised TypeError: Task.__init__() missing 1 required positional argument: 'text'",
+            "task 1: '' is not a task in words",
         ),
         (f"{IMPORTS}tasks = [Task(3)]", "task 1: 3 is not a task in words"),
         (f"{IMPORTS}tasks = [Task('')]", "task 1: '' is not a task in words"),

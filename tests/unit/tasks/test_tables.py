@@ -59,7 +59,7 @@ def test_tags_are_a_variable_too(tmp_path: Path) -> None:
         ("task,city\n", "tasks: is empty; give at least one"),
         ('task,city\n"a\nb",x\n\nc,d,e\n', "tasks.csv:5: has 3 cells, and the first line has 2"),
         ("task,city\na {ctiy},Rome\n", "tasks.csv:2: {ctiy}: there is no column 'ctiy'; did you mean 'city'?"),
-        ("task,city\n,Rome\n", "tasks.csv:2: task 1: query: string should have at least 1 character"),
+        ("task,city\n,Rome\n", "tasks.csv:2: task 1: query: the key is missing, or empty"),
         ('task\na\n"b\nc', "tasks.csv:3: is not valid CSV: unexpected end of data"),
         ("task\n" + "x" * 200_000, "tasks.csv:2: is not valid CSV: field larger than field limit"),
         ("task,id\na,1\nb,1\n", "tasks.csv:3: task 1: another task has this id"),

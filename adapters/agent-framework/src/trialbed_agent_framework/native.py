@@ -7,6 +7,7 @@ several ways.
 * Agent, instructions and run: "Your first agent", ``Agent(client=, instructions=, tools=)`` and ``await agent.run()``.
 * Tools: ``FunctionTool`` with a JSON Schema as ``input_model``; its docstring says what of it is checked.
 * Model: "OpenAI agents", ``OpenAIChatCompletionClient``, for broad support of models; its arguments have the endpoint.
+* A conversation: "Multi-Turn Conversations", a session of the agent with each new message.
 * Sampling: ``default_options``, each only where it is given.
 """
 
@@ -27,6 +28,7 @@ class NativeAgent(BaseAgent):
     """One ``agent_framework.Agent`` per trial."""
 
     contract = "3"
+    converses = True
 
     @classmethod
     def framework_version(cls) -> str:
@@ -47,10 +49,11 @@ class NativeAgent(BaseAgent):
             tools=[bind_tool(tool) for tool in tools],
             default_options=options,
         )
+        self._session = self._agent.create_session() if self.has_turns else None
 
     async def answer(self, query: str) -> Answer:
         """Run the agent; what the framework raises is raised."""
-        return self._read(await self._agent.run(query))
+        return self._read(await self._agent.run(query, session=self._session))
 
     async def close(self) -> None:
         """Close the connections."""

@@ -7,6 +7,7 @@ are those of https://docs.agno.com as they stood for agno 3.1.10):
 * tools from a JSON Schema: examples/models/anthropic/structured-output-strict-tools, with the flag that keeps a given
   schema for a function that takes any arguments; Agno's own ``MCPTools`` makes its tools in this way;
 * the model on a compatible endpoint, and its sampling: models/providers/openai-like;
+* a conversation: database/chat-history, with the in-memory database of examples/concepts/agent/session/07_in_memory_db;
 * no telemetry: telemetry.
 """
 
@@ -30,6 +31,7 @@ class NativeAgent(BaseAgent):
     """One Agno agent, without a session store, per trial."""
 
     contract = "3"
+    converses = True
 
     def __init__(self, endpoint: ModelEndpoint, limits: Limits, *, system_prompt: str) -> None:
         super().__init__(endpoint, limits, system_prompt=system_prompt)
@@ -43,16 +45,22 @@ class NativeAgent(BaseAgent):
     def bind_tools(self, tools: Sequence[Tool], *, server_url: str) -> None:  # noqa: ARG002 - the tools know it
         """Build the agent."""
         self._apis = {tool.name: tool.api for tool in tools}
+        memory: dict[str, Any] = {}
+        if self.has_turns:
+            from agno.db.in_memory import InMemoryDb  # older releases lack it
+
+            memory = {"db": InMemoryDb(), "add_history_to_context": True}
         self._agent = Agent(
             model=self._model,
             tools=[bind_tool(tool) for tool in tools],
             instructions=self.system_prompt,
             telemetry=False,
+            **memory,
         )
 
     async def answer(self, query: str) -> Answer:
         """Run the agent; an error that Agno returns as the run's content is the answer, but no finish."""
-        return self._read(await self._agent.arun(query))
+        return self._read(await self._agent.arun(query, **({"session_id": "trial"} if self.has_turns else {})))
 
     async def close(self) -> None:
         """Close the client, which Agno leaves to the garbage collector; the oldest releases do not keep it."""
@@ -73,13 +81,14 @@ class NativeAgent(BaseAgent):
         )
 
     def _read(self, output: RunOutput) -> Answer:
+        own = [message for message in output.messages or [] if not getattr(message, "from_history", False)]
         text = output.get_content_as_string() if output.content else ""
         return Answer(
             final_answer=text,
             calls=tuple(claimed_calls(output, self._apis)),
             finish=finish_of(text) if output.status is RunStatus.completed else None,
             usage=claimed_usage(output),
-            model_turns=sum(message.role == "assistant" for message in output.messages or []),
+            model_turns=sum(message.role == "assistant" for message in own),
         )
 
 

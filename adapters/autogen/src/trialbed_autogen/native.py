@@ -7,6 +7,8 @@ The pages are those of https://microsoft.github.io/autogen/stable/ and the READM
   Workbench", and core-user-guide/components/workbench.html. Other tools are Python functions or pydantic classes.
 * the limit of iterations: the same page, "Tool Iterations". By default there is one, after which the tools' results are
   the answer; README and tutorial both set ten where an agent uses tools in a loop.
+* a conversation: the same page, and reference/python/autogen_agentchat.agents.html: an agent is stateful, and gets the
+  new message alone.
 * the instructions: the same page, ``system_message`` in every example.
 * a server over HTTP: reference/python/autogen_ext.tools.mcp.html, ``StreamableHttpServerParams``.
 * the model, its sampling settings and ``model_info``: reference/python/autogen_ext.models.openai.html,
@@ -39,6 +41,9 @@ class NativeAgent(BaseAgent):
     """One assistant agent per trial."""
 
     contract = "3"
+    converses = True
+    _agent: AssistantAgent | None = None
+    _workbench: McpWorkbench | None = None
     deviations = (Deviation(check="cancelled_during_a_tool", text="leaves its calls running when it is cancelled"),)
 
     @classmethod
@@ -54,19 +59,22 @@ class NativeAgent(BaseAgent):
 
     async def answer(self, query: str) -> Answer:
         """Run the agent; what AutoGen raises is raised."""
-        async with McpWorkbench(self._server) as workbench:
-            agent = AssistantAgent(
+        if self._agent is None:
+            self._workbench = McpWorkbench(self._server)
+            await self._workbench.start()
+            self._agent = AssistantAgent(
                 "assistant",
                 model_client=self._client,
-                workbench=workbench,
+                workbench=self._workbench,
                 system_message=self.system_prompt,
                 max_tool_iterations=10,
             )
-            result = await agent.run(task=query)
-        return read_result(result, self._apis)
+        return read_result(await self._agent.run(task=query), self._apis)
 
     async def close(self) -> None:
-        """Close the connections to the model."""
+        """Close the connections to the tools and to the model."""
+        if self._workbench is not None:
+            await self._workbench.stop()
         await self._client.close()
 
     def chat_model(self) -> Any:

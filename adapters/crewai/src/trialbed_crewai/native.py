@@ -5,6 +5,8 @@ From crewai 1.15.30 and its documentation; docs/reference/frameworks/crewai.md s
 * Agent and instructions: https://docs.crewai.com/en/concepts/agents, "Direct Agent Interaction with kickoff()".
 * Tools: https://docs.crewai.com/en/learn/create-custom-tools, "Subclassing BaseTool". ``args_schema`` may be a JSON
   Schema (crewai/tools/base_tool.py), which CrewAI converts as it converts those of MCP tools.
+* A conversation: https://docs.crewai.com/en/guides/flows/conversational-flows, a flow whose handler runs the agent on
+  the messages so far; ``route_turn`` bypasses the router, whose default route offers no tools.
 * Endpoint and sampling: https://docs.crewai.com/en/concepts/llms, "Custom OpenAI-Compatible Endpoint".
 """
 
@@ -39,10 +41,38 @@ class ApiTool(BaseTool):
         return self._tool.invoke(drop_nulls(to_jsonable_python(arguments)))
 
 
+class AgentConversation:
+    """A conversational flow, one for each conversation, in which an agent answers every turn."""
+
+    def __init__(self, agent: Agent) -> None:
+        from crewai.flow import ConversationConfig, ConversationState, Flow, listen  # older releases lack them
+
+        outputs: list[Any] = []
+
+        @ConversationConfig(trace_scope="turn")
+        class AgentFlow(Flow[ConversationState]):
+            def route_turn(self, context: Any) -> str:  # noqa: ARG002 - CrewAI's name
+                return "agent"
+
+            @listen("agent")
+            def answer(self) -> str:
+                outputs.append(agent.kickoff(self.conversation_messages))
+                return str(outputs[-1].raw)
+
+        self._flow, self._outputs = AgentFlow(), outputs
+
+    def ask(self, message: str) -> Any:
+        """Return the agent's output for the user's next message."""
+        self._flow.handle_turn(message, session_id="trial")
+        return self._outputs[-1]
+
+
 class NativeAgent(BaseAgent):
     """One ``crewai.Agent`` per trial."""
 
     contract = "3"
+    converses = True
+    _conversation: AgentConversation | None = None
     deviations = (
         Deviation(text="prints a panel about each step, also with verbose=False", check="nothing_is_printed"),
     )
@@ -76,7 +106,11 @@ class NativeAgent(BaseAgent):
 
     def answer(self, query: str) -> Answer:
         """Run the agent."""
-        output: Any = self._agent.kickoff(query)  # a coroutine only where an event loop runs
+        if self.has_turns:
+            self._conversation = self._conversation or AgentConversation(self._agent)
+            output: Any = self._conversation.ask(query)
+        else:
+            output = self._agent.kickoff(query)  # a coroutine only where an event loop runs
         return read_output(output, output.messages, self._tools)
 
     def close(self) -> None:

@@ -40,6 +40,8 @@ class LargeCompletion(OpenAICompletion):
 class TunedAgent(NativeAgent):
     """One flow per trial, with a crew of one agent."""
 
+    converses = False
+
     def answer(self, query: str) -> Answer:
         """Run the flow."""
         task = Task(description=query, expected_output="The answer to the question", agent=self._agent)

@@ -4,7 +4,7 @@ From google-adk 2.13.0 and its documentation, https://adk.dev/; docs/reference/f
 that offers several ways.
 
 * Agent and instruction: "LLM agents", ``Agent(name=, model=, instruction=, tools=)``.
-* The run: "Runtime", ``InMemoryRunner``, a session, and the events of ``run_async``.
+* The run: "Runtime", ``InMemoryRunner``, a session, and the events of ``run_async``; "Session" for a conversation.
 * Tools: "Custom tools", a ``BaseTool`` whose declaration has the JSON Schema, as ADK's own tools from MCP have it.
 * Model: ADK's class for "any OpenAI-compatible backend", ``OpenAILlm``, by its docstring.
 * Sampling: "LLM agents", ``generate_content_config``, each only where it is given.
@@ -21,6 +21,7 @@ from google.adk.events import Event
 from google.adk.integrations.openai import OpenAILlm
 from google.adk.models import BaseLlm
 from google.adk.runners import InMemoryRunner
+from google.adk.sessions import Session
 from google.adk.tools.base_tool import BaseTool
 from google.adk.tools.tool_context import ToolContext
 from google.genai import types
@@ -34,6 +35,8 @@ class NativeAgent(BaseAgent):
     """One ``google.adk.Agent`` per trial."""
 
     contract = "3"
+    converses = True
+    _session: Session | None = None
     _client: AsyncOpenAI | None = None
     deviations = (Deviation(check="seed_is_sent", text="takes a seed, and does not send it to such endpoints"),)
 
@@ -59,9 +62,10 @@ class NativeAgent(BaseAgent):
 
     async def answer(self, query: str) -> Answer:
         """Run the agent; what ADK raises is raised."""
-        session = await self._runner.session_service.create_session(app_name="trial", user_id="user")
+        if self._session is None:
+            self._session = await self._runner.session_service.create_session(app_name="trial", user_id="user")
         message = types.UserContent(query)
-        run = self._runner.run_async(user_id="user", session_id=session.id, new_message=message)
+        run = self._runner.run_async(user_id="user", session_id=self._session.id, new_message=message)
         return self._read([event async for event in run])
 
     async def close(self) -> None:

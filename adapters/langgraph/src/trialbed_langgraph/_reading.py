@@ -29,6 +29,12 @@ def read_messages(messages: Sequence[BaseMessage], apis: Mapping[str, ApiRef]) -
     )
 
 
+def last_turn(messages: Sequence[BaseMessage]) -> Sequence[BaseMessage]:
+    """The messages after the user's last one."""
+    asked = [place for place, message in enumerate(messages) if message.type == "human"]
+    return messages[asked[-1] + 1 :] if asked else messages
+
+
 def model_turns(messages: Sequence[BaseMessage]) -> list[AIMessage]:
     """The model's messages; that of a step limit has no metadata of a response."""
     return [message for message in messages if isinstance(message, AIMessage) and message.response_metadata]

@@ -7,6 +7,7 @@ The agent is ``create_agent`` with a model, tools and a system prompt, and nothi
 * tools from a JSON Schema: langchain/tools, "Customize tool properties" and "Advanced schema definition";
 * the model on a compatible endpoint: integrations/chat/openai, "Use with OpenAI-compatible endpoints";
 * chat completions instead of responses, which some model names would select: langchain/models, "Base URL or proxy";
+* a conversation: langchain/short-term-memory, "Usage": a checkpointer, and the thread's id with each new message;
 * sampling: langchain/models, "Parameters", and the reference of ``ChatOpenAI`` for ``seed``.
 """
 
@@ -19,16 +20,18 @@ from typing import Any
 from langchain.agents import create_agent
 from langchain.tools import BaseTool, tool
 from langchain_openai import ChatOpenAI
+from langgraph.checkpoint.memory import InMemorySaver
 from pydantic import SecretStr
 
 from trialbed import Answer, BaseAgent, Limits, ModelEndpoint, Tool
-from trialbed_langgraph._reading import read_messages
+from trialbed_langgraph._reading import last_turn, read_messages
 
 
 class NativeAgent(BaseAgent):
     """One agent graph per trial."""
 
     contract = "3"
+    converses = True
 
     def __init__(self, endpoint: ModelEndpoint, limits: Limits, *, system_prompt: str) -> None:
         super().__init__(endpoint, limits, system_prompt=system_prompt)
@@ -47,12 +50,15 @@ class NativeAgent(BaseAgent):
             tools=[bind_tool(item) for item in tools],
             system_prompt=self.system_prompt,
             middleware=self.middleware(),
+            checkpointer=InMemorySaver() if self.has_turns else None,
         )
 
     async def answer(self, query: str) -> Answer:
         """Run the graph; what LangGraph raises is raised."""
-        result = await self._graph.ainvoke({"messages": [{"role": "user", "content": query}]})
-        return read_messages(result["messages"], self._apis)
+        said: Any = {"messages": [{"role": "user", "content": query}]}
+        thread: Any = {"configurable": {"thread_id": "trial"}} if self.has_turns else None
+        result: Any = await self._graph.ainvoke(said, thread)
+        return read_messages(last_turn(result["messages"]), self._apis)
 
     async def close(self) -> None:
         """Close the model's clients, which LangChain keeps by URL; every trial has its own URL."""

@@ -9,6 +9,7 @@ docs/reference/frameworks/openai-agents.md says why, where that offers several w
 * A schema without a strict form: the SDK's error asks for a tool that is not strict.
 * Model: models/, the Responses API by ``OpenAIResponsesModel``, which is the default and recommended there; its client
   has the endpoint. Where an endpoint has no Responses, Trialbed's gateway translates.
+* A conversation: sessions/, an ``SQLiteSession`` in memory with each new message.
 * Sampling: models/, ``ModelSettings``; Responses have no seed. Tracing off: tracing/.
 """
 
@@ -41,6 +42,7 @@ class NativeAgent(BaseAgent):
     """One ``agents.Agent`` per trial."""
 
     contract = "3"
+    converses = True
     dialect = "responses"
 
     @classmethod
@@ -52,6 +54,11 @@ class NativeAgent(BaseAgent):
         """Build the agent."""
         endpoint = self.endpoint
         self._apis = {tool.name: tool.api for tool in tools}
+        self._session = None
+        if self.has_turns:
+            from agents import SQLiteSession  # older releases lack it
+
+            self._session = SQLiteSession("trial")
         self._client = AsyncOpenAI(base_url=endpoint.base_url, api_key=endpoint.api_key)
         self._agent = Agent(
             name="Assistant",
@@ -63,7 +70,8 @@ class NativeAgent(BaseAgent):
 
     async def answer(self, query: str) -> Answer:
         """Run the agent."""
-        result = await Runner.run(self._agent, query, run_config=RunConfig(tracing_disabled=True))
+        settings = RunConfig(tracing_disabled=True)
+        result = await Runner.run(self._agent, query, run_config=settings, session=self._session)
         return read_run(result, self._apis)
 
     async def close(self) -> None:

@@ -6,6 +6,7 @@ says why, where that offers several ways.
 * Agent, instructions and run: agents/, ``Agent(model, instructions=, tools=)`` and ``await agent.run(query)``.
 * Tools: ``Tool.from_schema``, for a function whose JSON Schema is given; its docstring says that arguments are then not
   validated.
+* A conversation: core-concepts/message-history, ``message_history=`` with all messages of the runs before.
 * Model: models/openai/, "OpenAI-compatible Models": ``OpenAIChatModel`` with a provider that has the endpoint.
 * Sampling: agents/, "Model run settings": ``model_settings``, each only where it is given.
 """
@@ -18,6 +19,7 @@ from typing import Any
 
 from pydantic_ai import Agent, Tool
 from pydantic_ai.agent import AgentRunResult
+from pydantic_ai.messages import ModelMessage
 from pydantic_ai.models.openai import OpenAIChatModel
 from pydantic_ai.providers.openai import OpenAIProvider
 from pydantic_ai.settings import ModelSettings
@@ -31,6 +33,8 @@ class NativeAgent(BaseAgent):
     """One ``pydantic_ai.Agent`` per trial."""
 
     contract = "3"
+    converses = True
+    _history: Sequence[ModelMessage] | None = None
 
     @classmethod
     def framework_version(cls) -> str:
@@ -51,14 +55,16 @@ class NativeAgent(BaseAgent):
 
     async def answer(self, query: str) -> Answer:
         """Run the agent; what Pydantic AI raises is raised."""
-        return self._read(await self._agent.run(query))
+        result = await self._agent.run(query, message_history=self._history)
+        self._history = result.all_messages()
+        return self._read(result)
 
     async def close(self) -> None:
         """Close the connections."""
         await self._provider.client.close()
 
     def _read(self, result: AgentRunResult[str]) -> Answer:
-        messages = result.all_messages()
+        messages = result.new_messages()
         calls = (
             ClaimedCall(
                 name=call.tool_name, api=self._apis[call.tool_name], arguments=call.args_as_dict(), response=text

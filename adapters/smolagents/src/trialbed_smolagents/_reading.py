@@ -5,15 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from smolagents import ActionStep, MultiStepAgent, Tool
+from smolagents import ActionStep, Tool
 from smolagents.tools import validate_tool_arguments
 
 from trialbed import Usage
 
 
-def action_steps(agent: MultiStepAgent) -> list[ActionStep]:
-    """The steps in which the model was asked."""
-    return [step for step in agent.memory.steps if isinstance(step, ActionStep)]
+def action_steps(steps: Sequence[Any]) -> list[ActionStep]:
+    """The steps of an agent's memory in which the model was asked."""
+    return [step for step in steps if isinstance(step, ActionStep)]
 
 
 def asked_calls(step: ActionStep) -> Iterator[Any]:

@@ -21,6 +21,8 @@ class ControlledAgent(BaseAgent):
     """One agent per trial, in a thread."""
 
     contract = "3"
+    converses = True
+    _chat: ControlledChat | None = None
     _model: SealedModel | None = None
 
     @classmethod
@@ -38,9 +40,14 @@ class ControlledAgent(BaseAgent):
         Raises:
             ModelFailed: the model could not be reached or refused.
         """
-        chat = ControlledChat(self.endpoint, self.limits, self.tools, system_prompt=self.system_prompt, query=query)
+        if self._chat is None:
+            prompt = self.system_prompt
+            self._chat = ControlledChat(self.endpoint, self.limits, self.tools, system_prompt=prompt, query=query)
+        else:
+            self._chat.say(query)
+        chat = self._chat
         names = {tool.name: f"tool_{place}" for place, tool in enumerate(self.tools)}
-        self._model = SealedModel(chat, self.endpoint, self.limits, names)
+        self._model = self._model or SealedModel(chat, self.endpoint, self.limits, names)
         agent = ToolCallingAgent(
             tools=[_bind(name, chat) for name in (*names.values(), UNKNOWN)],
             model=self._model,
@@ -55,7 +62,7 @@ class ControlledAgent(BaseAgent):
             raise
         calls = [output for output in outputs if not output.is_final_answer]
         text = "".join(str(output.output) for output in outputs if output.is_final_answer)
-        asked = [step for step in action_steps(agent) if step.model_output_message is not None]
+        asked = [step for step in action_steps(agent.memory.steps) if step.model_output_message is not None]
         made = _read_calls(calls, {own: name for name, own in names.items()})
         return chat.answer(text, made, usage=claimed_usage(asked), turns=len(asked))
 

@@ -4,6 +4,7 @@ From smolagents 1.26.0 and its documentation, https://huggingface.co/docs/smolag
 docs/reference/frameworks/smolagents.md says why, where that offers several ways.
 
 * Agent and run: "Agents - Guided tour", ``ToolCallingAgent(tools, model)`` and ``agent.run(task)``; ``instructions``.
+* A conversation: the section on the chat UI of the same page, ``run(message, reset=False)``.
 * Tools: "Tools", a subclass of ``Tool`` with ``name``, ``description``, ``inputs``, ``output_type`` and ``forward``.
   A schema has no place in it but for its properties, each with a type and a description.
 * Names: smolagents takes identifiers alone. Tools of MCP servers, "Use MCP tools with MCPClient directly", may have
@@ -20,7 +21,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from importlib.metadata import version
 from typing import Any, ClassVar
 
-from smolagents import LogLevel, MultiStepAgent, OpenAIModel, ToolCallingAgent
+from smolagents import ActionStep, LogLevel, MultiStepAgent, OpenAIModel, ToolCallingAgent
 from smolagents import Tool as SmolTool
 
 from trialbed import Answer, BaseAgent, ClaimedCall, Deviation, Tool, finish_of
@@ -31,6 +32,7 @@ class NativeAgent(BaseAgent):
     """One ``ToolCallingAgent`` per trial, in a thread."""
 
     contract = "3"
+    converses = True
     finish_tool = "final_answer"
     kind: ClassVar[type[MultiStepAgent]] = ToolCallingAgent
     deviations = (
@@ -61,26 +63,28 @@ class NativeAgent(BaseAgent):
 
     def answer(self, query: str) -> Answer:
         """Run the agent; what smolagents raises is raised."""
-        output = self._agent.run(query)
+        begun = len(self._agent.memory.steps)
+        output = self._agent.run(query, reset=not self.has_turns)
+        steps = action_steps(self._agent.memory.steps[begun:])
         text = "" if output is None else str(output)
         return Answer(
             final_answer=text,
-            calls=tuple(self._calls()),
+            calls=tuple(self._calls(steps)),
             finish=finish_of(text),
-            usage=claimed_usage(action_steps(self._agent)),
-            model_turns=len(action_steps(self._agent)),
+            usage=claimed_usage(steps),
+            model_turns=len(steps),
         )
 
     def close(self) -> None:
         """Close the connections, which smolagents does not; a run that was cancelled ends with its next request."""
         self._model.client.close()
 
-    def _calls(self) -> Iterator[ClaimedCall]:
+    def _calls(self, steps: Sequence[ActionStep]) -> Iterator[ClaimedCall]:
         """The calls that smolagents made: those of its tools, with arguments that it takes.
 
         Its memory drops the calls of a turn of which one failed, and has no result for each of several.
         """
-        for step in action_steps(self._agent):
+        for step in steps:
             asked = list(asked_calls(step))
             for call in asked:
                 name, arguments = call.function.name, call.function.arguments or {}

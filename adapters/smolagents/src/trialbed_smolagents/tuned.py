@@ -14,7 +14,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
-from smolagents import CodeAgent
+from smolagents import ActionStep, CodeAgent
 
 from trialbed import ClaimedCall, Tool
 from trialbed_smolagents.native import NativeAgent
@@ -46,5 +46,6 @@ class TunedAgent(NativeAgent):
 
         return note
 
-    def _calls(self) -> Iterator[ClaimedCall]:
-        return iter(self._made)
+    def _calls(self, steps: Sequence[ActionStep]) -> Iterator[ClaimedCall]:  # noqa: ARG002 - which have programs
+        made, self._made = self._made, []
+        return iter(made)

@@ -18,7 +18,7 @@ from trialbed.model_access import ModelAccess
 from trialbed.records import Answer, ApiCall, ApiRef, Query, WireLog
 from trialbed_evaluation.calibration import LabelledCase, judge_cases
 from trialbed_evaluation.judges.stabletoolbench import StableToolBenchJudge
-from trialbed_scripted import Response, Turn, say
+from trialbed_scripted import ModelTurn, Response, say
 
 NOON = datetime(2026, 1, 2, tzinfo=UTC)
 CALL = ApiCall(
@@ -106,7 +106,7 @@ async def test_votes_are_counted_one_by_one(model: JudgeEndpoint) -> None:
         [Response.text("no such response_format", "text/plain", 400)],
     ],
 )
-async def test_a_passing_fault_costs_no_vote(model: JudgeEndpoint, failures: list[Turn | Response]) -> None:
+async def test_a_passing_fault_costs_no_vote(model: JudgeEndpoint, failures: list[ModelTurn | Response]) -> None:
     model.gives(*failures, vote("Solved"))
     assert (await judged(model, 3)).votes == ("Solved",) * 3
 
@@ -125,7 +125,7 @@ async def test_a_passing_fault_costs_no_vote(model: JudgeEndpoint, failures: lis
     ],
 )
 async def test_a_lasting_fault_is_an_error_and_never_a_verdict(
-    model: JudgeEndpoint, reply: Turn | Response, message: str
+    model: JudgeEndpoint, reply: ModelTurn | Response, message: str
 ) -> None:
     model.gives(reply)
     with pytest.raises(JudgeError, match=message):
@@ -143,7 +143,7 @@ async def test_a_model_that_hangs_is_an_error(model: JudgeEndpoint) -> None:
 
 
 async def test_a_fault_loses_no_other_query(model: JudgeEndpoint) -> None:
-    def decide(request: Mapping[str, Any]) -> Turn | Response:
+    def decide(request: Mapping[str, Any]) -> ModelTurn | Response:
         return Response.text("", "text/plain", 401) if "broken" in shown(request)["answer"] else vote("Solved")
 
     model.decide = decide

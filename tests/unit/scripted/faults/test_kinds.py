@@ -11,7 +11,7 @@ from support.cases import for_each
 from trialbed.wire import ModelAnswer, usage_counts
 from trialbed.wire.dialects import dialect
 from trialbed.wire.dialects.chat_completions import read_body, read_stream
-from trialbed_scripted import FAULTS, FaultScript, ReceivedRequest, Response, Turn, ask, call, say
+from trialbed_scripted import FAULTS, FaultScript, ModelTurn, ReceivedRequest, Response, ask, call, say
 from trialbed_scripted._endpoint import write_turn
 from trialbed_scripted.faults import EDITS, Fault
 from trialbed_scripted.vendor import ANSWERS
@@ -23,7 +23,7 @@ RAW: dict[str, Any] = {"model": "m", "prompt": "p"}
 SETTINGS = {name: setting.default for name, setting in ANSWERS.items()}
 
 
-def response(said: Turn, fault: Fault, document: dict[str, Any], **fields: Any) -> Response:
+def response(said: ModelTurn, fault: Fault, document: dict[str, Any], **fields: Any) -> Response:
     request = ReceivedRequest(0, {**document, **fields}, headers={"authorization": "Bearer key"})
     right = write_turn(fault.change_turn(said, request.asked), request, fault, SETTINGS)
     return fault.change_response(right, request)
@@ -33,7 +33,12 @@ def test_every_fault_can_be_done_to_every_answer() -> None:
     for name in FAULTS:
         (fault,) = FaultScript.read(name).steps
         for document in (CHAT, RAW):
-            for said in (say("text"), ask(call("look", city="Oslo")), Turn(), Turn(calls=(call("look", "["),))):
+            for said in (
+                say("text"),
+                ask(call("look", city="Oslo")),
+                ModelTurn(),
+                ModelTurn(calls=(call("look", "["),)),
+            ):
                 read_body(response(said, fault, document).body)
                 read_stream(response(said, fault, document, stream=True).body, ("look",))
 

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from trialbed.wire import written_calls
-from trialbed_scripted import ReceivedRequest, Response, Turn, ask, call, fail, policy, say
+from trialbed_scripted import ModelTurn, ReceivedRequest, Response, ask, call, fail, policy, say
 from trialbed_scripted.policies import FieldSpeaker, in_calls
 
 CALLS = (call("find", id=7), call("refund", id=7))
@@ -109,7 +109,7 @@ STEPS = [
 ]
 
 
-def answered(name: str, *outputs: str, as_json: bool = False) -> Turn:
+def answered(name: str, *outputs: str, as_json: bool = False) -> ModelTurn:
     return policy(name, *CALLS)(asked(STEPS, ("reasoning", "answer", *outputs), as_json=as_json))
 
 
@@ -150,7 +150,7 @@ def test_other_requests_are_answered_as_ever(system: str) -> None:
 async def test_a_script_is_said_step_by_step_and_its_text_again_as_the_answer() -> None:
     turns = iter([ask(*CALLS), say("Refunded."), fail(500)])
 
-    async def take_turn() -> Turn | Response:
+    async def take_turn() -> ModelTurn | Response:
         return next(turns)
 
     speaker = FieldSpeaker()
@@ -163,7 +163,7 @@ async def test_a_script_is_said_step_by_step_and_its_text_again_as_the_answer() 
         ("Refunded.", []),
         None,
     ]
-    texts = [answer.text or "" for answer, _ in said[:4] if isinstance(answer, Turn)]
+    texts = [answer.text or "" for answer, _ in said[:4] if isinstance(answer, ModelTurn)]
     assert ["finish" in text for text in texts] == [False, False, True, False]
     assert "Refunded." in texts[3]
 

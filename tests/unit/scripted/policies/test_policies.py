@@ -13,7 +13,7 @@ from trialbed.evidence import carries
 from trialbed.records import ScriptedCall, finish_of
 from trialbed.wire import OfferedTool
 from trialbed.wire.dialects.chat_completions import read_message
-from trialbed_scripted import POLICIES, Turn
+from trialbed_scripted import POLICIES, ModelTurn
 from trialbed_scripted.policies import PolicyInput, Tools
 from trialbed_scripted.policies._policies import NO_RESULT_TEXT, NO_TOOL_TEXT
 
@@ -41,10 +41,10 @@ def tools(offered: Any) -> Tools:
     return Tools((), [OfferedTool(name, "", schema) for name, schema in offered.items()])
 
 
-def play(policy: str, *, script: Any = SCRIPT, offered: Any = OFFERED, turns: int = 8) -> tuple[list[Turn], str]:
+def play(policy: str, *, script: Any = SCRIPT, offered: Any = OFFERED, turns: int = 8) -> tuple[list[ModelTurn], str]:
     """The turns with calls, and the final text; every call is answered with its own evidence."""
     messages: list[Any] = [{"role": "system", "content": "s"}, {"role": "user", "content": "q"}]
-    played: list[Turn] = []
+    played: list[ModelTurn] = []
     for _ in range(turns):
         turn = POLICIES[policy](PolicyInput(script, tools(offered), tuple(map(read_message, messages))))
         if not turn.calls:
@@ -56,7 +56,7 @@ def play(policy: str, *, script: Any = SCRIPT, offered: Any = OFFERED, turns: in
     return played, ""
 
 
-def calls(turns: list[Turn]) -> list[list[tuple[str, Any]]]:
+def calls(turns: list[ModelTurn]) -> list[list[tuple[str, Any]]]:
     return [[(call.name, json.loads(call.arguments)) for call in turn.calls] for turn in turns]
 
 

@@ -10,7 +10,7 @@ from support.cases import for_each
 from trialbed.records import ApiRef, ScriptedCall, ToolSpec
 from trialbed.wire import OfferedTool
 from trialbed.wire.dialects.chat_completions import read_message
-from trialbed_scripted import POLICIES, Turn
+from trialbed_scripted import POLICIES, ModelTurn
 from trialbed_scripted.policies import PolicyInput, Tools
 
 REF = ApiRef(category="c", tool_name="t", api_name="a")
@@ -39,12 +39,12 @@ RENAMED = {"weather_now": STRICT, "map_draw": MAP, "other_tool": STRICT}
 QUESTION = [{"role": "user", "content": "?"}]
 
 
-def turn(policy: str, offered: dict[str, Any], messages: list[Any] = QUESTION) -> Turn:
+def turn(policy: str, offered: dict[str, Any], messages: list[Any] = QUESTION) -> ModelTurn:
     functions = [OfferedTool(name, "", schema) for name, schema in offered.items()]
     return POLICIES[policy](PolicyInput(SCRIPT, Tools(TOOLS, functions), tuple(map(read_message, messages))))
 
 
-def asked(*turns: Turn, before: list[Any] = QUESTION) -> list[Any]:
+def asked(*turns: ModelTurn, before: list[Any] = QUESTION) -> list[Any]:
     """The conversation after these turns."""
     messages = list(before)
     for one in turns:
@@ -53,7 +53,7 @@ def asked(*turns: Turn, before: list[Any] = QUESTION) -> list[Any]:
     return messages
 
 
-def sent(played: Turn) -> list[tuple[str, Any]]:
+def sent(played: ModelTurn) -> list[tuple[str, Any]]:
     return [(call.name, json.loads(call.arguments)) for call in played.calls]
 
 
@@ -137,7 +137,7 @@ def test_a_required_argument_that_was_optional_is_made_up_and_told() -> None:
 
 def test_the_extra_call_is_of_the_trials_other_tools_not_of_the_frameworks_own() -> None:
     offered = {"final_answer": {}, **RENAMED}
-    turns: list[Turn] = []
+    turns: list[ModelTurn] = []
     for _ in range(3):
         turns.append(turn("extra", offered, asked(*turns)))
     assert sent(turns[-1]) == [("other_tool", {"city": "sample", "days": None})]

@@ -1,0 +1,53 @@
+"""A conversation between an agent and the user of a trial, whose messages the server hands out."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Awaitable, Callable
+
+import aiohttp
+
+from trialbed.errors import ServerUnavailable
+from trialbed.records import Answer, TrialSpec
+from trialbed.tools import ToolClient
+
+
+async def converse(spec: TrialSpec, client: ToolClient, answer: Callable[[str], Awaitable[Answer]]) -> Answer:
+    """Have an agent answer each message of the user, and return its last answer with the claims of all.
+
+    Args:
+        answer: the agent's answer to one message.
+
+    Raises:
+        ServerUnavailable: the server does not say whether there is another message.
+    """
+    found = await answer(spec.query)
+    while spec.has_turns and (text := await _next_message(spec, client, found.final_answer)) is not None:
+        found = _join(found, await answer(text))
+    return found
+
+
+async def _next_message(spec: TrialSpec, client: ToolClient, said: str) -> str | None:
+    url = f"{spec.server_url.removesuffix('/virtual')}/user"
+    try:
+        status, body = await client.post(url, json.dumps({"answer": said}).encode())
+    except (aiohttp.ClientError, TimeoutError) as error:
+        raise ServerUnavailable(f"the user's next message cannot be fetched: {type(error).__name__}") from error
+    if status != 200:
+        raise ServerUnavailable(f"the user's next message cannot be fetched: the server answered with {status}")
+    text = json.loads(body)["text"]
+    return None if text is None else str(text)
+
+
+def _join(before: Answer, last: Answer) -> Answer:
+    """Return the last answer with the calls, tokens and requests that were claimed for all turns."""
+    usage = None if before.usage is None or last.usage is None else before.usage + last.usage
+    counts = (before.model_turns, last.model_turns)
+    return last.model_copy(
+        update={
+            "calls": (*before.calls, *last.calls),
+            "usage": usage,
+            "model_turns": None if None in counts else sum(filter(None, counts)),
+            "reports_calls": before.reports_calls and last.reports_calls,
+        }
+    )

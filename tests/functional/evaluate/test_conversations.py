@@ -1,0 +1,224 @@
+"""Tasks in which the user writes several messages."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+from support.evaluation import trials
+
+from trialbed import Answer, BaseAgent, Expect, Task, Turn, UsageError, call, evaluate
+from trialbed.tasks import compile_tasks
+from trialbed_tasks.reading import read_tasks
+
+ORDER = {"id": 7, "item": "teapot", "price": "25 euros"}
+
+SHOP = '''
+from trialbed import tool
+
+
+@tool
+class Shop:
+    """A shop."""
+
+    def __init__(self):
+        self.refunded = []
+
+    def find_order(self, id: int) -> dict:
+        """Find an order."""
+        return {"id": id, "item": "teapot", "price": "25 euros"}
+
+    def refund(self, id: int) -> str:
+        """Refund an order."""
+        self.refunded.append(id)
+        return "done"
+
+    def state(self):
+        return {"refunded": self.refunded}
+'''
+
+YAML = """
+tools: shop.py
+tasks:
+  - id: refund
+    turns:
+      - Hello, my order number is 7.
+      - user: How much did it cost?
+        expect: {facts: 25 euros, calls: [find_order: {id: 7}]}
+      - user: And refund it, please.
+        expect: {calls: [refund: {id: 7}]}
+      - user: Which order was that?
+        expect: "7"
+    policy: Refund no order twice.
+    expect: {state: {refunded: [7]}}
+"""
+LINES = """{"tools": "shop.py"}
+{"id": "refund", "turns": ["Hello, my order number is 7.", {"user": "How much did it cost?", "expect": \
+{"facts": "25 euros", "calls": [{"find_order": {"id": 7}}]}}, {"user": "And refund it, please.", "expect": \
+{"calls": [{"refund": {"id": 7}}]}}, {"user": "Which order was that?", "expect": "7"}], \
+"policy": "Refund no order twice.", "expect": {"state": {"refunded": [7]}}}
+"""
+
+
+class Shop:
+    """A shop."""
+
+    def __init__(self) -> None:
+        self.refunded: list[int] = []
+
+    def find_order(self, id: int) -> dict[str, Any]:  # noqa: A002 - the model's word
+        """Find an order."""
+        return {**ORDER, "id": id}
+
+    def refund(self, id: int) -> str:  # noqa: A002 - the model's word
+        """Refund an order."""
+        self.refunded.append(id)
+        return "done"
+
+    def state(self) -> dict[str, Any]:
+        """The state."""
+        return {"refunded": self.refunded}
+
+
+TASK = Task(
+    id="refund",
+    turns=[
+        "Hello, my order number is 7.",
+        Turn("How much did it cost?", expect="25 euros", calls=[call("find_order", id=7)]),
+        Turn("And refund it, please.", calls=[call("refund", id=7)]),
+        Turn("Which order was that?", expect="7"),
+    ],
+    tools=[Shop],
+    expect=Expect(state={"refunded": [7]}),
+    policy="Refund no order twice.",
+)
+
+
+def chat(messages: list[dict[str, Any]], base_url: str, model: str, tools: Any) -> str:
+    """Ask the model and make its calls, until it answers in text."""
+    by_name = {tool.name: tool for tool in tools}
+    while True:
+        body = {"model": model, "messages": messages, "tools": [tool.as_openai() for tool in tools]}
+        found = httpx.post(f"{base_url}/chat/completions", json=body).raise_for_status().json()
+        message = found["choices"][0]["message"]
+        messages.append(message)
+        if not message.get("tool_calls"):
+            return str(message["content"])
+        for made in message["tool_calls"]:
+            result = by_name[made["function"]["name"]].text(json.loads(made["function"]["arguments"]))
+            messages.append({"role": "tool", "tool_call_id": made["id"], "content": result})
+
+
+def remembering(query: str, history: list[dict[str, str]], base_url: str, model: str, tools: Any) -> str:
+    """Send the texts of all turns before this one."""
+    return chat([*history, {"role": "user", "content": query}], base_url, model, tools)
+
+
+def forgetting(query: str, history: list[dict[str, str]], base_url: str, model: str, tools: Any) -> str:
+    """Send this turn and the one before it."""
+    return chat([*history[-2:], {"role": "user", "content": query}], base_url, model, tools)
+
+
+class Counting:
+    """Made anew for each trial, it counts the messages that it gets."""
+
+    def __init__(self) -> None:
+        self.seen = 0
+
+    def answer(self, query: str) -> str:
+        """Return how many messages there were."""
+        self.seen += 1
+        return f"{self.seen}: {query}"
+
+
+class SingleTurn(BaseAgent):
+    """An adapter that can only be asked once."""
+
+    contract = "3"
+
+    async def answer(self, query: str) -> Answer:
+        """Answer."""
+        return Answer(final_answer=query)
+
+
+def unmet(trial: Any) -> list[str]:
+    """Name the expectations that a trial does not meet."""
+    return [one["text"] for one in trial.score("sopr_score").detail["expectations"] if not one["met"]]
+
+
+def test_the_reference_remembers_in_every_dialect() -> None:
+    evaluate(["reference", "reference-messages", "reference-responses"], [TASK], model="scripted:gold", progress=False)
+    for trial in trials():
+        assert trial.score("sopr_score").value == 1, unmet(trial)
+        said = [turn.answer for turn in trial.wire.turns]
+        assert trial.wire.turns[0].text == "Hello, my order number is 7."
+        assert "25 euros" in said[1]
+        assert said[3] == "7." == trial.outcome.answer.final_answer
+        assert len(trial.outcome.answer.calls) == 2
+        assert trial.outcome.answer.model_turns == len(trial.wire.model_calls) == 6
+        assert "Refund no order twice." in trial.wire.model_calls[0].request
+
+
+def test_a_function_gets_the_history_and_what_it_forgets_is_lost() -> None:
+    evaluate([remembering, forgetting], [TASK], model="scripted:gold", progress=False)
+    found = {trial.key.framework: trial for trial in trials()}
+    assert unmet(found["remembering"]) == []
+    assert unmet(found["forgetting"]) == ["turn 4"]
+    assert found["forgetting"].wire.turns[3].answer == "Noted."
+
+
+CASES = {"none": [2, 3, 4], "wrong-args": [2, 3, 4], "extra": [], "parallel": []}
+
+
+@pytest.mark.parametrize(("policy", "missed"), CASES.items())
+def test_each_turn_has_its_own_expectations(policy: str, missed: list[int]) -> None:
+    evaluate("reference", [TASK], model=f"scripted:{policy}", progress=False)
+    (trial,) = trials()
+    assert [f"turn {number}" for number in missed] == [name for name in unmet(trial) if name.startswith("turn")]
+
+
+def test_a_class_is_asked_again_and_the_limit_counts_for_each_message() -> None:
+    task = Task(turns=["one", "two", "three"], expect="3: three")
+    evaluate(Counting, [task], model="scripted:gold", progress=False)
+    (trial,) = trials()
+    assert trial.score("sopr_score").value == 1
+    evaluate("reference", [TASK], model="scripted:gold", max_steps=2, progress=False)
+    assert trials()[0].score("sopr_score").value == 1
+
+
+def test_an_agent_that_can_be_asked_once_is_refused() -> None:
+    for agent in (SingleTurn, lambda query: query):
+        with pytest.raises(UsageError, match=r"task refund has 4 messages of the user, and .* can only be asked once"):
+            evaluate({"mine": agent}, [TASK], model="scripted:gold", progress=False)
+
+
+@pytest.mark.parametrize(
+    ("given", "says"),
+    [
+        ({"text": "Hi", "turns": ["Hi"]}, "give it a text or turns, not both"),
+        ({"turns": ["Hi", 3]}, "turns: .* is not a list of texts and Turn"),
+        ({"turns": ["Hi", Turn(" ")]}, "turn 2: text: ' ' is not a message in words"),
+        ({"turns": [Turn("Hi", expect=Expect(state=1))]}, "turn 1: give the state"),
+        ({"turns": [Turn("Hi", expect=Expect(), calls=[])]}, r"turn 1: give calls to Expect\(calls=…\)"),
+        ({"turns": [Turn("Hi", calls=["refund"])], "calls": ["refund"]}, "to the turns or to the task, not to both"),
+        ({"turns": ["Hi"], "policy": 3}, "policy: 3 is not a text"),
+    ],
+)
+def test_malformed_turns_are_named(given: dict[str, Any], says: str) -> None:
+    with pytest.raises(UsageError, match=says):
+        compile_tasks([Task(**given, tools=[Shop])])
+
+
+def test_files_say_the_same(tmp_path: Path) -> None:
+    (tmp_path / "shop.py").write_text(SHOP)
+    (expected,) = compile_tasks([TASK]).queries
+    for name, text in (("tasks.yaml", YAML), ("tasks.jsonl", LINES)):
+        (tmp_path / name).write_text(text)
+        (query,) = read_tasks(tmp_path / name).queries()
+        assert query.turns == expected.turns
+        assert query.expected == expected.expected
+        assert query.gold_calls == expected.gold_calls
+        assert (query.text, query.policy, query.final_state) == (expected.text, expected.policy, expected.final_state)
