@@ -10,8 +10,10 @@ import httpx
 import pytest
 from support.evaluation import trials
 
-from trialbed import Answer, BaseAgent, Expect, Task, Turn, UsageError, call, evaluate
+from trialbed import Answer, BaseAgent, Expect, Task, Turn, UsageError, call, evaluate, open_store
+from trialbed.cli import main
 from trialbed.tasks import compile_tasks
+from trialbed_pages.report import run_report
 from trialbed_tasks.reading import read_tasks
 
 ORDER = {"id": 7, "item": "teapot", "price": "25 euros"}
@@ -222,3 +224,13 @@ def test_files_say_the_same(tmp_path: Path) -> None:
         assert query.expected == expected.expected
         assert query.gold_calls == expected.gold_calls
         assert (query.text, query.policy, query.final_state) == (expected.text, expected.policy, expected.final_state)
+
+
+def test_a_trial_is_shown_as_a_conversation(capsys: pytest.CaptureFixture[str]) -> None:
+    evaluate("reference", [TASK], model="scripted:none", progress=False)
+    assert main(["show", "latest", "reference/refund"]) == 0
+    shown = capsys.readouterr().out
+    assert "Conversation\n  user: Hello, my order number is 7.\n  agent: I can answer" in shown
+    with open_store() as store:
+        page = run_report(store.run("latest"))
+    assert page.count("<b>user</b>") == len(TASK.turns)

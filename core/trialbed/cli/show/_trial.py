@@ -107,6 +107,9 @@ def _lines(
     if query is not None:
         expected = [Line(f"{label}: {text}", 1) for label, text in expected_lines(query)]
         yield from _title("Task", [Line(query.text, 1), *expected])
+    said = [(who, text) for turn in result.wire.turns for who, text in (("user", turn.text), ("agent", turn.answer))]
+    if said:
+        yield from _title("Conversation", [Line(f"{who}: {text or '(no answer)'}", 1) for who, text in said])
     yield from _title("What went wrong", list(_problem_lines(found)))
     yield from _title("What the server saw", list(conversation(result.wire)))
     answer = result.outcome.answer
