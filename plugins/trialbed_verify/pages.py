@@ -101,9 +101,10 @@ def verification_page(rows: Sequence[VendorRows], found: Document | None) -> lis
 def _figures(one: Answers, baselines: Collection[tuple[str, str | None]]) -> Document:
     model = one.model or "a model"
     found: Document = {"vendor": one.vendor, "model": model, "remarks": one.notes, "cost": cost(one.rows, one.prices)}
-    is_baseline, about = one.is_of_baseline or (model, one.vendor) in baselines, {"results": one.source.file_name}
-    about |= one.provenance
-    return {**found, "is_baseline": is_baseline, "provenance": about, **answer_counts(one.rows), **answer_figures(one)}
+    is_baseline = one.is_of_baseline or (model, one.vendor) in baselines
+    provenance = {"results": one.source.file_name, **one.provenance}
+    own = {"is_baseline": is_baseline, "provenance": provenance, "not_sent": one.not_sent}
+    return {**found, **own, **answer_counts(one.rows), **answer_figures(one)}
 
 
 def _answers(shown: Sequence[Shown]) -> Iterator[Part]:
@@ -122,6 +123,8 @@ def _sentence(found: Document) -> str:
     said = f"{found['vendor']} answers {percent(found['success_rate']['value'])} of {found['case_count']} requests"
     if found["problems"]:
         said += f" ({counts(found['problems'])})"
+    if found["not_sent"]:
+        said += f"; {number_of(found['not_sent'], 'request')} not sent"
     if valid := found["schema_accuracy_per_response"]:
         said += f"; of its answers with calls, {percent(valid['value'])} fit the schemas of their tools"
     return f"{said}."

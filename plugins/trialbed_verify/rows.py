@@ -157,7 +157,7 @@ class StoredRows:
 
     def about(self, _: str | None, /) -> Body:
         """Return the facts of the endpoint."""
-        return {"is_baseline": self.endpoint.is_baseline, "provenance": self.endpoint.provenance}
+        return {name: getattr(self.endpoint, name) for name in ("is_baseline", "provenance", "not_sent")}
 
     def is_same(self, other: VendorRows) -> bool:
         """Return whether the others are of the same endpoint of the same run, or in a file that was written of it."""

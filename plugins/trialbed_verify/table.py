@@ -200,6 +200,12 @@ class Answers:
         return object_in(self.source.about(self.rows[0].config), "provenance")
 
     @property
+    def not_sent(self) -> int:
+        """Return how many requests its last session did not send; 0 if that is not known."""
+        found = self.source.about(self.rows[0].config).get("not_sent")
+        return found if isinstance(found, int) else 0
+
+    @property
     def prices(self) -> Mapping[str, float]:
         """Return ``input`` and ``output`` prices per million tokens; empty if none are known."""
         found = object_in(self.provenance, "prices")

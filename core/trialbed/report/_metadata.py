@@ -134,7 +134,9 @@ def run_title(run: Run) -> str:
     subjects = "endpoints" if run.kind == "endpoints" else "setups"
     compared = in_words(names) if len(names) <= NAMED else f"{len(names)} {subjects}"
     queries = number_of(len(config.query_ids), "query", "queries")
-    times = f", {config.repeat} times each" if config.repeat > 1 else ""
+    # Of a verification, that is the baseline's number: others may have fewer.
+    most = "up to " if run.kind == "endpoints" else ""
+    times = f", {most}{config.repeat} times each" if config.repeat > 1 else ""
     kind = "Verification: " if run.kind == "endpoints" else ""
     faults = ", with injected faults" if fault_note(config.faults) else ""
     models = [FILE.sub(r"\1…/", model) for model in config.models]

@@ -350,12 +350,23 @@ def _read_words(connection: Connection, of_run: Any, rows: NDArray[Any], shown: 
     return {"verdict": verdicts, "undetermined": undetermined, "reasons": reasons}
 
 
+ENDS = trials.c.framework, trials.c.status
+
+
 def read_headline(connection: Connection, run: Run) -> dict[str, tuple[int, int, float | None]] | None:
     """Return the answered and failed trials of each framework and its mean of ``sopr_score``, by SQL alone.
 
-    None if trials have several attempts, or another model may have answered: only the whole table has them then.
+    None if trials have several attempts, or another model may have answered: only the whole table has them then. Of a
+    verification, the last attempt of each case counts, and nothing is judged.
     """
     of_run = trials.c.run_id == run.run_id
+    if run.kind == "endpoints":
+        last = select(func.max(trials.c.id)).where(of_run)
+        last = last.group_by(trials.c.framework, trials.c.query_id, trials.c.repeat)
+        ends = select(trials.c.framework, trials.c.status, func.count()).where(trials.c.id.in_(last))
+        counts = {(label, status): count for label, status, count in connection.execute(ends.group_by(*ENDS))}
+        labels = run.config.frameworks
+        return {one: (counts.get((one, "answered"), 0), counts.get((one, "failed"), 0), None) for one in labels}
     uncertain = (trials.c.attempt > 0) | trials.c.facts.contains('"other_model_answered"')
     if connection.scalar(select(trials.c.id).where(of_run, uncertain).limit(1)) is not None:
         return None

@@ -73,6 +73,8 @@ CHECK = (
     "figure again, from the recorded answers, without the model and without a key."
 )
 
+UNCHECKED = " It does not make the pages about vendors again: of these, it compares the digests alone."
+
 ABOUT = "What this is, and what it can show"
 
 
@@ -301,7 +303,9 @@ def _lead(manifest: PublicationManifest, runs: Sequence[RunNumbers]) -> list[str
     for run, name in zip(runs, names_of(runs), strict=True):
         first, *more = lead_of(run)
         found += [f"{name}: {first}" if name else first, *(line for line in more if line not in found)]
-    return found if not runs or any(run.cannot for run in manifest.runs) else [*found, CHECK]
+    if not runs or any(run.cannot for run in manifest.runs):
+        return found
+    return [*found, CHECK + (UNCHECKED if manifest.pages else "")]
 
 
 def _provenance(runs: Sequence[RunSource]) -> Table:

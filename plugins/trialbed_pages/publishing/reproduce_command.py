@@ -83,7 +83,8 @@ def command(
         files = "" if frameworks else f"; {len(found.same)} of {len(manifest.made)} files are the same"
         numbers = f"{len(found.differences)} differences" if found.differences else "every number is the published one"
         numbers = numbers if found.trials or found.differences else "nothing was compared"
-        result = f"{number_of(found.trials, 'trial')} replayed; {numbers}{files}"
+        pages = f"; {number_of(len(manifest.pages), 'page')} not made again" if manifest.pages else ""
+        result = f"{number_of(found.trials, 'trial')} replayed; {numbers}{files}{pages}"
         click.echo("\n".join([result, *(f"differs: {name}" for name in found.other), *found.differences]))
     if found.other or found.differences or not found.trials:
         raise SystemExit(1)

@@ -172,7 +172,8 @@ class RunCache:
 
     def headline(self, run: StoredRun) -> Headline:
         """Return the figures of a run in the list of runs."""
-        found = run.headline() if not leading_scores(run.record.scores) and run.status == "finished" else None
+        of_trials = not leading_scores(run.record.scores) and run.status == "finished"
+        found = run.headline() if of_trials or run.record.kind == "endpoints" else None
         if found is None:
             figures = self.of(run)
             ends = [(own.counts.answered, own.counts.failed) for own in figures.report.frameworks]

@@ -132,3 +132,17 @@ async def test_what_is_about_frameworks_refuses_it(printed: str, bench: Run) -> 
 async def test_it_can_be_removed(printed: str, bench: Run) -> None:
     await bench("runs", "remove", "latest")
     assert (await bench("runs", "--json")).documents == []
+
+
+async def test_one_whose_cases_were_sent_again_is_listed(bench: Run, tmp_path: Path) -> None:
+    file = written_set(tmp_path / "set.jsonl", CASES, stream=True)
+    async with serve(faults='{"mix": {"none": 3, "cut_stream": 1}}') as server:
+        listed = []
+        for option in ((), ("--incremental",)):
+            await bench("verify", file, "--model", "kimi", "--base-url", server.url, *option)
+            listed.append((await bench("runs", "--json")).document)
+    first, last = listed
+    assert 0 < first["answered"] < last["answered"] <= CASES
+    assert [one["answered"] + one["failed"] for one in listed] == [CASES, CASES]
+    with TestClient(create_app(str(store_in(tmp_path)))) as client:
+        assert client.get("/").status_code == 200

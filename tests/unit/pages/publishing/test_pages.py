@@ -51,6 +51,13 @@ def test_a_folder_of_results_is_published_as_its_page(
     assert main(["publish", str(out), "-o", str(tmp_path / "again")]) == 2
 
 
+def test_requests_that_were_not_sent_are_named(results: Path) -> None:
+    summary = {"not_sent": 7, "provenance": {"configuration_digest": "official"}}
+    (results / "official_summary.json").write_text(json.dumps(summary), encoding="utf-8")
+    content = FilePages([results]).page("vendors", "verification")[1]
+    assert content.count("7 requests not sent") == 1
+
+
 def test_a_page_with_a_key_is_not_published(results: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     key = "parrot-7f3a9c51-parrot"
     monkeypatch.setenv("PARROT_API_KEY", key)
