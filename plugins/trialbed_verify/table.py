@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
+from hashlib import blake2b
 from pathlib import PurePath
 from sys import intern
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -347,7 +347,9 @@ def _row_fields(row: Body) -> dict[str, Any]:
     total = total or (prompt + completion if prompt and completion else None)
     fields |= {"prompt_tokens": prompt, "completion_tokens": completion, "tokens": total}
     fields["total_tokens"] = own_total if is_ours else total
-    fields |= {"success": row["status"] == "success", "served": _served_by(row, response)}
+    served = object_in(row, "served") or response
+    names = ("model", "system_fingerprint", "provider")
+    fields |= {"success": row["status"] == "success", "served": _share(tuple(text_in(served, one) for one in names))}
     fields |= {"data_index": _number(row, "data_index", int), "trial": _number(row, "trial", int) or 0}
     fields["attempts"] = len(attempts) if isinstance(attempts, list) else 0
     fields["outcome"], fields["problem"] = row["outcome"], text_in(object_in(row, "problem"), "kind")
@@ -397,11 +399,6 @@ def _call(call: Any) -> tuple[bool | None, tuple[str, ...]]:
     return valid if isinstance(valid, bool) else None, tuple(intern(str(reason)) for reason in reasons)
 
 
-def _served_by(row: Body, response: Body) -> Any:
-    source = object_in(row, "served") or response
-    return _share((text_in(source, "model"), text_in(source, "system_fingerprint"), text_in(source, "provider")))
-
-
 def _count(value: Any) -> float | None:
     """Return a count as the vendor sent it; None if it is not a number, as no vendor may escape a verdict by it."""
     return value if _is_number(value) and value >= 0 else None
@@ -422,14 +419,11 @@ def _number(source: Body, key: str, kind: Any = (int, float)) -> Any:
 def reduce_request(body: Mapping[str, Any]) -> Requested:
     """Reduce a request body; an absent part equals one that is null."""
     known = {key: value for key, value in body.items() if value is not None}
-    content = tuple((part, _digest(known[part])) for part in CONTENT if part in known)
+    digests = ((part, blake2b(_canonical(known[part]), digest_size=16)) for part in CONTENT if part in known)
+    content = tuple((part, intern(digest.hexdigest())) for part, digest in digests)
     rest = {key: value for key, value in known.items() if key not in OF_THE_VENDOR and key not in CONTENT}
     # lru_cache() hides the type of its function's result.
     return _share(Requested(content, intern(_canonical(rest).decode())))  # type: ignore[no-any-return]
-
-
-def _digest(value: Any) -> str:
-    return intern(hashlib.blake2b(_canonical(value), digest_size=16).hexdigest())
 
 
 def _canonical(value: Any) -> bytes:

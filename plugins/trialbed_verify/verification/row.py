@@ -104,6 +104,7 @@ def result_row(
     usage = (reading.answer.usage or {}) if success else {}
     calls = answered_calls(first_message(reading.response)) if success else ()
     verdicts = call_verdicts(calls, prepared.tools) if calls else []
+    served = ((name, (reading.response or {}).get(name)) for name in ("id", "model", "system_fingerprint", "provider"))
     row: Row = {
         "data_index": case.index,
         "request": prepared.request,
@@ -132,7 +133,7 @@ def result_row(
         "attempts": [attempt.as_json() for attempt in attempts],
         "queued_ms": milliseconds(queued),
         "loop_lag_ms": milliseconds(lag),
-        "served": _served_by(reading.response),
+        "served": {name: value if isinstance(value, str) else None for name, value in served},
     }
     if isinstance(suite := case.body.get("suite"), dict):
         row["suite"] = suite
@@ -194,11 +195,6 @@ def _rate(hidden: int, tokens: int | None, attempt: EndpointAttempt) -> float | 
         return None
     seconds, shown = attempt.duration - attempt.first_token, tokens - hidden
     return round(shown / seconds, 3) if seconds >= SHORTEST_DECODE and shown > 0 else None
-
-
-def _served_by(response: dict[str, Any] | None) -> dict[str, str | None]:
-    values = {key: (response or {}).get(key) for key in ("id", "model", "system_fingerprint", "provider")}
-    return {key: value if isinstance(value, str) else None for key, value in values.items()}
 
 
 def trial_result(label: str, row: Row, redaction: RowRedaction, *, attempt: int, session: str) -> TrialResult:
