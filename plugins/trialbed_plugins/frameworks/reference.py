@@ -33,6 +33,8 @@ class ReferenceAgent(BaseAgent):
         super().__init__(endpoint, limits, system_prompt=system_prompt)
         self._session: aiohttp.ClientSession | None = None
         self._messages: list[Any] = []
+        self._calls: list[ClaimedCall] = []
+        self._usage: Usage | None = Usage()
 
     @classmethod
     def framework_version(cls) -> str:
@@ -48,8 +50,7 @@ class ReferenceAgent(BaseAgent):
 
     async def answer(self, query: str) -> Answer:
         """Run the loop until the model answers in text or may not be asked again."""
-        self._calls: list[ClaimedCall] = []
-        self._usage: Usage | None = Usage()
+        self._calls, self._usage = [], Usage()
         messages = self._messages = self._messages or [{"role": "system", "content": self.system_prompt}]
         messages.append({"role": "user", "content": query})
         for turn in range(1, self.limits.max_steps + 1):
