@@ -6,6 +6,7 @@ import json
 import os
 import signal
 import sys
+import threading
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
@@ -383,11 +384,13 @@ def test_a_signal_ends_scoring_and_keeps_what_was_given(
     bench: Run, stored: Path, monkeypatch: pytest.MonkeyPatch, know_queries: Know
 ) -> None:
     know_queries()
-    add = Store.add_scores
+    add, sent = Store.add_scores, threading.Event()
 
     def add_and_end(self: Store, *given: Any) -> None:
         add(self, *given)
-        os.kill(os.getpid(), signal.SIGTERM)
+        if not sent.is_set():  # a second signal, after the command has ended, would end this process
+            sent.set()
+            os.kill(os.getpid(), signal.SIGTERM)
 
     monkeypatch.setattr(Store, "add_scores", add_and_end)
     result = bench("score", "latest", "--judge", "rule", "--concurrency", "1")

@@ -99,6 +99,7 @@ def test_workers_of_a_place_are_in_the_sandbox_of_the_run(tmp_path: Path, monkey
 def test_a_place_ends_its_workers_when_it_closes() -> None:
     before = psutil.Process().children()  # other tests may leave a server running beside this one
     with opened() as place:
+        place.call("describe", "hostile", SERVER)  # its worker has loaded before the place closes
         running = threading.Thread(target=place.call, args=("execute", spec("sleep"), None, SERVER))
         running.start()
         while not (workers := [one for one in psutil.Process().children() if one not in before]):
