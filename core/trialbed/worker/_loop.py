@@ -228,8 +228,6 @@ def _run_trials(channel: Channel, nonce: str, agent_class: type[BaseAgent], stat
             raise TypeError("hello was sent twice")
         spec = command.spec
         channel.send(Started(nonce=nonce, trial=spec.trial))
-        # The executor adds the last words of a worker that is late to the failure of its trial.
-        faulthandler.dump_traceback_later(min(spec.limits.timeout, LONGEST_TIMER), repeat=True, file=errors)
         if not server:  # it is the same for all trials of a worker
             server = spec.server_url
             ask_directly(server)
@@ -238,6 +236,8 @@ def _run_trials(channel: Channel, nonce: str, agent_class: type[BaseAgent], stat
             channel.send(ClockSwitch(nonce=nonce, trial=token, running=running))
 
         trial = WorkerTrial(spec, channel.owner_only, switch_clock)
+        # The executor adds the last words of a worker that is late to the failure of its trial.
+        faulthandler.dump_traceback_later(min(spec.limits.timeout, LONGEST_TIMER), repeat=True, file=errors)
         try:
             # `runner.run` would have all trials share one context, and take a tenth of a millisecond for Ctrl-C.
             outcome = runner.get_loop().run_until_complete(trial.run(agent_class, client))
