@@ -73,7 +73,9 @@ def test_a_run_that_is_followed_says_when_it_was_interrupted(browser: Any, tmp_p
             page.goto(f"{address}/runs/{NEW}")
             expect(page.locator("#status")).to_have_text("running")
             page.evaluate("window.loaded = true")
-            store.add_trial(NEW, trial("reference", 2, wrong=False))
+            one = trial("reference", 1, wrong=False)
+            key = one.key.model_copy(update={"repeat": 1})
+            store.add_trial(NEW, one.model_copy(update={"key": key, "trial": "token-again"}))
             expect(page.get_by_text("5 of 4 trials have ended")).to_be_visible(timeout=15_000)
             assert page.evaluate("window.loaded"), "the page was loaded again"
         expect(page.locator("#status")).to_have_text("interrupted", timeout=15_000)

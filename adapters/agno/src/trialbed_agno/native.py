@@ -49,7 +49,7 @@ class NativeAgent(BaseAgent):
         if self.has_turns:
             from agno.db.in_memory import InMemoryDb  # older releases lack it
 
-            memory = {"db": InMemoryDb(), "add_history_to_context": True}
+            memory = {"db": InMemoryDb(), "add_history_to_context": True}  # type: ignore[no-untyped-call] # Agno's
         self._agent = Agent(
             model=self._model,
             tools=[bind_tool(tool) for tool in tools],
@@ -60,7 +60,8 @@ class NativeAgent(BaseAgent):
 
     async def answer(self, query: str) -> Answer:
         """Run the agent; an error that Agno returns as the run's content is the answer, but no finish."""
-        return self._read(await self._agent.arun(query, **({"session_id": "trial"} if self.has_turns else {})))
+        session: dict[str, Any] = {"session_id": "trial"} if self.has_turns else {}
+        return self._read(await self._agent.arun(query, **session))
 
     async def close(self) -> None:
         """Close the client, which Agno leaves to the garbage collector; the oldest releases do not keep it."""

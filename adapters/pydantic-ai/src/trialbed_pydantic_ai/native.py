@@ -46,11 +46,12 @@ class NativeAgent(BaseAgent):
         endpoint = self.endpoint
         self._apis = {tool.name: tool.api for tool in tools}
         self._provider = OpenAIProvider(base_url=endpoint.base_url, api_key=endpoint.api_key)
+        given: Any = endpoint.given("temperature", "max_tokens", "seed")
         self._agent = Agent(
             OpenAIChatModel(endpoint.model, provider=self._provider),
             instructions=self.system_prompt,
             tools=[bind_tool(tool) for tool in tools],
-            model_settings=ModelSettings(**endpoint.given("temperature", "max_tokens", "seed")),
+            model_settings=ModelSettings(**given),
         )
 
     async def answer(self, query: str) -> Answer:
