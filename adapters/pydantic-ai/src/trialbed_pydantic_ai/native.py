@@ -22,7 +22,6 @@ from pydantic_ai.agent import AgentRunResult
 from pydantic_ai.messages import ModelMessage
 from pydantic_ai.models.openai import OpenAIChatModel
 from pydantic_ai.providers.openai import OpenAIProvider
-from pydantic_ai.settings import ModelSettings
 
 from trialbed import Answer, BaseAgent, ClaimedCall, finish_of
 from trialbed import Tool as TrialTool
@@ -46,12 +45,12 @@ class NativeAgent(BaseAgent):
         endpoint = self.endpoint
         self._apis = {tool.name: tool.api for tool in tools}
         self._provider = OpenAIProvider(base_url=endpoint.base_url, api_key=endpoint.api_key)
-        given: Any = endpoint.given("temperature", "max_tokens", "seed")
+        settings: Any = endpoint.given("temperature", "max_tokens", "seed")  # a TypedDict
         self._agent = Agent(
             OpenAIChatModel(endpoint.model, provider=self._provider),
             instructions=self.system_prompt,
             tools=[bind_tool(tool) for tool in tools],
-            model_settings=ModelSettings(**given),
+            model_settings=settings,
         )
 
     async def answer(self, query: str) -> Answer:
