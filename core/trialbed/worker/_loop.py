@@ -51,9 +51,6 @@ from trialbed.worker._protocol import (
 )
 from trialbed.worker._supervisor import SUPERVISED, fork_supervised
 
-LONGEST_TIMER = 1e6
-"""Seconds; the system takes no timer of any length."""
-
 SETTLE = 1.0
 """Seconds in which leaked tasks must end after they are cancelled."""
 
@@ -221,7 +218,10 @@ def command_agent(name: str, command: str) -> tuple[type[BaseAgent], FrameworkIn
 def _run_trials(channel: Channel, nonce: str, agent_class: type[BaseAgent], state: ProcessState) -> int:
     # Never closed: closing waits for tasks that resist cancellation. The process ends without it.
     runner = asyncio.Runner()
-    client, server, errors = ToolClient(), "", os.dup(2)
+    client, server = ToolClient(), ""
+    if hasattr(signal, "SIGUSR1"):
+        # The executor asks a worker whose time is over where it is, and adds that to the failure of the trial.
+        faulthandler.register(signal.SIGUSR1, file=os.dup(2))
     while True:
         command = channel.receive()
         if not isinstance(command, Begin):
@@ -236,8 +236,6 @@ def _run_trials(channel: Channel, nonce: str, agent_class: type[BaseAgent], stat
             channel.send(ClockSwitch(nonce=nonce, trial=token, running=running))
 
         trial = WorkerTrial(spec, channel.owner_only, switch_clock)
-        # The executor adds the last words of a worker that is late to the failure of its trial.
-        faulthandler.dump_traceback_later(min(spec.limits.timeout, LONGEST_TIMER), repeat=True, file=errors)
         try:
             # `runner.run` would have all trials share one context, and take a tenth of a millisecond for Ctrl-C.
             outcome = runner.get_loop().run_until_complete(trial.run(agent_class, client))
@@ -248,7 +246,6 @@ def _run_trials(channel: Channel, nonce: str, agent_class: type[BaseAgent], stat
         if trial.close_error is not None and not spent:
             # The agent may still hold things.
             spent = f"close() raised {failure_of(trial.close_error).message}; the trial stays as it is"
-        faulthandler.cancel_dump_traceback_later()
         channel.send(Done(nonce=nonce, trial=spec.trial, outcome=outcome, spent=spent))
         if spent:
             return 0

@@ -819,7 +819,10 @@ class Worker:
             deadline.check()
             self._held += deadline.held
         self._pipes.stopwatch.stop()
-        await asyncio.sleep(LAST_TRACE)
+        if hasattr(signal, "SIGUSR1") and self._trials:
+            with contextlib.suppress(OSError):
+                os.kill(self._process, signal.SIGUSR1)
+            await asyncio.sleep(LAST_TRACE)
         raise WorkerFault("timeout", late)
 
     def _send(self, message: Record) -> None:
