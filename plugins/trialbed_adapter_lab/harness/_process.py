@@ -125,21 +125,23 @@ class NetworkWatch:
     """
 
     def __init__(self) -> None:
-        self._lock = threading.Lock()
         self._seen: list[tuple[str, int | None]] = []
 
     def contacts(self, *known: tuple[str, int]) -> list[str]:
         """Return the contacted addresses, each once, except these and the machine's own names."""
-        with self._lock:
-            seen = list(dict.fromkeys(self._seen))
-        return [_format_contact(host, port) for host, port in seen if not _is_expected(host, port, known)]
+        return [
+            f"look-up of {host}" if port is None else f"connection to {host}:{port}"
+            for host, port in dict.fromkeys([*self._seen])
+            if not (host in OWN_NAMES or is_loopback(host) if port is None else (host, port) in known)
+        ]
 
     def note(self, event: str, arguments: tuple[Any, ...]) -> None:
-        """Record one audit event of ``socket``."""
-        host, port = _address(event, arguments)
-        if host is not None:
-            with self._lock:
-                self._seen.append((host, port))
+        """Record one audit event of ``socket``; one of a local socket, or of one that is connected, has no address."""
+        if event in LOOK_UPS:
+            host = arguments[0].decode(errors="replace") if isinstance(arguments[0], bytes) else arguments[0]
+            self._seen += [] if host is None else [(host, None)]
+        elif len(arguments) > 1 and isinstance(arguments[1], tuple) and len(arguments[1]) >= 2:
+            self._seen.append((str(arguments[1][0]), int(arguments[1][1])))
 
     def __enter__(self) -> Self:
         _hook()
@@ -167,25 +169,6 @@ def _hook() -> None:
     sys.addaudithook(note)
 
 
-def _address(event: str, arguments: tuple[Any, ...]) -> tuple[str | None, int | None]:
-    """Return host and port; no port for a look-up, no host for a local socket or one that is already connected."""
-    if event in LOOK_UPS:
-        host = arguments[0]
-        return (host.decode(errors="replace") if isinstance(host, bytes) else host), None
-    address = arguments[1] if len(arguments) > 1 else None
-    return (str(address[0]), int(address[1])) if isinstance(address, tuple) and len(address) >= 2 else (None, None)
-
-
-def _is_expected(host: str, port: int | None, known: tuple[tuple[str, int], ...]) -> bool:
-    if port is None:
-        return host in OWN_NAMES or is_loopback(host)
-    return (host, port) in known
-
-
-def _format_contact(host: str, port: int | None) -> str:
-    return f"look-up of {host}" if port is None else f"connection to {host}:{port}"
-
-
 BLOCKED = 60.0
 """Seconds without a turn of the loop after which it counts as blocked; building a thousand tools takes a few."""
 
@@ -204,43 +187,29 @@ def watchdog(loop: asyncio.AbstractEventLoop, seconds: float = BLOCKED) -> Itera
     Works in the main thread, on systems with interval timers, and if the signal is free (a timeout plugin of
     pytest may use it); elsewhere it does nothing.
     """
-    if not _possible():
-        yield
-        return
-
-    timer = _Timer(loop, seconds)
-    signal.signal(signal.SIGALRM, _fire)
-    timer.restart()
-    try:
-        yield
-    finally:
-        timer.stop()
-        signal.signal(signal.SIGALRM, signal.SIG_DFL)
-
-
-class _Timer:
-    """Fires unless the loop restarts it in time."""
-
-    def __init__(self, loop: asyncio.AbstractEventLoop, seconds: float) -> None:
-        self._loop = loop
-        self._seconds = seconds
-
-    def restart(self) -> None:
-        signal.setitimer(signal.ITIMER_REAL, self._seconds)
-        self._next = self._loop.call_later(RESTART, self.restart)
-
-    def stop(self) -> None:
-        self._next.cancel()
-        signal.setitimer(signal.ITIMER_REAL, 0)
-
-
-def _fire(*_: object) -> None:
-    raise LoopBlocked
-
-
-def _possible() -> bool:
-    return (
+    if not (
         hasattr(signal, "setitimer")
         and threading.current_thread() is threading.main_thread()
         and signal.getsignal(signal.SIGALRM) == signal.SIG_DFL
-    )
+    ):
+        yield
+        return
+
+    next_restart: asyncio.Handle = loop.call_soon(int)
+
+    def restart() -> None:
+        nonlocal next_restart
+        signal.setitimer(signal.ITIMER_REAL, seconds)
+        next_restart = loop.call_later(RESTART, restart)
+
+    def fire(*_: object) -> None:
+        raise LoopBlocked
+
+    signal.signal(signal.SIGALRM, fire)
+    restart()
+    try:
+        yield
+    finally:
+        next_restart.cancel()
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, signal.SIG_DFL)

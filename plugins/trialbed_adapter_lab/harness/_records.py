@@ -67,13 +67,7 @@ class HarnessRequest:
         return self.dropped or self.ended is not None
 
 
-class _Span(TypedDict):
-    started: float
-    ended: float | None
-    dropped: bool
-
-
-def _span(call: ModelCall | ApiCall, arrival: Arrival | None) -> _Span:
+def _span(call: ModelCall | ApiCall, arrival: Arrival | None) -> dict[str, Any]:
     """Return the time of a request, and whether it was dropped: of one in flight, only its arrival says that."""
     dropped = call.status == 0 if arrival is None else arrival.dropped
     is_answered = not dropped if arrival is None else arrival.ended

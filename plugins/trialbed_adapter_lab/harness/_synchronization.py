@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import asyncio
-import contextlib
-import threading
 from abc import ABC, abstractmethod
 from collections.abc import Awaitable, Callable
 from contextvars import Context
 from typing import TypeVarTuple, Unpack
 
+from trialbed_adapter_lab.harness._process import wait_until
 from trialbed_adapter_lab.harness._records import ObservedCall, ObservedRequest
 from trialbed_adapter_lab.harness._tools import ApiReply, Behaviour, echo
 from trialbed_scripted import ModelTurn, Response
@@ -64,35 +63,19 @@ LONGEST_TURN = 1.0
 class SharedEvent:
     """An event that any thread can set, and any event loop can wait for."""
 
-    def __init__(self) -> None:
-        self._lock = threading.Lock()
-        self._waiting: list[tuple[asyncio.AbstractEventLoop, asyncio.Event]] = []
-        self._set = False
+    _is_set = False
 
     def is_set(self) -> bool:
         """Return whether it has been set."""
-        return self._set
+        return self._is_set
 
     def set(self) -> None:
         """Set it; setting it again changes nothing."""
-        with self._lock:
-            self._set = True
-            waiting, self._waiting = self._waiting, []
-        for loop, event in waiting:
-            with contextlib.suppress(RuntimeError):  # the loop has been closed meanwhile
-                loop.call_soon_threadsafe(event.set)
+        self._is_set = True
 
     async def wait(self, seconds: float) -> bool:
         """Wait until it is set, at most this long; returns whether it is."""
-        event = asyncio.Event()
-        with self._lock:
-            if self._set:
-                return True
-            self._waiting.append((asyncio.get_running_loop(), event))
-        with contextlib.suppress(TimeoutError):
-            async with asyncio.timeout(seconds):
-                await event.wait()
-        return self._set
+        return await wait_until(self.is_set, seconds)
 
 
 class Hold(ABC):
