@@ -157,15 +157,15 @@ def file_command(text: str) -> str | None:
     return None
 
 
-def lacks_prompt(arguments: Sequence[str]) -> bool:
-    """Return whether a program that ``file_command`` made is a function without the parameter ``system_prompt``."""
+def lacks_parameter(arguments: Sequence[str], name: str) -> bool:
+    """Return whether a program that ``file_command`` made is a function without a parameter of this name."""
     if arguments[1:3] != ("-m", "trialbed.live"):
         return False
     file = _read("frameworks", ":".join(arguments[3:]))
     # Of objects, the file does not say what their methods take.
     made = [node for node in _tree(file).body if getattr(node, "name", None) == file.attribute]
     names = {part.arg for node in made for part in ast.walk(node) if isinstance(part, ast.arg)}
-    return bool(made) and "system_prompt" not in names
+    return bool(made) and name not in names
 
 
 def file_kind(text: str, kinds: Collection[str]) -> str:

@@ -11,43 +11,106 @@ import importlib
 import inspect
 import json
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from contextlib import redirect_stdout
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
+from trialbed.errors import UsageError
 from trialbed.foreign_code import ForeignCode
 from trialbed.live._agents import LiveAgent
 from trialbed.records import TrialKey, TrialSpec
 
-RUNS: Mapping[str, Callable[[Any, str], Any]] = {
-    "langgraph": lambda graph, text: graph.ainvoke(
-        {"messages": [{"role": "user", "content": text}]}, **({"context": {}} if graph.context_schema else {})
-    ),
-    "agents": lambda agent, text: importlib.import_module("agents").Runner.run(agent, text),
-    "pydantic_ai": lambda agent, text: agent.run(text),
-    "agno": lambda agent, text: agent.arun(text),
-    "smolagents": lambda agent, text: agent.run(text),
-    "autogen_agentchat": lambda agent, text: agent.run(task=text),
-    "agent_framework": lambda agent, text: agent.run(text),
-    "llama_index": lambda agent, text: agent.run(user_msg=text),
-    "crewai": lambda agent, text: agent.kickoff(text if type(agent).__name__ == "Agent" else {"query": text}),
-    "google": lambda agent, text: (
-        importlib.import_module("google.adk.runners").InMemoryRunner(agent=agent).run_debug(text, quiet=True)
-    ),
+
+class Conversation:
+    """One agent of a framework that is asked again, as the framework's documentation goes on with a conversation.
+
+    Attributes:
+        before: its last result, as the framework returns it; None before the first.
+    """
+
+    def __init__(self, agent: Any) -> None:
+        self.agent = agent
+        self.before: Any = None
+
+    async def ask(self, text: str) -> str:
+        """Return the agent's answer to a message."""
+        found = RUNS[package_of(self.agent)](self, text)
+        self.before = await found if inspect.isawaitable(found) else found
+        return answer_text(self.before)
+
+    @cached_property
+    def adk_runner(self) -> Any:
+        """Its runner of the Agent Development Kit, which keeps the session."""
+        return importlib.import_module("google.adk.runners").InMemoryRunner(agent=self.agent)
+
+    @cached_property
+    def llama_context(self) -> Any:
+        """Its context of LlamaIndex, which keeps the messages."""
+        return importlib.import_module("llama_index.core.workflow").Context(self.agent)
+
+    @cached_property
+    def session(self) -> Any:
+        """Its session of the Agent Framework."""
+        return self.agent.create_session()
+
+    def ask_graph(self, text: str) -> Any:
+        """Ask a graph of LangGraph: one without a checkpointer gets the earlier messages too."""
+        message = {"role": "user", "content": text}
+        settings: dict[str, Any] = {"context": {}} if self.agent.context_schema else {}
+        if getattr(self.agent, "checkpointer", None):
+            return self.agent.ainvoke({"messages": [message]}, {"configurable": {"thread_id": THREAD}}, **settings)
+        earlier = self.before["messages"] if self.before else ()
+        return self.agent.ainvoke({"messages": [*earlier, message]}, **settings)
+
+    def ask_runner(self, text: str) -> Any:
+        """Ask an agent of the OpenAI Agents SDK."""
+        earlier = self.before.to_input_list() if self.before else ()
+        asked = [*earlier, {"role": "user", "content": text}] if earlier else text
+        return importlib.import_module("agents").Runner.run(self.agent, asked)
+
+    def ask_crew(self, text: str) -> Any:
+        """Ask a crew, or an agent of one.
+
+        Raises:
+            UsageError: it has been asked before.
+        """
+        kind = type(self.agent).__name__
+        if self.before is not None:
+            raise UsageError(f"a {kind} of CrewAI has no conversation; write a function that takes `history`")
+        return self.agent.kickoff(text if kind == "Agent" else {"query": text})
+
+
+THREAD = "conversation"
+
+RUNS: Mapping[str, Callable[[Conversation, str], Any]] = {
+    "langgraph": Conversation.ask_graph,
+    "agents": Conversation.ask_runner,
+    "pydantic_ai": lambda own, text: own.agent.run(text, message_history=own.before and own.before.all_messages()),
+    "agno": lambda own, text: own.agent.arun(text, session_id=THREAD),
+    "smolagents": lambda own, text: own.agent.run(text, reset=own.before is None),
+    "autogen_agentchat": lambda own, text: own.agent.run(task=text),
+    "agent_framework": lambda own, text: own.agent.run(text, session=own.session),
+    "llama_index": lambda own, text: own.agent.run(user_msg=text, ctx=own.llama_context),
+    "crewai": Conversation.ask_crew,
+    "google": lambda own, text: own.adk_runner.run_debug(text, quiet=True),
 }
-"""Package of a framework -> how its documentation runs an agent on a text."""
+"""Package of a framework -> how its documentation has an agent answer a message."""
 
 PARTS = ("final_output", "output", "raw", "text", "content", "parts", "response", "messages")
 """Attributes and keys of results that hold the answer; of those that are lists, the last item does."""
 
 
-async def run_agent(agent: Any, task: Mapping[str, Any]) -> str:
-    """Return an agent's answer to a task, which is as programs get it."""
-    run = RUNS.get(type(agent).__module__.partition(".")[0])
-    if run is not None:
-        found = run(agent, task["query"])
-        return answer_text(await found if inspect.isawaitable(found) else found)
+def package_of(agent: Any) -> str:
+    """Return the package that an agent's class is from."""
+    return type(agent).__module__.partition(".")[0]
+
+
+async def begin(agent: Any, task: Mapping[str, Any]) -> Callable[[str], Awaitable[str]]:
+    """Return a function that has an agent answer a message; the task is as programs get it."""
+    if package_of(agent) in RUNS:
+        return Conversation(agent).ask
     spec = TrialSpec(
         trial="program",
         key=TrialKey(framework="program", query_id=1),
@@ -57,8 +120,15 @@ async def run_agent(agent: Any, task: Mapping[str, Any]) -> str:
         **{name: task[name] for name in ("tools", "endpoint", "limits")},
     )
     live, code = LiveAgent("program", agent), ForeignCode(agent)
+    if "conversation" in task and not live.converses:
+        raise UsageError(f"{live.version} can only be asked once: give it the parameter `history`")
     made, tools = await live.make(spec, code)
-    return (await live.answer(made, tools, spec, code)).final_answer
+    answer = await live.begin(made, tools, spec, code)
+
+    async def say(text: str) -> str:
+        return (await answer(text)).final_answer
+
+    return say
 
 
 def answer_text(found: Any) -> str:
@@ -81,15 +151,26 @@ def _part(found: Any) -> Any:
     return next((value for value in values if value is not None and not callable(value)), None)
 
 
-def main() -> None:
-    """Read the task, and print the answer."""
-    path, name = Path(sys.argv[1]), sys.argv[2]
-    task = json.load(sys.stdin)
-    sys.path.insert(0, str(path.parent))
+async def serve(path: Path, name: str) -> None:
+    """Read the task, and write the answer; in a conversation, go on with the next messages."""
+    # What the file prints is not an answer.
+    lines, answers = sys.stdin, sys.stdout
     with redirect_stdout(sys.stderr):
-        agent = getattr(importlib.import_module(path.stem), name)
-        answer = asyncio.run(run_agent(agent, task))
-    print(answer)  # noqa: T201
+        task = message = json.loads(lines.readline())
+        ask = await begin(getattr(importlib.import_module(path.stem), name), task)
+        while message is not None:
+            answer = await ask(message["query"])
+            line = json.dumps({"final_answer": answer}) if "conversation" in task else answer
+            answers.write(f"{line}\n")
+            answers.flush()
+            message = json.loads(await asyncio.to_thread(lines.readline) or "null")
+
+
+def main() -> None:
+    """Run the agent of a file."""
+    path = Path(sys.argv[1])
+    sys.path.insert(0, str(path.parent))
+    asyncio.run(serve(path, sys.argv[2]))
 
 
 if __name__ == "__main__":

@@ -9,7 +9,7 @@ import logging
 import platform
 import sys
 import time
-from collections.abc import Callable, Coroutine, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Coroutine, Mapping, Sequence
 from contextlib import nullcontext
 from datetime import UTC, datetime
 from functools import cache, partial
@@ -145,8 +145,10 @@ class LiveAgent:
             return await code.call(make), tools
         return await code.call(_with_arguments(self.agent, self._made_with, spec, tools)), tools
 
-    async def answer(self, agent: Any, tools: Tools, spec: TrialSpec, code: ForeignCode) -> Answer:
-        """Return its answer to the last message of the user."""
+    async def begin(
+        self, agent: Any, tools: Tools, spec: TrialSpec, code: ForeignCode
+    ) -> Callable[[str], Awaitable[Answer]]:
+        """Hand an agent its tools, and return a function that has it answer a message of the user."""
         if callable(getattr(agent, "bind_tools", None)):
             await code.call(partial(agent.bind_tools, tools=tools("tools"), server_url=spec.server_url))
         answering = agent.answer if self.is_class or self.is_object else agent
@@ -162,6 +164,11 @@ class LiveAgent:
             history.extend([{"role": "user", "content": text}, said])
             return found
 
+        return answer_to
+
+    async def answer(self, agent: Any, tools: Tools, spec: TrialSpec, code: ForeignCode) -> Answer:
+        """Return its answer to the last message of the user."""
+        answer_to = await self.begin(agent, tools, spec, code)
         if not spec.has_turns:
             return await answer_to(spec.query)
         from trialbed.conversation import converse  # most tasks have one message

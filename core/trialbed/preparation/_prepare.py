@@ -14,7 +14,7 @@ from trialbed.contracts import Judge, ModelInfo, ToolSelector
 from trialbed.drivers import load_driver
 from trialbed.errors import UsageError
 from trialbed.models import choose_cache, helpers_of, judge_choice, model_info, with_endpoint
-from trialbed.plugin_files import given_files, lacks_prompt
+from trialbed.plugin_files import given_files, lacks_parameter
 from trialbed.preparation._configuration import run_config
 from trialbed.preparation._options import (
     NO_OBJECTS,
@@ -53,7 +53,7 @@ def prepare(options: RunOptions, objects: RunObjects = NO_OBJECTS, *, keeps: boo
     if options.budget is not None:
         read_amount(options.budget)
     check_prices(options, own_judge=objects.judge is not None)
-    promptless = [name for name, command in commands.items() if lacks_prompt(command.arguments)]
+    promptless = [name for name, command in commands.items() if lacks_parameter(command.arguments, "system_prompt")]
     if objects.agents:
         from trialbed.live import LiveExecutor  # a run of workers needs none of it
 

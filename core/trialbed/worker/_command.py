@@ -8,12 +8,13 @@ import re
 import shlex
 import signal
 import subprocess
+import sys
 import threading
-from collections.abc import Sequence
-from contextlib import suppress
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from tempfile import TemporaryDirectory, TemporaryFile
-from typing import IO, Any, ClassVar
+from typing import IO, Any, ClassVar, cast
 
 from trialbed.answers import answer_names, read_answer
 from trialbed.contracts import BaseAgent
@@ -44,16 +45,22 @@ ERROR = re.compile(r"[\w.]*(Error|Exception)\b")
 SHOWN = 300
 """Characters of a command, and of standard error, in a message."""
 
+LINES = "in a conversation a program gets a line of JSON for each message, and answers each with a line"
+
 
 class CommandFailed(Exception):
     """The program ended with an exit code other than 0, or wrote too much."""
 
 
 class CommandAgent(BaseAgent):
-    """Starts the program, writes the task to its standard input, and takes its output for the answer."""
+    """Starts the program, writes the task to its standard input, and takes its output for the answer.
+
+    In a conversation the program stays: it gets a line of JSON for each message, and answers each with a line.
+    """
 
     contract = "3"
     command: ClassVar[CommandSpec]
+    converses = True
 
     @classmethod
     def framework_version(cls) -> str:
@@ -64,17 +71,27 @@ class CommandAgent(BaseAgent):
         """Keep the tools for the task."""
         self._tools = tools
         self._server_url = server_url
+        self._running = ExitStack()
+        self._talking: Callable[[dict[str, Any]], str] | None = None
 
     def answer(self, query: str) -> Answer:
-        """Run the program.
+        """Run the program, or have it answer the next message.
 
         Raises:
             CommandFailed: it fails.
             AnswerError: it prints a document that is not an answer.
         """
-        with TemporaryDirectory(dir=Path.cwd(), prefix="trial-", ignore_cleanup_errors=True) as folder:
-            text = self._output(json.dumps(self.task(query)).encode(), folder)
-        return read_output(text, self._tools)
+        if not self.has_turns:
+            return read_output(self._output(self.task(query)), self._tools)
+        message: dict[str, Any] = {"query": query}
+        if self._talking is None:
+            message = self.task(query) | {"conversation": True}
+            self._talking = self._running.enter_context(self._conversation())
+        return read_output(self._talking(message), self._tools)
+
+    def close(self) -> None:
+        """End a program with which there was a conversation."""
+        self._running.close()
 
     def task(self, query: str) -> dict[str, Any]:
         """The task, as the program gets it."""
@@ -110,43 +127,98 @@ class CommandAgent(BaseAgent):
             "TRIALBED_MCP_URL": mcp_url(self._server_url),
         }
 
-    def _output(self, task: bytes, folder: str) -> str:
-        shown = shlex.join((Path(self.command.arguments[0]).name, *self.command.arguments[1:]))[:SHOWN]
+    def _output(self, task: dict[str, Any]) -> str:
+        """Return what the program prints for a task before it ends."""
+        with self._start(task) as (process, output, errors):
+            code = process.wait()
+            self._check_sizes(output, errors)
+            if code != 0:
+                raise _failure(self._text, code, errors)
+            output.seek(0)
+            return output.read().decode(errors="replace")
+
+    @contextmanager
+    def _conversation(self) -> Iterator[Callable[[dict[str, Any]], str]]:
+        """Start the program, and yield a function that sends it a message and returns the line of its answer."""
+        with self._start(None) as (process, output, errors):
+            heard, said = cast("IO[bytes]", process.stdin), cast("IO[bytes]", process.stdout)
+
+            def talk(message: dict[str, Any]) -> str:
+                # The end of standard error is shown where the time of the trial is over.
+                sys.stderr.write(f"{self._text} has not answered a message; {LINES}\n")
+                with suppress(BrokenPipeError):
+                    heard.write(json.dumps(message).encode() + b"\n")
+                    heard.flush()
+                line = said.readline(MAX_OUTPUT + 1)
+                if len(line) > MAX_OUTPUT:
+                    raise CommandFailed(f"{self._text} wrote more than {MAX_OUTPUT >> 20} MiB")
+                if not line.endswith(b"\n"):
+                    code = process.wait()
+                    self._check_sizes(output, errors)
+                    if code != 0:
+                        raise _failure(self._text, code, errors)
+                    if not line:
+                        raise CommandFailed(f"{self._text} ended without an answer to a message; {LINES}")
+                return line.decode(errors="replace")
+
+            try:
+                yield talk
+            finally:
+                end_group(process)
+                for pipe in (heard, said):
+                    with suppress(BrokenPipeError):
+                        pipe.close()
+
+    @contextmanager
+    def _start(self, task: dict[str, Any] | None) -> Iterator[tuple[subprocess.Popen[bytes], IO[bytes], IO[bytes]]]:
+        """Start the program in a folder of its own; yields it with its output and its errors.
+
+        Args:
+            task: all that it gets; None for pipes to it and from it.
+        """
         # Files, as a process that the program leaves behind may hold a pipe open.
         with (
+            TemporaryDirectory(dir=Path.cwd(), prefix="trial-", ignore_cleanup_errors=True) as folder,
             TemporaryFile(dir=folder) as given,
             TemporaryFile(dir=folder) as output,
             TemporaryFile(dir=folder) as errors,
         ):
-            given.write(task)
+            given.write(json.dumps(task).encode())
             given.seek(0)
             process = subprocess.Popen(
                 self.command.arguments,
-                stdin=given,
-                stdout=output,
+                stdin=subprocess.PIPE if task is None else given,
+                stdout=subprocess.PIPE if task is None else output,
                 stderr=errors,
                 env=self.environment(),
                 cwd=folder,
                 start_new_session=True,
             )
             ended = threading.Event()
-            bounds = ((output, MAX_OUTPUT), (errors, MAX_ERRORS))
-            watching = threading.Thread(target=_end_at_bounds, args=(process, bounds, ended))
+            watching = threading.Thread(target=_end_at_bounds, args=(process, _bounds(output, errors), ended))
             watching.start()
             try:
-                code = process.wait()
+                yield process, output, errors
             finally:
                 # All else that it started is ended with the trial.
                 end_group(process)
                 ended.set()
                 watching.join()
-            for stream, most in bounds:
-                if _size(stream) > most:
-                    raise CommandFailed(f"{shown} wrote more than {most >> 20} MiB")
-            if code != 0:
-                raise _failure(shown, code, errors)
-            output.seek(0)
-            return output.read().decode(errors="replace")
+                process.wait()
+
+    @property
+    def _text(self) -> str:
+        arguments = self.command.arguments
+        return shlex.join((Path(arguments[0]).name, *arguments[1:]))[:SHOWN]
+
+    def _check_sizes(self, output: IO[bytes], errors: IO[bytes]) -> None:
+        for stream, most in _bounds(output, errors):
+            if _size(stream) > most:
+                raise CommandFailed(f"{self._text} wrote more than {most >> 20} MiB")
+
+
+def _bounds(output: IO[bytes], errors: IO[bytes]) -> Sequence[tuple[IO[bytes], int]]:
+    return ((output, MAX_OUTPUT), (errors, MAX_ERRORS))
 
 
 def _failure(shown: str, code: int, errors: IO[bytes]) -> CommandFailed:

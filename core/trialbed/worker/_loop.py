@@ -201,6 +201,7 @@ def load_agent(framework: str) -> tuple[type[BaseAgent], FrameworkInfo]:
 def command_agent(name: str, command: str) -> tuple[type[BaseAgent], FrameworkInfo]:
     """The agent that runs a program, and its description."""
     from trialbed import __version__
+    from trialbed.plugin_files import lacks_parameter
     from trialbed.worker._command import CommandAgent
 
     spec = CommandSpec.model_validate_json(command)
@@ -211,6 +212,7 @@ def command_agent(name: str, command: str) -> tuple[type[BaseAgent], FrameworkIn
         adapter="trialbed",
         adapter_version=__version__,
         python=platform.python_version(),
+        converses=not lacks_parameter(spec.arguments, "history"),
     )
     return agent_class, info
 

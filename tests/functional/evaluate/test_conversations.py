@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -234,3 +235,76 @@ def test_a_trial_is_shown_as_a_conversation(capsys: pytest.CaptureFixture[str]) 
     with open_store() as store:
         page = run_report(store.run("latest"))
     assert page.count("<b>user</b>") == len(TASK.turns)
+
+
+PROGRAM = """
+import json
+import sys
+import urllib.request
+
+
+def post(url, body):
+    request = urllib.request.Request(url, json.dumps(body).encode(), {"Content-Type": "application/json"})
+    return json.load(urllib.request.urlopen(request))
+
+
+def chat(messages, base_url, model, tools, tools_url):
+    offered = [
+        {"type": "function", "function": {key: tool[key] for key in ("name", "description", "parameters")}}
+        for tool in tools
+    ]
+    while True:
+        body = {"model": model, "messages": messages, "tools": offered}
+        message = post(f"{base_url}/chat/completions", body)["choices"][0]["message"]
+        messages.append(message)
+        if not message.get("tool_calls"):
+            return message["content"]
+        for made in message["tool_calls"]:
+            called = made["function"]
+            api = next(tool["api"] for tool in tools if tool["name"] == called["name"])
+            given = {**api, "tool_input": called["arguments"], "strip": "", "toolbench_key": ""}
+            result = json.dumps(post(tools_url, given))
+            messages.append({"role": "tool", "tool_call_id": made["id"], "content": result})
+
+
+def plain(tools):
+    names = ("name", "description", "parameters")
+    return [{**{name: getattr(tool, name) for name in names}, "api": tool.api.model_dump()} for tool in tools]
+
+
+def remembering(query, history, base_url, model, tools, server_url):
+    return chat([*history, {"role": "user", "content": query}], base_url, model, plain(tools), server_url)
+
+
+def once(query, base_url, model, tools, server_url):
+    return remembering(query, [], base_url, model, tools, server_url)
+
+
+if __name__ == "__main__":
+    print("started", file=sys.stderr)
+    task, messages = json.loads(sys.stdin.readline()), []
+    message = task
+    while message:
+        messages.append({"role": "user", "content": message["query"]})
+        endpoint = task["endpoint"]
+        said = chat(messages, endpoint["base_url"], endpoint["model"], task["tools"], task["tools_url"])
+        print(json.dumps({"final_answer": said}), flush=True)
+        message = json.loads(sys.stdin.readline() or "null")
+"""
+
+
+def test_a_program_and_a_function_of_a_file_are_asked_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("agent.py").write_text(PROGRAM)
+    Path("shop.py").write_text(SHOP)
+    Path("tasks.yaml").write_text(YAML)
+    agents = ["--command", f"{sys.executable} agent.py", "-f", "agent.py:remembering"]
+    rest = ["--dataset", "tasks.yaml", "--model", "scripted:gold"]
+    assert main(["run", *agents, "-f", "agent.py:once", *rest]) == 2
+    assert "agent.once can only be asked once" in " ".join(capsys.readouterr().err.split())
+    assert main(["run", *agents, *rest]) == 0
+    found = {trial.key.framework: trial for trial in trials()}
+    assert [unmet(found["agent"]), unmet(found["agent.remembering"])] == [[], []]
+    assert [turn.answer for turn in found["agent"].wire.turns][3] == "7."

@@ -176,3 +176,41 @@ def test_a_process_that_left_its_group_holds_up_nothing(folder: Path) -> None:
         assert agent(code, shell=True).answer("Why?").final_answer == "Yes"
     finally:
         os.killpg(int(noted.read_text()), signal.SIGKILL)
+
+
+LOOP = 'while read -r line; do printf \'{"final_answer": "%s"}\\n\' "$$ ${#line}"; done'
+
+
+def ask_twice(code: str) -> list[Answer]:
+    """What a program answers to two messages of one conversation."""
+    made = agent(code, shell=True)
+    made.has_turns = True
+    try:
+        return [made.answer("Why?"), made.answer("And then?")]
+    finally:
+        made.close()
+
+
+def test_in_a_conversation_it_answers_each_line_with_a_line(folder: Path) -> None:
+    first, second = (answer.final_answer.split() for answer in ask_twice(LOOP))
+    assert first[0] == second[0]
+    assert int(first[1]) > 300 > int(second[1]) == len('{"query": "And then?"}')
+    assert list(folder.iterdir()) == []
+    task = json.loads(ask_twice("cat")[0].final_answer)
+    assert (task["query"], task["conversation"]) == ("Why?", True)
+
+
+@for_each(
+    ("code", "says"),
+    [
+        ("read -r line; echo once", r"sh -c .* ended without an answer to a message; in a conversation"),
+        ("echo no >&2; exit 3", "ended with exit code 3: no"),
+        ("printf half; exit 3", "ended with exit code 3"),
+        ("yes | tr -d '\\n'", "wrote more than 1 MiB"),
+        ("kill -9 $$", "was killed by SIGKILL"),
+    ],
+)
+def test_a_program_that_ends_a_conversation_is_named(code: str, says: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(_command, "MAX_OUTPUT", 2**20)
+    with pytest.raises(CommandFailed, match=says):
+        ask_twice(code)
