@@ -3,7 +3,7 @@
 ``app`` makes the application with its routes; each page has a module under ``runs`` that reads the store into the
 record that its template shows:
 
-    runs        the list, a run, its queries, a trial, two trials side by side
+    runs        the list, a run, its queries, a trial
     rendering   the templates, and addresses between pages
     publishing  folders of results that others can read, and make again
     exports     the trials of a run for other tools: lines, spans, a table

@@ -27,7 +27,6 @@ from trialbed_pages.runs import (
     ANSWERS,
     GridFilter,
     GridPage,
-    PairPage,
     RunCache,
     RunFigures,
     RunFilter,
@@ -95,7 +94,6 @@ def create_app(
     if writable:
         app.add_api_route("/runs/{run_id}/annotation", pages.annotate, methods=["POST"], response_model=None)
     app.add_api_route("/runs/{run_id}/trial", pages.trial, response_class=HTMLResponse)
-    app.add_api_route("/runs/{run_id}/pair", pages.pair, response_class=HTMLResponse)
     app.add_api_route("/runs/{run_id}/body", pages.body, response_class=PlainTextResponse)
     app.add_api_route("/files", pages.file_list, response_class=HTMLResponse)
     app.add_api_route("/files/{viewer}/{name}", pages.file, response_class=HTMLResponse)
@@ -233,21 +231,6 @@ class _Pages:
         run = self._open().run(run_id)
         found = self._trial_page(run, _trial(run, framework, query, repeat, attempt))
         return self._render("trial.html", request, run=run, page=found)
-
-    def pair(
-        self,
-        request: Request,
-        run_id: str,
-        left: str,
-        right: str,
-        query: str,
-        repeat: int = 0,
-        other: int | None = None,
-    ) -> str:
-        run = self._open().run(run_id)
-        ours = self._trial_page(run, _trial(run, left, query, repeat, None))
-        theirs = self._trial_page(run, _trial(run, right, query, repeat if other is None else other, None))
-        return self._render("pair.html", request, run=run, page=PairPage((ours, theirs)))
 
     def body(
         self,

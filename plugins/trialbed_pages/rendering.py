@@ -24,7 +24,7 @@ from trialbed.scoring import score_heading, score_words
 from trialbed.texts import number_of
 from trialbed.views import compact, number, printable, style_sheet, svg
 from trialbed.wire.redaction import redact
-from trialbed_pages.runs import GRID_FILTERS, GRID_ORDERS, are_same, grade_of
+from trialbed_pages.runs import GRID_FILTERS, GRID_ORDERS, grade_of
 from trialbed_plugins.reporters import mean_text
 
 if TYPE_CHECKING:
@@ -124,7 +124,6 @@ def _environment() -> Environment:
         "drawing": svg,
         "trial_parameters": trial_parameters,
         "style": style,
-        "are_same": are_same,
         "SIGNS": SIGNS,
         "FINISHES": FINISHES,
         "GRID_FILTERS": GRID_FILTERS,

@@ -23,7 +23,6 @@ PATHS = {
     "answers": f"/runs/{NEW}/answers",
     "trial": TRIAL,
     "failed-trial": f"/runs/{NEW}/trial?framework=langgraph%3Anative&query=%22a%2Fb%22",
-    "pair": f"/runs/{NEW}/pair?left=reference&right=langgraph%3Anative&query=1",
     "files": "/files",
     "vendors": "/files/vendors/verification",
     "fidelity": "/files/fidelity/1-fidelity",
@@ -172,7 +171,7 @@ def test_no_page_has_barriers_or_is_wider_than_its_window(
         page.context.close()
 
 
-@pytest.mark.parametrize("name", ["runs", "run", "trial", "pair", "vendors", "fidelity"])
+@pytest.mark.parametrize("name", ["runs", "run", "trial", "vendors", "fidelity"])
 def test_no_table_is_cut_off_in_print(page: Page, address: str, name: str) -> None:
     page.emulate_media(media="print")
     page.set_viewport_size({"width": PAPER, "height": 800})

@@ -211,7 +211,7 @@ class Report:
         return _reporter_text(self, "table")
 
     def _repr_html_(self) -> str:
-        """The table and plots, as a notebook shows them."""
+        """The tables, as a notebook shows them."""
         return _reporter_text(self, "html")
 
 

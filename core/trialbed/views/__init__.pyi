@@ -27,8 +27,6 @@ from ._junit import TestSuite as TestSuite
 from ._junit import junit as junit
 from ._plot import IntervalPlot as IntervalPlot
 from ._plot import PlotPoint as PlotPoint
-from ._scatter import Mark as Mark
-from ._scatter import ScatterPlot as ScatterPlot
 from ._table import Table as Table
 from ._table import TableRow as TableRow
 from ._terminal import print_tables as print_tables

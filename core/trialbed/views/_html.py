@@ -12,7 +12,6 @@ from trialbed.views._disclosures import Disclosures, Folded
 from trialbed.views._drawing import fit_label
 from trialbed.views._figures import UNKNOWN, compact, printable
 from trialbed.views._plot import IntervalPlot
-from trialbed.views._scatter import ScatterPlot
 from trialbed.views._table import INTERVAL, Table
 
 if TYPE_CHECKING:
@@ -20,12 +19,12 @@ if TYPE_CHECKING:
     from markupsafe import Markup
 
 SHOWN, PRINTED = 7, 8
-"""Colours of parts and curves on a screen and in print."""
+"""Colours of parts on a screen and in print."""
 
 NOTHING = ("none", "+0")
 """The texts of cells in which nothing was found; pages show them faintly."""
 
-Plot: TypeAlias = IntervalPlot | ScatterPlot | BarPlot | Timeline
+Plot: TypeAlias = IntervalPlot | BarPlot | Timeline
 Part: TypeAlias = Table | Plot | Disclosures | Folded
 
 
@@ -75,8 +74,8 @@ def style_sheet() -> str:
 def svg_file(plot: Plot) -> str:
     """A plot as a drawing of its own for print: with its title above it.
 
-    Its colours can be distinguished by people with any form of colour blindness, and with the dashes, shapes and
-    hatches also in black and white.
+    Its colours can be distinguished by people with any form of colour blindness, and with the dashes and hatches
+    also in black and white.
     """
     drawn = _environment().get_template(f"svg/{plot.template}.html").render(plot=plot, id="figure", colours=PRINTED)
     return _environment().get_template("svg/print.html").render(plot=plot, drawn=drawn)

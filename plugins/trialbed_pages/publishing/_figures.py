@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from trialbed.attribution import USED
-from trialbed.records import STAGES, shown_name
+from trialbed.records import STAGES
 from trialbed.scoring import JUDGED, score_heading
-from trialbed.views import Bar, BarPlot, IntervalPlot, Mark, Plot, PlotPoint, ScatterPlot, compact, estimate
+from trialbed.views import Bar, BarPlot, IntervalPlot, Plot, PlotPoint, estimate
 from trialbed_pages.publishing._numbers import PublishedFramework, PublishedMean, RunNumbers
 
 TOKENS = "total_tokens"
@@ -14,8 +14,7 @@ NOTHING = PublishedMean(value=None)
 
 def figures_of(run: RunNumbers) -> dict[str, Plot]:
     """Return the figures of a run by the names of their files."""
-    tokens = _tokens(run)
-    drawn: dict[str, Plot] = {"solved": _plot_solved(run), **({} if tokens.has_one_place else {"tokens": tokens})}
+    drawn: dict[str, Plot] = {"solved": _plot_solved(run)}
     if any(stage != USED and count for one in run.frameworks for stage, count in one.gold_calls.items()):
         drawn["losses"] = _losses(run)
     return drawn
@@ -35,16 +34,6 @@ def _plot_solved(run: RunNumbers) -> IntervalPlot:
     means = [(one.label, mean_of(one, JUDGED)) for one in run.frameworks]
     points = [PlotPoint(label, mean.value, mean.low, mean.high, interval_text(mean)) for label, mean in means]
     return IntervalPlot(f"{score_heading(JUDGED)}: share of trials, with its 95 % interval", points, (0.0, 1.0))
-
-
-def _tokens(run: RunNumbers) -> ScatterPlot:
-    marks = []
-    for one in run.frameworks:
-        mean, each = mean_of(one, JUDGED), mean_of(one, TOKENS).value
-        text = f"{shown_name(JUDGED)} {interval_text(mean)} for {compact(each)} tokens"
-        marks.append(Mark(one.label, each, mean.value, text))
-    title = f"{score_heading(JUDGED)} against tokens per trial"
-    return ScatterPlot(title, "tokens per trial, mean", shown_name(JUDGED), marks, y_limits=(0.0, 1.0))
 
 
 def _losses(run: RunNumbers) -> BarPlot:

@@ -32,7 +32,6 @@ def parts_of(run: RunNumbers, figures: Mapping[str, Plot], *, name: str = "") ->
         Table(f"{prefix}The result of each set-up", notes=[BRACKETS, *concluded]),
         figures["solved"],
         _costs(run, prefix),
-        *([figures["tokens"]] if "tokens" in figures else []),
         *_comparisons(run, prefix),
         *_losses(run, prefix),
         _tasks(run, prefix),

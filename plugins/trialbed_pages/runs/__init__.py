@@ -4,7 +4,6 @@ from trialbed_pages.runs.answers import ANSWERS, answers_page
 from trialbed_pages.runs.figures import RunCache, RunFigures
 from trialbed_pages.runs.grid import GRID_FILTERS, GRID_ORDERS, GridFilter, GridPage, grade_of
 from trialbed_pages.runs.listing import RunFilter, listing_page
-from trialbed_pages.runs.pair import PairPage, are_same
 from trialbed_pages.runs.run import run_page
 from trialbed_pages.runs.trial import TrialPage
 
@@ -14,13 +13,11 @@ __all__ = [
     "GRID_ORDERS",
     "GridFilter",
     "GridPage",
-    "PairPage",
     "RunCache",
     "RunFigures",
     "RunFilter",
     "TrialPage",
     "answers_page",
-    "are_same",
     "grade_of",
     "listing_page",
     "run_page",

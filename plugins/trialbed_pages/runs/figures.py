@@ -32,8 +32,6 @@ QueryId = int | str
 
 T = TypeVar("T")
 
-TOKENS = "total_tokens"
-COST = "cost"
 HEADLINE = ("sopr_score", "api_call_score")
 
 NO_VALUE = ScoreMean(None, None, 0)
@@ -73,11 +71,6 @@ class RunFigures:
     def mean(self, framework: str, score: str) -> ScoreMean:
         """Return the mean of a score over a framework's trials, as the run's table has it."""
         return self.report[framework].shown.get(score, NO_VALUE)
-
-    def median(self, framework: str, score: str) -> float | None:
-        """Return the median of a figure over a framework's trials without failure, as the run's table has it."""
-        found = self.report[framework].shown.get(score)
-        return None if found is None else found.median
 
     def cell(self, framework: str, query: QueryId) -> list[TrialRow]:
         """Return the trials of a framework on a query, in the order of their repeats."""

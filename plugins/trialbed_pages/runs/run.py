@@ -1,4 +1,4 @@
-"""The page of a run: its figures in the tables of every report, two plots, and its worst queries."""
+"""The page of a run: its figures in the tables of every report, a plot, and its worst queries."""
 
 from __future__ import annotations
 
@@ -10,10 +10,9 @@ from markupsafe import Markup
 
 from trialbed.records import labels_in_words
 from trialbed.report import Report, WorstQuery, run_settings, worst_queries
-from trialbed.scoring import score_heading, score_words
-from trialbed.views import UNKNOWN, Bar, BarPlot, Mark, ScatterPlot, compact, html_parts
-from trialbed_pages.runs.figures import COST, TOKENS, RunFigures
-from trialbed_plugins.reporters import mean_text, run_tables, screen_tables
+from trialbed.views import UNKNOWN, Bar, BarPlot, compact, html_parts
+from trialbed_pages.runs.figures import RunFigures
+from trialbed_plugins.reporters import run_tables, screen_tables
 
 NEGLIGIBLE = 0.005
 """The share of a time below which a part of it is not drawn."""
@@ -46,15 +45,12 @@ class RunPage:
 
     @cached_property
     def details(self) -> Markup:
-        """The plots and, once the run has ended, all other tables: their notes say what it lacks."""
-        setups = [one.framework for one in self.report.frameworks]
-        cost, times = cost_plot(self.figures, setups), time_plot(self.figures, setups)
-        # Where all setups cost the same and have the same score, a table says as much as a plot.
-        drawn = [] if cost.has_one_place else [cost]
+        """The plot of times and, once the run has ended, all other tables: their notes say what it lacks."""
+        times = time_plot(self.figures, [one.framework for one in self.report.frameworks])
         # Those of the board come first in both.
         tables = run_tables(self.report)[len(screen_tables(self.report)) :]
         shown = [] if self.figures.run.status == "running" else tables
-        return html_parts("", [*drawn, *([times] if times.names else []), *shown])
+        return html_parts("", [*([times] if times.names else []), *shown])
 
     @cached_property
     def worst(self) -> Sequence[WorstQuery]:
@@ -65,20 +61,6 @@ class RunPage:
     def settings(self) -> list[tuple[str, str]]:
         """The run's settings, by name."""
         return list(run_settings(self.figures.run.record))
-
-
-def cost_plot(figures: RunFigures, setups: Sequence[str]) -> ScatterPlot:
-    """Plot the leading score, with its intervals, against the cost of a trial: money if that is known, else tokens."""
-    score = figures.headline[0]
-    priced = any(figures.median(name, COST) is not None for name in setups)
-    cost, unit, what = (COST, "USD", "US dollars") if priced else (TOKENS, "tokens", "tokens")
-    marks = []
-    for name in setups:
-        mean, each = figures.mean(name, score), figures.median(name, cost)
-        text = f"{score_words(score)} {mean_text(mean)} for {compact(each)} {unit}"
-        marks.append(Mark(labels_in_words(name), each, mean.value, text, mean.interval))
-    title = f"{score_heading(score)} against {what} per trial"
-    return ScatterPlot(title, f"{what} per trial, median", score_words(score), marks, y_limits=(0.0, 1.0))
 
 
 def time_plot(figures: RunFigures, setups: Sequence[str]) -> BarPlot:

@@ -10,7 +10,7 @@ from trialbed import views
 from trialbed.contracts import Reporter
 from trialbed.report import Report, conclusions, headline, main_loss, run_title
 from trialbed_plugins.reporters._attribution import attribution_tables
-from trialbed_plugins.reporters._tables import MEDIANS, figure_tables, run_plots, run_records, screen_tables
+from trialbed_plugins.reporters._tables import MEDIANS, figure_tables, run_records, screen_tables
 
 
 def run_tables(report: Report) -> list[views.Table]:
@@ -81,9 +81,8 @@ class JunitReporter(Reporter):
 
 
 class HtmlReporter(Reporter):
-    """The table and plots of the scores with their intervals as one page that needs no network."""
+    """The tables as one page that needs no network, for notebooks; commands print the page of the run."""
 
     def report(self, report: Report, stream: TextIO) -> None:
         """Write a whole page."""
-        parts: list[views.Table | views.Plot] = [_conclusion(report), *run_plots(report), *run_tables(report)]
-        stream.write(views.html_page(run_title(report.run), parts))
+        stream.write(views.html_page(run_title(report.run), [_conclusion(report), *run_tables(report)]))

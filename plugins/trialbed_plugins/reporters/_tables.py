@@ -1,10 +1,10 @@
-"""The tables of a run, in which each set-up is a row; its plots and its records."""
+"""The tables of a run, in which each set-up is a row, and its records."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from trialbed.records import SETTINGS, label_settings, shown_name, varied_framework
 from trialbed.report import Report, ScoreSummary, Summary, in_words, verdict
@@ -14,9 +14,6 @@ from trialbed.views import UNKNOWN, Table, TableRow, compact, counts
 from trialbed.wire.addresses import short_address
 from trialbed_plugins.reporters._notes import brief_notes, mean_text, run_legend, run_notes
 from trialbed_plugins.reporters._scores import SKEWED, score_names, telling_names
-
-if TYPE_CHECKING:
-    from trialbed.views import IntervalPlot, PlotPoint
 
 TOKENS, TIME, COST = "total_tokens", "wall_time", "cost"
 """The scores of the first table, besides the leading one."""
@@ -180,22 +177,6 @@ def _amounts(name: str, report: Report) -> Iterator[tuple[str, Cell]]:
         yield "model_time, middle half, s", lambda summary: _middle_half(summary.shown.get(name))
 
 
-def run_plots(report: Report) -> list[IntervalPlot]:
-    """Every score that has intervals, with one point per set-up."""
-    from trialbed.views import IntervalPlot
-
-    known = report.described
-    return [
-        IntervalPlot(
-            f"{shown_name(name)}: {known[name].meaning}" if name in known and known[name].meaning else shown_name(name),
-            [_point(name, summary) for summary in report.frameworks],
-            limits=(0.0, 1.0),
-        )
-        for name in telling_names(report)
-        if _is_bounded(name, report)
-    ]
-
-
 def run_records(report: Report) -> list[dict[str, Any]]:
     """One record per set-up and score."""
     config = report.run.config
@@ -225,14 +206,6 @@ def _record(found: ScoreSummary, summary: Summary) -> dict[str, Any]:
         "trials": summary.counts.trials,
         "errors": summary.counts.trials - summary.counts.answered,
     }
-
-
-def _point(name: str, summary: Summary) -> PlotPoint:
-    from trialbed.views import PlotPoint
-
-    found = summary.shown.get(name)
-    low, high = (found.interval if found else None) or (None, None)
-    return PlotPoint(summary.framework, found.value if found else None, low, high, _cell(name, summary))
 
 
 def _heading(report: Report) -> str:

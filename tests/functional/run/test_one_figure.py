@@ -91,10 +91,6 @@ def pages_agree(walk: Walk) -> None:
             if mean.interval and walk.figures.trials.kinds[score].bounded:
                 low, high = mean.interval
                 found |= {(name, f"low {score}"): low, (name, f"high {score}"): high}
-            if walk.is_alike:
-                found[name, f"median {score}"] = (
-                    None if score in ("sopr_score", "api_call_score") else (walk.figures.median(name, score))
-                )
     agree(walk, found)
 
 

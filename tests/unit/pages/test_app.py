@@ -21,9 +21,8 @@ from trialbed.store import Store, open_store
 from trialbed_pages import create_app
 
 TRIAL = f"/runs/{NEW}/trial?framework=langgraph%3Anative&query=1"
-PAIR = f"/runs/{NEW}/pair?left=reference&right=langgraph%3Anative&query=1"
 FAILED = f"/runs/{NEW}/trial?framework=langgraph%3Anative&query=%22a%2Fb%22"
-PAGES = ("/", *(f"/runs/{NEW}{part}" for part in ("", "/queries", "/answers")), TRIAL, PAIR, FAILED)
+PAGES = ("/", *(f"/runs/{NEW}{part}" for part in ("", "/queries", "/answers")), TRIAL, FAILED)
 
 
 class Elements(HTMLParser):
@@ -110,7 +109,7 @@ async def test_every_link_leads_somewhere(get: Any) -> None:
                 for link in Elements(answer.text).links()
             )
             todo += [link for link in links if link not in seen]
-    assert any("/pair?" in path for path in seen)
+    assert any("/trial?framework=reference" in path for path in seen)
     assert any("/body?" in path for path in seen)
 
 
@@ -263,13 +262,6 @@ async def test_the_list_begins_with_the_result_of_the_newest_run(get: Any) -> No
     assert re.search(r"<h1>\d+ runs</h1>", page)
     assert '<p class="lead">In the newest run, ' in page
     assert '<p class="lead">' not in (await get("/?page=2")).text
-
-
-async def test_the_page_of_two_trials_says_where_they_part_and_how_each_ends(get: Any) -> None:
-    (said,) = re.findall(r'<p class="lead">(.*?)</p>', (await get(PAIR)).text)
-    assert said == (
-        "They first differ at exchange 2 of 3; reference/1 solved the task, langgraph:native/1 did not solve the task."
-    )
 
 
 async def test_a_run_whose_dataset_is_edited_meanwhile_is_shown_with_its_own_tasks(

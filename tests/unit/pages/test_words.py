@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +11,6 @@ from support.stored_runs import NEW, OLD, trial
 from trialbed.store import Store
 
 TRIAL = f"/runs/{NEW}/trial?framework=langgraph%3Anative&query=1"
-PAIR = f"/runs/{NEW}/pair?left=reference&right=langgraph%3Anative&query=1"
 FAILED = f"/runs/{NEW}/trial?framework=langgraph%3Anative&query=%22a%2Fb%22"
 
 
@@ -33,13 +31,6 @@ async def test_the_list_counts_trials_without_a_failure_and_those_that_failed(ge
 async def test_queries_that_fit_are_counted_beside_all(get: Any) -> None:
     assert "1\N{EN DASH}2 of 2 queries" in words((await get(f"/runs/{NEW}/queries")).text)
     assert "1\N{EN DASH}1 of 1 query (of 2)" in words((await get(f"/runs/{NEW}/queries?show=failed")).text)
-
-
-async def test_two_trials_are_marked_where_they_differ_and_scores_stand_under_their_own(get: Any) -> None:
-    page = (await get(PAIR)).text
-    assert re.findall(r'<p class="mark">(.*?)</p>', page) == ["the same", "differs", "the same"]
-    (row,) = re.findall(r'<tr><th scope="row">solved[^<]*</th>(.*?)</tr>', page)
-    assert re.findall(r'data-head="(.*?)">(.*?)</td>', row) == [("reference/1", "1"), ("langgraph:native/1", "0")]
 
 
 async def test_a_trial_says_how_it_ended_and_which_attempt_it_is(get: Any, stored: Path) -> None:
@@ -103,8 +94,3 @@ async def test_a_raw_request_is_the_text_that_was_sent(get: Any) -> None:
     answer = await get(f"/runs/{NEW}/body?framework=reference&query=1&kind=request&place=1")
     assert answer.headers["content-type"] == "text/plain; charset=utf-8"
     assert answer.text.startswith('{"messages": [{"role": "user", "content": "How warm is it?"}]')
-
-
-async def test_two_trials_of_the_same_course_are_said_to_be_that(get: Any) -> None:
-    page = await get(f"/runs/{NEW}/pair?left=reference&right=reference&query=1")
-    assert "Both take the same course; both solved the task." in words(page.text)

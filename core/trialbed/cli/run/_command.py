@@ -227,10 +227,16 @@ async def _run(options: RunOptions) -> Report:
 
 
 def _print(report: Report, options: RunOptions, reporter: Reporter, form: str) -> None:
+    from trialbed.drivers import load_driver
     from trialbed.report import document_path, main_loss, worst_queries
     from trialbed.settings import store_file
+    from trialbed.store import open_run
 
-    reporter.report(report, sys.stdout)
+    if form == "html":  # the page of the run, as `bench show` prints it
+        run = open_run(report.run.run_id, options.store)
+        click.echo(load_driver("components", "pages").run_report(run, options.data_dir))
+    else:
+        reporter.report(report, sys.stdout)
     if form == "table" and not main_loss(report):
         click.echo()
     store = None if options.store == store_file() else options.store

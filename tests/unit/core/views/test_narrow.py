@@ -13,10 +13,8 @@ from trialbed.views import (
     BarPlot,
     BarSpan,
     IntervalPlot,
-    Mark,
     Plot,
     PlotPoint,
-    ScatterPlot,
     Timeline,
     svg,
     svg_file,
@@ -25,7 +23,6 @@ from trialbed.views import (
 NAME = "openai-agents:controlled"
 PLOTS: list[Plot] = [
     IntervalPlot("scores", [PlotPoint(NAME, 0.5, 0.2, 0.8, "0.50 [0.20, 0.80]")]),
-    ScatterPlot("cost", "tokens", "score", [Mark(NAME, 10.0, 0.5), Mark("none", None, 0.5)]),
     BarPlot("times", [Bar(NAME, {"model": 1.0, "framework": 2.0}, "3.00")]),
     Timeline("line", ("model", "framework"), [BarSpan("framework", "at work", 0.0, 0.5)]),
 ]
@@ -40,23 +37,6 @@ def test_a_drawing_needs_no_more_than_a_telephone_is_wide(plot: Plot) -> None:
         share = {"end": 1.0, "middle": 0.5}.get(text.get("text-anchor", ""), 0.0)
         assert x - share * width >= -4, text.text
         assert x + (1 - share) * width <= 404, text.text
-
-
-def test_points_have_numbers_and_a_legend_and_those_of_one_place_share_a_label() -> None:
-    marks = [Mark("one", 100.0, 1.0), Mark("two", 100.0, 1.0), Mark("three", 120.0, 0.5), Mark("none", None, 0.5)]
-    plot = ScatterPlot("cost", "tokens", "score", marks, y_limits=(0.0, 1.0))
-    assert [text for text, _, _ in plot.labels] == ["1, 2", "3"]
-    assert [text for text, _, _ in plot.legend] == ["1 one", "2 two", "3 three", "4 none: not known"]
-
-
-def test_the_axes_of_points_hold_what_is_drawn_and_little_more() -> None:
-    marks = [Mark("a", 3_706.0, 1.0, interval=(0.84, 1.0)), Mark("b", 4_400.0, 0.9, interval=(0.8, 0.95))]
-    plot = ScatterPlot("cost", "tokens", "score", marks, y_limits=(0.0, 1.0))
-    assert plot.x_scale.low > 3_000
-    assert (plot.y_scale.low, plot.y_scale.high) == (0.0, 1.0)
-    # What hardly differs is not made to look as if it did.
-    same = ScatterPlot("cost", "tokens", "score", [Mark("a", 1000.0, 0.5), Mark("b", 1001.0, 0.5)])
-    assert same.x_scale.high - same.x_scale.low >= 100
 
 
 def test_only_success_is_green() -> None:
@@ -87,8 +67,3 @@ def test_names_in_the_legend_of_bars_do_not_touch() -> None:
     for (name, x, y), (_, following, line) in pairwise(legend):
         assert line > y or following >= x + 17 + 7.4 * len(name)
     assert all(x + 17 + 7 * len(name) <= 400 for name, x, _ in legend)
-
-
-def test_a_mark_that_is_not_drawn_is_said_to_be_unknown() -> None:
-    plot = ScatterPlot("cost", "tokens", "score", [Mark("one", 100.0, 1.0), Mark("two", None, 1.0)])
-    assert [text for text, _, _ in plot.legend] == ["1 one", "2 two: not known"]

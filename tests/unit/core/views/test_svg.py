@@ -15,10 +15,8 @@ from trialbed.views import (
     BarPlot,
     BarSpan,
     IntervalPlot,
-    Mark,
     Plot,
     PlotPoint,
-    ScatterPlot,
     Timeline,
     svg,
     svg_file,
@@ -29,11 +27,10 @@ HOSTILE = "</svg><script>alert(1)</script>\x1b[2J"
 SPACE = "{http://www.w3.org/2000/svg}"
 PLOTS: list[Plot] = [
     IntervalPlot("scores", [PlotPoint(HOSTILE, 0.5, 0.2, 0.8, "half"), PlotPoint("none", None)]),
-    ScatterPlot("cost", "tokens", "score", [Mark(HOSTILE, 10.0, 0.5), Mark("none", None, 0.5)], y_limits=(0.0, 1.0)),
     BarPlot("times", [Bar(HOSTILE, {"model": 1.0, "tools": 0.0, HOSTILE: 2.0}), Bar("none", {})]),
     Timeline("line", ("model", HOSTILE), [BarSpan(HOSTILE, HOSTILE, 0.0, 0.5, alarming=True)], total=2.0),
 ]
-EMPTY: list[Plot] = [IntervalPlot("", []), ScatterPlot("", "", "", []), BarPlot("", []), Timeline("", (), [])]
+EMPTY: list[Plot] = [IntervalPlot("", []), BarPlot("", []), Timeline("", (), [])]
 
 
 @for_each("plot", [*PLOTS, *EMPTY], ids=lambda plot: type(plot).__name__)
@@ -61,13 +58,6 @@ def test_the_parts_of_many_bars_are_named_without_overlap_and_each_has_its_fill_
     assert len(set(places)) == 8
     assert max(y for _, y in places) + 12 < plot.top
     assert len(set(re.findall(r'rect class="(part-\d)"', svg_file(plot)))) == 8
-
-
-def test_a_mark_is_drawn_with_its_interval() -> None:
-    marks = [Mark("a", 1.0, 0.5, interval=(0.25, 0.75)), Mark("b", 1.0, 0.5)]
-    plot = ScatterPlot("cost", "tokens", "score", marks, y_limits=(0.0, 1.0))
-    ((low, high),) = re.findall(r'class="ends" d="M\S+ ([\d.]+)h8m-4 0V([\d.]+)', svg(plot, "x"))
-    assert (float(low), float(high)) == (plot.y_scale.at(0.75), plot.y_scale.at(0.25))
 
 
 def test_parts_of_a_bar_stand_one_after_the_other() -> None:

@@ -79,14 +79,6 @@ def test_words_are_explained_once_for_all_runs_of_a_page_and_results_are_told_of
         assert text.count(twice) == 2, twice
 
 
-def test_a_plot_of_costs_is_left_out_where_all_marks_lie_in_one_place() -> None:
-    same = run().model_copy(update={"frameworks": run().frameworks[:1]})
-    made = made_files(manifest(), [same])
-    assert "figures/first-tokens.svg" not in made
-    assert "against tokens per trial" not in made["results.md"].decode()
-    assert "figures/first-tokens.svg" in made_files(manifest(), [run()])
-
-
 def test_the_commands_of_a_folder_are_folded_as_a_shell_reads_them_and_say_what_cannot_be_made_again() -> None:
     faults = '{"tools": {"rate": 0.5}, "seed": 1, "model": {"rate": 0.25, "faults": ["empty"]}} --x'
     arguments = ("--framework", "mine", "--faults", faults, "--judge", "rule", "--seed", "0")
@@ -150,7 +142,7 @@ def test_files_of_another_origin_and_folders_that_are_links_are_left_alone(folde
     (folder / "figures").symlink_to(tmp_path / "elsewhere")
     with pytest.raises(DataError, match="is a link to a file outside of the folder"):
         write_publication(folder, manifest(), [run("second")], EVIDENCE)
-    assert len([*(tmp_path / "elsewhere").iterdir()]) == 3
+    assert len([*(tmp_path / "elsewhere").iterdir()]) == 2
     (mine / "index.html").unlink()
     (tmp_path / "empty").mkdir()
     (mine / "figures").symlink_to(tmp_path / "empty")
@@ -330,7 +322,7 @@ def test_words_of_others_stay_text(tmp_path: Path) -> None:
 def test_the_text_shows_the_figures_by_relative_paths(folder: Path) -> None:
     text = (folder / "results.md").read_text()
     shown = re.findall(r"!\[[^]]*\]\(([^)]*)\)", text)
-    assert len(shown) == 3
+    assert len(shown) == 2
     assert all((folder / path).is_file() for path in shown)
     assert "bench reproduce ." in text
     assert "In this folder, where Trialbed is installed. bench reproduce replays" in text
