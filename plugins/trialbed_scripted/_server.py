@@ -85,7 +85,13 @@ class ScriptedServer(ScriptedEndpoint):
         for method, path in self._routes():
             application.router.add_route(method, path, self._serve)
         self._ended = asyncio.Event()
-        self._runner = web.AppRunner(application, access_log=None, handler_cancellation=True, shutdown_timeout=PATIENCE)
+        self._runner = web.AppRunner(
+            application,
+            access_log=None,
+            handler_cancellation=True,
+            shutdown_timeout=PATIENCE,
+            lingering_time=min(10.0, self.BODY_SECONDS),
+        )
         await self._runner.setup()
         try:
             self._listener = await asyncio.get_running_loop().create_server(
