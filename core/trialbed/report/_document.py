@@ -10,6 +10,8 @@ from dataclasses import asdict
 from importlib.resources import files
 from typing import Any
 
+from zlib_ng import zlib_ng
+
 from trialbed.records import GoldAnswer, TrialKey, TrialResult
 from trialbed.report._entries import entry, failed_scores
 from trialbed.report._files import clean, json_bytes
@@ -74,7 +76,7 @@ def add_entries(
         text = json_bytes(found)
         if escaped or redaction_of(secrets).finds(text.decode()):
             text = json_bytes(clean(found, secrets))
-        entries[result.key, result.attempt] = zlib.compress(text, 1)
+        entries[result.key, result.attempt] = zlib_ng.compress(text, 1)
 
 
 def _entries_of(summary: Summary, entries: Entries) -> Iterator[bytes]:

@@ -7,13 +7,14 @@ import zlib
 from typing import Any
 
 from sqlalchemy import CompoundSelect, Connection, Select, delete, select, union
+from zlib_ng import zlib_ng
 
 from trialbed.errors import DataError
 from trialbed.store._rows import insert
 from trialbed.store._schema import blobs, calls, gold_answers, selections
 
 LEVEL = 1
-"""zlib's fastest: conversations repeat themselves so much that the slower levels gain little."""
+"""The fastest: conversations repeat themselves so much that the slower levels gain little."""
 
 UNCOMPRESSED = 1024
 """Bytes of a body up to which compressing it takes most of the time of storing it, and gains next to nothing."""
@@ -34,7 +35,7 @@ def add_body(bodies: Bodies, text: str) -> str:
 def insert_bodies(connection: Connection, bodies: Bodies) -> None:
     """Write those that the store does not have yet; to ask which these are would take longer."""
     rows = [
-        {"digest": digest, "body": zlib.compress(body, LEVEL if len(body) > UNCOMPRESSED else 0)}
+        {"digest": digest, "body": zlib_ng.compress(body, LEVEL if len(body) > UNCOMPRESSED else 0)}
         for digest, body in sorted(bodies.items())  # one order for all writers, so that none deadlock
     ]
     insert(connection, blobs, rows, only_new=True)

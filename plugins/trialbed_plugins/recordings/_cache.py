@@ -12,6 +12,8 @@ from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 from typing import NamedTuple, Self
 
+from zlib_ng import zlib_ng
+
 from trialbed.contracts import ModelQuestion, ModelReply, ServedAnswer, TrialModel
 from trialbed.errors import UsageError
 from trialbed.files import make_private_file
@@ -117,7 +119,7 @@ class ModelCache:
         if self._redaction:
             text = self._redaction.body(body.decode("utf-8", "surrogateescape"))
             body = text.encode("utf-8", "surrogateescape")
-        row = key, zlib.compress(body), kept.answer.stream, kept.answer.duration, kept.dialect
+        row = key, zlib_ng.compress(body), kept.answer.stream, kept.answer.duration, kept.dialect
         try:
             with self._connection:
                 self._connection.execute("INSERT OR IGNORE INTO replies VALUES (?, ?, ?, ?, ?)", row)
