@@ -20,8 +20,9 @@ from trialbed.records import (
     TrialResult,
 )
 from trialbed.scoring import JUDGED
-from trialbed.texts import one_line
+from trialbed.texts import json_leaves, one_line
 from trialbed.tool_calls import (
+    FORGOTTEN,
     NOT_MADE,
     UNSEEN,
     WRITTEN,
@@ -71,7 +72,7 @@ OWN_FAILED = "the agent's own tool failed"
 
 FORCED = "the request forced the call with tool_choice, so it does not count"
 
-BY_FRAMEWORK = (ENDED, OF_THE_OFFER, UNTOLD, REPLACED, STOPPED, SILENT, FORCED, OWN_FAILED)
+BY_FRAMEWORK = (ENDED, OF_THE_OFFER, UNTOLD, REPLACED, STOPPED, SILENT, FORCED, FORGOTTEN, OWN_FAILED)
 """The beginnings of the reasons of losses that are the framework's, at whatever stage they are."""
 
 NOT_BY_FRAMEWORK = ("limit", "model", *NOT_MEASURED)
@@ -209,7 +210,8 @@ def attribute(
     is_over = max_steps is not None and len(result.wire.model_calls) >= max_steps
     ended, stopped = ("", "") if is_over else _ends(result, calls)
     found = []
-    for aligned in align_gold_calls(query.gold_calls, calls, tools).gold:
+    turns = [number for number, turn in enumerate(query.turns, 1) for _ in range(turn.calls)]
+    for place, aligned in enumerate(align_gold_calls(query.gold_calls, calls, tools).gold):
         stage, reason = _loss(aligned, by_api.get(aligned.gold.api), query, tools, result, calls) or (None, "")
         call, last = aligned.call, result.wire.model_calls[-1] if ended and stage else None
         if stage == "not called" and stopped:
@@ -223,9 +225,15 @@ def attribute(
             stage == "not called" if call is None else not call.reached and call.started >= last.started + last.duration
         ):
             reason = f"{ENDED}: {ended}"
+        forgotten: tuple[int, ...] = ()
+        if turns and stage in ("not called", "wrong arguments") and not reason.startswith(BY_FRAMEWORK):
+            from trialbed.history import find_forgotten  # only conversations need it
+
+            lost = find_forgotten(result.wire, turns[place], json_leaves(aligned.gold.arguments))
+            reason, forgotten = lost or (reason, ())
         shown = one_line(reason, MAX_REASON) or ("no reason is given" if stage else "")
         is_by_framework = stage == "not made" or reason.startswith(BY_FRAMEWORK)
-        requests = _requests(result, call) if is_by_framework and reason != UNSEEN else ()
+        requests = forgotten or (_requests(result, call) if is_by_framework and reason != UNSEEN else ())
         found.append(AttributedCall(gold=aligned.gold, lost=stage, reason=shown, requests=requests))
     return tuple(found)
 
@@ -346,7 +354,9 @@ def _loss_by_disuse(call: AskedCall, query: Query, result: TrialResult, calls: S
         return "not used", UNFINISHED
     if answer.finish != "give_answer":
         return "not used", "the agent gave up"
-    if uses_of(query, answer.final_answer, calls).shows(call) is not False:
+    # In a conversation, any of the agent's answers may have used them.
+    text = "\n".join(turn.answer or "" for turn in result.wire.turns) or answer.final_answer
+    if uses_of(query, text, calls).shows(call) is not False:
         return None
     if last is not None and any(Uses(query, text, calls).of(call) for text in said(last)):
         return "not used", REPLACED

@@ -26,6 +26,7 @@ from trialbed.records import (
     ToolSpec,
     Usage,
     WireLog,
+    WireTurn,
 )
 from trialbed.scoring import ScoreContext
 from trialbed_plugins.scorers import score_trial
@@ -117,15 +118,19 @@ def context(
     unasked: Sequence[ApiCall] = (),
     states: tuple[Any, Any] = (None, None),
     prices: Prices | None = None,
+    turns: int = 0,
     **answer: Any,
 ) -> ScoreContext:
     """A trial; its gold calls have no arguments where they are letters, its states are the wanted one and its own."""
+    user = tuple(WireTurn(started=turn, text="Go on.") for turn in range(turns))
     calls = tuple(call if isinstance(call, GoldCall) else GoldCall(api=ref(call)) for call in gold)
     return ScoreContext(
         query=Query(query_id=1, text="?", apis=(), gold_calls=calls, final_state=states[0]),
         tools=tuple(tool(name) for name in ("a", "b", "c")),
         answer=Answer(**{"final_answer": "42", "finish": "give_answer", "calls": ()} | answer),
-        wire=WireLog(trial="t", opened_at=NOON, model_calls=tuple(asked), api_calls=tuple(called), state=states[1]),
+        wire=WireLog(
+            trial="t", opened_at=NOON, model_calls=tuple(asked), api_calls=tuple(called), state=states[1], turns=user
+        ),
         timing=Timing(wall=4, model=2, tool=1.5, framework=0.5),
         judge=judge,
         judge_name="rule",

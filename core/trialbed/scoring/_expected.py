@@ -127,7 +127,7 @@ def _test(context: ScoreContext, test: TaskTest) -> Expectation:
         sent = len(context.wire.turns)
         if test.turn > sent:
             return Expectation(test.name, f"the conversation ended with message {sent} of the user", met=False)
-        context = context.of_turn(test.turn)
+        whole, context = context.wire, context.of_turn(test.turn)
     own = {
         "reference_facts": test.facts,
         "gold_calls": test.calls,
@@ -138,6 +138,12 @@ def _test(context: ScoreContext, test: TaskTest) -> Expectation:
     found = expectations(replace(context, query=context.query.model_copy(update=own)))
     unmet = [one for one in found if one.met is False] or [one for one in found if one.met is None]
     reason = "; ".join(one.finding for one in unmet)
+    if test.turn and unmet:
+        from trialbed.history import find_forgotten  # only conversations need it
+
+        facts = [fact for fact in test.facts if not carries(context.text, fact)]
+        forgotten = find_forgotten(whole, test.turn, facts) if facts else None
+        reason += f"; {forgotten[0]}" if forgotten else ""
     return Expectation(test.name, reason, unmet[0].met if unmet else True)
 
 

@@ -3,6 +3,7 @@ from ._alignment import F1 as F1
 from ._alignment import accuracy_of as accuracy_of
 from ._alignment import align as align
 from ._alignment import f1_of as f1_of
+from ._asked import FORGOTTEN as FORGOTTEN
 from ._asked import NOT_MADE as NOT_MADE
 from ._asked import UNSEEN as UNSEEN
 from ._asked import AskedCall as AskedCall

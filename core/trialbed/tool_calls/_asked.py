@@ -16,6 +16,9 @@ Place = tuple[float, int]
 """The time at which the model's answer was complete, and the place of a call in it."""
 
 NOT_MADE = "the framework did not make the call"
+FORGOTTEN = "the fact was no longer in the request"
+"""The beginning of the reason of a loss of a value that an earlier turn had, and no request of the turn has."""
+
 UNSEEN = "no later request shows its result"
 """The problem of a call of one of the agent's own tools without a result; it may have been made."""
 

@@ -8,7 +8,8 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
-from trialbed.records import IN_PROCESS, Annotation, ModelCall, Query, TrialResult
+from trialbed.history import read_history
+from trialbed.records import IN_PROCESS, Annotation, ModelCall, Query, TrialResult, WireTurn
 from trialbed.report import trial_name
 from trialbed.report.inspection import (
     BY_EXPECTATIONS,
@@ -137,6 +138,12 @@ class TrialPage:
         found = exchanges(self.trial.wire)
         begin = _begin(self.trial, found)
         return [ShownExchange(one, begin + one.at) for one in found]
+
+    @property
+    def conversation(self) -> list[tuple[WireTurn, str]]:
+        """The turns of a conversation, and what the requests of each had of the turns before."""
+        turns = zip(self.trial.wire.turns, read_history(self.trial.wire), strict=True)
+        return [(turn, found.text) for turn, found in turns]
 
     @cached_property
     def timeline(self) -> Timeline:

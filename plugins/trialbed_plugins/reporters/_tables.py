@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 from trialbed.records import SETTINGS, label_settings, shown_name, varied_framework
@@ -17,6 +18,15 @@ from trialbed_plugins.reporters._scores import SKEWED, score_names, telling_name
 
 TOKENS, TIME, COST = "total_tokens", "wall_time", "cost"
 """The scores of the first table, besides the leading one."""
+
+HISTORY = "history_kept"
+TURN_TOKENS = {
+    "tokens: turn 1": "tokens_at_turn_1",
+    "turn 3": "tokens_at_turn_3",
+    "turn 10": "tokens_at_turn_10",
+    "last turn": "tokens_at_last_turn",
+}
+"""Heading of a column of the table of conversations -> its score."""
 
 MEDIANS = ("tokens", "time", "cost")
 """Columns of the first table that are medians of a trial."""
@@ -33,7 +43,7 @@ def screen_tables(report: Report) -> list[Table]:
     narrow: Table | None = None
     for count in range(len(LEFT_OUT), 0, -1):
         narrow = replace(table.without(*LEFT_OUT[:count]), narrow=narrow)
-    return [replace(table, narrow=narrow), *tag_tables(report, _leading(report))]
+    return [replace(table, narrow=narrow), *conversation_tables(report), *tag_tables(report, _leading(report))]
 
 
 def figure_tables(report: Report) -> list[Table]:
@@ -61,6 +71,7 @@ def figure_tables(report: Report) -> list[Table]:
     ]
     tables = [
         replace(_setup_table(report, ""), title=_heading(report)),
+        *conversation_tables(report),
         *tag_tables(report, _leading(report)),
         _as_rows("trials", summaries, ends),
         _as_rows("scores", summaries, [(_label(name, report), _scored(name)) for name in bounded], whole=unscored),
@@ -68,6 +79,16 @@ def figure_tables(report: Report) -> list[Table]:
     ]
     tables = [table for table in tables if table.columns[1:]]
     return [*tables[:-1], replace(tables[-1], notes=notes, legend=list(run_legend(report)))]
+
+
+def conversation_tables(report: Report) -> list[Table]:
+    """The share of tasks in which frameworks kept the history, and the tokens of turns; none without conversations."""
+    columns: list[tuple[str, Cell]] = [
+        ("history kept", lambda summary: _share(summary, HISTORY)),
+        *((heading, partial(_middle, name=name)) for heading, name in TURN_TOKENS.items()),
+    ]
+    table = _as_rows("conversations", report.frameworks, columns)
+    return [table] if table.columns[1:] else []
 
 
 def tag_tables(report: Report, score: str) -> list[Table]:
@@ -222,7 +243,8 @@ def _alike(report: Report) -> dict[str, list[str]]:
     """Return each score that is shown, with those beside it whose figures are the same for every set-up."""
     columns: dict[tuple[object, ...], str] = {}
     found: dict[str, list[str]] = {}
-    for name in telling_names(report):
+    apart = (HISTORY, *TURN_TOKENS.values())
+    for name in (one for one in telling_names(report) if one not in apart):
         known = [summary.shown.get(name) for summary in report.frameworks]
         figures = tuple(one and (one.value, *(one.interval or ()), one.denominator) for one in known)
         if any(one and one.interval for one in known) and figures in columns and name != JUDGED:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -171,6 +172,23 @@ def test_a_function_gets_the_history_and_what_it_forgets_is_lost() -> None:
     assert unmet(found["remembering"]) == []
     assert unmet(found["forgetting"]) == ["turn 4"]
     assert found["forgetting"].wire.turns[3].answer == "Noted."
+    assert found["remembering"].score("history_kept").value == 0  # the results of tools
+    assert found["forgetting"].score("tokens_at_turn_3").value < found["remembering"].score("tokens_at_turn_3").value
+
+
+def test_a_call_is_lost_by_the_framework_that_forgot_its_argument(capsys: pytest.CaptureFixture[str]) -> None:
+    turns = [*TASK.turns[:2], "Nice weather.", *TASK.turns[2:]]  # type: ignore[index] # a list
+    evaluate({"mine": forgetting}, [replace(TASK, turns=turns)], model="scripted:gold", progress=False)
+    (trial,) = trials()
+    refund = trial.gold_calls[1]
+    assert (refund.lost, trial.gold_calls[0].lost) == ("not called", None)
+    assert refund.reason.startswith("the fact was no longer in the request: '7' is in request 3 (user: Hello")
+    assert main(["show", "latest", "mine/refund"]) == 0
+    shown = capsys.readouterr().out
+    assert "turn 3: 4 of 6 messages dropped (first: user: Hello, my order number is 7.); 1 tool result gone" in shown
+    assert "seen in: request 3, request 5" in shown
+    assert main(["show", "latest"]) == 0
+    assert "history kept" in capsys.readouterr().out
 
 
 CASES = {"none": [2, 3, 4], "wrong-args": [2, 3, 4], "extra": [], "parallel": []}

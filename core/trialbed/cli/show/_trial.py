@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from trialbed.cli.options import print_json
+from trialbed.history import read_history
 from trialbed.records import shown_name
 from trialbed.report.inspection import (
     ModelExchange,
@@ -107,9 +108,8 @@ def _lines(
     if query is not None:
         expected = [Line(f"{label}: {text}", 1) for label, text in expected_lines(query)]
         yield from _title("Task", [Line(query.text, 1), *expected])
-    said = [(who, text) for turn in result.wire.turns for who, text in (("user", turn.text), ("agent", turn.answer))]
-    if said:
-        yield from _title("Conversation", [Line(f"{who}: {text or '(no answer)'}", 1) for who, text in said])
+    if result.wire.turns:
+        yield from _title("Conversation", list(_turns(result.wire)))
     yield from _title("What went wrong", list(_problem_lines(found)))
     yield from _title("What the server saw", list(conversation(result.wire)))
     answer = result.outcome.answer
@@ -125,6 +125,14 @@ def _lines(
     failure = result.outcome.failure
     if failure is not None and failure.detail:
         yield from _title("Details of the failure", [Line(failure.detail, 1)])
+
+
+def _turns(wire: WireLog) -> Iterator[Line]:
+    """Yield the user's messages, the agent's answers, and what the requests had of the turns before."""
+    for turn, found in zip(wire.turns, read_history(wire), strict=True):
+        yield Line(f"user: {turn.text}", 1)
+        yield Line(f"agent: {turn.answer or '(no answer)'}", 1)
+        yield Line(found.text, 2)
 
 
 def _head(run: StoredRun | Run, result: TrialResult) -> Iterator[Line]:

@@ -7,6 +7,8 @@ from trialbed.prices import read_prices
 from trialbed.records import Usage
 from trialbed_plugins.scorers import CATALOG
 
+TURNS = [model_call(Usage(prompt_tokens=1), request='{"messages": []}', started=turn) for turn in range(10)]
+
 
 async def test_the_plugin_is_found_by_its_entry_point_and_gives_every_score() -> None:
     """But for those that only some trials have."""
@@ -37,9 +39,8 @@ async def test_every_score_is_declared() -> None:
         api_call("a", {"x": 1}, error="bad", fault="injection:INJ-1"),
         api_call("a", {"x": 2}, response={"city": "Pelluin"}),
     ]
-    assert set(await scores([gold_call("a", x=2)], calls, states=(1, 1), prices=read_prices("1,2"))) == {
-        score.name for score in CATALOG
-    }
+    found = await scores([gold_call("a", x=2)], calls, TURNS, states=(1, 1), prices=read_prices("1,2"), turns=10)
+    assert set(found) == {score.name for score in CATALOG}
 
 
 async def test_the_catalog_says_how_failures_count() -> None:
@@ -48,8 +49,7 @@ async def test_the_catalog_says_how_failures_count() -> None:
         api_call("a", {"x": 1}, error="bad", fault="injection:INJ-1"),
         api_call("a", {"x": 2}, response={"city": "Pelluin"}),
     ]
-    asked = [model_call(Usage(prompt_tokens=1))]
-    found = await scores([gold_call("a", x=2)], calls, asked, states=(1, 1))
+    found = await scores([gold_call("a", x=2)], calls, TURNS, states=(1, 1), turns=10)
     described = {score.name: score for score in CATALOG}
     assert {name for name, score in found.items() if score.bounded} == {
         name for name, score in described.items() if score.bounded

@@ -1,0 +1,306 @@
+"""The history of a conversation: what each turn's first request still has of the turns before."""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import asdict, dataclass
+from itertools import accumulate, islice
+from typing import Any, Literal, NamedTuple
+
+from trialbed.evidence import carries
+from trialbed.identity import once_for
+from trialbed.records import Json, ModelCall, WireLog
+from trialbed.texts import json_leaves, number_of, one_line
+from trialbed.tool_calls import FORGOTTEN, canonical
+from trialbed.wire import ModelMessage, ModelRequest, lenient_json, recorded_answer, recorded_request
+from trialbed.wire.dialects.responses import KeptResponses, ResponsesRequest
+from trialbed.wire_log import estimated_usage, failed
+
+MOST_SEARCHED = 100_000_000
+"""Characters that are searched for the changed messages of a trial, which takes less than a second."""
+
+MOST_VALUES = 50
+"""Values of a call that are looked for in a text; the first ones."""
+
+SHOWN = 60
+"""Characters of a message that are shown."""
+
+PROMPTS = frozenset(("system", "developer"))
+"""Roles of instructions."""
+
+Prompt = Literal["kept", "lost", "repeated", "changed"]
+
+PROMPT_WORDS: dict[Prompt, str] = {
+    "lost": "no system prompt",
+    "repeated": "the system prompt is repeated",
+    "changed": "another system prompt than in turn 1",
+}
+
+
+@dataclass(frozen=True)
+class TurnHistory:
+    """The first request of a turn, compared with the last one of the turn before and its answer.
+
+    Attributes:
+        turn: from 1.
+        requests: to the model, in the turn.
+        tokens: of all its prompts, as reported; estimated if they are not.
+        messages: of the turns before, without system prompts; None if they could not be compared.
+        dropped: how many of these the request has nowhere; ``first_dropped`` is the beginning of the first.
+        results_lost: how many of these are results of tools.
+        rewritten: messages whose words stand in another form, such as inside of another message.
+        reordered: messages that stand before an earlier one.
+        added: messages that are neither of the turns before nor the user's new one, such as a summary.
+        prompt: the system prompt, compared with that of turn 1.
+        asked: whether the request has the user's message.
+        extra: requests of the turn that are not of the conversation, as for a memory or a summary.
+    """
+
+    turn: int
+    requests: int
+    tokens: int
+    messages: int | None = None
+    dropped: int = 0
+    first_dropped: str = ""
+    results_lost: int = 0
+    rewritten: int = 0
+    reordered: int = 0
+    added: int = 0
+    first_added: str = ""
+    prompt: Prompt = "kept"
+    asked: bool = True
+    extra: int = 0
+
+    @property
+    def is_kept(self) -> bool:
+        """Whether everything that was said before is in the request, in its order."""
+        return not (self.dropped or self.reordered or self.prompt == "lost") and self.asked
+
+    @property
+    def text(self) -> str:
+        """The findings in a line."""
+        found = [PROMPT_WORDS[self.prompt]] if self.prompt != "kept" else []
+        if self.messages is None:
+            found.append("not compared" if self.requests else "no request")
+        elif self.dropped:
+            of = number_of(self.messages, "message")
+            found.append(f"{self.dropped:,} of {of} dropped (first: {self.first_dropped})")
+        elif self.messages:
+            found.append(f"all {number_of(self.messages, 'message')} kept")
+        if self.results_lost:
+            found.append(f"{number_of(self.results_lost, 'tool result')} gone")
+        found += [f"{count} {word}" for word in ("rewritten", "reordered") if (count := getattr(self, word))]
+        if self.added:
+            found.append(f"{self.added:,} added (first: {self.first_added})")
+        if not self.asked:
+            found.append("without the user's message")
+        if self.extra:
+            found.append(number_of(self.extra, "extra request"))
+        return f"turn {self.turn}: {'; '.join([*found, number_of(self.tokens, 'token')])}"
+
+    def as_json(self) -> dict[str, Any]:
+        """The findings as JSON."""
+        return {**asdict(self), "kept": self.is_kept}
+
+
+class _Message(NamedTuple):
+    """A message without ids and spacing, which frameworks change: ``calls`` are names and arguments."""
+
+    role: str
+    text: str
+    calls: tuple[tuple[str, str], ...]
+
+    @property
+    def excerpt(self) -> str:
+        asked = "".join(f" asks for {name} {arguments}" for name, arguments in self.calls)
+        return one_line(f"{self.role}: {self.text}{asked}", SHOWN)
+
+    @property
+    def parts(self) -> Iterator[str]:
+        """Yield the words by which the message is found in another one."""
+        if self.text:
+            yield _words(self.text)
+        for name, arguments in self.calls:
+            yield _words(name)
+            leaves = json_leaves(lenient_json(arguments, arguments))
+            yield from (_words(str(leaf)) for leaf in islice(leaves, MOST_VALUES) if not isinstance(leaf, bool | None))
+
+    def says(self, value: str) -> bool:
+        """Return whether the message has a value."""
+        return carries(" ".join((self.text, *(arguments for _, arguments in self.calls))), value)
+
+
+class _Request:
+    """A request as far as it belongs to a conversation."""
+
+    def __init__(self, call: ModelCall, request: ModelRequest) -> None:
+        self.call = call
+        self.has_tools = bool(request.tools)
+        self.prompts = tuple(_words(message.text) for message in request.messages if message.role in PROMPTS)
+        self.messages = [_plain(message) for message in request.messages if message.role not in PROMPTS]
+
+    def goes_on(self, other: _Request) -> bool:
+        """Return whether another request is of the same agent's conversation."""
+        begins = self.messages[:1] == other.messages[:1]
+        return self.prompts == other.prompts and (other.has_tools == self.has_tools or begins)
+
+    def conversation(self) -> list[_Message]:
+        """Return the messages, and the model's answer behind them."""
+        answer = [] if failed(self.call) else [_plain(recorded_answer(self.call).answer)]
+        return [message for message in (*self.messages, *answer) if message.text or message.calls]
+
+
+@once_for(8)
+def read_history(wire: WireLog) -> tuple[TurnHistory, ...]:
+    """Return what became of the history in each turn of a conversation; nothing without turns."""
+    turns: dict[int, list[_Request]] = defaultdict(list)
+    begins = [turn.started for turn in wire.turns]
+    for call, request in _conversations(wire) if begins else ():
+        if request is not None:
+            turns[bisect_right(begins, call.started)].append(_Request(call, request))
+    offers = any(request.has_tools for requests in turns.values() for request in requests)
+    found: list[TurnHistory] = []
+    before, first, left = list[_Message](), None, MOST_SEARCHED
+    texts = [_words(turn.text) for turn in wire.turns]
+    for number in range(1, len(begins) + 1):
+        own = wire.of_turn(number).model_calls
+        usages = filter(None, map(estimated_usage, own))
+        turn = TurnHistory(number, len(own), sum(usage.prompt_tokens for usage in usages))
+        main = next((one for one in turns[number] if one.has_tools or not offers), None)
+        if main is not None:
+            first = first or main
+            line = [one for one in turns[number] if main.goes_on(one)]
+            findings, left = _compare(before, main, texts[:number], left)
+            prompt = _prompt(first.prompts, main.prompts)
+            turn = TurnHistory(
+                number, turn.requests, turn.tokens, **findings, prompt=prompt, extra=len(turns[number]) - len(line)
+            )
+            before = line[-1].conversation()
+        found.append(turn)
+    return tuple(found)
+
+
+def _compare(
+    before: Sequence[_Message], request: _Request, texts: Sequence[str], left: int
+) -> tuple[dict[str, Any], int]:
+    """Return the findings on a turn's first request, and the characters that may still be searched.
+
+    Args:
+        texts: the user's messages, the last of which is the turn's.
+    """
+    now = request.messages
+    equal: dict[_Message, list[int]] = defaultdict(list)
+    for place, message in enumerate(now):
+        equal[message].append(place)
+    # From the end, as windows drop the oldest of equal messages.
+    places: dict[int, int] = {}
+    for place in reversed(range(len(before))):
+        if at := equal[before[place]]:
+            places[place] = at.pop()
+    others = sorted(set(range(len(now))).difference(places.values()))
+    written = [_words("".join((now[place].text, *(f"{n}{a}" for n, a in now[place].calls)))) for place in others]
+    whole, starts = "\n".join(written), [0, *accumulate(len(text) + 1 for text in written)]
+    hit = {place for place, text in zip(others, written, strict=True) if texts[-1] in text}
+    asked, rewritten = bool(hit), 0
+    for place, message in enumerate(before):
+        if place in places:
+            continue
+        # A message of the user may lose what the framework had put around it.
+        own = [text for text in texts[:-1] if message.role == "user" and text and text in _words(message.text)]
+        for parts in (list(message.parts), own[-1:]):
+            left -= len(whole) * len(parts)
+            if left < 0:
+                return {}, left
+            at = [whole.find(part) for part in parts if others]
+            if at and min(at) >= 0:
+                number = others[bisect_right(starts, at[0]) - 1]
+                places[place], rewritten = number, rewritten + 1
+                hit.update(others[bisect_right(starts, one) - 1] for one in at)
+                break
+    order = [places[place] for place in sorted(places)]
+    highest = accumulate(order, max)
+    added = [now[place].excerpt for place in others if place not in hit and _is_new(now[place])]
+    dropped = [message for place, message in enumerate(before) if place not in places]
+    return {
+        "messages": len(before),
+        "dropped": len(dropped),
+        "first_dropped": dropped[0].excerpt if dropped else "",
+        "results_lost": sum(message.role == "tool" for message in dropped),
+        "rewritten": rewritten,
+        "reordered": sum(place < most for place, most in zip(order, highest, strict=True)),
+        "added": len(added),
+        "first_added": added[0] if added else "",
+        "asked": asked,
+    }, left
+
+
+def find_forgotten(wire: WireLog, turn: int, values: Iterable[Json]) -> tuple[str, tuple[int, int]] | None:
+    """Return that one of some values is in a request of an earlier turn, and in none of a turn, counted from 1.
+
+    Returns:
+        The reason, and the numbers of the last request that has it and of the turn's first one; None if no value was
+        forgotten, or a request of the turn cannot be read.
+    """
+    begins = [one.started for one in wire.turns]
+    numbered = [
+        (bisect_right(begins, call.started), number, request)
+        for number, (call, request) in enumerate(_conversations(wire), 1)
+    ]
+    now = [(number, request) for at, number, request in numbered if at == turn and request is not None]
+    if len(now) < max(1, sum(at == turn for at, _, _ in numbered)):
+        return None
+    shown = {str(leaf) for _, request in now for leaf in json_leaves(dict(request.prompt))}
+    earlier: dict[_Message, int] = {}
+    for at, number, request in reversed(numbered):
+        for message in map(_plain, request.messages) if at < turn and request is not None else ():
+            earlier.setdefault(message, number)
+    for value in islice(values, MOST_VALUES):
+        text = "" if value is None or isinstance(value, bool) else str(value)
+        if text and not any(text in one or carries(one, text) for one in shown):
+            having = [message for message in earlier if message.says(text)]
+            if having:
+                message = next((one for one in having if one.role != "assistant"), having[0])
+                where = f"{text!r} is in request {earlier[message]} ({message.excerpt}), and in none of turn {turn}"
+                return f"{FORGOTTEN}: {where}", (earlier[message], now[0][0])
+    return None
+
+
+def _conversations(wire: WireLog) -> Iterator[tuple[ModelCall, ModelRequest | None]]:
+    """Yield the requests with the conversation that they follow; None for one that cannot be read."""
+    kept = KeptResponses()
+    for call in wire.model_calls:
+        request = recorded_request(call)
+        if isinstance(request, ResponsesRequest):
+            request = ResponsesRequest(request.document)  # that of the log is shared
+            kept.follow(request)
+            answer = None if failed(call) else recorded_answer(call).response
+            kept.keep(request, answer, call.request_bytes + call.response_bytes)
+        yield call, request if request is not None and not request.problem else None
+
+
+def _prompt(first: Sequence[str], now: Sequence[str]) -> Prompt:
+    if first and not now:
+        return "lost"
+    if len(set(now)) < len(now):
+        return "repeated"
+    return "kept" if tuple(now) == tuple(first) else "changed"
+
+
+def _is_new(message: _Message) -> bool:
+    """Return whether a message that was not there before counts as added: results come after their calls."""
+    return message.role != "tool" and bool(message.text or message.calls)
+
+
+def _plain(message: ModelMessage) -> _Message:
+    text = " ".join(message.text.split())
+    return _Message(message.role, text, tuple((call.name, canonical(call.arguments)) for call in message.calls))
+
+
+def _words(text: str) -> str:
+    """Return a text without spacing, quotes and backslashes, so that a text within another one reads as itself."""
+    return "".join(text.replace("\\n", " ").split()).translate(_DROPPED)
+
+
+_DROPPED = str.maketrans("", "", "\\\"'`")
