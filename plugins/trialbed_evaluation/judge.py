@@ -11,8 +11,9 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from trialbed.cli.options import FILE, json_option, print_json
+from trialbed.cli.setting_options import setting_options
 from trialbed.texts import number_of
-from trialbed_evaluation.judge_settings import setting_options, settings_of
+from trialbed_evaluation.judge_settings import JUDGE_SETTINGS, settings_of
 
 if TYPE_CHECKING:
     from trialbed.contracts import Judge
@@ -39,7 +40,7 @@ def command() -> None:
 
 @command.command("calibrate", epilog=EPILOG)
 @click.argument("file", required=False, type=FILE)
-@setting_options()
+@setting_options(*JUDGE_SETTINGS)
 @json_option
 def calibrate(file: Path | None, as_json: bool, **given: Any) -> None:
     """Measure how far a judge agrees with labelled cases.

@@ -1,12 +1,9 @@
-"""The settings of a run that are about its judge, as options and as their values."""
+"""The settings of a run that are about its judge."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any
-
-from trialbed.cli.options import Decorated
-from trialbed.cli.setting_options import setting_option
 
 if TYPE_CHECKING:
     from trialbed.settings import RunSettings
@@ -25,17 +22,6 @@ JUDGE_SETTINGS = (
     "concurrency",
 )
 """The settings of a run that are about its judge."""
-
-
-def setting_options(names: Sequence[str] = JUDGE_SETTINGS) -> Callable[[Decorated], Decorated]:
-    """Give a command the options of settings."""
-
-    def decorate(command: Decorated) -> Decorated:
-        for name in reversed(names):
-            command = setting_option(name)(command)
-        return command
-
-    return decorate
 
 
 def settings_of(given: Mapping[str, Any], names: Iterable[str] = JUDGE_SETTINGS) -> RunSettings:

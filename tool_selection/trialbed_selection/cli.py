@@ -12,7 +12,7 @@ import click
 
 from trialbed.cli.options import Numbers, json_option, plain_option, print_json
 from trialbed.cli.plugin_files import DriverOrFile
-from trialbed.cli.setting_options import data_dir_option, setting_option
+from trialbed.cli.setting_options import data_dir_option, setting_option, setting_options
 
 if TYPE_CHECKING:
     from trialbed.catalogs import ApiCatalog
@@ -35,12 +35,6 @@ ASKING = (
     "helper_timeout",
 )
 """Settings of the models that selectors ask."""
-
-
-def _asking(command: Any) -> Any:
-    for name in reversed((*ASKING, "completions")):
-        command = setting_option(name)(command)
-    return command
 
 
 @click.command("select", epilog=EPILOG)
@@ -69,7 +63,7 @@ def _asking(command: Any) -> Any:
 @plain_option("--query-id", "query_ids", multiple=True, metavar="ID", help="Only this query; repeatable.")
 @plain_option("--explain", is_flag=True, help="Show what is chosen for each query, and why, instead of measures.")
 @setting_option("catalog")
-@_asking
+@setting_options(*ASKING, "completions")
 @data_dir_option
 @json_option
 def command(

@@ -40,11 +40,15 @@ def setting_option(name: str) -> Callable[[Decorated], Decorated]:
     )
 
 
-def setting_options(command: Decorated) -> Decorated:
-    """Gives a command the options of all settings of a run."""
-    for declared in reversed(declared_settings()):
-        command = setting_option(declared.name)(command)
-    return command
+def setting_options(*names: str) -> Callable[[Decorated], Decorated]:
+    """Give a command the options of settings of a run, of all if none is named."""
+
+    def decorate(command: Decorated) -> Decorated:
+        for name in reversed(names or [declared.name for declared in declared_settings()]):
+            command = setting_option(name)(command)
+        return command
+
+    return decorate
 
 
 def _type(declared: Declared) -> click.ParamType[Any]:

@@ -12,9 +12,9 @@ import click
 from trialbed.cli.options import FILE, FOLDER, json_option, plain_option
 from trialbed.cli.plugin_files import DriverOrFile
 from trialbed.cli.sections import SectionedCommand
-from trialbed.cli.setting_options import data_dir_option
+from trialbed.cli.setting_options import data_dir_option, setting_options
 from trialbed.cli.stored import store_option
-from trialbed_evaluation.judge_settings import JUDGE_SETTINGS, setting_options
+from trialbed_evaluation.judge_settings import JUDGE_SETTINGS
 from trialbed_evaluation.score import _files, _stored
 
 RUN = re.compile(r"latest|[0-9]{4}[0-9T]*(?:-[0-9a-f]*)?")
@@ -95,7 +95,7 @@ FOR_RUNS = ("scorers", "judge_votes", "judge_prompts", "data_dir", "store", "out
     "may be repeated.",
 )
 @plain_option("-o", "--output", type=FOLDER, metavar="FOLDER", help="Write result documents with the scores.")
-@setting_options(MODEL_SETTINGS)
+@setting_options(*MODEL_SETTINGS)
 @json_option
 def command(target: str, **given: Any) -> int:
     """Score recorded conversations, or a stored run again, without running an agent.

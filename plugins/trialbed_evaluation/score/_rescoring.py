@@ -29,7 +29,6 @@ from trialbed.scoring_process import ScoringProcesses, with_criteria
 from trialbed.settings import RunSettings
 from trialbed.store import Store, StoredRun, TrialTable
 from trialbed.tool_calls import unasked_calls
-from trialbed_evaluation.bounded import for_each
 
 WITHOUT_JUDGE = ("calls", "sources")
 """The methods of verdicts for which neither the expectations nor a judge were asked."""
@@ -226,15 +225,25 @@ async def _score_again(
             prices=run.prices_of(result.key.framework),
         ).with_checks(kept_checks(query, verdict))
 
-    async def one(_number: int, result: TrialResult) -> None:
-        added = await give(await asyncio.to_thread(context_of, result), result)
-        if added:
-            await _to_its_end(asyncio.to_thread(store.add_scores, run.run_id, result, added))
-
-    stored = StoredRun(store, run)
+    stored, turn = StoredRun(store, run), asyncio.Lock()
     table = await asyncio.to_thread(stored.table)
-    rows = sorted(table["row"][table.answered].tolist())
-    await for_each(stored.results_at(rows), one, most=concurrency)
+    left = iter(stored.results_at(sorted(table["row"][table.answered].tolist())))
+
+    async def work() -> None:
+        while True:
+            async with turn:
+                result = await asyncio.to_thread(next, left, None)
+            if result is None:
+                return
+            if added := await give(await asyncio.to_thread(context_of, result), result):
+                await _to_its_end(asyncio.to_thread(store.add_scores, run.run_id, result, added))
+
+    try:
+        async with asyncio.TaskGroup() as group:
+            for _ in range(concurrency):
+                group.create_task(work())
+    except BaseExceptionGroup as errors:
+        raise errors.exceptions[0] from None
     return table
 
 

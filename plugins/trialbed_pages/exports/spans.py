@@ -19,8 +19,8 @@ OK, ERROR = 1, 2
 
 SECOND = 1_000_000_000
 
-SETTINGS = {"temperature": "temperature", "top_p": "top_p", "max_tokens": "max_tokens", "seed": "seed"}
-"""Key of a request -> the end of its attribute's name."""
+SETTINGS = ("temperature", "top_p", "max_tokens", "seed")
+"""Keys of a request that have an attribute."""
 
 
 def trial_spans(run: StoredRun) -> Iterator[dict[str, Any]]:
@@ -39,25 +39,27 @@ def trial_spans(run: StoredRun) -> Iterator[dict[str, Any]]:
 def _spans(run: StoredRun, result: TrialResult, annotation: Annotation | None) -> Iterator[dict[str, Any]]:
     trace = _digest(json.dumps([run.run_id, result.key.model_dump(), result.attempt]), 16)
     root = _digest(f"{trace} agent", 8)
-    opened = int(result.outcome.started_at.timestamp() * SECOND)
-    failure = result.outcome.failure
-    yield {
-        "traceId": trace,
-        "spanId": root,
-        "name": f"invoke_agent {result.key.framework}",
-        "kind": INTERNAL,
-        **_times(opened, 0.0, result.outcome.wall_time),
-        "attributes": _attributes({**_of_trial(run, result), **_of_person(annotation)}),
-        "status": {"code": ERROR, "message": failure.message} if failure else {"code": OK},
-    }
-    log = int(result.wire.opened_at.timestamp() * SECOND)
-    for place, call in enumerate(result.wire.model_calls):
-        own = {"traceId": trace, "spanId": _digest(f"{trace} chat {place}", 8), "parentSpanId": root}
-        yield {**own, **_chat(run.config.cell(result.key.framework).model, log, call)}
+    outcome, failure = result.outcome, result.outcome.failure
+    times = _times(int(outcome.started_at.timestamp() * SECOND), 0.0, outcome.wall_time)
+    about = {**_of_trial(run, result), **_of_person(annotation)}
+    error = None if failure is None else failure.message
+    agent = _span(f"invoke_agent {result.key.framework}", INTERNAL, times, about, error)
+    yield {"traceId": trace, "spanId": root, **agent}
+    log, model = int(result.wire.opened_at.timestamp() * SECOND), run.config.cell(result.key.framework).model
     names = {tool.api: tool.name for tool in run.tools_of(result)}
-    for place, api_call in enumerate(result.wire.api_calls):
-        own = {"traceId": trace, "spanId": _digest(f"{trace} tool {place}", 8), "parentSpanId": root}
-        yield {**own, **_tool(log, api_call, names.get(api_call.api, api_call.api.title))}
+    chats = (_chat(model, log, call) for call in result.wire.model_calls)
+    tools = (_tool(log, call, names.get(call.api, call.api.title)) for call in result.wire.api_calls)
+    for kind, spans in (("chat", chats), ("tool", tools)):
+        for place, span in enumerate(spans):
+            span_id = _digest(f"{trace} {kind} {place}", 8)
+            yield {"traceId": trace, "spanId": span_id, "parentSpanId": root, **span}
+
+
+def _span(
+    name: str, kind: int, times: Mapping[str, str], attributes: Mapping[str, Any], error: str | None
+) -> dict[str, Any]:
+    status = {"code": OK} if error is None else {"code": ERROR, "message": error}
+    return {"name": name, "kind": kind, **times, "attributes": _attributes(attributes), "status": status}
 
 
 def _of_trial(run: StoredRun, result: TrialResult) -> dict[str, Any]:
@@ -92,51 +94,36 @@ def _chat(model: str, log: int, call: ModelCall) -> dict[str, Any]:
     messages = request.messages if request is not None else ()
     answer = recorded_answer(call).answer
     said = [{**_message(answer), "finish_reason": call.finish_reason}] if answer.source else None
-    return {
-        "name": f"chat {asked}",
-        "kind": CLIENT,
-        **_times(log, call.started, call.duration),
-        "attributes": _attributes(
-            {
-                "gen_ai.operation.name": "chat",
-                "gen_ai.provider.name": "openai",
-                "gen_ai.request.model": asked,
-                **{f"gen_ai.request.{name}": settings.get(key) for key, name in SETTINGS.items()},
-                "gen_ai.response.finish_reasons": [call.finish_reason] if call.finish_reason else None,
-                "gen_ai.usage.input_tokens": call.usage.prompt_tokens if call.usage else None,
-                "gen_ai.usage.output_tokens": call.usage.completion_tokens if call.usage else None,
-                "gen_ai.input.messages": _json(
-                    [_message(message) for message in messages if isinstance(message.source, Mapping)]
-                ),
-                "gen_ai.output.messages": _json(said) if said else None,
-                "gen_ai.tool.definitions": _json(tools) if tools else None,
-                "http.response.status_code": call.status,
-                "error.type": (call.cause or str(call.status)) if call.error else None,
-            }
-        ),
-        "status": {"code": ERROR, "message": call.error} if call.error else {"code": OK},
+    about = {
+        "gen_ai.operation.name": "chat",
+        "gen_ai.provider.name": "openai",
+        "gen_ai.request.model": asked,
+        **{f"gen_ai.request.{name}": settings.get(name) for name in SETTINGS},
+        "gen_ai.response.finish_reasons": [call.finish_reason] if call.finish_reason else None,
+        "gen_ai.usage.input_tokens": call.usage.prompt_tokens if call.usage else None,
+        "gen_ai.usage.output_tokens": call.usage.completion_tokens if call.usage else None,
+        "gen_ai.input.messages": _json([_message(one) for one in messages if isinstance(one.source, Mapping)]),
+        "gen_ai.output.messages": _json(said) if said else None,
+        "gen_ai.tool.definitions": _json(tools) if tools else None,
+        "http.response.status_code": call.status,
+        "error.type": (call.cause or str(call.status)) if call.error else None,
     }
+    return _span(f"chat {asked}", CLIENT, _times(log, call.started, call.duration), about, call.error or None)
 
 
 def _tool(log: int, call: ApiCall, name: str) -> dict[str, Any]:
-    return {
-        "name": f"execute_tool {name}",
-        "kind": INTERNAL,
-        **_times(log, call.started, call.duration),
-        "attributes": _attributes(
-            {
-                "gen_ai.operation.name": "execute_tool",
-                "gen_ai.tool.name": name,
-                "gen_ai.tool.type": "function",
-                "gen_ai.tool.call.arguments": _json(call.arguments),
-                "gen_ai.tool.call.result": None if call.response is None else _json(call.response),
-                "error.type": "api" if call.error else None,
-                "trialbed.provenance": call.provenance or None,
-                "trialbed.source": call.source,
-            }
-        ),
-        "status": {"code": ERROR, "message": call.error} if call.error else {"code": OK},
+    about = {
+        "gen_ai.operation.name": "execute_tool",
+        "gen_ai.tool.name": name,
+        "gen_ai.tool.type": "function",
+        "gen_ai.tool.call.arguments": _json(call.arguments),
+        "gen_ai.tool.call.result": None if call.response is None else _json(call.response),
+        "error.type": "api" if call.error else None,
+        "trialbed.provenance": call.provenance or None,
+        "trialbed.source": call.source,
     }
+    times = _times(log, call.started, call.duration)
+    return _span(f"execute_tool {name}", INTERNAL, times, about, call.error or None)
 
 
 def _message(message: ModelMessage) -> dict[str, Any]:

@@ -169,17 +169,8 @@ def _check_loads(dataset: PublishedDataset, digest: str, data_dir: Path) -> None
         for name, path in dataset.files.items():
             (work / name).parent.mkdir(parents=True, exist_ok=True)
             (work / name).write_bytes(read_bytes(path))
-        command = [
-            sys.executable,
-            "-m",
-            "trialbed",
-            "data",
-            "show",
-            dataset.name,
-            "--json",
-            "--data-dir",
-            str(data_dir),
-        ]
+        command = [sys.executable, "-m", "trialbed", "data", "show", dataset.name, "--json"]
+        command += ["--data-dir", str(data_dir)]
         shown = subprocess.run(command, cwd=work, env=replay_variables(os.environ), capture_output=True, check=False)
     if shown.returncode or json.loads(shown.stdout)["digest"] != digest:
         reason = shown.stderr.decode(errors="replace").strip().removeprefix("Error: ") or "its tasks are others there"

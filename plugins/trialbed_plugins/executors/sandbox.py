@@ -45,24 +45,9 @@ SYSTEM = tuple(map(Path, ("/usr", "/lib", "/lib32", "/lib64", "/libx32", "/bin",
 SETTINGS = tuple(
     Path("/etc") / name
     for name in (
-        "alternatives",
-        "ca-certificates",
-        "gai.conf",
-        "group",
-        "host.conf",
-        "ld.so.cache",
-        "ld.so.conf",
-        "ld.so.conf.d",
-        "localtime",
-        "mime.types",
-        "nsswitch.conf",
-        "passwd",
-        "pki",
-        "protocols",
-        "services",
-        "ssl/certs",
-        "ssl/openssl.cnf",
-        "timezone",
+        *("alternatives", "ca-certificates", "gai.conf", "group", "host.conf", "ld.so.cache", "ld.so.conf"),
+        *("ld.so.conf.d", "localtime", "mime.types", "nsswitch.conf", "passwd", "pki", "protocols", "services"),
+        *("ssl/certs", "ssl/openssl.cnf", "timezone"),
     )
 )
 """Settings of the system without secrets."""

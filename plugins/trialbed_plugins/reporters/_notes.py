@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -44,8 +44,9 @@ def run_notes(report: Report) -> Iterator[str]:
         yield from _prices(summaries[0].run)
     if helpers := summaries[0].run.helpers:
         yield f"Beside the trials: {'; '.join(map(helper_line, helpers))}."
-    if JUDGED in shown:
-        yield from _on_judge(summaries[0].run)
+    run = summaries[0].run
+    if JUDGED in shown and (note := judge_note(run.config.judge, run.judge or None)):
+        yield note
     yield from _on_cached(summaries)
     for summary in summaries:
         for note in _own(summary):
@@ -163,13 +164,6 @@ def _on_cached(summaries: Sequence[Summary]) -> Iterator[str]:
         )
 
 
-def _on_judge(run: Run) -> Iterator[str]:
-    """Yield the calibration of the judge."""
-    note = judge_note(run.config.judge, run.judge or None)
-    if note:
-        yield note
-
-
 def _own(summary: Summary) -> Iterator[str]:
     deviations = [deviation.text for deviation in summary.info.deviations] if summary.info else []
     if deviations:
@@ -249,54 +243,49 @@ def _on_integrity(integrity: Integrity) -> Iterator[str]:
         yield f"integrity: {'; '.join(lines)}"
 
 
+ON_THE_WIRE = {
+    ("refused_requests", "requests", "request"): "{trials} stopped by the limit: {events} past {limits} refused",
+    ("lost_calls", "calls", "call"): (
+        "{events} in {trials} could not be made with what the framework offered: {reasons}"
+    ),
+    ("filled_arguments", "arguments", "optional argument"): (
+        "{events} in {trials} had to be made up, as the framework offered them as required"
+    ),
+    ("truncated", "answers", "answer"): "{events} of the model cut by {bound}, in {trials}",
+    ("waited", "seconds", "second"): (
+        "requests to the model waited to be sent, or to be sent again, for {count:,} s in {trials}, which is in "
+        "wall_time only"
+    ),
+    ("translated_requests", "requests", "request"): (
+        "{events} in {trials} put to the model in another dialect, as its endpoint does not speak the framework's; "
+        "calls in such answers come as a whole"
+    ),
+    ("text_calls", "calls", "call"): (
+        "the model wrote {events} as text instead of sending them, in {trials}; they count only where the request "
+        "offered no tools"
+    ),
+}
+"""Kind of event on the wire, the key of its number, and its noun -> the note."""
+
+
 def _on_wire(summary: Summary) -> Iterator[str]:
     wire, max_tokens = summary.wire, summary.run.config.max_tokens
-
-    def told(name: str, unit: str, thing: str) -> tuple[int, str, str]:
-        """Return how many events there were, and these and their trials in words."""
-        count, trials = wire[name][unit], wire[name]["trials"]
-        return count, number_of(count, thing), number_of(trials, "trial")
-
-    said = sum(found.count for found in summary.failures if found.kind == "limit")
-    _, requests, trials = told("refused_requests", "requests", "request")
-    if wire["refused_requests"]["trials"] > said:  # else the reason of their failures says so
-        yield f"{trials} stopped by the limit: {requests} past {_options(wire['refused_requests']['limits'])} refused"
-    count, calls, trials = told("lost_calls", "calls", "call")
-    if count:
-        reasons = counts(wire["lost_calls"]["reasons"])
-        yield f"{calls} in {trials} could not be made with what the framework offered: {reasons}"
-    count, arguments, trials = told("filled_arguments", "arguments", "optional argument")
-    if count:
-        yield f"{arguments} in {trials} had to be made up, as the framework offered them as required"
-    count, answers, trials = told("truncated", "answers", "answer")
-    if count:
-        limit = "the model's own limit of tokens" if max_tokens is None else f"max_tokens ({max_tokens})"
-        yield f"{answers} of the model cut by {limit}, in {trials}"
+    bound = "the model's own limit of tokens" if max_tokens is None else f"max_tokens ({max_tokens})"
+    # The reasons of these failures name the limit.
+    told = {"refused_requests": sum(found.count for found in summary.failures if found.kind == "limit")}
+    for (name, unit, noun), text in ON_THE_WIRE.items():
+        found = wire[name]
+        if found[unit] and found["trials"] > told.get(name, 0):
+            yield text.format(
+                count=found[unit],
+                events=number_of(found[unit], noun),
+                trials=number_of(found["trials"], "trial"),
+                limits=" or ".join(f"--{limit.replace('_', '-')}" for limit in found.get("limits", ())),
+                reasons=counts(found.get("reasons", {})),
+                bound=bound,
+            )
     if not wire["finish_reasons"].keys() <= USUAL_REASONS:
         yield f"finish_reason of the model's answers: {counts(wire['finish_reasons'])}"
-    count, _, trials = told("waited", "seconds", "second")
-    if count:
-        yield (
-            f"requests to the model waited to be sent, or to be sent again, for {count:,} s in {trials}, which is in "
-            "wall_time only"
-        )
-    count, requests, trials = told("translated_requests", "requests", "request")
-    if count:
-        yield (
-            f"{requests} in {trials} put to the model in another dialect, as its endpoint does not speak the "
-            "framework's; calls in such answers come as a whole"
-        )
-    count, calls, trials = told("text_calls", "calls", "call")
-    if count:
-        yield (
-            f"the model wrote {calls} as text instead of sending them, in {trials}; they count only where the request "
-            "offered no tools"
-        )
-
-
-def _options(limits: Iterable[str]) -> str:
-    """The options of the limits that were passed."""
-    return " or ".join(f"--{name.replace('_', '-')}" for name in limits)
 
 
 def _on_first_trials(summary: Summary) -> Iterator[str]:

@@ -64,7 +64,7 @@ SECTIONS = {
 @click.command(
     "run", cls=SectionedCommand, sections={title: names.split() for title, names in SECTIONS.items()}, epilog=EPILOG
 )
-@setting_options
+@setting_options()
 @plugin_option
 @option(
     "--fail-under",
