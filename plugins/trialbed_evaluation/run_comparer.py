@@ -92,19 +92,12 @@ class RunComparer(Comparer):
 
 
 def _title(comparisons: Sequence[RunComparison]) -> str:
-    """Return the names of the candidates and of the baselines; of the same frameworks in two runs, once."""
-    pairs = [(one.baseline, one.candidate) for one in comparisons]
-    settings = {tuple(side.name.removeprefix(side.about["agent_name"]) for side in pair) for pair in pairs}
-    if (
-        len(pairs) > 1
-        and len(settings) == 1
-        and all(one.about["agent_name"] == other.about["agent_name"] for one, other in pairs)
-    ):
-        ((ours, theirs),) = settings
-        names = ", ".join(dict.fromkeys(one.about["agent_name"] for one, _ in pairs))
-        return f"{names}: {theirs.strip(' ()')} compared with {ours.strip(' ()')}"
-    baselines = ", ".join(dict.fromkeys(one.name for one, _ in pairs))
-    return f"{', '.join(dict.fromkeys(one.name for _, one in pairs))} compared with {baselines}"
+    """Return the names of the candidates and of the baselines."""
+    candidates, baselines = (
+        ", ".join(dict.fromkeys(side.name for side in sides))
+        for sides in zip(*((one.candidate, one.baseline) for one in comparisons), strict=True)
+    )
+    return f"{candidates} compared with {baselines}"
 
 
 def _conclusions(comparisons: Sequence[RunComparison]) -> Table:

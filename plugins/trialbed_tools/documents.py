@@ -250,30 +250,21 @@ class _Document:
         operation, _ = self._references.mapping(given, key)
         schemas = Schemas(self._references, "readOnly")
         arguments = _Arguments(self._references)
-        faults: list[str] = []
-        parameters, body = self._parameters(key, operation, item, faults)
+        parameters, body = self._parameters(key, operation, item)
         for parameter, place in parameters:
             try:
                 arguments.add_parameter(parameter, place, schemas)
             except LeftOut as error:
                 if parameter.get("required") is True or parameter["in"] == "path":
-                    faults.append(f"it needs {error}")
-                else:
-                    self._left_out.append(f"{_name(path, key)}: {error}, which is optional")
+                    raise LeftOut(f"it needs {error}") from error
+                self._left_out.append(f"{_name(path, key)}: {error}, which is optional")
         for name in VARIABLE.findall(path):
-            if not faults and name not in arguments.places.get("path", []):
-                faults.append(
-                    str(self._references.fault(key, f"the path has {{{name}}}, and no parameter of this name"))
-                )
+            if name not in arguments.places.get("path", []):
+                raise self._references.fault(key, f"the path has {{{name}}}, and no parameter of this name")
         if body is not None:
-            try:
-                content, place = self._references.mapping(*body)
-                if kind := arguments.add_body(content, place, schemas):
-                    self._left_out.append(f"the body of {_name(path, key)}, which is {kind!r:.60} and optional")
-            except (LeftOut, DataError) as error:
-                faults.append(str(error))
-        if faults:
-            raise LeftOut("; ".join(faults))
+            content, place = self._references.mapping(*body)
+            if kind := arguments.add_body(content, place, schemas):
+                self._left_out.append(f"the body of {_name(path, key)}, which is {kind!r:.60} and optional")
         server = self._server(operation, key) or self._server(item, key[:-1])
         request = {"method": method.upper(), "path": (server or "") + path, **arguments.request()}
         wanted = operation.get("operationId")
@@ -286,9 +277,9 @@ class _Document:
         )
 
     def _parameters(
-        self, key: Key, operation: Mapping[str, Any], item: Mapping[str, Any], faults: list[str]
+        self, key: Key, operation: Mapping[str, Any], item: Mapping[str, Any]
     ) -> tuple[list[Found], tuple[Any, Key] | None]:
-        """Return the parameters of an operation, and its body; problems go into the faults."""
+        """Return the parameters of an operation, and its body."""
         found: dict[tuple[str, str], Found] = {}
         hidden, places = self._secrets(), PLACES_OF_2 if "swagger" in self._root else PLACES
         for holder, place in ((item, key[:-1]), (operation, key)):
@@ -296,20 +287,15 @@ class _Document:
             if not isinstance(given, list):
                 raise self._references.fault((*place, "parameters"), f"must be a list, and is {given!r:.40}")
             for number, one in enumerate(given):
-                try:
-                    parameter, where = self._references.mapping(one, (*place, "parameters", number))
-                except DataError as error:
-                    faults.append(str(error))
-                    continue
+                parameter, where = self._references.mapping(one, (*place, "parameters", number))
                 if not self._references.spend("readOnly", len(str(parameter.get("description", ""))[:LONGEST]) + NODE):
                     raise LeftOut("the parameters before it are more than can be read")
                 name, kind = parameter.get("name"), parameter.get("in")
                 if not isinstance(name, str) or not name:
-                    faults.append(str(self._references.fault(where, "the parameter has no name")))
-                elif kind not in places:
-                    problem = f"{kind!r:.30} is not one of {', '.join(places)}"
-                    faults.append(str(self._references.fault((*where, "in"), problem)))
-                elif name.lower() in KEYS and kind in ("query", "header", "formData"):
+                    raise self._references.fault(where, "the parameter has no name")
+                if kind not in places:
+                    raise self._references.fault((*where, "in"), f"{kind!r:.30} is not one of {', '.join(places)}")
+                if name.lower() in KEYS and kind in ("query", "header", "formData"):
                     self._left_out.append(f"{self._references.place(where)}: the parameter {name!r}, which is a key")
                 elif (kind, name.lower()) not in hidden:
                     found[str(kind), name] = parameter, where

@@ -26,14 +26,7 @@ Examples:
   bench select -d stabletoolbench:G1_tool --explain --query-id 588 --k 10
 """
 
-ASKING = (
-    "selector_model",
-    "base_url",
-    "api_key_env",
-    "endpoint_key_env",
-    "max_helper_requests",
-    "helper_timeout",
-)
+ASKING = ("selector_model", "base_url", "api_key_env", "endpoint_key_env", "max_helper_requests", "helper_timeout")
 """Settings of the models that selectors ask."""
 
 

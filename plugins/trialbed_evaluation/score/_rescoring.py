@@ -13,17 +13,7 @@ from trialbed.engine import judge_report, standing_judge
 from trialbed.errors import JudgeError
 from trialbed.plugins import installed_listeners
 from trialbed.preparation import config_digest
-from trialbed.records import (
-    Answer,
-    Failure,
-    HelperUse,
-    Query,
-    Run,
-    Score,
-    TrialResult,
-    WireLog,
-    added_uses,
-)
+from trialbed.records import Answer, Failure, HelperUse, Query, Run, Score, TrialResult, WireLog, added_uses
 from trialbed.scoring import JUDGED, CheckResult, ScoreContext, ScoringStopped, criterion_name, judge_label
 from trialbed.scoring_process import ScoringProcesses, with_criteria
 from trialbed.settings import RunSettings
@@ -102,10 +92,7 @@ async def rejudge(store: Store, run: Run, queries: Queries, settings: RunSetting
         UsageError: the judge does not exist, or its model cannot be asked.
     """
     judged_by = settings.judge
-    async with (
-        standing_judge(settings) as (judge, completed),
-        ScoringProcesses() as processes,
-    ):
+    async with standing_judge(settings) as (judge, completed), ScoringProcesses() as processes:
         label = judge_label(judged_by, completed.judge_model)
         name = f"{JUDGED}@{label}"
 

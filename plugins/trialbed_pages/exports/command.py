@@ -33,12 +33,7 @@ Examples:
 @click.command("export", epilog=EPILOG)
 @click.argument("run")
 @plain_option(
-    "--format",
-    "form",
-    type=click.Choice(FORMATS),
-    default="jsonl",
-    show_default=True,
-    help="Format of the file.",
+    "--format", "form", type=click.Choice(FORMATS), default="jsonl", show_default=True, help="Format of the file."
 )
 @plain_option(
     "-o",
@@ -119,12 +114,7 @@ def trial_lines(run: StoredRun, queries: Mapping[int | str, Query] | None = None
         queries: those of the run by id, for the task; None where the dataset is out of reach.
     """
     config = run.config
-    about = {
-        "run_id": run.run_id,
-        "dataset": config.dataset,
-        "test_set": config.test_set,
-        "judge": config.judge,
-    }
+    about = {"run_id": run.run_id, "dataset": config.dataset, "test_set": config.test_set, "judge": config.judge}
     for result in run.each_counted():
         query = (queries or {}).get(result.key.query_id)
         annotation = run.annotation_of(result.key)

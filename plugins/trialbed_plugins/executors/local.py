@@ -74,9 +74,7 @@ class LocalExecutor(Executor):
     runs_commands = True
     runs_sandboxed = True
     option_names = MappingProxyType(
-        {
-            "memory": f"what a worker and its descendants may hold together, such as 4G; {MEMORY_VARIABLE} otherwise",
-        }
+        {"memory": f"what a worker and its descendants may hold together, such as 4G; {MEMORY_VARIABLE} otherwise"}
     )
 
     def __init__(

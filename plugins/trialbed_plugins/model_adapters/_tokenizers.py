@@ -19,49 +19,28 @@ class TokenizerAdapter(ModelAdapter):
     contract = "1"
 
     def prompt(self, messages: list[dict[str, Any]], tools: list[dict[str, Any]] | None, tokenizer: str) -> str:
-        """Apply the tokenizer's chat template to the conversation."""
-        return chat_prompt(tokenizer, messages, tools, trust=self.trust_tokenizer_code)
+        """Apply the tokenizer's chat template to a conversation.
+
+        Raises:
+            UsageError: the tokenizer cannot be loaded, has no chat template, or its template cannot be applied.
+        """
+        own = _tokenizer(tokenizer, self.trust_tokenizer_code)
+        try:
+            return str(own.apply_chat_template(messages, tools=tools, tokenize=False, add_generation_prompt=True))
+        except ImportError as error:
+            reason = f"needs a library: {error}; {extra_command(EXTRA)}"
+            raise UsageError(f"--tokenizer-model {tokenizer}: its chat template {reason}") from error
+        except Exception as error:
+            # Templates are programs: they raise errors of their own for conversations that they do not accept.
+            raise UsageError(f"--tokenizer-model {tokenizer}: its chat template cannot be applied: {error}") from error
 
     def count_tokens(self, text: str, tokenizer: str) -> int | None:
-        """Count the tokens of a text."""
-        return token_count(tokenizer, text, trust=self.trust_tokenizer_code)
+        """Count the tokens of a text, without those that a tokenizer puts around it.
 
-
-def chat_prompt(
-    name: str, messages: list[dict[str, Any]], tools: list[dict[str, Any]] | None, *, trust: bool = False
-) -> str:
-    """Apply the chat template of a tokenizer to a conversation.
-
-    Args:
-        name: of the tokenizer, or its folder.
-        trust: whether code that comes with the tokenizer may be run.
-
-    Raises:
-        UsageError: the tokenizer cannot be loaded, has no chat template, or its template cannot be applied.
-    """
-    tokenizer = _tokenizer(name, trust)
-    try:
-        return str(tokenizer.apply_chat_template(messages, tools=tools, tokenize=False, add_generation_prompt=True))
-    except ImportError as error:
-        raise UsageError(
-            f"--tokenizer-model {name}: its chat template needs a library: {error}; {extra_command(EXTRA)}"
-        ) from error
-    except Exception as error:
-        # Templates are programs: they raise errors of their own for conversations that they do not accept.
-        raise UsageError(f"--tokenizer-model {name}: its chat template cannot be applied: {error}") from error
-
-
-def token_count(name: str, text: str, *, trust: bool = False) -> int:
-    """Count the tokens of a text, without those that a tokenizer puts around it.
-
-    Args:
-        name: of the tokenizer, or its folder.
-        trust: whether code that comes with the tokenizer may be run.
-
-    Raises:
-        UsageError: the tokenizer cannot be loaded.
-    """
-    return len(_tokenizer(name, trust).encode(text, add_special_tokens=False))
+        Raises:
+            UsageError: the tokenizer cannot be loaded.
+        """
+        return len(_tokenizer(tokenizer, self.trust_tokenizer_code).encode(text, add_special_tokens=False))
 
 
 @lru_cache(maxsize=4)

@@ -17,8 +17,11 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
+from pydantic import TypeAdapter
+
 from trialbed.errors import DataError, UsageError
 from trialbed.files import replacing
+from trialbed.texts import one_line
 from trialbed.wire import parse_json
 from trialbed.wire.dialects import CHAT, dialect
 from trialbed_plugins.recordings._key import VERSION, canonical_text, request_key, text_digest
@@ -30,6 +33,9 @@ MOST = 4 * 2**30
 
 LONGEST_LINE = 64 * 2**20
 """Bytes of one line."""
+
+LONGEST_REASON = 300
+"""Characters of the fault of a line."""
 
 
 SHARED = ("messages", "input", "tools")
@@ -56,6 +62,9 @@ class RecordedReply:
     stream: bool
     duration: float
     dialect: str = ""
+
+
+REPLY = TypeAdapter(RecordedReply)
 
 
 class Cassette:
@@ -127,15 +136,7 @@ class Cassette:
         if "part" in line:
             self._parts[_text_of(line["digest"])] = line["part"]
             return
-        reply = RecordedReply(
-            seed=int(line["seed"]),
-            occurrence=int(line["occurrence"]),
-            request=self._whole(line["request"]),
-            body=str(line["body"]),
-            stream=bool(line["stream"]),
-            duration=float(line["duration"]),
-            dialect=str(line["dialect"]),
-        )
+        reply = REPLY.validate_python({**line, "request": self._whole(line["request"])})
         self._keep(self._key(reply), reply, line["request"])
 
     def _add(self, reply: RecordedReply) -> None:
@@ -242,7 +243,8 @@ def _read(path: Path, lines: Iterator[tuple[int, Any]]) -> Cassette:
         for number, line in lines:  # noqa: B007 - the error names it
             found.read_line(line)
     except (KeyError, TypeError, ValueError, AttributeError, OverflowError) as error:
-        raise DataError(f"{path}, line {number}: is not as a cassette has it: {error!r}") from error
+        reason = f"{type(error).__name__}: {one_line(str(error), LONGEST_REASON)}"
+        raise DataError(f"{path}, line {number}: is not as a cassette has it: {reason}") from error
     if len(found.replies) != header.get("replies"):
         count = len(found.replies)
         raise DataError(f"{path} has {count} answers, and says {header.get('replies')}: it was changed or cut")

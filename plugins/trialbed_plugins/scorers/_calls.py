@@ -11,13 +11,7 @@ from trialbed.tool_calls import AskedCall, canonical
 from trialbed_plugins.scorers._reasons import UNOBSERVED, reason, title
 
 _count = partial(
-    ScoreDescription,
-    unit="calls",
-    bounded=False,
-    quality=False,
-    lower_is_better=True,
-    ideal=0.0,
-    missing=UNOBSERVED,
+    ScoreDescription, unit="calls", bounded=False, quality=False, lower_is_better=True, ideal=0.0, missing=UNOBSERVED
 )
 
 

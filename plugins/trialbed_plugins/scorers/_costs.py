@@ -21,10 +21,7 @@ _seconds = partial(_amount, unit="s")
 UNTIMED = "the agent called its own tools, which are not timed"
 
 TOKENS = (
-    _tokens(
-        "prompt_tokens",
-        meaning="tokens of all requests to the model",
-    ),
+    _tokens("prompt_tokens", meaning="tokens of all requests to the model"),
     _tokens("completion_tokens", meaning="tokens of all answers of the model"),
     _tokens("total_tokens", meaning="prompt_tokens and completion_tokens"),
 )
@@ -95,11 +92,7 @@ def model_turns(context: ScoreContext) -> Score:
     return Score(
         name="model_turns",
         value=float(len(context.wire.model_calls) - failures),
-        detail={
-            "failed": failures,
-            "repeated": repeated_requests(context.wire),
-            "claimed": context.answer.model_turns,
-        },
+        detail={"failed": failures, "repeated": repeated_requests(context.wire), "claimed": context.answer.model_turns},
         bounded=False,
     )
 

@@ -33,7 +33,7 @@ def notes(found: list[RunComparison]) -> list[str]:
     return list(_conclusions(found).notes)
 
 
-def test_the_page_of_two_runs_of_the_same_frameworks_is_titled_by_their_difference(write: Write) -> None:
+def test_the_page_of_two_runs_is_titled_by_their_setups(write: Write) -> None:
     groups = [
         [
             side
@@ -44,7 +44,7 @@ def test_the_page_of_two_runs_of_the_same_frameworks_is_titled_by_their_differen
         ]
         for model in ("one", "two")
     ]
-    assert _title(compare_groups(groups)) == "a, b: two compared with one"
+    assert _title(compare_groups(groups)) == "a (two), b (two) compared with a (one), b (one)"
 
 
 def test_a_side_whose_trials_all_failed_is_said_to_have_failed_before_all_else(compared: Any) -> None:

@@ -307,11 +307,10 @@ def test_a_schema_with_a_fault_costs_no_operation(tmp_path: Path, document: Any,
     assert f"{says}; any value fits there" in found.left_out[-1]
 
 
-def test_all_faults_of_an_operation_are_named(tmp_path: Path) -> None:
+def test_the_first_fault_of_an_operation_is_named(tmp_path: Path) -> None:
     found = imported(tmp_path, changed(*GET, "parameters", value=[{"in": "path"}, {"name": "a", "in": "b"}]))
     (line,) = [line for line in found.left_out if line.startswith("GET /orders/{id}: ")]
-    assert "parameters[0]: the parameter has no name; " in line
-    assert "parameters[1].in: 'b' is not one of" in line
+    assert line.endswith("parameters[0]: the parameter has no name")
 
 
 OLD: dict[str, Any] = {

@@ -97,14 +97,14 @@ def test_what_is_no_whole_cassette_is_refused(tmp_path: Path, content: bytes, me
     ("number", "changes", "message"),
     [
         (1, {"identity": None}, "line 1: is not as a cassette has it: TypeError"),
-        (1, {"told": ...}, r"line 1: is not as a cassette has it: KeyError\('told'\)"),
+        (1, {"told": ...}, "line 1: is not as a cassette has it: KeyError: 'told'"),
         (2, {"digest": ["x"]}, "line 2: is not as a cassette has it: TypeError"),
         (2, {"digest": 7}, "line 2: is not as a cassette has it: TypeError"),
         (2, {"digest": ...}, "line 2: is not as a cassette has it: KeyError"),
-        (4, {"seed": {}}, "line 4: is not as a cassette has it: TypeError"),
+        (4, {"seed": {}}, "line 4: is not as a cassette has it: ValidationError: .* seed "),
         (4, {"request": ["x"]}, "line 4: is not as a cassette has it"),
         (4, {"request": {"messages": [["x"]]}}, "line 4: is not as a cassette has it: TypeError"),
-        (4, {"duration": "long"}, "line 4: is not as a cassette has it: ValueError"),
+        (4, {"duration": "long"}, "line 4: is not as a cassette has it: ValidationError: .* duration "),
     ],
 )
 def test_a_damaged_line_of_a_cassette_is_an_error_with_its_number(
