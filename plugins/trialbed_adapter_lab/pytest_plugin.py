@@ -1,4 +1,4 @@
-"""The pytest plugin: the fixture ``harness``, the option ``--conformance-level``, and the summary of conformance tests.
+"""The pytest plugin: the fixture ``harness``, and the marker that names its adapter.
 
 It is loaded in every pytest run where Trialbed is installed, so it imports nothing before it is used.
 """
@@ -13,26 +13,6 @@ import pytest
 if TYPE_CHECKING:
     from trialbed_adapter_lab import Harness
 
-__all__ = ["LEVEL", "REPORT", "adapter_of", "harness"]
-
-LEVEL = "--conformance-level"
-
-REPORT = "trialbed_conformance"
-"""The user property of a test that holds its findings, as a report in JSON."""
-
-LEVELS = ("must", "should", "may")
-
-
-def pytest_addoption(parser: pytest.Parser) -> None:
-    """Add the option."""
-    group = parser.getgroup("trialbed", "conformance of Trialbed adapters")
-    group.addoption(
-        LEVEL,
-        choices=LEVELS,
-        default=LEVELS[-1],
-        help="run only conformance checks of this level and above (default: may, which is all)",
-    )
-
 
 def pytest_configure(config: pytest.Config) -> None:
     """Register the marker."""
@@ -40,21 +20,6 @@ def pytest_configure(config: pytest.Config) -> None:
         "markers",
         'framework(name) or framework(agent=TheClass): the adapter that the fixture "harness" runs',
     )
-
-
-def pytest_terminal_summary(terminalreporter: Any) -> None:
-    """Report one line per adapter."""
-    written = [
-        value
-        for reports in terminalreporter.stats.values()
-        for report in reports
-        for name, value in getattr(report, "user_properties", ())
-        if name == REPORT and getattr(report, "when", "") == "call"
-    ]
-    if written:
-        terminalreporter.section("conformance")
-        for badge in _badges(written):
-            terminalreporter.write_line(badge)
 
 
 @pytest.fixture
@@ -85,17 +50,3 @@ def adapter_of(request: pytest.FixtureRequest) -> Any:
             pytrace=False,
         )
     return named
-
-
-def _badges(written: list[str]) -> list[str]:
-    from trialbed.texts import group_by_key
-    from trialbed_adapter_lab import ConformanceReport
-
-    reports = map(ConformanceReport.model_validate_json, written)
-    groups = group_by_key(((report.framework, report.version), report) for report in reports)
-    return [
-        first.model_copy(
-            update={"findings": [*first.findings, *(one for each in others for one in each.findings)]}
-        ).badge
-        for first, *others in groups.values()
-    ]

@@ -22,8 +22,8 @@ except ImportError as error:
 
 from trialbed.contracts import BaseAgent
 from trialbed.errors import TrialbedError
-from trialbed_adapter_lab import CHECKS, LEVELS, CheckFinding, Kit, Probe
-from trialbed_adapter_lab.pytest_plugin import LEVEL, REPORT, adapter_of
+from trialbed_adapter_lab import CHECKS, Kit, Probe
+from trialbed_adapter_lab.pytest_plugin import adapter_of
 
 __all__ = ["AdapterConformance"]
 
@@ -59,34 +59,19 @@ class AdapterConformance:
     def test_conformance(self, check: Probe, request: pytest.FixtureRequest) -> None:
         """The adapter does as the check asks, or declares that it does not."""
         kit: Kit = request.getfixturevalue("conformance_kit")
-        level = check.level_for(kit.profile)
-        if LEVELS.index(level) > LEVELS.index(request.config.getoption(LEVEL, LEVELS[-1])):
-            pytest.skip(f"of the level {level}, which is below {LEVEL}")
         with warnings.catch_warnings():
             # Warnings of a framework are not errors in a worker either.
             warnings.simplefilter("default")
             finding = kit.run(check)
-        _note(request, kit, finding)
+        first_line = finding.message.partition("\n")[0]
         if finding.outcome == "declared":
-            pytest.xfail(_first_line(finding))
+            pytest.xfail(first_line)
         if not finding.ok:
             pytest.fail(finding.message, pytrace=False)
         if finding.outcome in ("finding", "skipped"):
-            pytest.skip(f"{finding.outcome}: {_first_line(finding)}")
+            pytest.skip(f"{finding.outcome}: {first_line}")
 
-    def test_declarations_name_checks(self, conformance_kit: Kit, request: pytest.FixtureRequest) -> None:
+    def test_declarations_name_checks(self, conformance_kit: Kit) -> None:
         """Every deviation that names a check names one that exists."""
-        misnamed = conformance_kit.check_declarations()
-        _note(request, conformance_kit, *misnamed)
-        if misnamed:
+        if misnamed := conformance_kit.check_declarations():
             pytest.fail("\n".join(finding.message for finding in misnamed), pytrace=False)
-
-
-def _first_line(finding: CheckFinding) -> str:
-    return finding.message.partition("\n")[0]
-
-
-def _note(request: pytest.FixtureRequest, kit: Kit, *findings: CheckFinding) -> None:
-    """Attach findings to the test, for the summary at the end."""
-    report = kit.report.model_copy(update={"findings": findings, "dialects": kit.dialects})
-    request.node.user_properties.append((REPORT, report.model_dump_json()))

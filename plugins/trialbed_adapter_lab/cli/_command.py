@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from trialbed_adapter_lab.scaffolding import PackageNames
 
 KINDS = ("scorer", "judge", "selector", "dataset", "simulator", "model", "executor")
+"""The words for plugins; the last one, of which there is no template, can only be checked."""
 
 EPILOG = """\b
 Examples:
@@ -193,7 +194,7 @@ def plugin_command() -> None:
 
 
 @plugin_command.command("new", epilog="Example: bench plugin new judge strict")
-@click.argument("kind", type=click.Choice(KINDS))
+@click.argument("kind", type=click.Choice(KINDS[:-1]))
 @click.argument("name")
 @output_option
 @json_option

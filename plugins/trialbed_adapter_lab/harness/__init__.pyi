@@ -7,6 +7,7 @@ from ._harness import TrialSettings as TrialSettings
 from ._oracle import INVARIANTS as INVARIANTS
 from ._oracle import Invariant as Invariant
 from ._oracle import Oracle as Oracle
+from ._oracle import claims_are_right_everywhere as claims_are_right_everywhere
 from ._process import BLOCKED as BLOCKED
 from ._process import LoopBlocked as LoopBlocked
 from ._process import NetworkWatch as NetworkWatch
@@ -35,4 +36,3 @@ from ._tools import echo as echo
 from ._tools import errs as errs
 from ._tools import returns as returns
 from ._tools import tool as tool
-from ._tools import without_message as without_message

@@ -117,7 +117,6 @@ class PreparedTrial:
             outcome=outcome,
             **self._observations(),
             adapter=_folder(self.harness.agent_class),
-            methods=_methods(self.harness.agent_class),
             connections=len(self.session.connections),
             is_program=self.harness.is_program,
         )
@@ -291,16 +290,6 @@ def _folder(agent_class: type[BaseAgent]) -> str:
     package, _, _ = agent_class.__module__.partition(".")
     folder = getattr(sys.modules.get(package), "__path__", None)
     return next(iter(folder), "") if folder else file or ""
-
-
-def _methods(agent_class: type[BaseAgent]) -> dict[str, str]:
-    """Return the places where the class defines the methods that a worker calls."""
-    found = {}
-    for name in ("__init__", "bind_tools", "answer", "close"):
-        code = getattr(inspect.unwrap(getattr(agent_class, name)), "__code__", None)
-        if code is not None and getattr(agent_class, name) is not getattr(BaseAgent, name):
-            found[name] = f'File "{code.co_filename}", line {code.co_firstlineno}, in {name}'
-    return found
 
 
 def _address(url: str) -> tuple[str, int]:

@@ -233,7 +233,6 @@ class TrialRecord:
         strays: other requests of the trial, as ``METHOD path``, and calls that no tool stands for.
         connections: how many connections to the model were opened.
         adapter: the folder of the adapter's package.
-        methods: where the agent's own methods are defined, as a traceback writes it.
         is_program: whether the agent is a program, which may print its answer alone.
     """
 
@@ -244,7 +243,6 @@ class TrialRecord:
     strays: tuple[str, ...] = ()
     connections: int = 0
     adapter: str = ""
-    methods: Mapping[str, str] = field(default_factory=dict)
     is_program: bool = False
 
     @property

@@ -1,4 +1,4 @@
-"""Scripted tools, the answers of the Apis behind them, and answers of a model that no framework should get."""
+"""Scripted tools, and the answers of the Apis behind them."""
 
 from __future__ import annotations
 
@@ -7,8 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from trialbed.records import ApiRef, ToolSpec
-from trialbed_adapter_lab.harness._records import ObservedCall, ObservedRequest
-from trialbed_scripted import Response
+from trialbed_adapter_lab.harness._records import ObservedCall
 
 TEXT_SCHEMA: dict[str, Any] = {"type": "object", "properties": {"text": {"type": "string"}}, "required": ["text"]}
 
@@ -87,15 +86,3 @@ DETAILED_USAGE = {
     "completion_tokens_details": {"reasoning_tokens": 16, "audio_tokens": 1},
 }
 """The tokens that an answer reports, with the parts that are in the sums already."""
-
-WITHOUT_MESSAGE: Mapping[str, Mapping[str, object]] = {
-    "chat_completions": {"object": "chat.completion", "choices": []},
-    "messages": {"type": "message", "role": "assistant", "stop_reason": "end_turn"},
-    "responses": {"object": "response", "status": "completed", "created_at": 0},
-}
-"""Dialect -> an answer without the part that the model writes."""
-
-
-def without_message(request: ObservedRequest) -> Response:
-    """Return an answer without the part that the model writes."""
-    return Response.document({"id": "faulty", "created": 0, "model": "faulty", **WITHOUT_MESSAGE[request.dialect]})

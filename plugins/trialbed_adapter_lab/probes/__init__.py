@@ -22,25 +22,9 @@ from trialbed_adapter_lab.probes import (
 )
 
 THEMES = (
-    calls,
-    conversation,
-    arguments,
-    faults,
-    mistakes,
-    schemas,
-    limits,
-    patience,
-    sizes,
-    conditions,
-    claims,
-    isolation,
-    hygiene,
-    invariants,
-    policies,
-    traffic,
-    faulty_answers,
+    *(calls, conversation, arguments, faults, mistakes, schemas, limits, patience, sizes),
+    *(conditions, claims, isolation, hygiene, invariants, policies, traffic, faulty_answers),
 )
-
 
 _LAST = "only_the_rig_is_talked_to"
 

@@ -1,12 +1,14 @@
-"""Trials of the kind that most checks run, and texts in which every cleaning shows."""
+"""Trials of the kind that most probes run, texts in which every cleaning shows, and plain tools of one kind."""
 
 from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any, Unpack
 
+from trialbed.records import Api, Parameter, ScriptedCall, ToolSpec
 from trialbed_adapter_lab.errors import CheckFailed
 from trialbed_adapter_lab.harness import (
     DETAILED_USAGE,
@@ -14,8 +16,10 @@ from trialbed_adapter_lab.harness import (
     Latch,
     ObservedRequest,
     PreparedTrial,
+    ScriptedTool,
     TrialRecord,
     TrialSettings,
+    echo,
     errs,
     returns,
     tool,
@@ -28,6 +32,7 @@ from trialbed_adapter_lab.probes._expectations import (
     expect_results,
 )
 from trialbed_scripted import Line, ModelTurn, Response, ask, call, fail, say
+from trialbed_scripted.policies import PolicyModel, TextHistories, estimate_usage
 
 TEXT = (
     "  \tTwo  blanks,  a tab\t, cafe\u0301 and caf\u00e9, \ufb01, \u00bd, 東京 and 🦜👩‍🚀.\r\n\r\n\n\n"
@@ -96,7 +101,8 @@ async def run_until_held(trial: PreparedTrial, latch: Latch) -> asyncio.Task[Tri
         await asyncio.wait({running, reached}, return_when=asyncio.FIRST_COMPLETED)
         if running.done() or not latch.reached.is_set():
             expect_answer(await running)
-            raise CheckFailed("expected a request that is held back; seen: the trial ended without it")
+            seen = "the event loop was blocked meanwhile" if latch.reached.is_set() else "the trial ended without it"
+            raise CheckFailed(f"expected a request that is held back while other tasks run; seen: {seen}")
     finally:
         reached.cancel()
     return running
@@ -183,3 +189,63 @@ def parse(text: str) -> Any:
         return json.loads(text)
     except ValueError:
         return text
+
+
+WITHOUT_MESSAGE: Mapping[str, Mapping[str, object]] = {
+    "chat_completions": {"object": "chat.completion", "choices": []},
+    "messages": {"type": "message", "role": "assistant", "stop_reason": "end_turn"},
+    "responses": {"object": "response", "status": "completed", "created_at": 0},
+}
+"""Dialect -> an answer without the part that the model writes."""
+
+
+def without_message(request: ObservedRequest) -> Response:
+    """Return an answer without the part that the model writes."""
+    return Response.document({"id": "faulty", "created": 0, "model": "faulty", **WITHOUT_MESSAGE[request.dialect]})
+
+
+QUERY = "Report on the stations that matter today, and say what each of them measured."
+
+DAYS = ("Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun")
+
+Script = tuple[ScriptedCall, ...]
+"""Calls that a policy makes."""
+
+
+def stations(tools: int, calls: int) -> tuple[list[ScriptedTool], Script]:
+    """Return tools, and calls of them, each of another tool and spread over all."""
+    offered = [_station(number) for number in range(tools)]
+    chosen = [offered[index * (tools - 1) // max(1, calls - 1)] for index in range(calls)]
+    script = (
+        ScriptedCall(name=item.name, arguments={"instrument": f"gauge-{number}", "day": "Wed"})
+        for number, item in enumerate(chosen)
+    )
+    return offered, tuple(script)
+
+
+def play(policy: str, tools: Sequence[ScriptedTool], script: Script, turns: int) -> list[Line]:
+    """Return the lines of a policy in one trial."""
+    model, histories = PolicyModel(policy, script, [item.spec for item in tools]), TextHistories()
+
+    def take_turn(request: ObservedRequest) -> ModelTurn:
+        turn = model.turn(request.request, histories)
+        return replace(turn, usage=estimate_usage(request.request, turn.answer(), request.spoken))
+
+    return [take_turn] * turns
+
+
+def _station(number: int) -> ScriptedTool:
+    api = Api(
+        category="Fidelity",
+        tool_name=f"Station {number:04}",
+        api_name="Report",
+        description=f"What an instrument of station {number:04} measured on a day.",
+        required_parameters=(
+            Parameter(name="instrument", type="STRING", description="The instrument's name"),
+            Parameter(name="day", type="ENUM", description="Day of the week", enum=DAYS),
+        ),
+        optional_parameters=(Parameter(name="limit", type="INTEGER", description="Values at most", default=10),),
+    )
+    schema = api.parameters_schema()
+    name = f"Station_{number:04}_Report"
+    return ScriptedTool(ToolSpec(name=name, description=api.description, parameters=schema, api=api.ref), echo)

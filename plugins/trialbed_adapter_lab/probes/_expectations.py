@@ -20,9 +20,6 @@ SHOWN = 120
 SHORT = 40
 """Characters of a text that is shown whole where another was expected."""
 
-CALLED = {"agent_class(": "__init__", "agent.bind_tools(": "bind_tools", "agent.answer(": "answer"}
-"""The calls of an agent's methods by a worker -> the method."""
-
 
 def expect_equal(what: str, seen: Any, expected: Any, cause: str = "") -> None:
     """Fail unless both are the same JSON value; says where they differ.
@@ -126,37 +123,19 @@ def difference(expected: Any, seen: Any) -> str | None:
 
     Types matter: 1 is neither true nor "1". The order of keys does not count.
     """
-    for found in differences(expected, seen):
-        holder, place = _at_pointer(expected if found.kind == "lost" else seen, found.pointer)
-        if found.kind == "lost":
-            return f"expected {place} = {show(found.given)}; seen: nothing at {place}"
-        if found.kind == "added":
-            return f"expected nothing at {place}; seen: {place} = {show(found.sent)}"
-        if found.kind == "changed" or isinstance(holder, list):
-            return _change(found.given, found.sent, place)
-    return None
-
-
-def _at_pointer(value: Any, pointer: str) -> tuple[Any, str]:
-    """Return the value at a JSON Pointer, and the pointer as it is written in Python: ``a.b[1]``."""
-    place = ""
-    for token in pointer.split("/")[1:]:
-        if isinstance(value, list):
-            value, place = value[int(token)], f"{place}[{token}]"
-        else:
-            key = token.replace("~1", "/").replace("~0", "~")
-            value, place = value[key], f"{place}.{key}" if place else key
-    return value, place
-
-
-def _change(expected: Any, seen: Any, place: str) -> str:
-    if isinstance(expected, str) and isinstance(seen, str) and max(len(expected), len(seen)) > SHORT:
-        return f"expected another text{_at(place)}; seen: {tell_texts_apart(expected, seen)}"
-    return f"expected {show(expected)}{_at(place)}; seen: {show(seen)}{_at(place)}"
-
-
-def _at(place: str) -> str:
-    return f" at {place}" if place else ""
+    found = next(
+        iter(differences(*(json.loads(json.dumps(value, sort_keys=True)) for value in (expected, seen)))), None
+    )
+    if found is None:
+        return None
+    given, sent, at = found.given, found.sent, f" at {found.pointer}" if found.pointer else ""
+    if found.kind == "lost":
+        return f"expected {show(given)}{at}; seen: nothing{at}"
+    if found.kind == "added":
+        return f"expected nothing{at}; seen: {show(sent)}{at}"
+    if isinstance(given, str) and isinstance(sent, str) and max(len(given), len(sent)) > SHORT:
+        return f"expected another text{at}; seen: {tell_texts_apart(given, sent)}"
+    return f"expected {show(given)}{at}; seen: {show(sent)}{at}"
 
 
 def _failure(record: TrialRecord) -> str:
@@ -164,25 +143,16 @@ def _failure(record: TrialRecord) -> str:
         return "no"
     # The markers below a line of code are for those who see the whole traceback.
     lines = [line for line in record.failure.detail.splitlines() if line.strip(" ^~")]
-    own = _own_frame(record, lines)
-    last = lines[-5:-1]
-    shown_lines = last if own is None or own[0] in last else [*own, "  …", *last]
+    own, last = _own_frame(record, lines), lines[-5:-1]
+    shown_lines = last if not own or own[0] in last else [*own, "  …", *last]
     return f"{record.failure.kind}: {record.failure.message}" + "".join(f"\n  {line}" for line in shown_lines)
 
 
-def _own_frame(record: TrialRecord, lines: Sequence[str]) -> list[str] | None:
-    """Return the deepest frame of a traceback in the adapter's own package, with its line of code.
-
-    Where there is none, as an agent's method could not be called or returned no answer, that method.
-    """
+def _own_frame(record: TrialRecord, lines: Sequence[str]) -> Sequence[str]:
+    """Return the deepest frame of a traceback in the adapter's own package, with its line of code, if there is one."""
     start = f'  File "{record.adapter}'
     found = [number for number, line in enumerate(lines) if record.adapter and line.startswith(start)]
-    if found:
-        return list(lines[found[-1] : found[-1] + 2])
-    malformed = record.failure is not None and record.failure.kind == "answer"
-    calls = [CALLED[call] for line in lines for call in CALLED if call in line]
-    name = "answer" if malformed else calls[-1] if calls else ""
-    return [f"  {record.methods[name]}"] if name in record.methods else None
+    return lines[found[-1] : found[-1] + 2] if found else ()
 
 
 def _failure_cause(record: TrialRecord) -> str:
@@ -190,7 +160,7 @@ def _failure_cause(record: TrialRecord) -> str:
     if record.failure is None:
         return ""
     # The frames of a program's failure are Trialbed's own; its words are the program's.
-    own = None if record.is_program else _own_frame(record, record.failure.detail.splitlines())
+    own = () if record.is_program else _own_frame(record, record.failure.detail.splitlines())
     where = f" in {own[0].strip()}" if own else ""
     said = record.failure.message
     named = one_line(said, SHOWN) if record.is_program else said.partition(":")[0]

@@ -6,10 +6,10 @@ from typing import Any
 
 from trialbed.records import Json, Usage
 from trialbed_adapter_lab.errors import NotTried
-from trialbed_adapter_lab.harness import Harness, TrialRecord, breaks, errs, tool
+from trialbed_adapter_lab.harness import Harness, TrialRecord, breaks, claims_are_right_everywhere, errs, tool
 from trialbed_adapter_lab.probe import expect, must, should
 from trialbed_adapter_lab.probes._conversations import converse
-from trialbed_adapter_lab.probes._expectations import expect_answer, expect_equal, expect_requests, in_order
+from trialbed_adapter_lab.probes._expectations import expect_answer, expect_equal, expect_requests
 from trialbed_scripted import ask, call, forever, say
 
 NAMES = ("Echo_a", "Echo_b", "Echo_c")
@@ -110,10 +110,8 @@ async def claimed_turns_are_right(harness: Harness) -> Json:
 
 def _expect_claims(record: TrialRecord) -> None:
     """Expect the claims of a trial to be the calls that reached the Apis, unless it failed, and claims nothing."""
-    if record.makes_claims and record.answer is not None:
-        made = in_order([call.tool, call.arguments] for call in record.calls)
-        claims = [[claim.api.tool_name if claim.api else claim.name, claim.arguments] for claim in record.answer.calls]
-        expect_equal("claimed calls, compared with those that reached the Apis", in_order(claims), made)
+    breach = next(claims_are_right_everywhere(record), "")
+    expect(not breach, "claims of the calls that reached the Apis", breach)
 
 
 def _schema(*names: str) -> dict[str, Any]:

@@ -15,10 +15,17 @@ from trialbed_adapter_lab.harness import (
     errs,
     returns,
     tool,
-    without_message,
 )
 from trialbed_adapter_lab.probe import expect, expect_figures, must, should
-from trialbed_adapter_lab.probes._conversations import ECHO, asks_echo, converse, echoes, refuse, run_without_waits
+from trialbed_adapter_lab.probes._conversations import (
+    ECHO,
+    asks_echo,
+    converse,
+    echoes,
+    refuse,
+    run_without_waits,
+    without_message,
+)
 from trialbed_adapter_lab.probes._expectations import (
     expect_answer,
     expect_calls,

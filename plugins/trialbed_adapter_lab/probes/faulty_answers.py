@@ -18,11 +18,9 @@ from trialbed_adapter_lab.harness import (
     Harness,
     ObservedRequest,
     TrialRecord,
-    without_message,
 )
 from trialbed_adapter_lab.probe import Probe
-from trialbed_adapter_lab.probes._conversations import refuse, run_without_waits
-from trialbed_adapter_lab.probes._stations import QUERY, play, stations
+from trialbed_adapter_lab.probes._conversations import QUERY, play, refuse, run_without_waits, stations, without_message
 from trialbed_scripted import Line, ModelTurn, Response, ask, call, forever, say
 
 STEPS, FEW = 30, 3

@@ -8,11 +8,8 @@ from trialbed.records import ApiRef
 from trialbed_adapter_lab.errors import CheckFailed
 from trialbed_adapter_lab.harness import (
     Barrier,
-    Behaviour,
     Harness,
-    ObservedRequest,
     PreparedTrial,
-    ScriptedTool,
     TrialRecord,
     returns,
     tool,
@@ -65,14 +62,7 @@ async def conversations_start_afresh(harness: Harness) -> None:
 async def tools_start_afresh(harness: Harness) -> None:
     """A second trial with a tool of the same name, but another schema and Api, offers and calls its own."""
     for word in ("alpha", "beta"):
-        record = await converse(
-            harness, ask(call("Echo_text", {word: word})), tools=[_own_tool(word, returns(f"result {word}"))]
-        )
-        first, second, *_ = expect_requests(record, 2, or_more=True)
-        _expect_parameter(first, word)
-        expect_calls(record, ("Echo_text", {word: word}))
-        expect_words(second, [f"result {word}"])
-        expect(not record.strays, "only calls of the trial's own Api", record.strays)
+        _expect_own(await _trial(harness, word, Barrier(1), Barrier(1)).run(), word)
 
 
 @must(
@@ -134,10 +124,12 @@ async def trials_run_at_the_same_time(harness: Harness) -> None:
 
 
 def _trial(harness: Harness, word: str, asking: Barrier, calling: Barrier) -> PreparedTrial:
+    api = ApiRef(category="Harness", tool_name=f"Echo of {word}", api_name="call")
+    schema = {"type": "object", "properties": {word: {"type": "string"}}, "required": [word]}
     return harness.prepare(
         asking.reply(ask(call("Echo_text", {word: word}))),
         f"answer {word}",
-        tools=[_own_tool(word, calling.tool(returns(f"result {word}")))],
+        tools=[tool(behave=calling.tool(returns(f"result {word}")), parameters=schema, api=api)],
         query=f"query {word}",
         system_prompt=f"prompt {word}",
         model=f"model-{word}",
@@ -150,21 +142,11 @@ def _expect_own(record: TrialRecord, word: str) -> None:
         expect_equal("model", request.body.get("model"), f"model-{word}")
     first, second, *_ = record.requests
     expect_words(first, [f"query {word}", f"prompt {word}"])
-    _expect_parameter(first, word)
+    # Whatever else the schema has.
+    schema = first.parameters("Echo_text") or {}
+    expect(word in schema.get("properties", {}), f"a tool with the parameter {word!r}", schema)
     expect_calls(record, ("Echo_text", {word: word}))
     expect_words(second, [f"result {word}"])
     if record.makes_claims:
         expect_equal("claimed calls", [claim.arguments for claim in answer.calls], [{word: word}])
     expect(not record.strays, "only calls of the trial's own Api", record.strays)
-
-
-def _expect_parameter(request: ObservedRequest, word: str) -> None:
-    """Expect that the offered tool is the trial's, whatever else its schema has."""
-    schema = request.parameters("Echo_text") or {}
-    expect(word in schema.get("properties", {}), f"a tool with the parameter {word!r}", schema)
-
-
-def _own_tool(word: str, behave: Behaviour) -> ScriptedTool:
-    api = ApiRef(category="Harness", tool_name=f"Echo of {word}", api_name="call")
-    schema = {"type": "object", "properties": {word: {"type": "string"}}, "required": [word]}
-    return tool(behave=behave, parameters=schema, api=api)

@@ -10,7 +10,7 @@ from trialbed.texts import number_of
 from trialbed_adapter_lab.errors import CheckFailed
 from trialbed_adapter_lab.harness import Harness
 from trialbed_adapter_lab.probe import should
-from trialbed_adapter_lab.probes._stations import play, stations
+from trialbed_adapter_lab.probes._conversations import play, stations
 
 CALLS, LIMIT = 3, 8
 

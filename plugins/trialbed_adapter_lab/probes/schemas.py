@@ -34,13 +34,8 @@ DISTINCT = {
 LOOK_ALIKES = ("Get_Weather", "get-weather", "get_Weather", "get_weather", "getweather")
 UNIONS = ("any_of_", "one_of_", "all_of_", "not_", "three_types", "nullable_by_", "union_in_")
 NOTES = (
-    "annotations",
-    "unicode_descriptions",
-    "text_that_needs_",
-    "long_",
-    "description_at_",
-    "vendor_",
-    "schema_and_",
+    *("annotations", "unicode_descriptions", "text_that_needs_", "long_"),
+    *("description_at_", "vendor_", "schema_and_"),
 )
 ODD_NAMES = ("keyword_", "call_words", "underscore_", "punctuation_", "schema_word_", "property_named_", "model_word_")
 NO_PROPERTIES = {"type": "object", "properties": {}}

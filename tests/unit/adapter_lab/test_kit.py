@@ -232,15 +232,13 @@ def test_checks_whose_trial_fails_before_they_begin_have_its_cause():
     names = ("plain_answer", "cancelled_during_a_tool", "trial_after_a_cancelled_one", "event_loop_stays_free")
     findings = failing(Unbound, *names)
     assert [finding.check for finding in findings] == list(names)
-    line = Unbound.bind_tools.__code__.co_firstlineno
     (cause,) = {finding.cause for finding in findings}
-    where = f'File "{__file__}", line {line}, in bind_tools'
-    assert cause == f"the trial fails before it asks the model, with TypeError in {where}"
+    assert cause == "the trial fails before it asks the model, with TypeError"
+    assert all("Unbound.bind_tools() got an unexpected" in finding.message for finding in findings)
     assert all("hint: Fix what ended the trial first" in finding.message for finding in findings)
 
 
-def test_an_answer_of_another_type_names_the_authors_method():
+def test_an_answer_of_another_type_is_told_as_such():
     (finding,) = failing(Number, "plain_answer")
-    place = f'File "{__file__}", line {Number.answer.__code__.co_firstlineno}, in answer'
-    assert finding.cause == f"the trial fails with a malformed answer in {place}"
-    assert place in finding.message
+    assert finding.cause == "the trial fails with a malformed answer"
+    assert "not a value of type int" in finding.message

@@ -45,7 +45,6 @@ ARROWS: dict[tuple[str, str], str] = {
     ("trialbed.metrics", "trialbed_evaluation.metrics"): "a public name, which loads nothing by itself",
     ("trialbed_adapter_lab", "trialbed_scripted"): "adapters are checked against scripted models",
     ("trialbed_adapter_lab", "trialbed_server"): "an adapter's trials meet the server of a run",
-    ("trialbed_adapter_lab.scaffolding", "trialbed_plugins.executors"): "an executor that is started gives jobs",
     ("trialbed_evaluation.plan", "trialbed_verify"): "one command plans comparisons of both kinds of runs",
     ("trialbed_evaluation.score", "trialbed_tasks"): "scorers in Python files are read as those of tasks are",
     ("trialbed_pages", "trialbed_plugins.recordings"): "results are published with the recording of the model",

@@ -33,7 +33,7 @@ MADE = {
     "trialbed.tool_calls._own_tools": "the name of a tool between the ends of words: a fixed text",
     "trialbed.views._text": "of a fixed text in the project's own documents",
     "trialbed_tasks.drafting": "the spellings of a bounded number of secrets: fixed texts, each tried once",
-    "trialbed_adapter_lab.scaffolding._packages": "a few words of the templates: fixed texts",
+    "trialbed_adapter_lab.scaffolding": "a few words of the templates: fixed texts",
     "trialbed_pages.publishing._names": "the spellings of folders: fixed texts, each tried once",
 }
 """Module -> why the patterns that its functions make are linear."""

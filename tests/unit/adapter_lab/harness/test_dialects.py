@@ -12,8 +12,9 @@ from trialbed.records import Usage
 from trialbed.wire import usage_counts
 from trialbed_adapter_lab import Harness
 from trialbed_adapter_lab.errors import CheckFailed
-from trialbed_adapter_lab.harness import tool, without_message
+from trialbed_adapter_lab.harness import tool
 from trialbed_adapter_lab.probes.conditions import only_the_model_is_asked
+from trialbed_adapter_lab.probes.faulty_answers import FAULTY_ANSWERS
 from trialbed_plugins.frameworks.other_dialects import MessagesReferenceAgent, ResponsesReferenceAgent
 from trialbed_plugins.frameworks.reference import ReferenceAgent
 from trialbed_scripted import ask, call, fail, say
@@ -39,7 +40,7 @@ async def test_a_trial_is_played_and_seen_in_its_dialect(agent: type[BaseAgent])
 @pytest.mark.parametrize("agent", OTHERS)
 async def test_what_is_no_answer_and_what_is_refused_has_the_form_of_the_dialect(agent: type[BaseAgent]) -> None:
     with Harness(agent) as harness:
-        broken = await harness.run(without_message)
+        broken = await harness.run(FAULTY_ANSWERS["an answer without choices"])
         refused = await harness.run(lambda request: fail(429, spoken=request.spoken))
     assert broken.failure is not None
     assert refused.failure is not None
