@@ -43,10 +43,6 @@ async def run_kit(
         environment: the adapter's own; None if it is installed here.
         arguments: more options of ``python -m trialbed_adapter_lab``.
         show: called with a line per probe; prints it to stderr by default.
-
-    Raises:
-        UsageError: the adapter cannot be loaded.
-        NothingMeasured: the kit did not get to its end.
     """
     command, settings = kit_command(framework, environment, arguments)
     with tempfile.TemporaryFile() as output:

@@ -73,11 +73,7 @@ def print_report(report: R, form: str, tables: Callable[..., Sequence[Table]]) -
 
 
 def read_report(kind: type[R], path: Path, command: str) -> R:
-    """Read a report that a command's ``--output`` wrote.
-
-    Raises:
-        DataError: the file cannot be read, or is not a report.
-    """
+    """Read a report that a command's ``--output`` wrote."""
     try:
         return kind.model_validate_json(read_bytes(path))
     except (ValidationError, OSError) as error:
@@ -86,11 +82,7 @@ def read_report(kind: type[R], path: Path, command: str) -> R:
 
 
 def write_report(path: Path, report: Record) -> None:
-    """Write the report to the file that ``--output`` names, with each entry of its lists on a line, and say so.
-
-    Raises:
-        UsageError: it cannot be written.
-    """
+    """Write the report to the file that ``--output`` names, with each entry of its lists on a line, and say so."""
     dumps = partial(json.dumps, ensure_ascii=False, allow_nan=False)
     document = json.loads(report.model_dump_json(exclude_defaults=True))
     for name, value in document.items():

@@ -15,8 +15,8 @@ if TYPE_CHECKING:
     from trialbed_adapter_lab import Level
     from trialbed_adapter_lab.scaffolding import PackageNames
 
-KINDS = ("scorer", "judge", "selector", "dataset", "simulator", "model", "executor")
-"""The words for plugins; the last one, of which there is no template, can only be checked."""
+KINDS = ("scorer", "judge", "selector", "simulator", "model", "dataset", "executor")
+"""The words for plugins; the last two, of which there is no template, can only be checked."""
 
 EPILOG = """\b
 Examples:
@@ -52,8 +52,7 @@ def command() -> None:
 @command.command("new", epilog="Example: bench adapter new my-framework")
 @click.argument("name")
 @output_option
-@json_option
-def new(name: str, output: Path, as_json: bool) -> None:
+def new(name: str, output: Path) -> None:
     """Start a package for an adapter.
 
     The package works as it is, with a placeholder for the framework. Its adapter is a native one: it runs the framework
@@ -63,15 +62,9 @@ def new(name: str, output: Path, as_json: bool) -> None:
     from trialbed_adapter_lab.scaffolding import free_names, write_package
 
     names = free_names(name)
-    files = write_package(names, output)
-    described = {
-        "framework": name,
-        "distribution": names.distribution,
-        "module": names.module,
-        "agent_class": f"{names.title}Agent",
-    }
-    commands = [f"bench adapter check {name}", f"bench run --framework reference --framework {name}"]
-    _show_package(names, output, files, commands, described, as_json=as_json)
+    write_package(names, output)
+    check, use = f"bench adapter check {name}", f"bench run --framework reference --framework {name}"
+    _show_package(names, output, check, use)
 
 
 @command.command("check", epilog="Example: bench adapter check langgraph --level must")
@@ -194,11 +187,10 @@ def plugin_command() -> None:
 
 
 @plugin_command.command("new", epilog="Example: bench plugin new judge strict")
-@click.argument("kind", type=click.Choice(KINDS[:-1]))
+@click.argument("kind", type=click.Choice(KINDS[:-2]))
 @click.argument("name")
 @output_option
-@json_option
-def new_plugin(kind: str, name: str, output: Path, as_json: bool) -> None:
+def new_plugin(kind: str, name: str, output: Path) -> None:
     """Start a package for a plugin of a kind.
 
     The package works as it is, with tests, a tox.ini for the newest and the oldest releases, and a workflow for CI.
@@ -207,20 +199,12 @@ def new_plugin(kind: str, name: str, output: Path, as_json: bool) -> None:
     from trialbed_adapter_lab.scaffolding import PLUGIN_TEMPLATES, free_names, write_plugin
 
     names = free_names(name, kind)
-    files = write_plugin(kind, names, output)
-    commands = [f"bench plugin check {name} --kind {kind}", names.put_into(PLUGIN_TEMPLATES[kind].command, "plugin")]
-    _show_package(names, output, files, commands, {}, as_json=as_json)
+    write_plugin(kind, names, output)
+    use = names.put_into(PLUGIN_TEMPLATES[kind].command, "plugin")
+    _show_package(names, output, f"bench plugin check {name} --kind {kind}", use)
 
 
-def _show_package(
-    names: PackageNames,
-    output: Path,
-    files: list[Path],
-    commands: list[str],
-    described: dict[str, str],
-    *,
-    as_json: bool,
-) -> None:
+def _show_package(names: PackageNames, output: Path, *commands: str) -> None:
     """Print the folder of a new package, and the commands that install, check and use it."""
     import shlex
 
@@ -228,9 +212,6 @@ def _show_package(
 
     folder = output / names.distribution
     steps = [f"pip install -e {shlex.quote(f'{folder}[test]')}", *commands]
-    if as_json:
-        print_json({**described, "folder": str(folder), "files": [str(output / file) for file in files], "next": steps})
-        return
     click.echo("\n  ".join([f"Created {folder}. It works as it is:\n", *steps]))
     click.echo(f"\nThen put in your own code wherever the source says {MARK}.")
 

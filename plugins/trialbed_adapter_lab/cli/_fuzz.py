@@ -27,10 +27,6 @@ def fuzz(framework: str, environment: Environment | None, seconds: float, *, as_
     """Play drawn conversations for this time, and print the shortest that breaks each invariant as a test.
 
     A breach is a failure of the profile ``controlled`` alone, also of an adapter that has no other.
-
-    Raises:
-        NothingMeasured: the adapter's process cannot play them.
-        UsageError: hypothesis is not installed.
     """
     command, settings = kit_command(framework, environment, ["--play"])
     settings |= {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "encoding": "utf-8"}

@@ -37,11 +37,7 @@ COLOURS = {"passed": "green", "skipped": "cyan", "finding": "cyan", "declared": 
 
 
 def check_names(names: Iterable[str]) -> None:
-    """Refuse names that no check has.
-
-    Raises:
-        UsageError: names one that is close.
-    """
+    """Refuse names that no check has."""
     known = [probe.name for probe in PROBES]
     for name in names:
         if name not in known:
@@ -51,11 +47,7 @@ def check_names(names: Iterable[str]) -> None:
 
 
 def check_known(declared: Sequence[str]) -> None:
-    """Refuse a limitation ``CHECK=REASON`` of an unknown check, or without a reason.
-
-    Raises:
-        UsageError: names what is missing.
-    """
+    """Refuse a limitation ``CHECK=REASON`` of an unknown check, or without a reason."""
     pairs = [one.partition("=") for one in declared]
     check_names(name for name, *_ in pairs)
     if missing := [name for name, _, reason in pairs if not reason.strip()]:
@@ -63,11 +55,7 @@ def check_known(declared: Sequence[str]) -> None:
 
 
 def program_arguments(command: str) -> tuple[str, list[str]]:
-    """Return the name of a program, and the options of ``python -m trialbed_adapter_lab`` for it.
-
-    Raises:
-        UsageError: the command cannot be read, or its program is missing.
-    """
+    """Return the name of a program, and the options of ``python -m trialbed_adapter_lab`` for it."""
     ((name, found),) = agent_commands([command], Path.cwd()).items()
     spec = CommandSpec(arguments=found.arguments, version=found.digest()[:VERSION])
     return name, ["--command", spec.model_dump_json()]

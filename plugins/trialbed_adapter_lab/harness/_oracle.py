@@ -14,12 +14,9 @@ from typing import Any
 from trialbed.records import Usage
 from trialbed.texts import number_of
 from trialbed.wire import ModelMessage, lenient_json
-from trialbed_adapter_lab.differences import tell_texts_apart
+from trialbed_adapter_lab.differences import show, tell_texts_apart
 from trialbed_adapter_lab.harness._records import ObservedCall, ObservedRequest, TrialRecord
 from trialbed_scripted import ModelTurn
-
-SHOWN = 200
-"""Characters of a value that a breach shows."""
 
 THOUGHTS = "<think>"
 """A text with this may lose its thoughts: some frameworks take them out, which checks of their own report."""
@@ -78,7 +75,7 @@ def prompt_and_query_stay(record: TrialRecord) -> Iterator[str]:
         for text, own in roles:
             said = request.said_by(*own)
             if text not in "\n".join(said):
-                near = tell_texts_apart(text, said[0]) if len(said) == 1 else f"{_show(said)}, not {_show(text)}"
+                near = tell_texts_apart(text, said[0]) if len(said) == 1 else f"{show(said)}, not {show(text)}"
                 yield f"{where} has no {own[0]} message with the trial's text: {near}"
 
 
@@ -94,12 +91,12 @@ def tools_stay(record: TrialRecord) -> Iterator[str]:
         names = [tool.name for tool in request.request.tools]
         first = request.functions if first is None else first
         if missing:
-            yield f"{where} does not offer {_show(missing)}"
+            yield f"{where} does not offer {show(missing)}"
         elif len(set(names)) < len(names):
-            yield f"{where} offers {_show([name for name, times in Counter(names).items() if times > 1])} twice"
+            yield f"{where} offers {show([name for name, times in Counter(names).items() if times > 1])} twice"
         elif request.functions != first:
             others = [name for name in names if name not in {str(item.get("name")) for item in first}]
-            told = f"{_show(others)}, which" if others else "its tools in another order or form:"
+            told = f"{show(others)}, which" if others else "its tools in another order or form:"
             yield f"{where} offers {told} the first one does not"
 
 
@@ -115,12 +112,12 @@ def settings_stay(record: TrialRecord) -> Iterator[str]:
         for name in ("model", *SETTINGS):
             wanted, seen = getattr(endpoint, name), _setting(request, name)
             if wanted is not None and seen != wanted and _has(request, name):
-                yield f"{where} has the {name} {_show(seen)}, not {_show(wanted)}"
+                yield f"{where} has the {name} {show(seen)}, not {show(wanted)}"
         others = {name: value for name, value in request.body.items() if name not in CONVERSATION}
         first = others if first is None else first
         changed = sorted(name for name in first.keys() | others.keys() if first.get(name) != others.get(name))
         if changed:
-            told = (f"{name} {_show(others.get(name))}, not {_show(first.get(name))}" for name in changed)
+            told = (f"{name} {show(others.get(name))}, not {show(first.get(name))}" for name in changed)
             yield f"{where} has other settings than the first: {'; '.join(told)}"
 
 
@@ -139,7 +136,7 @@ def conversation_only_grows(record: TrialRecord) -> Iterator[str]:
             pairs = enumerate(zip(before, now, strict=False))
             place = next((place for place, (old, new) in pairs if old != new), min(len(before), len(now)))
             seen = now[place] if place < len(now) else "nothing"
-            yield f"{where} has as message {place + 1} {_show(seen)}, and the one before it {_show(before[place])}"
+            yield f"{where} has as message {place + 1} {show(seen)}, and the one before it {show(before[place])}"
         before = now
 
 
@@ -170,19 +167,19 @@ def _tell_added(turn: ModelTurn, added: Sequence[ModelMessage]) -> str:
     ids = Counter(message.call_id for message in added if message.role == "tool")
     other = next((message for message in added if message.role not in ("assistant", "tool", "")), None)
     if other is not None:
-        return f"adds {_show(_message(other))}, which neither the model nor a tool said"
+        return f"adds {show(_message(other))}, which neither the model nor a tool said"
     # Some frameworks put calls that they cannot read behind the others.
-    if sorted(map(_show, sent)) != sorted(map(_show, asked)):
-        return f"has the model's calls as {_show(sent)}, not as {_show(asked)}"
+    if sorted(map(show, sent)) != sorted(map(show, asked)):
+        return f"has the model's calls as {show(sent)}, not as {show(asked)}"
     if said != wanted and THOUGHTS not in said + wanted:
         return f"has other words of the model's: {tell_texts_apart(wanted, said)}"
     made = [call.id for message in own for call in message.calls]
     if ids != Counter(made):
-        return f"has results of the calls {_show(sorted(ids.elements()))}, and not one of each call of the turn"
+        return f"has results of the calls {show(sorted(ids.elements()))}, and not one of each call of the turn"
     # Some frameworks answer calls that they cannot read before or behind the others.
     readable = all(isinstance(_value(call.arguments), dict) for call in turn.calls)
     if readable and [*ids.elements()] != made and len(set(made)) == len(made):
-        return f"has results in the order {_show([*ids.elements()])}, and the turn its calls in the order {_show(made)}"
+        return f"has results in the order {show([*ids.elements()])}, and the turn its calls in the order {show(made)}"
     return ""
 
 
@@ -216,7 +213,7 @@ def _swapped(request: ObservedRequest, made: Sequence[ObservedCall]) -> str:
             calls[asked.id] = text if ids[asked.id] == 1 else ""
         own = replies.get(calls.get(message.call_id, "")) if message.role == "tool" else None
         if own and message.text not in own and any(message.text in others for others in replies.values()):
-            return f"has under the id {message.call_id} the result of another call: {_show(message.text)}"
+            return f"has under the id {message.call_id} the result of another call: {show(message.text)}"
     return ""
 
 
@@ -240,11 +237,11 @@ def calls_are_the_models(record: TrialRecord) -> Iterator[str]:
     again = next((call for call in more if call in asked), None)
     if again is not None:
         times = [number_of(count[again], "time") for count in (made, asked)]
-        yield f"the call {_show(again)} was made {times[0]}, and the model asked for it {times[1]}"
+        yield f"the call {show(again)} was made {times[0]}, and the model asked for it {times[1]}"
     elif turns and more:
         kept = [*(asked - made)]
-        near = tell_texts_apart(kept[0], next(iter(more))) if len(kept) == 1 else f"the model asked for {_show(kept)}"
-        yield f"the call {_show(next(iter(more)))} was made, which the model did not ask for: {near}"
+        near = tell_texts_apart(kept[0], next(iter(more))) if len(kept) == 1 else f"the model asked for {show(kept)}"
+        yield f"the call {show(next(iter(more)))} was made, which the model did not ask for: {near}"
 
 
 @_invariant(
@@ -273,7 +270,7 @@ def results_follow_their_calls(record: TrialRecord) -> Iterator[str]:
         for message in request.request.messages:
             made |= {call.id for call in message.calls}
             if message.role == "tool" and message.call_id not in made:
-                yield f"{where} has a result of the call {_show(message.call_id)}, which no message before it makes"
+                yield f"{where} has a result of the call {show(message.call_id)}, which no message before it makes"
 
 
 @_invariant(
@@ -300,7 +297,7 @@ def claims_are_right_everywhere(record: TrialRecord) -> Iterator[str]:
     )
     made = sorted(_as_json(call.tool, call.arguments) for call in record.calls)
     if claimed != made:
-        yield f"{_show(claimed)} are claimed, and {_show(made)} were made"
+        yield f"{show(claimed)} are claimed, and {show(made)} were made"
 
 
 @_invariant(
@@ -414,8 +411,8 @@ def _lost(given: Counter[str], seen: Counter[str]) -> str:
     if lost is None:
         return ""
     if not others and seen[lost]:
-        return f"{_show(lost)} was given {number_of(given[lost], 'time')} and is there {number_of(seen[lost], 'time')}"
-    return tell_texts_apart(lost, others[0]) if len(others) == 1 else f"{_show(others)}, not {_show(lost)}"
+        return f"{show(lost)} was given {number_of(given[lost], 'time')} and is there {number_of(seen[lost], 'time')}"
+    return tell_texts_apart(lost, others[0]) if len(others) == 1 else f"{show(others)}, not {show(lost)}"
 
 
 def _value(arguments: Any) -> Any:
@@ -430,8 +427,3 @@ def _as_json(name: str, arguments: Any) -> str:
 def _is_whole(text: str) -> bool:
     """Return whether a text has no half of an emoji, which no answer can keep."""
     return not any("\ud800" <= character <= "\udfff" for character in text)
-
-
-def _show(value: Any) -> str:
-    text = json.dumps(value, ensure_ascii=False, default=repr)
-    return text if len(text) <= SHOWN else f"{text[: SHOWN - 50]} … {text[-40:]}"

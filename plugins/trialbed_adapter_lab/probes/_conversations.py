@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Unpack
@@ -74,9 +73,6 @@ async def converse(
         calls: the calls that are expected, as ``(tool, arguments)``; None if any are.
         results: a word of each result that the second request is expected to have; None if any are.
         conditions: as ``TrialSettings`` names them.
-
-    Raises:
-        CheckFailed: the trial failed, or something else was seen.
     """
     record = await harness.run(*turns, answer, **conditions)
     expect_answer(record, answer)
@@ -90,11 +86,7 @@ async def converse(
 
 
 async def run_until_held(trial: PreparedTrial, latch: Latch) -> asyncio.Task[TrialRecord]:
-    """Start a trial, and return it once it waits at the latch.
-
-    Raises:
-        CheckFailed: it ends before.
-    """
+    """Start a trial, and return it once it waits at the latch."""
     running = asyncio.create_task(trial.run())
     reached = asyncio.create_task(latch.reached.wait(trial.seconds))
     try:
@@ -116,11 +108,7 @@ LEAP = 2.0
 
 
 async def run_without_waits(harness: Harness, trial: PreparedTrial) -> TrialRecord:
-    """Run a trial; the time that it sleeps between two requests, as before a retry, passes at once.
-
-    Raises:
-        CheckFailed: it does not end in its time.
-    """
+    """Run a trial; the time that it sleeps between two requests, as before a retry, passes at once."""
     running, before, idle = asyncio.create_task(trial.run()), 0, 0
     while not (await asyncio.wait({running}, timeout=IDLE))[0]:
         seen = (*trial.requests, *trial.calls)
@@ -157,11 +145,7 @@ async def converse_on_everything(harness: Harness) -> TrialRecord:
 
 
 async def expect_fresh_trial(harness: Harness) -> None:
-    """Run a trial after one of the word ``walrus``, and expect that it is as usual and holds nothing of the other.
-
-    Raises:
-        CheckFailed: it is not.
-    """
+    """Run a trial after one of the word ``walrus``, and expect that it is as usual and holds nothing of the other."""
     record = await converse(harness, asks_echo("second"), answer="second", query="the second query")
     *_, last = expect_requests(record, 2, or_more=True)
     expect_calls(record, *echoes("second"))
@@ -181,14 +165,6 @@ def asks_echo(*texts: str) -> ModelTurn:
 def echoes(*texts: str) -> list[tuple[str, dict[str, str]]]:
     """Return the calls of the default tool with these texts, for ``called``."""
     return [(ECHO, {"text": text}) for text in texts]
-
-
-def parse(text: str) -> Any:
-    """Return the JSON value of a text, or the text if it is none."""
-    try:
-        return json.loads(text)
-    except ValueError:
-        return text
 
 
 WITHOUT_MESSAGE: Mapping[str, Mapping[str, object]] = {

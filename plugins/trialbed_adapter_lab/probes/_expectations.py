@@ -22,33 +22,21 @@ SHORT = 40
 
 
 def expect_equal(what: str, seen: Any, expected: Any, cause: str = "") -> None:
-    """Fail unless both are the same JSON value; says where they differ.
-
-    Raises:
-        CheckFailed: they differ.
-    """
+    """Fail unless both are the same JSON value; says where they differ."""
     place = difference(expected, seen)
     if place is not None:
         raise CheckFailed(f"{what}: {place}", cause)
 
 
 def expect_text(what: str, texts: Sequence[str], text: str) -> None:
-    """Fail unless one of the texts holds this one; says where they differ if there is only one.
-
-    Raises:
-        CheckFailed: none holds it.
-    """
+    """Fail unless one of the texts holds this one; says where they differ if there is only one."""
     if not any(text in one for one in texts):
         seen = tell_texts_apart(text, texts[0]) if len(texts) == 1 else show(list(texts))
         raise CheckFailed(f"expected {what}; seen: {seen}")
 
 
 def expect_answer(record: TrialRecord, text: str | None = None) -> Answer:
-    """Return the answer of a trial that did not fail, with this text.
-
-    Raises:
-        CheckFailed: it failed, or said something else.
-    """
+    """Return the answer of a trial that did not fail, with this text."""
     if record.answer is None:
         raise CheckFailed(f"expected an answer; seen: the trial failed: {_failure(record)}", _failure_cause(record))
     if AFTER_THE_END in record.answer.final_answer:
@@ -60,11 +48,7 @@ def expect_answer(record: TrialRecord, text: str | None = None) -> Answer:
 
 
 def expect_requests(record: TrialRecord, times: int, *, or_more: bool = False) -> tuple[ObservedRequest, ...]:
-    """Return the requests of a trial that asked the model this many times, or more if a framework may add some.
-
-    Raises:
-        CheckFailed: it asked more or less often.
-    """
+    """Return the requests of a trial that asked the model this many times, or more if a framework may add some."""
     seen = len(record.requests)
     ended = f", and the trial failed: {_failure(record)}" if record.failure else ""
     cause = _failure_cause(record) or f"{'more' if seen > times else 'fewer'} requests to the model than turns"
@@ -74,21 +58,13 @@ def expect_requests(record: TrialRecord, times: int, *, or_more: bool = False) -
 
 
 def expect_words(request: ObservedRequest, words: Sequence[str]) -> None:
-    """Fail unless each of these words is in some message of the request.
-
-    Raises:
-        CheckFailed: one is in none.
-    """
+    """Fail unless each of these words is in some message of the request."""
     for word in words:
         expect_text(f"{show(word)} in a message to the model", request.said_by(), word)
 
 
 def expect_calls(record: TrialRecord, *calls: tuple[str, Any]) -> None:
-    """Fail unless exactly these calls were made, in any order.
-
-    Raises:
-        CheckFailed: others were made.
-    """
+    """Fail unless exactly these calls were made, in any order."""
     made = [[call.tool, call.arguments] for call in record.calls]
     kind = "other" if len(made) == len(calls) else "more" if len(made) > len(calls) else "fewer"
     cause = _failure_cause(record) or f"{kind} calls reached the Apis than the model asked for"
@@ -99,9 +75,6 @@ def expect_results(request: ObservedRequest, words: Sequence[str]) -> None:
     """Fail unless the request has as many results as there are words, each with its word, in order.
 
     Each must be text, with the id of a call in the conversation.
-
-    Raises:
-        CheckFailed: it has others.
     """
     texts = [text for _, text in request.results]
     right = len(texts) == len(words) and all(word in text for word, text in zip(words, texts, strict=True))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from trialbed.texts import number_of
 from trialbed.tools import TOOL_TIMEOUT
+from trialbed.wire import lenient_json
 from trialbed_adapter_lab.errors import NotTried
 from trialbed_adapter_lab.harness import (
     DETAILED_USAGE,
@@ -25,7 +26,6 @@ from trialbed_adapter_lab.probes._conversations import (
     converse_on_everything,
     echoes,
     long_text,
-    parse,
     run_until_held,
 )
 from trialbed_adapter_lab.probes._expectations import expect_answer, expect_calls, expect_equal, expect_requests
@@ -157,17 +157,13 @@ async def trial_with_everything(harness: Harness) -> None:
     expect_answer(record)
     expect_requests(record, EVERYTHING)
     asked = [turn.said.calls for turn in record.requests if turn.said is not None]
-    expect_calls(record, *((call.name, parse(call.arguments)) for calls in asked for call in calls))
+    expect_calls(record, *((call.name, lenient_json(call.arguments)) for calls in asked for call in calls))
 
 
 async def _outlast(
     harness: Harness, trial: PreparedTrial, latch: Latch, seconds: float, *, opens: bool = True
 ) -> TrialRecord:
-    """Run a trial whose latch opens only after this much time has passed, or not at all.
-
-    Raises:
-        NotTried: the adapter answers in a thread, which has no clock that could be put forward.
-    """
+    """Run a trial whose latch opens only after this much time has passed, or not at all."""
     if not harness.is_async:
         raise NotTried("answer() runs in a thread, whose clock cannot be put forward")
     running = await run_until_held(trial, latch)

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
+from trialbed.wire import lenient_json
 from trialbed_adapter_lab.harness import Harness, returns, tool
 from trialbed_adapter_lab.probe import expect, may, must, should
-from trialbed_adapter_lab.probes._conversations import FOREIGN, TEXT, asks_echo, converse, long_text, parse
+from trialbed_adapter_lab.probes._conversations import FOREIGN, TEXT, asks_echo, converse, long_text
 from trialbed_adapter_lab.probes._expectations import (
     expect_answer,
     expect_equal,
@@ -59,7 +60,7 @@ async def large_results(harness: Harness) -> None:
         deep = {"level": level, "next": [deep]}
     record = await converse(harness, asks_echo("x"), tools=[tool(behave=returns(deep))])
     _, second, *_ = expect_requests(record, 2, or_more=True)
-    expect_equal("the tool message, read as JSON", [parse(text) for _, text in second.results], [deep])
+    expect_equal("the tool message, read as JSON", [lenient_json(text, text) for _, text in second.results], [deep])
 
 
 @must(

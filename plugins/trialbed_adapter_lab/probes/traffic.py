@@ -180,11 +180,7 @@ async def requests_of_a_trial(harness: Harness) -> Json:
 
 
 async def _measure(harness: Harness) -> list[_Offer]:
-    """Offer all hard schemas at once, or half of them at a time if the framework fails with one, and have all called.
-
-    Raises:
-        CheckFailed: the framework fails with a plain tool.
-    """
+    """Offer all hard schemas at once, or half of them at a time if the framework fails with one; have all called."""
     if harness not in _MEASURED:
         expect_answer(await _play(harness, "gold", *stations(1, 1)))
         _MEASURED[harness] = await _offer(harness, hard_schemas())
@@ -245,11 +241,7 @@ def _call(schema: HardSchema, record: TrialRecord) -> str:
 
 
 async def _converse(harness: Harness, tools: int) -> TrialRecord:
-    """Run a trial with plain tools that calls some of them, one per turn.
-
-    Raises:
-        CheckFailed: it fails, or never asks the model.
-    """
+    """Run a trial with plain tools that calls some of them, one per turn."""
     record = await _play(harness, "gold", *stations(tools, CALLS))
     expect_answer(record)
     expect_requests(record, 1, or_more=True)

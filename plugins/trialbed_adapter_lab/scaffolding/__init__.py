@@ -50,11 +50,10 @@ PLUGIN_TEMPLATES: Mapping[str, PluginTemplate] = {
     "scorer": PluginTemplate("plugins", "", "bench run --limit 2"),
     "judge": PluginTemplate("judges", "NewPluginJudge", "bench run --limit 2 --judge new-plugin"),
     "selector": PluginTemplate("selectors", "NewPluginSelector", "bench run --limit 2 --selector new-plugin"),
-    "dataset": PluginTemplate("datasets", "NewPluginDatasetDriver", "bench run --dataset new-plugin"),
     "simulator": PluginTemplate("simulators", "NewPluginSimulator", "bench serve --simulator new-plugin"),
     "model": PluginTemplate("models", "NewPluginModels", "bench run --limit 2 --model new-plugin:polite"),
 }
-"""The word for one plugin -> its template. Of executors, the guide to writing one has several."""
+"""The word for one plugin -> its template. Of datasets and executors, the guides have whole ones."""
 
 
 @dataclass(frozen=True)
@@ -93,9 +92,6 @@ def free_names(name: str, word: str = "framework") -> PackageNames:
 
     Args:
         word: for the kind of plugin.
-
-    Raises:
-        UsageError: the name cannot be that, and one that can is suggested; or it is taken.
     """
     if not (FORM.fullmatch(name) and not name.startswith(PREFIX) and len(name) <= LONGEST):
         raise UsageError(
@@ -123,9 +119,6 @@ def write_package(names: PackageNames, parent: Path) -> list[Path]:
 
     Returns:
         Its files, relative to ``parent``.
-
-    Raises:
-        UsageError: the folder exists or cannot be made; nothing is left behind.
     """
     files = [
         (Path(names.put_into(str(path))), names.put_into(content.decode()).encode())
@@ -157,11 +150,7 @@ def _fill(text: str, words: Mapping[str, str]) -> str:
 
 
 def _template_files() -> Iterator[tuple[Path, bytes]]:
-    """Yield ``path in the package, content`` of the adapters' template.
-
-    Raises:
-        UsageError: this installation has no template.
-    """
+    """Yield ``path in the package, content`` of the adapters' template."""
     folder = next((folder for folder in (INSTALLED, CHECKOUT) if folder.is_dir()), None)
     if folder is None:
         raise UsageError(f"{INSTALLED} is missing; reinstall trialbed")

@@ -50,7 +50,7 @@ def test_their_own_tests_pass(installation: Installation, folder: Path) -> None:
 
 
 def test_they_run_by_name(installation: Installation, tmp_path: Path) -> None:
-    used = ("--judge", "my-judge", "--selector", "my-selector", "--dataset", "my-dataset")
+    used = ("--judge", "my-judge", "--selector", "my-selector")
     (document,) = installation.bench_json("run", *used, cwd=tmp_path)
     assert document["summary"]["error_count"] == 0
     assert "average_trialbed_my_scorer_words" in document["summary"] or "trialbed_my_scorer_words" in str(document)
