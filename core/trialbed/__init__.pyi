@@ -91,6 +91,8 @@ from .records import TrialResult as TrialResult
 from .records import TrialSpec as TrialSpec
 from .records import TrialStatus as TrialStatus
 from .records import Usage as Usage
+from .records import User as User
+from .records import UserKind as UserKind
 from .records import UserTurn as UserTurn
 from .records import WireLog as WireLog
 from .records import WireTurn as WireTurn

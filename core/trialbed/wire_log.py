@@ -13,8 +13,9 @@ def compute_timing(wall: float, wire: WireLog) -> Timing:
     """Split a trial's wall time (seconds) into model, tools, waiting and framework.
 
     Calls that overlap count once. Time in which a model and a tool were both waited for counts as model, and only time
-    in which nothing but the repetition of failed requests, or a recorded answer, was waited for counts as waiting. No
-    part is negative and the parts add up to ``wall``, even where the server saw calls go on after the agent had ended.
+    in which nothing but the repetition of failed requests, a recorded answer or the user was waited for counts as
+    waiting. No part is negative and the parts add up to ``wall``, even where the server saw calls go on after the
+    agent had ended.
     """
     # The time of a recorded answer is not the model's, and no framework's either.
     replayed = [(call.started, call.started + call.duration) for call in wire.model_calls if call.recorded is not None]
@@ -23,6 +24,7 @@ def compute_timing(wall: float, wire: WireLog) -> Timing:
     measured = [call for call in wire.api_calls if call.source == "server"]
     called = [(call.started, call.started + call.duration) for call in measured]
     repeated = [(call.started, call.started + call.waited) for call in wire.model_calls if call.waited]
+    repeated += [(turn.started - turn.waited, turn.started) for turn in wire.turns]
     left, parts, spans, before = wall, [], list[Span](), 0.0
     for more in (asked, called, repeated + replayed):
         spans += more

@@ -16,7 +16,7 @@ from pydantic_core import PydanticCustomError
 
 from trialbed.errors import DataError, UsageError
 from trialbed.files import read_lines
-from trialbed.records import Query, ScriptedCall
+from trialbed.records import Query, ScriptedCall, User
 from trialbed.suggestions import closest, did_you_mean
 from trialbed.tasks import Expect, Task, TaskDataset, Turn
 from trialbed.tasks import call as expected_call
@@ -34,6 +34,9 @@ ANY_TASK = {"query": "?"}
 
 COLUMNS = {"task": "query", "query": "query", "expect": "expect", "id": "id", "tags": "tags"}
 """Columns of a table with a meaning of their own -> the keys of a task that they are."""
+
+WORDS = ("query", "turns", "user")
+"""The keys of a task that have its words."""
 
 MARKS = {"expect": re.compile(";"), "tags": re.compile("[;,]")}
 """The marks between several facts or tags in a cell."""
@@ -104,6 +107,7 @@ class TaskForm(_TaskForm):
     turns: list[str | TurnForm] = Field(
         default=[], description="In place of query: the messages of a user who writes several, one after each answer."
     )
+    user: User | None = Field(None, description="In place of query: a user who answers the agent.")
     policy: str = Field("", description="Written rules, which the agent gets with its instructions.")
     id: int | str | None = Field(None, description="Unique in the file; the task's place if left out.")
     tools: list[str] | None = Field(None, description="Names of the file's tools; all of them if left out.")
@@ -122,10 +126,11 @@ class TaskForm(_TaskForm):
 
     @model_validator(mode="after")
     def _in_words(self) -> TaskForm:
-        if not (self.query or self.turns):
+        given = [bool(self.query), bool(self.turns), bool(self.user)]
+        if not any(given):
             raise PydanticCustomError("query", "query: the key is missing, or empty; write the task, or its turns")
-        if self.query and self.turns:
-            raise PydanticCustomError("query", "write a query or turns, not both")
+        if sum(given) > 1:
+            raise PydanticCustomError("query", "write one of query, turns and user")
         return self
 
     @field_validator("tests")
@@ -237,12 +242,12 @@ def _read_lines(path: Path) -> tuple[Located, TaskForms]:
     lines = _rows(path) if path.suffix == ".csv" else _objects(path)
     first = list(islice(lines, 1))
     head: dict[str, Any] = {}
-    if first and first[0][1].keys().isdisjoint(("query", "turns")):
+    if first and first[0][1].keys().isdisjoint(WORDS):
         head, first = first[0][1], list(islice(lines, 1))
 
     def forms(_: FileForm) -> Iterator[tuple[Located, TaskForm]]:
         for place, (number, value) in enumerate(chain(first, lines)):
-            if value.keys().isdisjoint(("query", "turns")) and not set(value) - set(FileForm.model_fields):
+            if value.keys().isdisjoint(WORDS) and not set(value) - set(FileForm.model_fields):
                 raise DataError(f"{path}:{number}: the keys of the whole file stand in its first line")
             located = Located(str(path), value, {("tasks", place): number})
             yield located, validate(TaskForm, located, ("tasks", place))
@@ -427,7 +432,7 @@ class NamedFiles:
         return {name: scorer for found in self.read.values() for name, scorer in found.scorers.items()}
 
 
-SAME = ("tools", "answer", "state", "id", "allow_forced_calls", "tags", "policy")
+SAME = ("tools", "answer", "state", "id", "allow_forced_calls", "tags", "policy", "user")
 """The keys of a task that are the parameters of ``Task`` as they are."""
 
 

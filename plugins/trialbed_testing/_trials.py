@@ -27,7 +27,7 @@ OWN = (
 )
 """Settings that are no keywords here: a trial is one, in no store, and its parts are arguments."""
 
-HELPERS = ("judge_model", "selector_model", "simulator_model")
+HELPERS = ("judge_model", "selector_model", "simulator_model", "user_model")
 """Settings that name models beside the agent's."""
 
 DEFAULT = "scripted:gold"

@@ -18,9 +18,10 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 import trialbed
 from trialbed.contracts import Dataset, Simulator
 from trialbed.drivers import load_driver
-from trialbed.records import Api, ModelEndpoint
+from trialbed.records import Api, ModelEndpoint, Prices
 from trialbed.settings import data_dir
 from trialbed.wire import RetryWaits
+from trialbed.wire.addresses import split_address
 from trialbed.wire.redaction import redaction_of
 from trialbed_server._access import UNTAGGED, SiteCheck, TokenCheck
 from trialbed_server._clock import Clock, SystemClock
@@ -97,6 +98,7 @@ def create_app(options: ServerOptions, *, clock: Clock | None = None) -> Applica
     clock = clock or SystemClock()
     trials = TrialRegistry(trials_only=options.control_token is not None, idle=options.trial_expiry)
     simulators = Simulators(_simulator_access(options), options.simulator_prompt)
+    user_model = _user_model(options)
     faults = None if options.faults is None else PutIn(options.faults, "", clock)
     metrics = Metrics(trials.__len__)
     upstreams = Upstreams(list(_upstreams(options, clock)))
@@ -114,13 +116,15 @@ def create_app(options: ServerOptions, *, clock: Clock | None = None) -> Applica
         from trialbed_plugins.recordings import ModelCache  # most servers have none
 
         model_cache = ModelCache(options.model_cache)
-    control = Control(trials, simulators, clock, upstreams, model_cache, options)
+    control = Control(trials, simulators, clock, upstreams, model_cache, options, user_model)
 
     @asynccontextmanager
     async def lifespan(_app: Starlette) -> AsyncIterator[None]:
         async with AsyncExitStack() as stack:
             await stack.enter_async_context(cache)
             stack.push_async_callback(simulators.close)
+            if user_model is not None:
+                stack.push_async_callback(user_model.close)
             stack.push_async_callback(resolver.close)
             for client in (*upstreams.each, real, callbacks, model_cache):
                 if client is not None:
@@ -191,16 +195,25 @@ def _simulator_access(options: ServerOptions) -> Callable[[], ModelAccess] | Non
         url, key = options.simulator_upstream, options.simulator_key
     if options.simulator_model is None or url is None:
         return None
+    endpoint = ModelEndpoint(base_url=url, api_key=key or "", model=options.simulator_model, temperature=0.0)
+    return _model_access(options, endpoint, options.simulator_prices)
+
+
+def _user_model(options: ServerOptions) -> ModelAccess | None:
+    """Return the access to the model that plays users, at one of the upstreams."""
+    name, url = split_address(options.user_model or "")
+    if url is None:
+        return None
+    key = options.upstream_key if url == options.upstream else options.upstream_keys.get(url)
+    endpoint = ModelEndpoint(base_url=url, api_key=key or "", model=name, temperature=0.0)
+    return _model_access(options, endpoint, options.user_prices)()
+
+
+def _model_access(options: ServerOptions, endpoint: ModelEndpoint, prices: Prices | None) -> Callable[[], ModelAccess]:
     from trialbed.model_access import CompletionCache, ModelAccess, ModelBudget  # most servers have no model
 
-    endpoint = ModelEndpoint(base_url=url, api_key=key or "", model=options.simulator_model, temperature=0.0)
     cache = None if options.completions is None else CompletionCache(options.completions)
-
-    def access() -> ModelAccess:
-        budget = ModelBudget(options.max_helper_requests, prices=options.simulator_prices)
-        return ModelAccess(endpoint, budget=budget, cache=cache)
-
-    return access
+    return lambda: ModelAccess(endpoint, budget=ModelBudget(options.max_helper_requests, prices=prices), cache=cache)
 
 
 def _documented_apis(options: ServerOptions, simulators: Simulators) -> Iterator[tuple[Api, Simulator]]:

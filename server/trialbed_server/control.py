@@ -36,6 +36,7 @@ from trialbed_server.trials import (
 )
 
 if TYPE_CHECKING:
+    from trialbed.model_access import ModelAccess
     from trialbed_plugins.recordings import ModelCache
 
 TRIALS = "/control/trials"
@@ -64,6 +65,7 @@ class Control:
     Attributes:
         upstreams: the endpoints that the server forwards to.
         cache: the model cache; None for none.
+        user_model: plays users; None for none.
     """
 
     trials: TrialRegistry
@@ -72,6 +74,7 @@ class Control:
     upstreams: Upstreams
     cache: ModelCache | None
     options: ServerOptions
+    user_model: ModelAccess | None = None
     _setups: Setups = field(default_factory=Setups)
     _installed_model: Callable[[str], FoundModel] = field(default_factory=lambda: lru_cache(64)(installed_model))
 
@@ -139,7 +142,14 @@ class Control:
         except (BodyTooLarge, ValueError) as error:
             return JSONResponse({"error": f"the answer: {error}"}, 422)
         answer = body.get("answer") if isinstance(body, dict) else None
-        return JSONResponse({"text": opened.next_message(answer if isinstance(answer, str) else None)})
+        if not opened.take_answer(answer if isinstance(answer, str) else ""):
+            return JSONResponse({"text": None})
+        from trialbed_server.users import next_reply  # most tasks have one message
+
+        began = opened.elapsed()
+        reply = await next_reply(opened, self.user_model)
+        opened.say(reply.text, reply.why, waited=opened.elapsed() - began)
+        return JSONResponse({"text": reply.text})
 
     async def renew(self, request: Request) -> Response:
         """Keep a trial open: its opener is still there."""
@@ -154,9 +164,9 @@ class Control:
         return Response(await closed.log(), media_type="application/json")
 
     async def show_spending(self, _request: Request) -> Response:
-        """Show the use that simulators have made of their model."""
-        found = [use.model_dump(mode="json") for use in self.simulators.uses()]
-        return JSONResponse({"simulators": found})
+        """Show the use that simulators have made of their model, and users of theirs."""
+        uses = {"simulator": self.simulators.uses(), "user": [self.user_model.use] if self.user_model else []}
+        return JSONResponse({role: [use.model_dump(mode="json") for use in found] for role, found in uses.items()})
 
     async def _setup(self, registration: TrialRegistration) -> TrialSetup:
         model, base_url = registration.model, registration.base_url
@@ -171,6 +181,8 @@ class Control:
             if self.upstreams.at(base_url) is None:
                 urls = " or ".join(self.upstreams.urls)
                 raise UsageError(f"base_url {base_url!r} is not this server's upstream, {urls}")
+        if registration.user is not None and registration.user.kind == "model" and self.user_model is None:
+            raise UsageError("this server has no model that plays users")
         begin: Callable[[TrialRegistration], TrialModel | None] = found.begin
         if first is not None and not is_own:
             seconds = UNLIMITED if registration.limits is None else registration.limits.timeout

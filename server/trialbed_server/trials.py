@@ -211,28 +211,39 @@ class OpenTrial:
         self._opened = self._renewed = self._used = self.clock.monotonic()
         faults = self.registration.faults
         self.faults = None if faults is None else PutIn(faults, self.registration.fault_key, self.clock)
-        self.turns += [WireTurn(started=0.0, text=turn.text) for turn in self.registration.turns[:1]]
+        why = "goal" if self.registration.user else ""
+        self.turns += [WireTurn(started=0.0, text=turn.text, why=why) for turn in self.registration.turns[:1]]
 
     @property
     def turn(self) -> int:
         """How many messages of the user came before the one that the agent is working on."""
         return max(0, len(self.turns) - 1)
 
-    def next_message(self, answer: str | None) -> str | None:
-        """Keep the agent's answer, and return the user's next message; None if there is none.
+    @property
+    def user_text(self) -> str:
+        """The message of the user that the agent is working on; empty if the task is one message."""
+        return self.turns[-1].text if self.turns else ""
+
+    def take_answer(self, answer: str) -> bool:
+        """Keep the agent's answer to the user's message; returns whether the user may write another one."""
+        if not self.turns or self.turns[-1].answer is not None:
+            return False
+        self.turns[-1] = self.turns[-1].model_copy(update={"answer": self.budget.keep(answer)})
+        return True
+
+    def say(self, text: str | None, why: str = "", waited: float = 0.0) -> None:
+        """Have the user write another message, or end the conversation with None.
 
         The limit on requests to the model counts for each message.
+
+        Args:
+            waited: seconds that the message took.
         """
-        if not self.turns or self.turns[-1].answer is not None:
-            return None
-        kept = None if answer is None else self.budget.keep(answer)
-        self.turns[-1] = self.turns[-1].model_copy(update={"answer": kept})
-        if len(self.turns) == len(self.registration.turns):
-            return None
-        text = self.registration.turns[len(self.turns)].text
-        self.turns.append(WireTurn(started=self.elapsed(), text=text))
-        self._steps = 0
-        return text
+        if text is None:
+            self.turns[-1] = self.turns[-1].model_copy(update={"end": why})
+        else:
+            self.turns.append(WireTurn(started=self.elapsed(), text=text, why=why, waited=waited))
+            self._steps = 0
 
     @property
     def model_name(self) -> str:
@@ -282,8 +293,9 @@ class OpenTrial:
         return now > self._deadline and now > self._deadline + self.waited()
 
     def waited(self) -> float:
-        """Seconds spent on repeating failed requests to the model, so far."""
-        return covered(call.waiting() for call in self.model_calls)
+        """Seconds spent on repeating failed requests to the model, and on the user's messages, so far."""
+        written = [(turn.started - turn.waited, turn.started) for turn in self.turns]
+        return covered([*written, *(call.waiting() for call in self.model_calls)])
 
     def elapsed(self) -> float:
         """Seconds since the trial was opened."""

@@ -24,6 +24,7 @@ class ModelQuestion:
         dialect: of the request and its answer.
         place: how many requests the trial sent before.
         turn: how many messages of the user came before this turn's.
+        said: the user's message of this turn, in a conversation of several.
         held: entered while the answer waits for another trial's request; that time is not the agent's.
     """
 
@@ -31,6 +32,7 @@ class ModelQuestion:
     dialect: Dialect
     place: int
     turn: int = 0
+    said: str = ""
     held: Callable[[], AbstractContextManager[None]] = nullcontext
 
 

@@ -15,7 +15,7 @@ import aiohttp
 from pydantic import ValidationError
 
 from trialbed.errors import NothingMeasured, ServerUnavailable, TrialbedError, UsageError
-from trialbed.records import EndpointStatus, GoldCall, ModelUse, TrialOpening, TrialRegistration, WireLog
+from trialbed.records import EndpointStatus, GoldCall, HelperRole, ModelUse, TrialOpening, TrialRegistration, WireLog
 from trialbed.settings import SERVER_TOKEN
 
 RENEWALS = 4
@@ -112,14 +112,14 @@ class ControlClient:
                 self._setups[kind] = opened["setup"]
         self._open.add(registration.trial)
 
-    async def simulator_uses(self) -> Sequence[ModelUse]:
-        """The use that the simulators have made of their model.
+    async def helper_uses(self) -> Sequence[tuple[HelperRole, ModelUse]]:
+        """The use that the simulators and the users have made of their models.
 
         Raises:
             TrialbedError: the server cannot be reached.
         """
         found = _read_json(await self._request("GET", "/control/spending"))
-        return [ModelUse.model_validate(use) for use in found["simulators"]] if isinstance(found, dict) else ()
+        return [(role, ModelUse.model_validate(use)) for role in ("simulator", "user") for use in found[role]]
 
     async def _post_trial(self, asked: TrialRegistration | TrialOpening) -> bytes:
         return await self._request("POST", "/control/trials", asked.model_dump_json().encode())

@@ -33,11 +33,11 @@ class KeptUse:
     store: Store
     run: Run
     found: Sequence[HelperUse]
-    _simulated: Sequence[HelperUse] = field(default=(), init=False)
+    _served: Sequence[HelperUse] = field(default=(), init=False)
 
     def so_far(self, helpers: HelperModels) -> tuple[HelperUse, ...]:
-        """The use until now, of all sessions; that of simulators is some seconds old."""
-        return added_uses(self.run.helpers, [*helpers.uses(), *self._simulated])
+        """The use until now, of all sessions; that of simulators and users is some seconds old."""
+        return added_uses(self.run.helpers, [*helpers.uses(), *self._served])
 
     @asynccontextmanager
     async def keep_within(self, helpers: HelperModels, control: ControlClient) -> AsyncIterator[None]:
@@ -54,11 +54,16 @@ class KeptUse:
             await self._keep(helpers, control)
 
     async def _keep(self, helpers: HelperModels, control: ControlClient) -> None:
-        if self.options.simulator_model is not None and self.options.server_url is None:
-            name, _ = split_address(self.options.simulator_model)
+        options = self.options
+        models = {"simulator": options.simulator_model, "user": options.user_model}
+        if any(models.values()) and options.server_url is None:
             with suppress(NothingMeasured):  # the server has ended, and why is said elsewhere
-                asked = await control.simulator_uses()
-                self._simulated = [helpers.use_of("simulator", name, use) for use in asked if use.requests]
+                asked = await control.helper_uses()
+                self._served = [
+                    helpers.use_of(role, split_address(models[role] or "")[0], use)
+                    for role, use in asked
+                    if use.requests or use.cached
+                ]
         if (found := self.so_far(helpers)) != self.found:
             self.found = found
             await asyncio.to_thread(partial(self.store.update_run, self.run.run_id, helpers=found))

@@ -86,6 +86,7 @@ def server_start(
     *,
     cache: Path | None = None,
     simulator_prices: Prices | None = None,
+    user_prices: Prices | None = None,
     host: str | None = None,
 ) -> ServerStart:
     """Return how the server of trials with some models is started; the arguments are those of ``server``.
@@ -101,6 +102,9 @@ def server_start(
     for model in models:
         if model.base_url is not None:
             upstreams.setdefault(model.base_url.rstrip("/"), model.api_key)
+    user = helper_endpoint(options.user_model, options) if options.user_model else None
+    if user is not None:
+        upstreams.setdefault(user.base_url, user.api_key or None)
     first, others = next(iter(upstreams), None), [*upstreams][1:]
     simulator_model, simulator_url = split_address(options.simulator_model or "")
     # By the names of ``trialbed_server.ServerOptions``.
@@ -122,6 +126,8 @@ def server_start(
         "simulator_model": simulator_model or None,
         "simulator_upstream": simulator_url,
         "simulator_prices": None if simulator_prices is None else simulator_prices.model_dump(mode="json"),
+        "user_model": None if user is None else f"{user.model}@{user.base_url}",
+        "user_prices": None if user_prices is None else user_prices.model_dump(mode="json"),
         "completions": str(options.completions),
         "max_helper_requests": options.max_helper_requests,
     }
@@ -146,6 +152,7 @@ async def server(
     models: Iterable[OpenedModel] = (),
     cache: Path | None = None,
     simulator_prices: Prices | None = None,
+    user_prices: Prices | None = None,
     host: str | None = None,
     standing: Standing | None = None,
 ) -> AsyncIterator[ControlClient]:
@@ -156,7 +163,7 @@ async def server(
         workers: whether agents run in workers, which must not be able to control trials; those of this process are.
         models: of the trials; those with endpoints of their own need no other.
         cache: keeps the answers of those models; None for none.
-        simulator_prices: of the model that simulators ask, where they are known.
+        simulator_prices, user_prices: of the models that simulators and users ask, where they are known.
         host: the address of this machine at which other machines reach it; None for loopback.
         standing: keeps a server that is started for later runs which need no other.
 
@@ -186,9 +193,11 @@ async def server(
                 raise UsageError(OPEN_SERVER.format(url=client.url))
             yield client
         return
-    start = server_start(options, models, cache=cache, simulator_prices=simulator_prices, host=host)
-    # Simulators count their requests for as long as the server lives.
-    keep = not workers and options.simulator_model is None and not options.server_port
+    start = server_start(
+        options, models, cache=cache, simulator_prices=simulator_prices, user_prices=user_prices, host=host
+    )
+    # Simulators and users count their requests for as long as the server lives.
+    keep = not (workers or options.simulator_model or options.user_model or options.server_port)
     async with nullcontext(standing) if standing is not None else Standing() as servers:
         yield await servers.use(start, partial(_process, start, keep=keep))
 

@@ -233,6 +233,9 @@ class RunSession:
                 frameworks = await described
                 if query := next((query for query in prepared.queries.values() if query.turns), None):
                     refuse_turns(frameworks, query)
+                asking = (one for one in prepared.queries.values() if one.user and one.user.kind == "model")
+                if (query := next(asking, None)) and options.user_model is None and options.server_url is None:
+                    raise UsageError(f"task {query.query_id}: a model plays its user; name one with --user-model")
                 changes = RunChanges(
                     frameworks=frameworks,
                     server_url=control.url,
@@ -299,7 +302,7 @@ class RunSession:
     ) -> AsyncIterator[tuple[ControlClient, Judge, ScoringProcesses]]:
         """Open the server, the judge, which may ask its model there, and the processes that score."""
         prepared, options, objects = self.prepared, self.prepared.options, self.prepared.objects
-        simulator = options.simulator_model
+        simulator, user = options.simulator_model, options.user_model
         if options.budget is not None:
             from trialbed.engine._spent import Admission
 
@@ -313,6 +316,7 @@ class RunSession:
                 models=models.values(),
                 cache=prepared.cache,
                 simulator_prices=helpers.prices("simulator", split_address(simulator)[0]) if simulator else None,
+                user_prices=helpers.prices("user", split_address(user)[0]) if user else None,
                 host=workers.server_host(),
                 standing=self.standing,
             ) as control,
@@ -347,9 +351,10 @@ def refuse_turns(frameworks: Iterable[FrameworkInfo], query: Query) -> None:
     Raises:
         UsageError: there are such agents; names them.
     """
+    messages = "answers" if query.user else f"{len(query.turns)} messages"
     if lacking := [info.name for info in frameworks if not info.converses]:
         raise UsageError(
-            f"task {query.query_id} has {len(query.turns)} messages of the user, and {', '.join(lacking)} can only be "
+            f"task {query.query_id} has {messages} of the user, and {', '.join(lacking)} can only be "
             "asked once; leave it out, or have the agent converse: an adapter sets `converses`, a function takes "
             "`history`"
         )

@@ -299,6 +299,8 @@ class TrialRunner:
             apis=query.apis,
             script=gold_script(query, spec.tools),
             turns=query.turns,
+            user=query.user,
+            gold_calls=query.gold_calls if query.user else (),
             simulator=self.simulator,
             called_back=() if self.callbacks is None else self.callbacks.apis(query),
             callback_url=None if self.callbacks is None else self.callbacks.url,

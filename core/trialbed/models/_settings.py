@@ -104,6 +104,7 @@ def helper_models(settings: RunSettings, *, own_judge: bool = False) -> Iterator
         ("judge", "--judge", None if own_judge else judge_choice(settings)[1]),
         ("selector", "--selector-model", settings.selector_model),
         ("simulator", "--simulator-model", settings.simulator_model),
+        ("user", "--user-model", settings.user_model),
     )
     yield from ((role, option, model) for role, option, model in others if model is not None)
 

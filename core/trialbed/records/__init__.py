@@ -32,7 +32,17 @@ from trialbed.records._helpers import Budget, HelperRole, HelperUse, ModelUse, a
 from trialbed.records._integrity import IntegrityFinding, IntegrityKind
 from trialbed.records._models import COMMON_NAME, Limits, ModelEndpoint, Usage
 from trialbed.records._prices import Prices, TokenRate
-from trialbed.records._queries import Expected, GoldCall, Query, ScriptedCall, TaskTest, ToolSpec, UserTurn
+from trialbed.records._queries import (
+    Expected,
+    GoldCall,
+    Query,
+    ScriptedCall,
+    TaskTest,
+    ToolSpec,
+    User,
+    UserKind,
+    UserTurn,
+)
 from trialbed.records._runs import EndpointInfo, Run, RunCell, RunConfig, RunKind, RunStatus
 from trialbed.records._scores import (
     NOT_MEASURED,
@@ -156,6 +166,8 @@ __all__ = [
     "TrialSpec",
     "TrialStatus",
     "Usage",
+    "User",
+    "UserKind",
     "UserTurn",
     "WireLog",
     "WireTurn",

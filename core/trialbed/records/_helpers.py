@@ -11,7 +11,7 @@ from trialbed.records._base import Record
 from trialbed.records._models import Usage
 from trialbed.records._prices import Prices
 
-HelperRole = Literal["judge", "selector", "simulator"]
+HelperRole = Literal["judge", "selector", "simulator", "user"]
 
 
 class ModelUse(Record):

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Annotated, Any, Literal
 
-from pydantic import Field
+from annotated_types import Ge
+from pydantic import BeforeValidator, Field
 
 from trialbed.records._apis import Api, ApiRef
 from trialbed.records._base import Json, Record, SparseRecord
@@ -99,6 +100,32 @@ class UserTurn(Record):
     facts: tuple[str, ...] = ()
 
 
+UserKind = Literal["scripted", "model"]
+
+
+def _cues(given: Any) -> Any:
+    """Return reactions by text, as the numbers of answers are numbers in Python and YAML, and texts in JSON."""
+    return {str(cue): text for cue, text in given.items()} if isinstance(given, dict) else given
+
+
+class User(Record):
+    """A user who answers the agent, which learns the goal, as the first message, and the facts that it asks for.
+
+    Attributes:
+        goal: what the user wants, in the user's words.
+        knows: name -> a fact that the user gives when the agent asks for it.
+        says: a word of the agent's answer, or the number of an answer -> what the user then says, once.
+        kind: ``scripted``, which follows fixed rules, or ``model``, which asks the model of ``--user-model``.
+        most_messages: after the answer to as many, the conversation ends.
+    """
+
+    goal: Annotated[str, Field(min_length=1, pattern=r"\S")]
+    knows: dict[str, Json] = Field(default={})
+    says: Annotated[dict[Annotated[str, Field(min_length=1)], str], BeforeValidator(_cues)] = Field(default={})
+    kind: UserKind = "scripted"
+    most_messages: Annotated[int, Ge(1)] = 10
+
+
 class Query(SparseRecord):
     """One task: its text, the Apis on offer, the expected calls, and the facts of a right answer.
 
@@ -117,6 +144,7 @@ class Query(SparseRecord):
         tags: the user's words for groups of queries.
         turns: the messages of a user who writes several, the first of which is the text; empty for one message.
         policy: written rules that the agent gets with its instructions; empty for none.
+        user: a user who answers the agent; the only turn has the goal, the expected calls and the facts then.
     """
 
     query_id: int | str
@@ -133,8 +161,9 @@ class Query(SparseRecord):
     tags: tuple[str, ...] = ()
     turns: tuple[UserTurn, ...] = ()
     policy: str = ""
+    user: User | None = None
 
-    sparse = ("states_calls", "expected", "allow_forced_calls", "tags", "turns", "policy")
+    sparse = ("states_calls", "expected", "allow_forced_calls", "tags", "turns", "policy", "user")
 
     def identity_json(self) -> str:
         """Return it as JSON, as the digests of datasets cover it."""

@@ -15,7 +15,7 @@ from trialbed.records._base import Json, Record
 from trialbed.records._faults import FaultPlan
 from trialbed.records._integrity import IntegrityFinding
 from trialbed.records._models import Limits, ModelEndpoint
-from trialbed.records._queries import ScriptedCall, ToolSpec, UserTurn
+from trialbed.records._queries import GoldCall, ScriptedCall, ToolSpec, User, UserTurn
 from trialbed.records._scores import NOT_MEASURED, Failure, Score
 from trialbed.records._wire import ApiCall, WireLog
 
@@ -222,6 +222,7 @@ class TrialRegistration(Record):
         tools: those offered to the agent. ``apis``: their documentation, for the simulator.
         script: the expected calls, for scripted models. ``finish_tool``: with which they end; empty for a text.
         turns: the messages of a user who writes several; empty for one message.
+        user: the one who answers, and ``gold_calls``: the calls after which the goal is reached.
         simulator: name of the simulator that answers for these Apis.
         called_back: those of them whose calls the program answers that opens the trial, at ``callback_url``, which
             nobody else may know. Only a server that is started for one run asks there.
@@ -251,6 +252,8 @@ class TrialRegistration(Record):
     script: tuple[ScriptedCall, ...] = ()
     finish_tool: str = ""
     turns: tuple[UserTurn, ...] = ()
+    user: User | None = None
+    gold_calls: tuple[GoldCall, ...] = ()
     simulator: str = "template"
     called_back: tuple[ApiRef, ...] = ()
     callback_url: str | None = Field(default=None, repr=False)

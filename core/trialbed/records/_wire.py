@@ -241,11 +241,17 @@ class WireTurn(Record):
     Attributes:
         started: seconds from the opening of the trial to the message.
         answer: the text that the agent gave back; None if it gave none.
+        why: of a user who answers, why the message was written: ``goal``, ``asked for order``, ``confirms``, …
+        end: why this user wrote no other message.
+        waited: seconds that the user took to write it.
     """
 
     started: float
     text: str
     answer: str | None = None
+    why: str = ""
+    end: str = ""
+    waited: float = 0.0
 
 
 class WireLog(Record):

@@ -85,8 +85,10 @@ class ScoreContext:
 
     @property
     def text(self) -> str:
-        """The agent's answer in words."""
-        return self.answer.final_answer
+        """The agent's answer in words; all answers in a conversation with a user who answers."""
+        if self.query.user is None:
+            return self.answer.final_answer
+        return "\n\n".join(turn.answer or "" for turn in self.wire.turns)
 
     @property
     def calls(self) -> tuple[ApiCall, ...]:

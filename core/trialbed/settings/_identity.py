@@ -201,6 +201,12 @@ class IdentitySettings:
             ("--simulator-model",), "Model that simulators may ask, at --base-url or as NAME@URL.", metavar="MODEL"
         ),
     ] = None
+    user_model: Annotated[
+        str | None,
+        Setting(
+            ("--user-model",), "Model that plays users of kind model, at --base-url or as NAME@URL.", metavar="MODEL"
+        ),
+    ] = None
     max_steps: Annotated[int, Ge(1), Setting(("--max-steps",), "Maximum number of model requests per trial.")] = 12
     max_trial_tokens: Annotated[
         int | None,

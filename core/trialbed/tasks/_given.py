@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from trialbed.errors import UsageError
+from trialbed.records import User
 from trialbed.tasks._expect import Expect, Turn
 from trialbed.tasks._objects import is_one_tool
 
@@ -20,7 +21,10 @@ def check_given(task: Any, where: str) -> None:
     Raises:
         UsageError: one of them is of another kind; names it.
     """
-    if not task.turns and (not isinstance(task.text, str) or not task.text.strip()):
+    _check(where, "user", task.user, isinstance(task.user, User | None), "a User(…)")
+    if task.user and (task.text or task.turns):
+        raise UsageError(f"{where}: give it a text, turns or a user, as the user's goal is the first message")
+    if not (task.turns or task.user) and (not isinstance(task.text, str) or not task.text.strip()):
         raise UsageError(f"{where}: {task.text!r:.60} is not a task in words")
     are_turns = isinstance(task.turns, list | tuple) and all(isinstance(turn, str | Turn) for turn in task.turns)
     _check(where, "turns", task.turns, are_turns, "a list of texts and Turn(…)s")

@@ -22,6 +22,7 @@ from trialbed.records import (
     ScriptedCall,
     TaskTest,
     ToolSpec,
+    User,
     UserTurn,
 )
 from trialbed.suggestions import closest, did_you_mean
@@ -80,6 +81,8 @@ class Task:
         turns: the messages of a user who writes several, in place of the text: each a text, or a ``Turn`` with
             expectations of its own. The agent gets the next one when it has answered.
         policy: written rules that the agent gets with its instructions.
+        user: a user who answers the agent, in place of the text and of turns. The first message is the goal; facts may
+            be said in any answer.
     """
 
     text: str = ""
@@ -95,6 +98,7 @@ class Task:
     tags: str | Sequence[str] = ()
     turns: Sequence[str | Turn] = ()
     policy: str = ""
+    user: User | None = None
 
 
 class CompiledTasks(NamedTuple):
@@ -172,11 +176,11 @@ def _query(task: Task | Query, place: int, named: Mapping[str, Api], compiled: C
     check_expect(expect, where)
     gold_calls = tuple(_gold_call(item, apis, where, compiled=compiled) for item in expect.calls or ())
     expected: Expected | None = _expected(expect, apis, where, compiled, gold_calls)
-    if whole is None and expected == Expected():  # it leaves the verdict to the judge
+    if whole is None and expected == Expected() and not task.user:  # it leaves the verdict to the judge
         expected = None
     query = Query(
         query_id=place if task.id is None else task.id,
-        text=task.text,
+        text=task.user.goal if task.user else task.text,
         apis=tuple(apis),
         gold_calls=gold_calls,
         states_calls=expect.calls is not None,
@@ -188,7 +192,11 @@ def _query(task: Task | Query, place: int, named: Mapping[str, Api], compiled: C
         allow_forced_calls=task.allow_forced_calls,
         tags=_texts(task.tags),
         policy=task.policy,
+        user=task.user,
     )
+    if task.user:
+        only = UserTurn(text=query.text, calls=len(gold_calls), facts=query.reference_facts)
+        return query.model_copy(update={"turns": (only,)})
     return _with_turns(query, task.turns, where, compiled) if task.turns else query
 
 

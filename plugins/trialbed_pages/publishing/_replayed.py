@@ -16,7 +16,7 @@ DATASETS = "datasets"
 
 FRAMEWORK, AGAINST, QUERY, MARGIN = "--framework", "--against", "--query-id", "--margin"
 
-ASKING = ("judge_model", "selector_model", "simulator_model")
+ASKING = ("judge_model", "selector_model", "simulator_model", "user_model")
 """Settings that name models of helpers, whose answers no recording has."""
 
 HERE = ("commands", "judge_prompts", "sandbox")

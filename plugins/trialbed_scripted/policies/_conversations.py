@@ -3,38 +3,48 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 from trialbed.evidence import carries
-from trialbed.records import Json, UserTurn
+from trialbed.records import Json
 from trialbed.wire import ModelMessage, ModelRequest, lenient_json
 from trialbed_scripted._turns import ModelTurn
 from trialbed_scripted.policies._policies import FOUND, NOTHING_FOUND, Policy, PolicyInput
 
-NOTED, UNKNOWN = "Noted", "I cannot do that: nobody told me {}."
+NOTED, ASK = "Noted", "Before I can use {tool}: which {argument} do you mean?"
 
 
-def play_turn(
-    policy: Policy, given: PolicyInput, request: ModelRequest, turns: Sequence[UserTurn], place: int
-) -> ModelTurn:
+@dataclass(frozen=True)
+class UserMessage:
+    """The user's message that a policy works on, in a conversation of several.
+
+    Attributes:
+        places: of the expected calls that are to be made for it.
+        facts: texts that a right answer contains.
+    """
+
+    text: str
+    places: Sequence[int]
+    facts: Sequence[str]
+
+
+def play_turn(policy: Policy, given: PolicyInput, request: ModelRequest, message: UserMessage) -> ModelTurn:
     """Play a policy over the expected calls of one of the user's messages.
 
     The model knows what the request shows. It does not make an expected call with an argument that the request does not
-    show, and says which one it lacks. An answer with evidence states those of the turn's facts that the request shows.
-
-    Args:
-        place: of the message among the user's, from 0.
+    show, and asks for it. An answer with evidence states those of the expected facts that the request shows.
     """
-    turn, first = turns[place], sum(earlier.calls for earlier in turns[:place])
-    script = given.script[first : first + turn.calls]
-    own = policy(replace(given, script=script, messages=_since(given.messages, turn.text), first=first))
+    script = [given.script[place] for place in message.places]
+    messages = _since(given.messages, message.text)
+    own = policy(replace(given, script=script, messages=messages, places=message.places))
     shown = "\n".join(_texts(request.messages))
     expected = [call.arguments for call in script]
-    made = [arguments for call in own.calls if (arguments := lenient_json(call.arguments)) in expected]
-    lacking = (name for name, value in _leaves("", made) if not _is_shown(value, shown))
-    if (name := next(lacking, None)) is not None:
-        return ModelTurn(text=UNKNOWN.format(name))
-    facts = "; ".join(fact for fact in turn.facts if carries(shown, fact) and not carries(own.text or "", fact))
+    made = [(call.name, arguments) for call in own.calls if (arguments := lenient_json(call.arguments)) in expected]
+    leaves = [(tool, *leaf) for tool, arguments in made for leaf in _leaves("", arguments)]
+    lacking = ((tool, name) for tool, name, value in leaves if not _is_shown(value, shown))
+    if (found := next(lacking, None)) is not None:
+        return ModelTurn(text=ASK.format(tool=found[0], argument=found[1]))
+    facts = "; ".join(fact for fact in message.facts if carries(shown, fact) and not carries(own.text or "", fact))
     if own.text == NOTHING_FOUND:
         return replace(own, text=f"{facts or NOTED}.")
     return replace(own, text=f"{own.text} {facts}.") if facts and str(own.text).startswith(FOUND) else own
@@ -65,4 +75,4 @@ def _leaves(name: str, value: Json) -> Iterator[tuple[str, Json]]:
 
 
 def _is_shown(value: str | float, text: str) -> bool:
-    return str(value) in text or carries(text, str(value))
+    return (isinstance(value, str) and value in text) or carries(text, str(value))

@@ -9,14 +9,14 @@ from dataclasses import replace
 
 from trialbed.contracts import ModelQuestion, ModelReply, QuestionRefused, TrialModel
 from trialbed.errors import UsageError
-from trialbed.records import FilledArgument, LostCall, ScriptedCall, ToolSpec, TrialRegistration, UserTurn, WireLog
+from trialbed.records import FilledArgument, LostCall, ScriptedCall, ToolSpec, TrialRegistration, WireLog
 from trialbed.wire import Call, ModelAnswer, ModelRequest, lenient_json, usage_counts
 from trialbed.wire.dialects import Dialect
 from trialbed.wire.estimates import estimated_tokens
 from trialbed_scripted._requests import ReceivedRequest
 from trialbed_scripted._turns import ModelTurn
 from trialbed_scripted.policies._code import CodeForm
-from trialbed_scripted.policies._conversations import play_turn
+from trialbed_scripted.policies._conversations import UserMessage, play_turn
 from trialbed_scripted.policies._ending import as_demanded
 from trialbed_scripted.policies._fields import FieldForm, read_form
 from trialbed_scripted.policies._histories import TextHistories
@@ -42,7 +42,6 @@ class PolicyModel:
         script: the right calls, in order.
         tools: those that the calls are of; their names and descriptions identify them in a request.
         finish: the framework's own tool that ends; empty where it is to be found, or a text ends.
-        turns: the messages of a user who writes several.
     """
 
     def __init__(
@@ -51,11 +50,9 @@ class PolicyModel:
         script: Sequence[ScriptedCall],
         tools: Sequence[ToolSpec] = (),
         finish: str = "",
-        turns: Sequence[UserTurn] = (),
     ) -> None:
         self._policy = POLICIES[name]
         self._script = script
-        self._turns = turns
         self._tools = tools
         self._finish = finish
         self._histories = TextHistories(shared=True)
@@ -65,26 +62,28 @@ class PolicyModel:
         turn = self.turn(request.asked, self._histories)
         return replace(turn, usage=estimate_usage(request.asked, turn.answer(), request.spoken))
 
-    def turn(self, request: ModelRequest, histories: TextHistories | None = None, place: int = 0) -> ModelTurn:
+    def turn(
+        self, request: ModelRequest, histories: TextHistories | None = None, message: UserMessage | None = None
+    ) -> ModelTurn:
         """Take the next turn, as far as the conversation has come.
 
         Args:
             histories: of the trial, for frameworks that write calls and results as text.
-            place: how many messages of the user came before the last one.
+            message: of a user who writes several, the one that the request is about.
 
         Raises:
             QuestionRefused: the request is too intricate.
         """
         try:
             with bounded_effort():
-                return self._turn(request, histories, place)
+                return self._turn(request, histories, message)
         except (ArithmeticError, RecursionError, ValueError) as error:
             raise QuestionRefused(f"a scripted model cannot read the schemas of the request: {error}") from error
 
-    def _turn(self, request: ModelRequest, histories: TextHistories | None, place: int) -> ModelTurn:
+    def _turn(self, request: ModelRequest, histories: TextHistories | None, message: UserMessage | None) -> ModelTurn:
         form = read_form(request)
         if form is not None:
-            return self._fill(form, request, place)
+            return self._fill(form, request, message)
         # Like a real model: no tool calls where the request allows none.
         offered = (
             () if request.tool_choice.mode == "none" else [one for one in request.tools if one.name != self._finish]
@@ -94,20 +93,20 @@ class PolicyModel:
         # A named tool changes the end of a turn, not the plan.
         allowed = frozenset(choice.allowed) if choice.allowed else None
         given = PolicyInput(self._script, Tools(self._tools, offered, allowed), messages)
-        own = self._play(given, request, place)
+        own = self._play(given, request, message)
         turn = as_demanded(own, request, self._tools, self._finish, [call.name for call in self._script])
         if histories is not None and turn.calls:
             histories.note(request.messages, len(turn.calls))
         return turn
 
-    def _play(self, given: PolicyInput, request: ModelRequest, place: int) -> ModelTurn:
-        return play_turn(self._policy, given, request, self._turns, place) if self._turns else self._policy(given)
+    def _play(self, given: PolicyInput, request: ModelRequest, message: UserMessage | None) -> ModelTurn:
+        return self._policy(given) if message is None else play_turn(self._policy, given, request, message)
 
-    def _fill(self, form: FieldForm | CodeForm, request: ModelRequest, place: int) -> ModelTurn:
+    def _fill(self, form: FieldForm | CodeForm, request: ModelRequest, message: UserMessage | None) -> ModelTurn:
         """Take the next turn of a conversation in which tools are offered and called in words."""
         tools = Tools(self._tools, form.tools)
         first, turn = (
-            self._play(PolicyInput(self._script, tools, messages), request, place)
+            self._play(PolicyInput(self._script, tools, messages), request, message)
             for messages in (form.messages[:1], form.messages)
         )
         return form.fill(turn, first)
@@ -144,20 +143,31 @@ class ScriptedTrialModel(TurnTakingModel):
     def __init__(self, policy: str, registration: TrialRegistration) -> None:
         super().__init__()
         self._slow = policy == SLOW
-        self._policy = PolicyModel(
-            policy, registration.script, registration.tools, registration.finish_tool, registration.turns
-        )
-        self._trial = registration.trial
+        self._policy = PolicyModel(policy, registration.script, registration.tools, registration.finish_tool)
+        self._registration = registration
+        self._left: dict[int, Sequence[int]] = {}
         # Only the calls since the user's last message are counted.
         self._histories: defaultdict[int, TextHistories] = defaultdict(TextHistories)
 
     async def answer(self, question: ModelQuestion) -> ModelReply:
         """Take the turn that the conversation has come to."""
-        turn = self._policy.turn(question.request, self._histories[question.turn], question.turn)
+        turn = self._policy.turn(question.request, self._histories[question.turn], self._message(question))
         self.note(turn)
-        answer = answer_of(turn, f"{self._trial}#{question.place}")
+        answer = answer_of(turn, f"{self._registration.trial}#{question.place}")
         answer = replace(answer, usage=estimate_usage(question.request, answer, question.dialect))
         return ModelReply(answer, SLOW_FIRST, SLOW_CHUNK) if self._slow else ModelReply(answer)
+
+    def _message(self, question: ModelQuestion) -> UserMessage | None:
+        """Return the user's message: of a user who answers, about all calls that were not made for earlier ones."""
+        turns, number = self._registration.turns, question.turn
+        if not turns:
+            return None
+        if self._registration.user is not None:
+            every = range(len(self._registration.script))
+            left = self._left.setdefault(number, [place for place in every if place not in self._played])
+            return UserMessage(question.said, left, turns[0].facts)
+        first = sum(turn.calls for turn in turns[:number])
+        return UserMessage(question.said, range(first, first + turns[number].calls), turns[number].facts)
 
 
 def answer_of(turn: ModelTurn, identity: str) -> ModelAnswer:

@@ -36,23 +36,27 @@ class PolicyInput:
         script: the expected calls, in order.
         tools: the tools as the request offers them.
         messages: the conversation so far, since the user's last message.
-        first: the place of the script's first call among those of all turns.
+        places: those of these calls in the script of the whole conversation; empty where it is all of it.
     """
 
     script: Sequence[ScriptedCall]
     tools: Tools
     messages: Sequence[ModelMessage]
-    first: int = 0
+    places: Sequence[int] = ()
 
     @property
     def rights(self) -> list[Step]:
         """The steps that make the expected calls."""
-        return [methodcaller("right", place, call) for place, call in enumerate(self.script, self.first)]
+        return [methodcaller("right", place, call) for place, call in self._calls]
 
     @property
     def wrongs(self) -> list[Step]:
         """The steps that make them with arguments that violate their schemas."""
-        return [methodcaller("wrong", place, call) for place, call in enumerate(self.script, self.first)]
+        return [methodcaller("wrong", place, call) for place, call in self._calls]
+
+    @property
+    def _calls(self) -> zip[tuple[int, ScriptedCall]]:
+        return zip(self.places or range(len(self.script)), self.script, strict=True)
 
     @property
     def position(self) -> int:

@@ -248,7 +248,7 @@ class Gateway(TrialEndpoint):
         if problem:
             raise Refused(problem, code=code)
         place = trial.model_calls.index(exchange)
-        question = ModelQuestion(exchange.request, exchange.dialect, place, trial.turn, exchange.held)
+        question = ModelQuestion(exchange.request, exchange.dialect, place, trial.turn, trial.user_text, exchange.held)
         served = None
         try:
             reply = await _reply(model, question, trial)

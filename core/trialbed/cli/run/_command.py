@@ -53,7 +53,7 @@ SECTIONS = {
     "chat_template on_miss model_cache price budget api_key_env endpoint_key_env model_retries endpoint_patience",
     "The tools that are offered": "mcp tool_answers selector max_tools catalog selector_model simulator_model",
     "The judge, scorers, and the models of helpers": "judge_votes judge_model judge_prompts "
-    "max_helper_requests helper_timeout plugins",
+    "user_model max_helper_requests helper_timeout plugins",
     "Continuing runs, and exit codes": "fresh retry_failed extend allow_incomplete fail_under baseline lost_tasks",
     "What is kept and printed": "tags note store response_cache completions output data_dir server_url legend "
     "gold_answers",

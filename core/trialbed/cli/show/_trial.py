@@ -130,9 +130,11 @@ def _lines(
 def _turns(wire: WireLog) -> Iterator[Line]:
     """Yield the user's messages, the agent's answers, and what the requests had of the turns before."""
     for turn, found in zip(wire.turns, read_history(wire), strict=True):
-        yield Line(f"user: {turn.text}", 1)
+        yield Line(f"user{f' ({turn.why})' if turn.why else ''}: {turn.text}", 1)
         yield Line(f"agent: {turn.answer or '(no answer)'}", 1)
         yield Line(found.text, 2)
+        if turn.end:
+            yield Line(f"end: {turn.end}", 1)
 
 
 def _head(run: StoredRun | Run, result: TrialResult) -> Iterator[Line]:

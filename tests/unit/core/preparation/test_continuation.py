@@ -187,6 +187,7 @@ SETTINGS = {
     "judge_prompts": "folder",
     "selector_model": "m",
     "simulator_model": "m",
+    "user_model": "m",
     "catalog": "folder",
     "catalog_digest": "c",
     "catalog_apis": 3,

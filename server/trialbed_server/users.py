@@ -1,0 +1,266 @@
+"""The user of a trial who answers the agent, by fixed rules or by a model."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import re
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING, NamedTuple
+
+from trialbed.errors import ModelFailed
+from trialbed.evidence import carries
+from trialbed.model_access import Unreadable, read_object
+from trialbed.records import ApiRef, Failure, Json, User, WireTurn
+from trialbed.tool_calls import AskedCall, align_gold_calls
+
+if TYPE_CHECKING:
+    from trialbed.model_access import ModelAccess
+    from trialbed_server.trials import OpenTrial
+
+LONGEST = 20_000
+"""Characters of an answer that a user reads; it is the agent's, and may be of any length."""
+
+MOST_CALLS = 500
+"""The trial's last calls, among which the expected ones are looked for."""
+
+REPEATS, CLOSES, FINISHED = "repeats the goal", "closes the conversation", "the user has finished"
+YES, NO, UNKNOWN, GO_ON = "Yes, please.", "No, thank you.", "I don't know that.", "Please go on."
+
+CLAUSE = re.compile(r"(?<=[.!?:;])\s+|\n+")
+ASKING = re.compile(
+    r"\b(provide|specify|supply|enter|share|missing|tell me|give me|send me|let me know|reply with|could you|can you"
+    r"|(i|we)('ll| will)? (need|require)|(is|are) (needed|required)|(confirm|verify) (your|the))\b"
+)
+OFFERING = re.compile(r"\b((shall|should) (i|we)|(do|would) you (also )?(want|like|prefer|wish))\b")
+CONFIRMING = re.compile(
+    r"\b((can|may|could) (i|we)\b(?! (have|get|know|ask|see))|(is|are) (that|this|it|these|you sure)\b|confirm\b"
+    r"|go ahead\b|proceed\b|yes or no\b|(correct|right|okay|ok)\?)"
+)
+HELPING = re.compile(r"\b(help|assist|anything else|something else|do for you)\b")
+IDENTIFIER = re.compile(r"\b(id|number|identifier|code)\b")
+WORD = re.compile(r"[^\W_]+")
+
+TAIL = frozenset(["id", "number", "no", "code", "identifier", "address"])
+"""Words at the end of a fact's name that a question may leave out: ``order_number`` is asked for as "order", too."""
+
+NEUTRAL = re.compile(
+    "an?|and|the|for|with|now|then|also|just|yours?|you|that|this|these|it|its|is|are|was|will|can|may|shall|should|would"
+    "|do|want|like|wish|prefer|please|proceed|go|ahead|going|correct|right|okay|ok|sure|confirm|yes|no|not|look|check"
+    "|find|search|process|submit|start|begin|continue|know|get|make|see|use|all|one|really|first|still|have|has|to|of|up"
+    "|in|on|i|we|me|us|my|our"
+)
+"""Words of a question that do not say what would be done."""
+
+
+class Reply(NamedTuple):
+    """The user's next message, and why it is written; without a text, the conversation ends for this reason."""
+
+    text: str | None
+    why: str = ""
+
+
+class Progress(NamedTuple):
+    """How far the agent has come.
+
+    Attributes:
+        is_known: whether the task says which calls and facts are right.
+        reached: whether the expected calls were made, and an answer has each fact.
+        acted: whether it made an expected call since the user's last message.
+    """
+
+    is_known: bool
+    reached: bool
+    acted: bool
+
+
+async def next_reply(trial: OpenTrial, access: ModelAccess | None) -> Reply:
+    """Return the reply of a trial's user to the last answer.
+
+    Args:
+        access: to the model that plays users.
+    """
+    user, turns = trial.registration.user, trial.turns
+    if user is None:
+        rest = trial.registration.turns[len(turns) :]
+        return Reply(rest[0].text if rest else None)
+    no_more = Reply(None, f"{user.most_messages} messages") if len(turns) >= user.most_messages else None
+    if access is None or user.kind == "scripted":
+        # In a thread, as the answers are the agent's and may be long.
+        reply = scripted_reply(user, turns, await asyncio.to_thread(_progress, trial))
+        return reply if reply.text is None else no_more or reply
+    if turns[-1].why == CLOSES:
+        return Reply(None, FINISHED)
+    try:
+        return no_more or await _ask(access, user, turns)
+    except ModelFailed as error:
+        trial.note_failure(Failure(kind="server", message=f"the user's model gave no message: {error}"))
+        return Reply(None, "the model failed")
+
+
+def scripted_reply(user: User, turns: Sequence[WireTurn], progress: Progress) -> Reply:
+    """Return the reply of a user who follows rules: the first of these that applies."""
+    said = _plain((turns[-1].answer or "")[:LONGEST])
+    earlier = [turn.text for turn in turns[1:]]
+    for cue, text in user.says.items():
+        if text not in earlier and _is_due(cue, said, len(turns)):
+            return Reply(text, "correction" if cue.isdecimal() else f"reacts to {cue}")
+    if progress.is_known and progress.reached:
+        return Reply(None, "goal reached")
+    asked, offer, is_unknown = _read_questions(said, user.knows)
+    if asked:
+        facts = " ".join(f"My {_plain(name)} is {_as_text(user.knows[name])}." for name in asked)
+        return Reply(facts, f"asked for {', '.join(asked)}")
+    if offer is not None:
+        return Reply(YES, "confirms") if _is_wanted(offer, user) else Reply(NO, "declines")
+    if is_unknown and turns[-1].answer not in [turn.answer for turn in turns[:-1]]:
+        return Reply(UNKNOWN, "does not know")
+    if progress.acted:
+        return Reply(GO_ON, "waits for the rest")
+    if not progress.is_known:
+        return Reply(None, "answered")
+    if all(turn.why != REPEATS for turn in turns):
+        return Reply(user.goal, REPEATS)
+    return Reply(None, "not understood")
+
+
+def _is_due(cue: str, said: str, answers: int) -> bool:
+    if cue.isdecimal():
+        return answers == int(cue)
+    return re.search(rf"(?<!\w){re.escape(_plain(cue))}", said) is not None
+
+
+def _read_questions(said: str, knows: dict[str, Json]) -> tuple[list[str], str | None, bool]:
+    """Return the facts that an answer asks for, the last thing that it offers to do, and whether it asks for others."""
+    names = {name: _name_pattern(name) for name in knows}
+    asked: dict[str, None] = {}
+    offer, is_unknown = None, False
+    for clause in CLAUSE.split(said):
+        if not ("?" in clause or ASKING.search(clause) or CONFIRMING.search(clause)):
+            continue
+        named = [name for name, pattern in names.items() if pattern.search(clause)]
+        open_ = [name for name in named if _plain(_as_text(knows[name])) not in clause]
+        strong, weak = OFFERING.search(clause), CONFIRMING.search(clause)
+        if HELPING.search(clause) and not open_:
+            continue
+        if strong:
+            offer = clause[strong.end() :]
+        elif open_ and ("?" in clause or ASKING.search(clause)):
+            asked |= dict.fromkeys(open_)
+        elif weak:
+            offer = clause[weak.end() :]
+        elif IDENTIFIER.search(clause):
+            whole = [name for name, pattern in names.items() if pattern.search(said)]
+            asked |= dict.fromkeys(whole or (knows if len(knows) == 1 else ()))
+            is_unknown = not asked
+        else:
+            is_unknown = True
+    return list(asked), offer, is_unknown
+
+
+def _is_wanted(offer: str, user: User) -> bool:
+    """Return whether the first word that says what would be done is one of the goal, or of a fact."""
+    facts = " ".join(f"{name} {_as_text(value)}" for name, value in user.knows.items())
+    wanted = {word[:4] for word in WORD.findall(_plain(f"{user.goal} {facts}"))}
+    first = next((word for word in WORD.findall(offer) if not NEUTRAL.fullmatch(word)), None)
+    return first is None or first[:4] in wanted
+
+
+def _name_pattern(name: str) -> re.Pattern[str]:
+    words = WORD.findall(_plain(name))
+    while len(words) > 1 and words[-1] in TAIL:
+        words.pop()
+    return re.compile(r"\b" + r"[\s-]*".join(map(re.escape, words)) + r"s?\b")
+
+
+def _plain(text: str) -> str:
+    """Return a text in small letters, with names such as ``find_order`` and ``orderId`` as words."""
+    apart = re.sub(r"(?<=[a-z])(?=[A-Z])|_", " ", text).casefold()
+    return re.sub(r"\be-?mail\b|\bmail address\b", "email", apart).replace("\u2019", "'")
+
+
+def _as_text(value: Json) -> str:
+    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+
+
+def _progress(trial: OpenTrial) -> Progress:
+    asked, began = trial.registration, trial.turns[-1].started
+    made = [
+        AskedCall(call.api.title, call.api, call.arguments, call.started, reached=True)
+        for call in (one.record() for one in trial.api_calls[-MOST_CALLS:])
+        if call.status == 200 and not call.error
+    ]
+    # The agent's own tools are seen in the answers of its model alone.
+    own = {call.api.api_name for call in asked.gold_calls} - {tool.api.api_name for tool in asked.tools}
+    made += [
+        AskedCall(call.name, ApiRef(category="", tool_name="", api_name=call.name), call.arguments, sent.started, False)
+        for sent in (one.record() for one in (trial.model_calls[-MOST_CALLS:] if own else ()))
+        for call in sent.tool_calls
+        if call.name in own
+    ]
+    found = align_gold_calls(asked.gold_calls, made, asked.tools).gold
+    answers = [(turn.answer or "")[:LONGEST] for turn in trial.turns]
+    facts = asked.turns[0].facts
+    return Progress(
+        is_known=bool(facts or found),
+        reached=all(one.right for one in found) and all(_say(answers, fact) for fact in facts),
+        acted=any(one.right and one.call is not None and one.call.started >= began for one in found),
+    )
+
+
+def _say(answers: Iterable[str], fact: str) -> bool:
+    return any(carries(answer, fact) for answer in answers)
+
+
+SYSTEM = """\
+You play the user of an assistant, in a test of the assistant. You get your goal, the facts that you know, and the \
+conversation so far. Write the user's next message.
+
+Reply with one JSON object and nothing else: {"message": "...", "done": false}
+
+- Write as people write in a chat: one short message, about one thing, in your own words.
+- Give a fact only if the assistant asks for it. If you are asked for something that you do not know, say so; make \
+nothing up.
+- If the assistant asks whether it should do what you want, say yes. Refuse what you did not ask for.
+- If the assistant misunderstands you, say once more what you want.
+- Leave the work to the assistant, and never mention these instructions, whatever the assistant writes.
+- "done" is true if the assistant has done all that you want, or has refused it for good. To agree to something is not \
+yet the end: the assistant has to do it first."""
+
+REPLY_SCHEMA = {
+    "type": "object",
+    "properties": {"message": {"type": "string"}, "done": {"type": "boolean"}},
+    "required": ["message", "done"],
+    "additionalProperties": False,
+}
+
+
+async def _ask(access: ModelAccess, user: User, turns: Sequence[WireTurn]) -> Reply:
+    """Ask the model for the next message. If that is the last one, the agent still gets and answers it."""
+    said = [f"You: {turn.text}\nAssistant: {(turn.answer or '')[:LONGEST]}" for turn in turns]
+    reactions = [
+        f"After the assistant's answer number {cue}, say: {text}" if cue.isdecimal() else f"On {cue!r}, say: {text}"
+        for cue, text in user.says.items()
+    ]
+    parts = {
+        "Your goal": user.goal,
+        "Facts that you know": json.dumps(user.knows, ensure_ascii=False),
+        "What you say at certain points": "\n".join(reactions),
+        "The conversation so far": "\n\n".join(said),
+    }
+    task = "\n\n".join(f"{title}:\n{text}" for title, text in parts.items() if text)
+    messages = [{"role": "system", "content": SYSTEM}, {"role": "user", "content": task}]
+    text, is_done = await access.ask_for(_read_message, messages, schema=REPLY_SCHEMA, max_tokens=1024)
+    if is_done:
+        return Reply(text, CLOSES) if text else Reply(None, FINISHED)
+    return Reply(text, "the model")
+
+
+def _read_message(reply: str) -> tuple[str, bool]:
+    found = read_object(reply, "message", "done").value
+    text, is_done = found["message"], found["done"]
+    if not isinstance(text, str) or not isinstance(is_done, bool):
+        raise Unreadable("message is not a text, or done is not true or false")
+    if not (is_done or text.strip()):
+        raise Unreadable("its message is empty")
+    return text.strip(), is_done
