@@ -246,7 +246,7 @@ def _of_calls(result: TrialResult, tools: Sequence[ToolSpec]) -> Iterator[TrialP
             what = NOT_ASKED.get(origin, "was called, though no answer of the model asked for it")
             details = ()
             if by_model is not None and origin == "changed":
-                details = (("asked", by_model.arguments), ("sent", as_text(call.arguments)))
+                details = (("asked", by_model.call.arguments), ("sent", as_text(call.arguments)))
             yield TrialProblem(where, f"{api_name(call)} {what}", details)
 
 

@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from operator import itemgetter
 
 from trialbed.identity import once_for
-from trialbed.records import ApiCall, ApiRef, Json, SentCall, ToolSpec, WireLog
-from trialbed.tool_calls._calls import Signed, canonical, signature_of
-from trialbed.tool_calls._origins import requested_calls, unwritten_values
+from trialbed.records import ApiCall, ApiRef, Json, ToolSpec, WireLog
+from trialbed.tool_calls._calls import canonical
+from trialbed.tool_calls._origins import call_sources, requested_calls
 from trialbed.wire_log import failed
 
 Place = tuple[float, int]
@@ -77,53 +78,30 @@ def asked_calls(wire: WireLog, tools: Sequence[ToolSpec], unasked: Collection[Ap
         unasked: the calls that no answer of the model asked for, as ``unasked_calls`` gives them.
     """
     excluded = {id(call) for call in unasked}
-    seen = [call for call in wire.api_calls if id(call) not in excluded]
-    refs = {tool.name: tool.api for tool in tools}
+    refs, own = {tool.name: tool.api for tool in tools}, {tool.name for tool in wire.own_tools}
     reached = {call.api for call in wire.api_calls}
-    unseen = {tool.name for tool in wire.own_tools if tool.api not in reached}
-    requested = {one.place: one for one in requested_calls(wire, tools)}
-    found, refused = list[tuple[Place, AskedCall]](), list[tuple[Place, AskedCall]]()
-    left: list[tuple[Place, SentCall, Signed]] = []
-    for number, turn in enumerate(wire.model_calls):
-        for place_in_turn, call in enumerate(turn.tool_calls if not failed(turn) else ()):
-            place, api = (turn.started + turn.duration, place_in_turn), refs.get(call.tool_name)
-            one = requested.get((number, place_in_turn))
-            # A forced call of the agent's own is often its output, whose result no request shows.
-            if one is not None and one.barred and not (one.barred == "forced" and call.tool_name in unseen):
-                continue
-            if call.problem is not None:
-                refused.append((place, AskedCall(call.name, api, call.arguments, place[0], False, call.problem)))
-            elif api is not None and one is not None:
-                left.append((place, call, (api.pair, one.arguments)))
-    # First by the same arguments, then by others that say the same, then by the Api alone.
-    origins: dict[int, tuple[Place, str]] = {}
-    schemas = {tool.api.pair: tool.parameters for tool in tools}
-    for rule in ("same", "written", "changed"):
-        for number, got in [pair for pair in enumerate(seen) if left and pair[0] not in origins]:
-            sign = signature_of(got)
-            like = (item for item in left if (item[2] == sign if rule == "same" else item[2][0] == sign[0]))
-            if rule == "written":
-                like = (
-                    one for one in like if not unwritten_values(got.arguments, one[1].arguments, schemas.get(sign[0]))
-                )
-            if (item := next(like, None)) is not None:
-                origins[number] = item[0], "" if rule == "same" else item[1].arguments
-                left.remove(item)
-    for number, got in enumerate(seen):
+    turns = [(turn.started + turn.duration, () if failed(turn) else turn.tool_calls) for turn in wire.model_calls]
+    sent = {(number, at): call for number, (_, calls) in enumerate(turns) for at, call in enumerate(calls)}
+    found, made = list[tuple[Place, AskedCall]](), set[tuple[int, int]]()
+    for got, (_, one) in zip(wire.api_calls, call_sources(wire, tools), strict=True):
+        if id(got) in excluded:
+            continue
         # A call that the model asked for nowhere has the time when it was made.
-        place, sent = origins.get(number, ((got.started, -1), ""))
+        place, written = (got.started, -1), ""
+        if one is not None and one.place in sent and not one.barred and one.call.problem is None:
+            made.add(one.place)
+            place = turns[one.place[0]][0], one.place[1]
+            written = "" if one.arguments == canonical(got.arguments) else one.call.arguments
         problem = got.error or ("" if got.status == 200 else f"HTTP status {got.status}")
-        args = got.api.title, got.api, got.arguments, got.started, True, problem, got.response, place[0], sent
+        args = got.api.title, got.api, got.arguments, got.started, True, problem, got.response, place[0], written
         found.append((place, AskedCall(*args)))
-    own = {tool.name for tool in wire.own_tools}
-    unmade = [
-        (
-            place,
-            AskedCall(
-                *(call.name, refs[call.tool_name], call.arguments, place[0], False),
-                UNSEEN if call.tool_name in own else NOT_MADE,
-            ),
-        )
-        for place, call, _ in left
-    ]
-    return tuple(call for _, call in sorted([*found, *refused, *unmade], key=lambda item: item[0]))
+    requested = {one.place: one.barred for one in requested_calls(wire, tools)}
+    for at, call in sent.items():
+        api, barred, ended = refs.get(call.tool_name), requested.get(at, ""), turns[at[0]][0]
+        # A forced call of the agent's own is often its output, whose result no request shows.
+        is_output = barred == "forced" and call.tool_name in own and api not in reached
+        if at in made or (barred and not is_output) or (api is None and call.problem is None):
+            continue
+        problem = call.problem or (UNSEEN if call.tool_name in own else NOT_MADE)
+        found.append(((ended, at[1]), AskedCall(call.name, api, call.arguments, ended, False, problem)))
+    return tuple(call for _, call in sorted(found, key=itemgetter(0)))

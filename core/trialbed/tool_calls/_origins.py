@@ -14,6 +14,7 @@ from trialbed.records import ApiCall, Json, SentCall, ToolSpec, WireLog
 from trialbed.texts import json_leaves
 from trialbed.tool_calls._calls import Pair, canonical, parse_arguments, signature_of
 from trialbed.wire import ModelRequest, plain_numbers, recorded_request
+from trialbed.wire_log import failed
 
 Origin = Literal["model", "own tool", "forced", "dictated", "changed", "none"]
 """Why an Api was called.
@@ -59,7 +60,7 @@ class RequestedCall:
     barred: Literal["", "forced", "dictated"] = ""
 
 
-CallSource = tuple[Origin, SentCall | None]
+CallSource = tuple[Origin, RequestedCall | None]
 """The origin of a call that an Api got, and the model's call that accounts for it; None where there is none."""
 
 
@@ -73,7 +74,10 @@ def call_sources(wire: WireLog, tools: Sequence[ToolSpec]) -> tuple[CallSource, 
     """
     requested = requested_calls(wire, tools)
     # The model's own decisions first: a call that was forced accounts for nothing that one of them accounts for.
-    left = sorted((one for one in requested if one.pair is not None), key=lambda one: bool(one.barred))
+    left = [one for one in requested if one.pair is not None]
+    left.sort(
+        key=lambda one: (bool(one.barred), one.call.problem is not None or failed(wire.model_calls[one.place[0]]))
+    )
     sources: dict[int, CallSource] = {}
     schemas = {tool.api.pair: tool.parameters for tool in tools}
     own = [one for one in requested if one.pair is None and not one.barred]
@@ -91,7 +95,7 @@ def call_sources(wire: WireLog, tools: Sequence[ToolSpec]) -> tuple[CallSource, 
                 left.remove(one)
                 # A call that the Api refused gained nothing by the change: it shows the framework's doing.
                 is_changed = rule == "changed" and call.status == 200 and not call.error
-                sources[number] = one.barred or ("changed" if is_changed else "model"), one.call
+                sources[number] = one.barred or ("changed" if is_changed else "model"), one
                 break
     for number, call in enumerate(wire.api_calls):
         if number not in sources:
