@@ -117,12 +117,9 @@ def _drivers() -> Iterator[DoctorCheck]:
             yield DoctorCheck(
                 "bad ", f"{item.kind} {item.name}", item.problem, f"update or uninstall {item.distribution}"
             )
-    working = {
-        kind: {item.name for item in items if item.kind == kind and not item.problem}
-        for kind in ("frameworks", "commands")
-    }
-    yield DoctorCheck("ok  ", "frameworks", ", ".join(sorted(working["frameworks"])))
-    yield DoctorCheck("ok  ", "commands", ", ".join(sorted({*COMMANDS, *working["commands"]})))
+    for kind, own in {"frameworks": (), "commands": COMMANDS}.items():
+        working = {item.name for item in items if item.kind == kind and not item.problem}
+        yield DoctorCheck("ok  ", kind, ", ".join(sorted(working.union(own))))
 
 
 def _sandbox() -> Iterator[DoctorCheck]:

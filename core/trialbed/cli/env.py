@@ -113,15 +113,13 @@ def lock(name: str, output: Path | None, env_dir: Path | None, as_json: bool) ->
     """
     from trialbed.environments import lock_digest
     from trialbed.errors import UsageError
+    from trialbed.files import write_text
 
     found = environment_store(env_dir).find(_request(name, None))
     if found is None:
         raise UsageError(f"{name} has no environment yet; `bench env add {name}` builds it")
     if output is not None:
-        try:
-            output.write_text(found.lock, encoding="utf-8")
-        except OSError as error:
-            raise UsageError(f"{output} cannot be written: {error.strerror}; name another with --output") from error
+        write_text(output, found.lock, "--output")
         click.echo(f"written: {output}", err=True)
     if as_json:
         print_json({"framework": name, "lock_digest": lock_digest(found.lock), "lock": found.lock})

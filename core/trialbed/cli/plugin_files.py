@@ -2,20 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Any
 
 import click
 
 from trialbed.cli.options import Decorated, option
 
-KINDS: Mapping[str, str] = {
-    "frameworks": "frameworks",
-    "dataset": "datasets",
-    "judge": "judges",
-    "selector": "selectors",
-    "executor": "executors",
-}
+KINDS = {name: f"{name.removesuffix('s')}s" for name in ("frameworks", "dataset", "judge", "selector", "executor")}
 """Setting of a run -> the kind of driver that it names."""
 
 

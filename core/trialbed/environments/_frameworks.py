@@ -58,22 +58,16 @@ released together, so a release that is asked for pins them all; the first by na
 
 PACKAGES = {
     "agent-framework": ("agent-framework-core",),
-    "agno": ("agno",),
     "autogen": ("autogen-agentchat", "autogen-core", "autogen-ext"),
-    "crewai": ("crewai",),
-    "google-adk": ("google-adk",),
-    "langgraph": ("langgraph",),
-    "openai-agents": ("openai-agents",),
     "pydantic-ai": ("pydantic-ai-slim",),
-    "smolagents": ("smolagents",),
 }
-"""The same for frameworks whose adapters are published with Trialbed, where the adapter is not installed here."""
+"""The same for frameworks that are published under another name, where the adapter is not installed here."""
 
 COMPANIONS = {"langgraph": (("<1.1.5", "langgraph-prebuilt<1.0.9"),)}
 """Framework -> releases and a further requirement of these: their own metadata allow newer packages that cannot be
 imported with them."""
 
-FIRST_PARTY = tuple(PACKAGES)
+FIRST_PARTY = tuple(sorted(["agno", "crewai", "google-adk", "langgraph", "openai-agents", "smolagents", *PACKAGES]))
 """Frameworks whose adapters are published with Trialbed."""
 
 _NAME = re.compile(r"[A-Za-z0-9](?:[A-Za-z0-9._-]*[A-Za-z0-9])?")

@@ -8,7 +8,7 @@ from __future__ import annotations
 import hashlib
 import hmac
 import secrets
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from dataclasses import replace
 from functools import partial
@@ -64,7 +64,8 @@ class ObjectModel(ModelDriver):
         """Serve it on this machine, to those that know its key."""
         key, code = secrets.token_urlsafe(24), ForeignCode(self.answer)
         try:
-            async with local_endpoint("/v1/{path:.+}", _Host(self.answer, key, code, settings.timeout).serve) as url:
+            ask = partial(_answer, self.answer, f"Bearer {key}", partial(code.call, seconds=settings.timeout))
+            async with local_endpoint("/v1/{path:.+}", ask) as url:
                 yield OpenedModel(model=name, base_url=f"{url}/v1", api_key=key)
         finally:
             code.end()
@@ -85,39 +86,33 @@ class FileModels(ModelDriver):
         return _load(name).open(name, settings)
 
 
-class _Host:
-    """Answers requests over HTTP with the words of an object, which holds up nobody but those who ask it.
+async def _answer(
+    model: Callable[[ModelRequest], Any], bearer: str, call: Callable[[Any], Awaitable[Any]], http: web.Request
+) -> web.StreamResponse:
+    """Answer one request over HTTP with the words of an object.
 
     Args:
-        code: calls the object.
-        seconds: that one answer may take.
+        model: the object.
+        bearer: the header of those that may ask it.
+        call: calls it, and holds up nobody but those who ask.
     """
+    from aiohttp import web
 
-    def __init__(self, answer: Callable[[ModelRequest], Any], key: str, code: ForeignCode, seconds: float) -> None:
-        self._answer = answer
-        self._key = key
-        self._code = code
-        self._seconds = seconds
-
-    async def serve(self, http: web.Request) -> web.StreamResponse:
-        """Answer one request."""
-        from aiohttp import web
-
-        spoken = dialect_at(http.match_info["path"])
-        if not hmac.compare_digest(http.headers.get("Authorization", "").encode(), f"Bearer {self._key}".encode()):
-            return web.Response(status=401)
-        if spoken is None:
-            return web.Response(status=404)
-        request = spoken.read_request(*parse_object(await http.read()))
-        if request.problem:
-            return _error(spoken, request.problem, 400)
-        try:
-            answer = as_answer(await self._code.call(partial(self._answer, request), self._seconds))
-        except Exception as error:  # noqa: BLE001 - the user's code
-            return _error(spoken, f"the model failed: {exception_text(error, self._answer)}", 500)
-        parts = spoken.write_answer(replace(answer, model=answer.model or request.model), request)
-        kind = "text/event-stream" if request.stream else "application/json"
-        return web.Response(body=b"".join(parts), headers={"content-type": kind})
+    spoken = dialect_at(http.match_info["path"])
+    if not hmac.compare_digest(http.headers.get("Authorization", "").encode(), bearer.encode()):
+        return web.Response(status=401)
+    if spoken is None:
+        return web.Response(status=404)
+    request = spoken.read_request(*parse_object(await http.read()))
+    if request.problem:
+        return _error(spoken, request.problem, 400)
+    try:
+        answer = as_answer(await call(partial(model, request)))
+    except Exception as error:  # noqa: BLE001 - the user's code
+        return _error(spoken, f"the model failed: {exception_text(error, model)}", 500)
+    parts = spoken.write_answer(replace(answer, model=answer.model or request.model), request)
+    kind = "text/event-stream" if request.stream else "application/json"
+    return web.Response(body=b"".join(parts), headers={"content-type": kind})
 
 
 def as_answer(said: Any) -> ModelAnswer:

@@ -13,7 +13,8 @@ from trialbed.agent_programs import AgentCommand
 from trialbed.catalogs import ApiCatalog
 from trialbed.contracts import Dataset, ModelInfo
 from trialbed.environments import adapter_digest, adapter_info, runs_here
-from trialbed.errors import DriverNotFound, UsageError
+from trialbed.errors import DataError, DriverNotFound, UsageError
+from trialbed.files import read_text
 from trialbed.installed import own_version
 from trialbed.plugin_files import given_files
 from trialbed.preparation._options import NO_OBJECTS, RunObjects, RunOptions, Setup
@@ -138,12 +139,11 @@ def _read_prompt(given: str, place: int) -> tuple[str, str]:
         UsageError: it is empty or too long, or its file cannot be read.
     """
     name, text = f"prompt {place}", given
-    try:
-        is_file = given and (len(given.split()) == 1 or (len(given) < 500 and Path(given).is_file()))
-        if is_file:
-            name, text = Path(given).stem, Path(given).read_text(encoding="utf-8")
-    except (OSError, UnicodeDecodeError) as error:
-        raise UsageError(f"system_prompt: the file {given[:500]} cannot be read: {error}") from error
+    if len(given.split()) == 1 or (given and len(given) < 500 and Path(given).is_file()):
+        try:
+            name, text = Path(given).stem, read_text(Path(given))
+        except DataError as error:
+            raise UsageError(f"system_prompt: {error}") from error
     if not text.strip() or len(text) > LARGEST_PROMPT:
         raise UsageError(f"system_prompt: {given[:80]!r} is empty, or has more than {LARGEST_PROMPT:,} characters")
     return name, text

@@ -34,8 +34,6 @@ if TYPE_CHECKING:
 REPEATS = re.compile(r"pass([@^])([1-9]\d*)")
 """``pass@k`` and ``pass^k``, which repeats have."""
 
-LESS_IS_BETTER = "lower is better, so a mean below a threshold does not fail"
-
 
 class ThresholdCheck(NamedTuple):
     """Whether the mean of a framework's score reaches ``least``; if it does not, ``problem`` says so in words."""

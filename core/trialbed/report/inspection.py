@@ -188,10 +188,9 @@ def problems(result: TrialResult, tools: Sequence[ToolSpec]) -> list[TrialProble
     read += [*_missing(result), *_of_answer(result)]
     if answer is not None and answer.reports_calls:
         claims = compare_calls(answer, result.wire)
-        for pair in claims.invented:
-            read.append(TrialProblem("claims", f"{_api(pair)} is claimed, and was never called in this way"))
-        for pair in claims.unreported:
-            read.append(TrialProblem("claims", f"{_api(pair)} was called, and is not claimed in this way"))
+        said = [f"{_api(pair)} is claimed, and was never called in this way" for pair in claims.invented]
+        said += (f"{_api(pair)} was called, and is not claimed in this way" for pair in claims.unreported)
+        read += (TrialProblem("claims", what) for what in said)
     # The findings by which the trial scores less, as far as no other problem is about them.
     others = (one for one in result.integrity or () if one.kind not in HARMLESS | TOLD)
     return read + [TrialProblem("trial", finding_text(one)) for one in others]

@@ -120,13 +120,7 @@ class Tool:
     @property
     def metadata(self) -> dict[str, str]:
         """The Api's original names."""
-        api = self.spec.api
-        return {
-            "original_name": api.title,
-            "category": api.category,
-            "tool_name": api.tool_name,
-            "api_name": api.api_name,
-        }
+        return {"original_name": self.spec.api.title, **dict(self.spec.api)}
 
     @property
     def args_schema(self) -> Mapping[str, Any]:
@@ -205,15 +199,7 @@ class Tool:
         return lambda **arguments: self.invoke(arguments)
 
     def _request(self, arguments: Mapping[str, Any]) -> bytes:
-        api = self.spec.api
-        call = {
-            "category": api.category,
-            "tool_name": api.tool_name,
-            "api_name": api.api_name,
-            "tool_input": dict(arguments),
-            "strip": "",
-            "toolbench_key": "EMPTY",
-        }
+        call = {**dict(self.spec.api), "tool_input": dict(arguments), "strip": "", "toolbench_key": "EMPTY"}
         return json.dumps(call, ensure_ascii=False, allow_nan=False).encode()
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from functools import cache
 from importlib.resources import files
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from trialbed.views._bars import BarPlot, Timeline
 from trialbed.views._disclosures import Disclosures, Folded
@@ -37,7 +37,7 @@ def html_page(title: str, parts: Sequence[Part]) -> str:
         title: of the page.
         parts: shown in this order.
     """
-    return _environment().get_template("page.html").render(title=title, parts=_kinds(parts))
+    return str(_render("page.html", title=title, parts=_kinds(parts)))
 
 
 def html_parts(title: str, parts: Sequence[Part], name: str = "part") -> Markup:
@@ -48,10 +48,7 @@ def html_parts(title: str, parts: Sequence[Part], name: str = "part") -> Markup:
         parts: shown in this order.
         name: begins the ids of the sections, which are their own on the page.
     """
-    from markupsafe import Markup
-
-    drawn = _environment().get_template("parts.html").render(title=title, parts=_kinds(parts), prefix=name)
-    return Markup(drawn)  # noqa: S704 - the template escaped every text
+    return _render("parts.html", title=title, parts=_kinds(parts), prefix=name)
 
 
 def svg(plot: Plot, name: str) -> Markup:
@@ -60,10 +57,7 @@ def svg(plot: Plot, name: str) -> Markup:
     Args:
         name: begins the ids in the drawing, which are its own on the page.
     """
-    from markupsafe import Markup
-
-    drawn = _environment().get_template(f"svg/{plot.template}.html").render(plot=plot, id=name, colours=SHOWN)
-    return Markup(drawn)  # noqa: S704 - the template escaped every text
+    return _render(f"svg/{plot.template}.html", plot=plot, id=name, colours=SHOWN)
 
 
 def style_sheet() -> str:
@@ -77,8 +71,15 @@ def svg_file(plot: Plot) -> str:
     Its colours can be distinguished by people with any form of colour blindness, and with the dashes and hatches
     also in black and white.
     """
-    drawn = _environment().get_template(f"svg/{plot.template}.html").render(plot=plot, id="figure", colours=PRINTED)
-    return _environment().get_template("svg/print.html").render(plot=plot, drawn=drawn)
+    drawn = _render(f"svg/{plot.template}.html", plot=plot, id="figure", colours=PRINTED)
+    return str(_render("svg/print.html", plot=plot, drawn=drawn))
+
+
+def _render(template: str, **values: Any) -> Markup:
+    from markupsafe import Markup
+
+    drawn = _environment().get_template(template).render(**values)
+    return Markup(drawn)  # noqa: S704 - the template escaped every text
 
 
 def figure_text(text: object) -> str:
