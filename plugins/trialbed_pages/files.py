@@ -48,7 +48,6 @@ class FilePages:
     def __init__(self, paths: Sequence[Path]) -> None:
         self._paths = paths
         self._contents: dict[tuple[str, str], tuple[Stamp, Markup]] = {}
-        self._recognised: dict[tuple[str, int, int], str | None] = {}
 
     def __bool__(self) -> bool:
         """Return whether there are any to show."""
@@ -116,12 +115,8 @@ class FilePages:
                     yield one
 
     def _viewer_of(self, path: Path, viewers: dict[str, FileViewer]) -> str | None:
-        """Return the name of the first viewer that recognises a file; each version of a file is read once."""
-        stamp = _stamp(path)
-        if stamp not in self._recognised:
-            names = (name for name, viewer in viewers.items() if viewer.recognises(path))
-            self._recognised[stamp] = next(names, None)
-        return self._recognised[stamp]
+        """Return the name of the first viewer that recognises a file."""
+        return next((name for name, viewer in viewers.items() if viewer.recognises(path)), None)
 
 
 def _viewers() -> dict[str, FileViewer]:

@@ -1,4 +1,4 @@
-"""The leaderboard: the set-ups of runs whose settings allow it, one below the other; the others with the reason."""
+"""The leaderboard: the setups of runs with the settings of the first; the others with the reason."""
 
 from __future__ import annotations
 
@@ -14,6 +14,8 @@ SEEDS = "seed"
 """The one setting that may differ: it says which noise, and nothing of the subject."""
 
 USUAL = "the usual one"
+
+TITLE = "Leaderboard"
 
 
 def why_apart(one: RunNumbers, other: RunNumbers) -> str:
@@ -33,34 +35,19 @@ def _facts(run: RunNumbers) -> dict[str, object]:
     return {**tasks, "judge": run.judge, **named}
 
 
-def boards(runs: Sequence[RunNumbers]) -> list[list[RunNumbers]]:
-    """Return the runs in groups whose figures may stand side by side, in the order of their first runs."""
-    found: list[list[RunNumbers]] = []
-    for run in runs:
-        board = next((group for group in found if not why_apart(group[0], run)), None)
-        if board is None:
-            found.append([run])
-        else:
-            board.append(run)
-    return found
-
-
 def board_tables(runs: Sequence[RunNumbers]) -> Iterator[Table]:
-    """Yield the leaderboards of several runs; none of one alone, whose page says more."""
+    """Yield the leaderboard of several runs, with the reasons why some are not on it; a page of one run says more."""
     if len(runs) < 2:
         return
-    groups = boards(runs)
-    names = {run.name: name for run, name in zip(runs, names_of(runs), strict=True)}
-    for place, group in enumerate(groups):
-        title = "Leaderboard" if place == 0 else f"Leaderboard {place + 1}"
-        apart = [
-            f"{title} has not the run of {names[other[0].name]}: {why_apart(group[0], other[0])}."
-            for other in groups[:place]
-        ]
-        yield _board(title, group, apart)
+    apart = {run.name: why for run in runs if (why := why_apart(runs[0], run))}
+    names = zip(runs, names_of(runs), strict=True)
+    notes = [
+        f"The {TITLE.lower()} has not the run of {name}: {apart[run.name]}." for run, name in names if run.name in apart
+    ]
+    yield _board([run for run in runs if run.name not in apart], notes)
 
 
-def _board(title: str, runs: Sequence[RunNumbers], apart: Sequence[str]) -> Table:
+def _board(runs: Sequence[RunNumbers], apart: Sequence[str]) -> Table:
     rows = [
         (mean_of(one, JUDGED), (one.label, *_run(run, runs), *_cells(run, place)))
         for run in runs
@@ -72,7 +59,7 @@ def _board(title: str, runs: Sequence[RunNumbers], apart: Sequence[str]) -> Tabl
         *apart,
     ]
     columns = ("", *("model", "run")[: len(_run(runs[0], runs))], "solved", "tokens a trial")
-    return Table.of(title, columns, [cells for _, cells in rows], notes)
+    return Table.of(TITLE, columns, [cells for _, cells in rows], notes)
 
 
 def _run(run: RunNumbers, runs: Sequence[RunNumbers]) -> tuple[str, ...]:

@@ -53,7 +53,7 @@ def command(
 
     It has a page, index.html, which needs no server, the same as Markdown, figures, numbers, the page of each run, the
     recording of each model's answers, the dataset where it is a file, and the digests of all of these. Runs stand on
-    one leaderboard where their settings allow it; where not, the page says why.
+    one leaderboard if their settings allow it; if not, the page says why.
 
     bench reproduce makes every number again from such a folder. RUN is an id, the beginning of one, or latest; DIR is a
     folder of published results, whose runs are published again beside the others, unless one of its files was changed.

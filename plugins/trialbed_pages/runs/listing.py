@@ -71,14 +71,9 @@ def listing_page(reader: StoreReader, cache: RunCache, chosen: RunFilter) -> Lis
     """Return the page of the runs that fit."""
     status = cast("RunStatus | None", chosen.status if chosen.status in STATUSES else None)
     skipped = (chosen.page - 1) * PAGE
-    found = reader.runs(
-        framework=chosen.framework or None,
-        model=chosen.model or None,
-        dataset=chosen.dataset or None,
-        status=status,
-        tags=[chosen.tag] if chosen.tag else [],
-        limit=skipped + PAGE + 1,
-    )
+    named = {name: getattr(chosen, name) or None for name in ("framework", "model", "dataset")}
+    tags = [chosen.tag] if chosen.tag else []
+    found = reader.runs(**named, status=status, tags=tags, limit=skipped + PAGE + 1)
     choices = _choices(reader.runs())
     rows = [(run, _told(run, cache.headline(run))) for run in found[skipped : skipped + PAGE]]
     newest = _newest(cache, found[0]) if found and chosen == RunFilter() else ""

@@ -66,41 +66,34 @@ def import_(folder: Path, data_dir: Path | None, response_cache: str | None, as_
     tool_response_cache, goes into the virtual API's response cache. Files that cannot be read are listed on standard
     error. After an interruption, the same command imports the rest.
     """
-    from trialbed.errors import UsageError
-
-    if folder.resolve().name == "tool_response_cache":
+    is_cache = folder.resolve().name == "tool_response_cache"
+    found = next((one for one in _drivers() if not is_cache and one[1].recognises(folder)), None)
+    if found is None:
         _import_cache(folder, response_cache, as_json=as_json)
         return
-    for name, driver in _drivers():
-        if driver.recognises(folder):
-            test_sets = list(driver.import_folder(folder, _folder(data_dir)))
-            if as_json:
-                print_json({"name": name, "test_sets": test_sets})
-                return
-            for test_set in test_sets:
-                click.echo(f"imported {name}:{test_set}")
-            if not test_sets:
-                click.echo(f"imported the tool documents; the test sets of {name} now have their Apis")
-            return
-    if response_server().cache_folder(folder) is not None:
-        _import_cache(folder, response_cache, as_json=as_json)
+    name, driver = found
+    test_sets = list(driver.import_folder(folder, _folder(data_dir)))
+    if as_json:
+        print_json({"name": name, "test_sets": test_sets})
         return
-    raise UsageError(f"{folder}: no installed dataset driver recognises this folder; see bench data list")
+    for test_set in test_sets:
+        click.echo(f"imported {name}:{test_set}")
+    if not test_sets:
+        click.echo(f"imported the tool documents; the test sets of {name} now have their Apis")
 
 
 def _import_cache(folder: Path, response_cache: str | None, *, as_json: bool) -> None:
-    found = response_server().cache_folder(folder) or folder
-    report = import_folder(found, str(response_cache or _default_cache()))
+    from trialbed.errors import UsageError
+    from trialbed.settings import response_cache as usual_cache
+
+    found = response_server().cache_folder(folder.resolve())
+    if found is None:
+        raise UsageError(f"{folder}: no installed dataset driver recognises this folder; see bench data list")
+    report = import_folder(found, str(response_cache or usual_cache()))
     if as_json:
         print_json(report)
     else:
         click.echo(imported_line(report))
-
-
-def _default_cache() -> Path:
-    from trialbed.settings import response_cache
-
-    return response_cache()
 
 
 @command.command("show", epilog="Example: bench data show mini --query-id 1")

@@ -9,6 +9,7 @@ import sys
 import time
 from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TypeVar
 
 import psutil
@@ -21,9 +22,6 @@ PAUSE = 0.02
 
 LISTS_CHILDREN = os.path.exists(f"/proc/self/task/{os.getpid()}/children")
 """Whether this system has the files that list the children of a thread, as Linux may."""
-
-PART = 1 << 16
-"""Bytes of a file that are read at once."""
 
 
 def descendants(pid: int) -> list[psutil.Process]:
@@ -59,7 +57,7 @@ def children(pid: int) -> list[int]:
         # The only files that save a walk over all processes.
         for thread in os.listdir(f"/proc/{pid}/task"):
             with contextlib.suppress(OSError):
-                found += map(int, read_file(f"/proc/{pid}/task/{thread}/children").split())
+                found += map(int, Path(f"/proc/{pid}/task/{thread}/children").read_bytes().split())
     return found
 
 
@@ -70,26 +68,10 @@ def resident_bytes(pids: Iterable[int]) -> int:
     for pid in pids:
         with contextlib.suppress(IndexError, OSError, psutil.Error):
             if sys.platform == "linux":
-                total += int(read_file(f"/proc/{pid}/statm").split()[1]) * os.sysconf("SC_PAGESIZE")
+                total += int(Path(f"/proc/{pid}/statm").read_bytes().split()[1]) * os.sysconf("SC_PAGESIZE")
             else:
                 total += psutil.Process(pid).memory_info().rss
     return total
-
-
-def read_file(file: str) -> bytes:
-    """Read a file of ``/proc`` without the objects of a stream: it is read after every trial.
-
-    Raises:
-        OSError: its process is gone, or is another user's.
-    """
-    descriptor = os.open(file, os.O_RDONLY | os.O_CLOEXEC)
-    try:
-        content = b""
-        while part := os.read(descriptor, PART):
-            content += part
-        return content
-    finally:
-        os.close(descriptor)
 
 
 def end_family(pid: int) -> None:
@@ -175,7 +157,7 @@ class ProcessCondition:
             return cls(
                 descriptors=_readable(lambda: len(os.listdir(f"{place}/fd"))),
                 threads=_readable(lambda: len(os.listdir(f"{place}/task"))),
-                limits=_readable(lambda: read_file(f"{place}/limits")),
+                limits=_readable(lambda: Path(f"{place}/limits").read_bytes()),
                 folder=_readable(lambda: os.readlink(f"{place}/cwd")),
             )
         return cls(None, None, None, None)
