@@ -112,9 +112,9 @@ class User(Record):
     """A user who answers the agent, which learns the goal, as the first message, and the facts that it asks for.
 
     Attributes:
-        goal: what the user wants, in the user's words.
+        goal: the user's wish, in the user's words.
         knows: name -> a fact that the user gives when the agent asks for it.
-        says: a word of the agent's answer, or the number of an answer -> what the user then says, once.
+        says: a word of the agent's answer, or the number of an answer -> the user's reply to it, given once.
         kind: ``scripted``, which follows fixed rules, or ``model``, which asks the model of ``--user-model``.
         most_messages: after the answer to as many, the conversation ends.
     """

@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 from pydantic import ValidationError
+from support.bench import bare_environment, bench_in
 from support.evaluation import trials
 
 from trialbed import Expect, Task, Turn, UsageError, User, call, evaluate, open_store
@@ -15,7 +16,8 @@ from trialbed.cli import main
 from trialbed.errors import NothingMeasured
 from trialbed.tasks import compile_tasks
 from trialbed_pages.report import run_report
-from trialbed_scripted import ModelTurn, say, serve
+from trialbed_scripted import ModelTurn, ask, say, serve
+from trialbed_scripted import call as sent
 from trialbed_tasks.reading import read_tasks
 
 pytestmark = pytest.mark.slow(15)
@@ -262,3 +264,54 @@ def test_a_trial_whose_user_has_no_message_is_not_measured() -> None:
         pytest.raises(NothingMeasured, match=r"Trialbed's server: the user's model gave no message"),
     ):
         evaluate("reference", [task], user_model="customer", base_url=server.url, model="scripted:gold", progress=False)
+
+
+CONVERSATIONS = """
+tools: desk.py
+tasks:
+  - id: turns
+    turns:
+      - Hello, it's about order 7.
+      - user: Refund it, please.
+        expect: {calls: [refund: {order: 7}]}
+  - id: rules
+    user: {goal: I want my money back., knows: {order: 7}, says: {2: "Sorry, I meant order 8."}}
+    expect: {calls: [refund: {order: 7}, refund: {order: 8}]}
+  - id: model
+    user: {goal: I want my money back., knows: {order: 7}, kind: model}
+    expect: {calls: [refund: {order: 7}]}
+"""
+
+
+def test_conversations_are_recorded_replayed_and_kept(tmp_path: Path) -> None:
+    (tmp_path / "desk.py").write_text(TOOLS)
+    (tmp_path / "tasks.yaml").write_text(CONVERSATIONS)
+    bench = bench_in(tmp_path, bare_environment(tmp_path, OPENAI_API_KEY="k"))
+
+    def conversations(*arguments: object) -> list[Any]:
+        """Return the texts of a run, and its scores."""
+        bench("run", "-d", "tasks.yaml", "-f", "reference", "-f", "langgraph", "--judge", "rule", *arguments)
+        with open_store() as store:
+            found = store.run("latest").trials()
+        assert all(trial.score("sopr_score").value == 1 for trial in found)
+        return sorted(
+            [str(trial.key), *((turn.text, turn.why, turn.answer) for turn in trial.wire.turns)] for trial in found
+        )
+
+    with serve(lambda _request: say(json.dumps({"message": "It's order 7.", "done": True}))) as server:
+        user = ("--user-model", f"customer@{server.url}")
+        recorded = conversations("-m", "scripted:gold", *user)
+    # The endpoint is gone: what the user's model said is in the cache of replies.
+    bench("record", "latest", "-o", "a.cassette")
+    assert conversations("-m", "replay:a.cassette", *user) == recorded
+    assert bench("replay", "latest").out.count("3 of 3 trials follow the recording to the end") == 2
+
+    def refund(request: Any) -> ModelTurn:
+        """Refund at the second message of the user."""
+        roles = [message["role"] for message in request.document["messages"]]
+        return ask(sent("refund", order=7)) if roles.count("user") == 2 and roles[-1] == "user" else say("Done.")
+
+    with serve(refund) as server:
+        asked = ("--query-id", "turns", "-m", f"gold@{server.url}", "--model-cache", "m.db")
+        first = conversations(*asked)
+    assert conversations(*asked) == first
