@@ -209,8 +209,7 @@ def _tools(result: str, needed: Collection[str]) -> list[ScriptedTool]:
 def _breaches(record: TrialRecord, expected: TrialRecord) -> Breaches:
     """Return the broken invariants; if there are none, the difference from the trial of the reference loop."""
     found = [(one.name, breach) for one in INVARIANTS if (breach := next(one.breaches(record), ""))]
-    other = "" if found else _tell_apart(record, expected)
-    return [("", other)] if other else found
+    return found or [("", other) for other in [_tell_apart(record, expected)] if other]
 
 
 def _tell_apart(record: TrialRecord, expected: TrialRecord) -> str:

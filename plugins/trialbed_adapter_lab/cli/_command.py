@@ -138,7 +138,14 @@ def check(
     from trialbed.environments import expand_profiles
     from trialbed.errors import UsageError
     from trialbed.records import framework_driver
-    from trialbed_adapter_lab.cli._runner import check_known, check_names, junit_text, program_arguments, show_report
+    from trialbed_adapter_lab.cli._runner import (
+        check_known,
+        check_names,
+        fuzz_adapter,
+        junit_text,
+        program_arguments,
+        show_report,
+    )
     from trialbed_adapter_lab.kit_process import run_kit
 
     if name is not None and command is not None:
@@ -160,9 +167,7 @@ def check(
         environment = chosen_environments([name], yes=yes, env_dir=env_dir).get(name)
         expand_profiles([name], (), {name: environment} if environment else {})
     if fuzz:
-        from trialbed_adapter_lab.cli._fuzz import fuzz as search
-
-        return search(framework_driver(name), environment, fuzz, as_json=form == "json")
+        return fuzz_adapter(framework_driver(name), environment, fuzz, as_json=form == "json")
     if checks:
         # Also those that demand nothing.
         arguments += ["--level", "info", *(argument for wanted in checks for argument in ("--check", wanted))]

@@ -44,11 +44,8 @@ def report_tables(report: FidelityReport, *, whole: bool = True) -> list[Table]:
             shown = [row for row in differ if sizes[_probe(row)] <= MOST_ROWS]
             count = len(table.rows) - len(differ)
             notes = [f"{number_of(count, 'more row')}: as the {adapters[0].label}."] if count else []
-            notes += [
-                f"{name}: {size} more rows, shown by bench view FILE."
-                for name, size in sizes.items()
-                if size > MOST_ROWS
-            ]
+            many = {name: size for name, size in sizes.items() if size > MOST_ROWS}
+            notes += [f"{name}: {size} more rows, shown by bench view FILE." for name, size in many.items()]
             if differ:
                 tables.append(replace(table, rows=shown, notes=notes))
             elif count:
@@ -83,9 +80,8 @@ def cell(finding: CheckFinding | None, key: str = "") -> str:
         text = _text(seen[key]) if key in seen else UNKNOWN
     else:
         text = "✓" if finding.outcome == "outdated" or seen is None else _text(seen)
-    if finding.outcome == "failed":
-        return f"✗ {text}"
-    return f"{text} ({finding.outcome})" if finding.outcome in ("declared", "outdated") else text
+    told = {"failed": f"✗ {text}", "declared": f"{text} (declared)", "outdated": f"{text} (outdated)"}
+    return told.get(finding.outcome, text)
 
 
 def _text(seen: Json) -> str:
@@ -105,9 +101,9 @@ def _head(report: FidelityReport, notes: Sequence[str] = ()) -> list[Table]:
     )
     rows = []
     for one in report.adapters:
-        place = f"lock {one.lock_digest[:12]}" if one.lock_digest else "Trialbed's own"
-        about_it = (one.report.version, f"{one.report.adapter} {one.report.adapter_version}") if one.report else ()
-        rows.append((one.label, *(about_it or [UNKNOWN] * 2), place))
+        place, found = f"lock {one.lock_digest[:12]}" if one.lock_digest else "Trialbed's own", one.report
+        about_it = (found.version, f"{found.adapter} {found.adapter_version}") if found else (UNKNOWN, UNKNOWN)
+        rows.append((one.label, *about_it, place))
     versions = Table.of("Versions", ("adapter", "framework", "package", "environment"), rows)
     return [Table("", notes=[heading]), replace(_summary(report), notes=notes), versions]
 

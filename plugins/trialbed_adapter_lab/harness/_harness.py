@@ -22,8 +22,7 @@ from trialbed_adapter_lab.harness._oracle import Oracle
 from trialbed_adapter_lab.harness._process import NetworkWatch, process_state
 from trialbed_adapter_lab.harness._records import Observations, ObservedCall, ObservedRequest, TrialRecord
 from trialbed_adapter_lab.harness._server import Chunks, HarnessServer, TrialSession
-from trialbed_adapter_lab.harness._synchronization import PassingLoop
-from trialbed_adapter_lab.harness._tools import ScriptedTool, tool
+from trialbed_adapter_lab.harness._tools import PassingLoop, ScriptedTool, tool
 from trialbed_scripted import Line
 
 QUERY = "What does the parrot say?"

@@ -225,13 +225,9 @@ def calls_are_the_models(record: TrialRecord) -> Iterator[str]:
     """Every call that reaches an Api is one that the model asked for, with its arguments, and is made once."""
     if any(request.said is None and not request.refused and request.usage is not None for request in record.requests):
         return
-    turns = [request.said for request in record.requests if request.said is not None]
-    asked = Counter(
-        _as_json(request.own_name(call.name), _value(call.arguments))
-        for request in record.requests
-        if request.said is not None
-        for call in request.said.calls
-    )
+    turns = [(request, request.said.calls) for request in record.requests if request.said is not None]
+    named = ((request.own_name(call.name), call.arguments) for request, calls in turns for call in calls)
+    asked = Counter(_as_json(name, _value(arguments)) for name, arguments in named)
     made = Counter(_as_json(call.tool, call.arguments) for call in record.calls)
     more = made - asked
     again = next((call for call in more if call in asked), None)

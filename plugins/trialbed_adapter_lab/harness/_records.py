@@ -69,10 +69,9 @@ class HarnessRequest:
 
 def _span(call: ModelCall | ApiCall, arrival: Arrival | None) -> dict[str, Any]:
     """Return the time of a request, and whether it was dropped: of one in flight, only its arrival says that."""
-    dropped = call.status == 0 if arrival is None else arrival.dropped
-    is_answered = not dropped if arrival is None else arrival.ended
-    ended = call.started + call.duration if is_answered else None
-    return {"started": call.started, "ended": ended, "dropped": dropped}
+    seen = arrival or Arrival(ended=call.status != 0, dropped=call.status == 0)
+    ended = call.started + call.duration if seen.ended else None
+    return {"started": call.started, "ended": ended, "dropped": seen.dropped}
 
 
 @dataclass(kw_only=True)
@@ -100,13 +99,12 @@ class ObservedRequest(HarnessRequest):
     @classmethod
     def of_log(cls, number: int, call: ModelCall, tools: Sequence[ToolSpec], arrival: Arrival | None = None) -> Self:
         """Return a request as far as the log keeps it, and what is known of its arrival."""
-        body, seen = call.request.encode(), Arrival() if arrival is None else arrival
-        document, problem = parse_object(body) if seen.asked is None else (seen.asked.document, "")
+        sent, seen = call.request.encode(), arrival or Arrival()
+        document, problem = (seen.asked.document, "") if seen.asked else parse_object(sent)
+        spoken = call.dialect or CHAT
         return cls(
             number=number,
-            received=ReceivedRequest(
-                number, document, body, seen.headers, dialect=call.dialect or CHAT, problem=problem
-            ),
+            received=ReceivedRequest(number, document, sent, seen.headers, dialect=spoken, problem=problem),
             asked=seen.asked,
             tools=tools,
             refused=call.limit is not None,
@@ -149,11 +147,8 @@ class ObservedRequest(HarnessRequest):
     @property
     def messages(self) -> list[dict[str, Any]]:
         """The conversation so far."""
-        return [
-            message.source
-            for message in (self.asked or self.received.asked).messages
-            if isinstance(message.source, dict)
-        ]
+        said = (self.asked or self.received.asked).messages
+        return [message.source for message in said if isinstance(message.source, dict)]
 
     @property
     def functions(self) -> list[dict[str, Any]]:
@@ -214,10 +209,9 @@ class ObservedCall(HarnessRequest):
     @classmethod
     def of_log(cls, number: int, call: ApiCall, tool: str, arrival: Arrival | None = None) -> Self:
         """Return a call as the log has it, whose arguments are an object, and what is known of its arrival."""
-        span = _span(call, arrival)
+        span, arguments = _span(call, arrival), call.arguments if isinstance(call.arguments, dict) else {}
         reply = reply_text({"error": call.error, "response": call.response})
         is_known = call.status == 200 and not span["dropped"]
-        arguments = call.arguments if isinstance(call.arguments, dict) else {}
         return cls(number=number, tool=tool, arguments=arguments, reply=reply if is_known else None, **span)
 
 
@@ -285,22 +279,17 @@ def read_log(
     """Read the requests and the calls of a trial from the server's log.
 
     Args:
-        tools: those of the trial.
         asked, called: the arrivals of requests to the model and of calls, by their place in the log.
     """
-    names = {tool.api: tool.name for tool in tools}
-    strays = {place: stray for place, call in enumerate(wire.api_calls) if (stray := _stray(call, names.get(call.api)))}
-    made = [(place, call) for place, call in enumerate(wire.api_calls) if place not in strays]
-    return {
-        "requests": tuple(
-            ObservedRequest.of_log(place, call, tools, asked.get(place)) for place, call in enumerate(wire.model_calls)
-        ),
-        "calls": tuple(
-            ObservedCall.of_log(number, call, names[call.api], called.get(place))
-            for number, (place, call) in enumerate(made)
-        ),
-        "strays": tuple(strays.values()),
-    }
+    names, strays = {tool.api: tool.name for tool in tools}, list[str]()
+    requests = [ObservedRequest.of_log(at, call, tools, asked.get(at)) for at, call in enumerate(wire.model_calls)]
+    calls: list[ObservedCall] = []
+    for place, call in enumerate(wire.api_calls):
+        if stray := _stray(call, names.get(call.api)):
+            strays.append(stray)
+        else:
+            calls.append(ObservedCall.of_log(len(calls), call, names[call.api], called.get(place)))
+    return {"requests": tuple(requests), "calls": tuple(calls), "strays": tuple(strays)}
 
 
 def _stray(call: ApiCall, name: str | None) -> str:

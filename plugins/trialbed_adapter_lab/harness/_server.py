@@ -265,17 +265,8 @@ class HarnessServer(Callbacks):
     @asynccontextmanager
     async def _serving(self) -> AsyncIterator[None]:
         self._thread = threading.get_ident()
-        config = uvicorn.Config(
-            self,
-            http=self._app.protocol,
-            ws="none",
-            lifespan="off",
-            log_config=None,
-            access_log=False,
-            proxy_headers=False,
-            timeout_keep_alive=KEEP_ALIVE,
-            server_header=False,
-        )
+        quiet: dict[str, Any] = {"ws": "none", "lifespan": "off", "log_config": None, "server_header": False}
+        config = uvicorn.Config(self, http=self._app.protocol, timeout_keep_alive=KEEP_ALIVE, **quiet)
         listener = socket.create_server(("127.0.0.1", 0))
         self.address: tuple[str, int] = listener.getsockname()
         async with self._app.routed.router.lifespan_context(self._app.routed):

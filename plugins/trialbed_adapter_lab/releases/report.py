@@ -202,20 +202,19 @@ def _first_difference(before: Json, now: Json) -> str:
     """Return the first difference of the requests of two trials; empty for other figures."""
     if not (isinstance(before, list) and isinstance(now, list)):
         return ""
-    for number, (old, new) in enumerate(zip(before, now, strict=False), 1):
-        for found in differences(old, new):
-            return one_line(f"request {number}, {_describe(found)}", LONGEST)
-    return f"{len(before)} → {len(now)} requests; as far as both go they are equal"
-
-
-def _describe(found: Difference) -> str:
-    """Return the place and the kind of a difference, and what differs."""
-    place, before, after = f"{found.pointer or '/'} {found.kind}", found.given, found.sent
+    pairs = enumerate(zip(before, now, strict=False), 1)
+    where = ((number, found) for number, (old, new) in pairs for found in differences(old, new))
+    number, found = next(where, (0, Difference(pointer="", kind="changed")))
+    if not number:
+        return f"{len(before)} → {len(now)} requests; as far as both go they are equal"
+    given, sent = found.given, found.sent
     if found.kind != "changed":
-        return f"{place}: {show(after if found.kind == 'added' else before)}"
-    if isinstance(before, str) and isinstance(after, str):
-        return f"{place}: {tell_texts_apart(before, after)}"
-    return f"{place}: {show(before)} → {show(after)}"
+        told = show(sent if found.kind == "added" else given)
+    elif isinstance(given, str) and isinstance(sent, str):
+        told = tell_texts_apart(given, sent)
+    else:
+        told = f"{show(given)} → {show(sent)}"
+    return one_line(f"request {number}, {found.pointer or '/'} {found.kind}: {told}", LONGEST)
 
 
 def _rows(measured: Sequence[MeasuredRelease], own: set[str]) -> Iterator[ReleaseRow]:
@@ -251,18 +250,18 @@ def report_tables(report: ReleasesReport, *, whole: bool = True) -> list[Table]:
 def _sentence(report: ReleasesReport) -> str:
     """Return the result in one sentence."""
     name, measured = report.framework, report.measured
-    if len(measured) > 1:
-        changed = dict.fromkeys(change.release for change in report.changes)
-        steps = f"{number_of(len(measured) - 1, 'step')} between neighbours"
-        result = f"{len(changed)} of {steps} changed something: {', '.join(changed)}"
-        return f"{name} {measured[0]} to {measured[-1]}: {result if changed else f'no change in {steps}'}."
     if not measured:
         return f"No release of {name} could be measured."
-    if measured != [report.since]:
+    if measured == [report.since]:
+        if len(report.releases) > 1 or report.left:
+            return f"No newer release of {name} than {report.since} was measured."
+        return f"Nothing changed: {name} has no newer release than {report.since}."
+    if len(measured) == 1:
         return f"{name} {measured[0]} is the only one here; there is nothing to compare it with."
-    if len(report.releases) > 1 or report.left:
-        return f"No newer release of {name} than {report.since} was measured."
-    return f"Nothing changed: {name} has no newer release than {report.since}."
+    changed = dict.fromkeys(change.release for change in report.changes)
+    steps = f"{number_of(len(measured) - 1, 'step')} between neighbours"
+    result = f"{len(changed)} of {steps} changed something: {', '.join(changed)}"
+    return f"{name} {measured[0]} to {measured[-1]}: {result if changed else f'no change in {steps}'}."
 
 
 def _cells(report: ReleasesReport, row: ReleaseRow) -> tuple[str, ...]:
