@@ -38,7 +38,6 @@ BESIDE = ("adopt",) if find_spec("trialbed_masbench") else ()
 
 PRINTS_A_RESULT = (
     "adapter check",
-    "adapter new",
     *(f"{name} masbench" for name in BESIDE),
     "compare",
     "data list",
@@ -56,7 +55,6 @@ PRINTS_A_RESULT = (
     "models",
     "plan",
     "plugin check",
-    "plugin new",
     "plugins",
     "rank",
     "record",
@@ -145,8 +143,10 @@ def test_every_command_that_prints_a_result_can_print_json() -> None:
     options = {path: [name for option in command(path).params for name in option.opts] for path in all_commands()}
     assert {path for path, names in options.items() if "--json" in names} >= set(PRINTS_A_RESULT)
     assert set(options) - set(PRINTS_A_RESULT) == {
+        "adapter new",
         "export",
         "init",
+        "plugin new",
         "publish",
         "serve",
         "tasks schema",
