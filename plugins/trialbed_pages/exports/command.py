@@ -60,9 +60,12 @@ def command(run: str, form: str, output: Path | None, store: str | None, data_di
     RUN is an id, the beginning of one, or latest. The frameworks need not be there any more, nor the dataset but for
     stabletoolbench.
     """
+    from trialbed.catalogs import known_queries
     from trialbed.drivers import load_driver
     from trialbed.errors import UsageError
+    from trialbed.settings import data_dir as default_folder
     from trialbed.store import open_store
+    from trialbed_pages.exports.spans import trial_spans
 
     with open_store(store) as reader:
         run_id, _, label = run.partition("/")
@@ -78,7 +81,9 @@ def command(run: str, form: str, output: Path | None, store: str | None, data_di
         if form == "results":
             _write(load_driver("components", "verification").lines(found, label or None), output, "row")
             return
-        _write((f"{json.dumps(value)}\n".encode() for value in _values(found, form, data_dir)), output, "trial")
+        queries = None if form == "otel" else known_queries(found.config, data_dir or default_folder())
+        values = trial_spans(found) if form == "otel" else trial_lines(found, queries)
+        _write((f"{json.dumps(value)}\n".encode() for value in values), output, "trial")
 
 
 def _write_folder(run: StoredRun, folder: Path, data_dir: Path | None) -> None:
@@ -95,16 +100,6 @@ def _write_folder(run: StoredRun, folder: Path, data_dir: Path | None) -> None:
     for framework in run.config.frameworks:
         if framework not in written:
             click.echo(f"not written: no trial of {framework} was measured", err=True)
-
-
-def _values(run: StoredRun, form: str, data_dir: Path | None) -> Iterator[dict[str, Any]]:
-    from trialbed.catalogs import known_queries
-    from trialbed.settings import data_dir as default_folder
-    from trialbed_pages.exports.spans import trial_spans
-
-    if form == "otel":
-        return trial_spans(run)
-    return trial_lines(run, known_queries(run.config, data_dir or default_folder()))
 
 
 def trial_lines(run: StoredRun, queries: Mapping[int | str, Query] | None = None) -> Iterator[dict[str, Any]]:

@@ -24,7 +24,6 @@ from trialbed.views import (
     Folded,
     Plot,
     Table,
-    csv_text,
     escape_markdown,
     html_parts,
     markdown,
@@ -44,13 +43,12 @@ from trialbed_pages.publishing._manifest import (
     read_published,
 )
 from trialbed_pages.publishing._numbers import RunNumbers
-from trialbed_pages.publishing._page import BRACKETS, TASKS, Part, losses_of, parts_of
+from trialbed_pages.publishing._page import BRACKETS, TASKS, Part, parts_of
 from trialbed_pages.rendering import render
 from trialbed_plugins.recordings import MOST
 
 PAGE = "index.html"
 TEXT = "results.md"
-LOSSES = "losses.csv"
 FIGURES = "figures"
 WIDTH = 60
 """Characters of a line of a command, before the value of its last option."""
@@ -87,7 +85,6 @@ def made_files(manifest: PublicationManifest, runs: Sequence[RunNumbers]) -> dic
     numbers = [run.model_dump(mode="json") for run in runs]
     found = {
         NUMBERS: json.dumps(numbers, indent=1, ensure_ascii=False) + "\n",
-        LOSSES: csv_text(losses_of(runs)) or "\n",
         PAGE: _page(manifest, runs),
         TEXT: _text(manifest, runs),
     }
@@ -255,7 +252,7 @@ def _name_figure(plot: Plot, name: str) -> Plot:
 def _page(manifest: PublicationManifest, runs: Sequence[RunNumbers]) -> str:
     sections = html_parts("", [_fold(section.part) for section in _sections(manifest, runs)])
     words = {"title": _title(manifest, runs), "lead": _lead(manifest, runs), "how": _how(manifest.runs)}
-    names, commands = [*manifest.kept, NUMBERS, LOSSES, TEXT, NAME], "\n".join(_commands(manifest.runs))
+    names, commands = [*manifest.kept, NUMBERS, TEXT, NAME], "\n".join(_commands(manifest.runs))
     shown = {"sections": sections, "commands": commands, "pages": manifest.pages, "names": names}
     return render("published.html", "", **words, **shown)
 

@@ -104,7 +104,7 @@ def _losses(run: RunNumbers, prefix: str) -> Iterator[Table]:
         for one in run.frameworks
     ]
     notes = [
-        "Each expected call of each trial is counted once, at the first stage that it did not pass. losses.csv has "
+        "Each expected call of each trial is counted once, at the first stage that it did not pass. numbers.json has "
         "every lost call with its reason.",
         *(f"{reason}: {number_of(n, 'call')}" for reason, n in _reasons(run)),
     ]
@@ -138,13 +138,3 @@ def _tasks(run: RunNumbers, prefix: str) -> Table:
         rows.append((f"{task.query}: {task.text}", str(task.tools), str(task.calls), share, str(always), str(never)))
     columns = ("", "tools", "calls", "trials solved", "set-ups: always", "never")
     return Table.of(f"{prefix}{TASKS}", columns, rows)
-
-
-LOSS = ("run", "framework", "task", "repeat", "call", "stage", "reason")
-
-
-def losses_of(runs: Sequence[RunNumbers]) -> list[Mapping[str, str | int]]:
-    """Return a record for each lost call of all runs."""
-    lost = ((run.name, one.label, call) for run in runs for one in run.frameworks for call in one.lost)
-    rows = ((run, label, call.query, call.repeat + 1, call.call, call.stage, call.reason) for run, label, call in lost)
-    return [dict(zip(LOSS, row, strict=True)) for row in rows]

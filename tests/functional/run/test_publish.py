@@ -83,7 +83,7 @@ def test_published_numbers_are_made_again_elsewhere_and_a_forged_one_is_found(be
     shutil.rmtree(tmp_path / ".trialbed")
     there = bench_in(elsewhere, bare_environment(elsewhere))
     said = there("reproduce", "out", "--yes").out
-    assert said == "8 trials replayed; every number is the published one; 6 of 6 files are the same\n"
+    assert said == "8 trials replayed; every number is the published one; 5 of 5 files are the same\n"
 
     there("publish", "out", "-o", "again")
     for path in (elsewhere / "out").rglob("*.*"):
@@ -98,8 +98,8 @@ def test_published_numbers_are_made_again_elsewhere_and_a_forged_one_is_found(be
         f"{next((elsewhere / 'out/recordings').iterdir()).stem}, frameworks, reference, scores, sopr_score, value: "
         "1.0 → 0.0"
     ]
-    (elsewhere / "again/losses.csv").write_text("none\n")
-    assert "losses.csv was changed" in there("publish", "again", "-o", "third", code=2).err
+    (elsewhere / "again/numbers.json").write_text("none\n")
+    assert "numbers.json was changed" in there("publish", "again", "-o", "third", code=2).err
 
 
 def test_a_failure_is_published_without_the_folders_of_its_agent(bench: Bench, tmp_path: Path) -> None:

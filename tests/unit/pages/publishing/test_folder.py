@@ -113,13 +113,13 @@ def test_what_a_task_is_called_ends_no_block_and_stays_what_it_is() -> None:
 
 
 def test_a_changed_or_missing_file_is_refused_by_its_name_and_the_folder_is_not_replaced(folder: Path) -> None:
-    (folder / "losses.csv").write_text("other\n")
+    (folder / "numbers.json").write_text("other\n")
     (folder / "recordings/first.cassette").unlink()
-    with pytest.raises(DataError, match=r"losses.csv was changed; recordings/first.cassette is missing"):
+    with pytest.raises(DataError, match=r"numbers.json was changed; recordings/first.cassette is missing"):
         check_unchanged(folder, read_manifest(folder))
     with pytest.raises(DataError, match="is not as it was published"):
         write_publication(folder, manifest(), [run()], {})
-    assert (folder / "losses.csv").read_text() == "other\n"
+    assert (folder / "numbers.json").read_text() == "other\n"
 
 
 def test_a_new_publication_replaces_the_files_of_the_earlier_one_and_leaves_others(folder: Path) -> None:
@@ -197,7 +197,7 @@ def test_keys_are_searched_in_a_recording_a_piece_at_a_time(tmp_path: Path, monk
     [
         (lambda document: document["files"].update({"x" * 5000: "0"}), r"x{60} cannot be read: File name too long"),
         (lambda document: document["files"].update({"a\0b": "0"}), "is missing"),
-        (lambda document: document["files"].update({"losses.csv": ["0"]}), r"files\.losses\.csv: Input should be"),
+        (lambda document: document["files"].update({"numbers.json": ["0"]}), r"files\.numbers\.json: Input should be"),
         (lambda document: document.pop("runs"), "runs: Field required"),
     ],
 )
