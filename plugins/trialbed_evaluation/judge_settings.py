@@ -9,17 +9,9 @@ if TYPE_CHECKING:
     from trialbed.settings import RunSettings
 
 JUDGE_SETTINGS = (
-    "judge",
-    "judge_votes",
-    "judge_model",
-    "judge_prompts",
-    "base_url",
-    "api_key_env",
-    "endpoint_key_env",
-    "max_helper_requests",
-    "helper_timeout",
-    "completions",
-    "concurrency",
+    *("judge", "judge_votes", "judge_model", "judge_prompts"),
+    *("base_url", "api_key_env", "endpoint_key_env"),
+    *("max_helper_requests", "helper_timeout", "completions", "concurrency"),
 )
 """The settings of a run that are about its judge."""
 

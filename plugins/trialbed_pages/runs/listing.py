@@ -7,12 +7,9 @@ from dataclasses import dataclass, replace
 from typing import cast
 
 from trialbed.records import RunStatus
-from trialbed.report import ScoreMean, fault_note
+from trialbed.report import ScoreMean
 from trialbed.store import StoredRun, StoreReader
 from trialbed_pages.runs.figures import Headline, RunCache
-
-INLINE = 1_000
-"""Trials of the newest run up to which the list says its result."""
 
 PAGE = 25
 """Runs on a page."""
@@ -55,8 +52,6 @@ class ListingPage:
         rows: the runs of this page with their headline figures.
         more: whether there is a next page.
         place: where the store is.
-        newest: the first sentence on the newest run, as its page has it; empty on other pages, of chosen runs, where
-            there is none yet, and where a run has too many trials to be read for a list.
     """
 
     chosen: RunFilter
@@ -64,7 +59,6 @@ class ListingPage:
     rows: Sequence[tuple[StoredRun, Headline]]
     more: bool
     place: str
-    newest: str = ""
 
 
 def listing_page(reader: StoreReader, cache: RunCache, chosen: RunFilter) -> ListingPage:
@@ -76,15 +70,7 @@ def listing_page(reader: StoreReader, cache: RunCache, chosen: RunFilter) -> Lis
     found = reader.runs(**named, status=status, tags=tags, limit=skipped + PAGE + 1)
     choices = _choices(reader.runs())
     rows = [(run, _told(run, cache.headline(run))) for run in found[skipped : skipped + PAGE]]
-    newest = _newest(cache, found[0]) if found and chosen == RunFilter() else ""
-    return ListingPage(chosen, choices, rows, len(found) > skipped + PAGE, reader.place, newest)
-
-
-def _newest(cache: RunCache, run: StoredRun) -> str:
-    if run.status == "running" or run.record.kind == "endpoints" or run.record.planned > INLINE:
-        return ""
-    faults = ", with injected faults" if fault_note(run.config.faults) else ""
-    return f"In the newest run{faults}, {cache.of(run).conclusions[0]}"
+    return ListingPage(chosen, choices, rows, len(found) > skipped + PAGE, reader.place)
 
 
 def _told(run: StoredRun, headline: Headline) -> Headline:

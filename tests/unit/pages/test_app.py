@@ -257,13 +257,6 @@ async def test_pages_of_a_run_of_several_models_name_them_all_and_trials_their_o
         assert "</span> scripted:partial, seed" in trial
 
 
-async def test_the_list_begins_with_the_result_of_the_newest_run(get: Any) -> None:
-    page = (await get("/")).text
-    assert re.search(r"<h1>\d+ runs</h1>", page)
-    assert '<p class="lead">In the newest run, ' in page
-    assert '<p class="lead">' not in (await get("/?page=2")).text
-
-
 async def test_a_run_whose_dataset_is_edited_meanwhile_is_shown_with_its_own_tasks(
     tmp_path: Path, clients: Any
 ) -> None:
