@@ -22,7 +22,6 @@ from trialbed.texts import number_of
 from trialbed_adapter_lab.harness import (
     BLOCKED,
     DETAILED_USAGE,
-    INVARIANTS,
     Delay,
     Harness,
     ObservedCall,
@@ -31,6 +30,7 @@ from trialbed_adapter_lab.harness import (
     TrialRecord,
     echo,
     errs,
+    first_breaches,
     returns,
     tool,
     watchdog,
@@ -208,8 +208,7 @@ def _tools(result: str, needed: Collection[str]) -> list[ScriptedTool]:
 
 def _breaches(record: TrialRecord, expected: TrialRecord) -> Breaches:
     """Return the broken invariants; if there are none, the difference from the trial of the reference loop."""
-    found = [(one.name, breach) for one in INVARIANTS if (breach := next(one.breaches(record), ""))]
-    return found or [("", other) for other in [_tell_apart(record, expected)] if other]
+    return first_breaches(record) or [("", other) for other in [_tell_apart(record, expected)] if other]
 
 
 def _tell_apart(record: TrialRecord, expected: TrialRecord) -> str:

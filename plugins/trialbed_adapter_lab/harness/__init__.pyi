@@ -8,6 +8,7 @@ from ._oracle import INVARIANTS as INVARIANTS
 from ._oracle import Invariant as Invariant
 from ._oracle import Oracle as Oracle
 from ._oracle import claims_are_right_everywhere as claims_are_right_everywhere
+from ._oracle import first_breaches as first_breaches
 from ._process import BLOCKED as BLOCKED
 from ._process import LoopBlocked as LoopBlocked
 from ._process import NetworkWatch as NetworkWatch

@@ -343,6 +343,11 @@ def usage_is_right_everywhere(record: TrialRecord) -> Iterator[str]:
             yield f"{getattr(claimed, name)} {name} are claimed, and {getattr(reported, name)} were reported"
 
 
+def first_breaches(record: TrialRecord) -> list[tuple[str, str]]:
+    """Return the invariants that a trial breaks, by name, each with its first breach."""
+    return [(one.name, breach) for one in INVARIANTS if (breach := next(one.breaches(record), ""))]
+
+
 class Oracle:
     """Looks at trials, and keeps what breaks an invariant.
 
@@ -357,11 +362,10 @@ class Oracle:
         self._breaches: dict[str, list[str]] = {invariant.name: [] for invariant in INVARIANTS}
 
     def look(self, record: TrialRecord) -> None:
-        """Look at a trial; of each invariant its first breach counts."""
-        for invariant in INVARIANTS:
-            found, breach = self._breaches[invariant.name], next(invariant.breaches(record), "")
-            if breach and len(found) < KEPT:
-                found.append(f"in a trial of {self.about or 'this test'}, {breach}")
+        """Look at a trial."""
+        for name, breach in first_breaches(record):
+            if len(self._breaches[name]) < KEPT:
+                self._breaches[name].append(f"in a trial of {self.about or 'this test'}, {breach}")
 
     def breaches(self, invariant: str) -> tuple[str, ...]:
         """Return the breaches of the invariant of this name so far."""
