@@ -1,4 +1,4 @@
-"""The history of a conversation: what each turn's first request still has of the turns before."""
+"""The history of a conversation: the messages of earlier turns in each turn's first request."""
 
 from __future__ import annotations
 
@@ -75,7 +75,7 @@ class TurnHistory:
 
     @property
     def is_kept(self) -> bool:
-        """Whether everything that was said before is in the request, in its order."""
+        """True if everything that was said before is in the request, in its order."""
         return not (self.dropped or self.reordered or self.prompt == "lost") and self.asked
 
     @property
@@ -207,7 +207,7 @@ def _compare(
     for place, message in enumerate(before):
         if place in places:
             continue
-        # A message of the user may lose what the framework had put around it.
+        # A message of the user may lose a prefix of the framework's.
         own = [text for text in texts[:-1] if message.role == "user" and text and text in _words(message.text)]
         for parts in (list(message.parts), own[-1:]):
             left -= len(whole) * len(parts)

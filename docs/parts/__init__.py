@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 
 from parts._cells import native_cells, right_argument_values, right_values
 from parts._commands import adopting, command_overview, commands, run_settings, settings
-from parts._fidelity import fidelity
+from parts._fidelity import conversations, fidelity
 from parts._growth import gateway_costs, growth_of_reading, store_costs
 from parts._metrics import argument_rules, conversation_formats, conversation_names, metric_names
 from parts._nodes import concurrency, costs_of_frameworks, costs_of_nodes, limits_of_vendors
@@ -45,6 +46,12 @@ from parts._vendors import (
 )
 
 __all__ = ["PARTS"]
+
+FRAMEWORKS = (
+    *("agent-framework", "agno", "autogen", "crewai", "google-adk"),
+    *("langgraph", "openai-agents", "pydantic-ai", "smolagents"),
+)
+"""Those whose pages say what they keep of a conversation."""
 
 PARTS: dict[str, Callable[[], str]] = {
     "adopting": adopting,
@@ -103,4 +110,4 @@ PARTS: dict[str, Callable[[], str]] = {
     "vendor-drivers": vendor_drivers,
     "wire-faults": wire_faults,
     "wire-fault-frameworks": wire_fault_frameworks,
-}
+} | {f"conversations-{name}": partial(conversations, name) for name in FRAMEWORKS}

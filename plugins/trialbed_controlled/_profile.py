@@ -47,6 +47,7 @@ class ControlledProfile(BaseAgent):
             self._client = TrialClient(self._chat, self.endpoint, self.limits, ends_with_request=self.ends_with_request)
         else:
             self._chat.say(query)
+            self._client.failure = None
         return self._chat, self._client
 
     async def close(self) -> None:

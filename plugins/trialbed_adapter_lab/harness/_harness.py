@@ -13,6 +13,7 @@ from typing import Self, TypedDict, Unpack
 from urllib.parse import urlsplit
 
 from trialbed.contracts import BaseAgent
+from trialbed.history import read_history
 from trialbed.records import Limits, ModelEndpoint, Outcome, TrialKey, TrialSpec
 from trialbed.texts import number_of
 from trialbed.tools import ToolClient
@@ -45,6 +46,7 @@ class TrialSettings(TypedDict, total=False):
 
     tools: Sequence[ScriptedTool]
     query: str
+    messages: Sequence[str]
     system_prompt: str
     max_steps: int
     model: str
@@ -118,8 +120,10 @@ class PreparedTrial:
             adapter=_folder(self.harness.agent_class),
             connections=len(self.session.connections),
             is_program=self.harness.is_program,
+            history=read_history(self.server.do(self.session.opened.wire_log)),
         )
-        self.harness.oracle.look(record)
+        if not self.spec.has_turns:  # what holds of one question need not hold of later ones
+            self.harness.oracle.look(record)
         return record
 
     async def _outcome(self, client: ToolClient) -> Outcome:
@@ -199,6 +203,7 @@ class Harness:
         *script: Line,
         tools: Sequence[ScriptedTool] = (tool(),),
         query: str = QUERY,
+        messages: Sequence[str] = (),
         system_prompt: str = SYSTEM_PROMPT,
         max_steps: int = MAX_STEPS,
         model: str = MODEL,
@@ -213,6 +218,7 @@ class Harness:
 
         Args:
             script: the model's replies, request by request.
+            messages: further ones of the user, each after an answer.
             tools: on offer; by default one tool that returns its arguments.
             base_url: of the model's endpoint; by default the harness's own.
             timeout: seconds that the trial may take; by default half a minute, and a minute more for the first.
@@ -220,7 +226,8 @@ class Harness:
         """
         limits = Limits(max_steps=max_steps, timeout=TIMEOUT if timeout is None else timeout)
         finish = self.agent_class.finish_tool
-        session = TrialSession(script, tools, limits, model=model, finish_tool=finish, chunks=chunks)
+        user = (query, *messages) if messages else ()
+        session = TrialSession(script, tools, limits, model=model, finish_tool=finish, chunks=chunks, turns=user)
         spec = TrialSpec.at(
             self._server.add(session),
             ModelEndpoint(
@@ -231,6 +238,7 @@ class Harness:
             system_prompt=system_prompt,
             tools=session.registration.tools,
             limits=limits,
+            has_turns=bool(messages),
         )
         if base_url:
             self._endpoints.append(_address(base_url))

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, Self, TypedDict
 
+from trialbed.history import TurnHistory
 from trialbed.records import (
     Answer,
     ApiCall,
@@ -228,6 +229,7 @@ class TrialRecord:
         connections: how many connections to the model were opened.
         adapter: the folder of the adapter's package.
         is_program: whether the agent is a program, which may print its answer alone.
+        history: the findings on each turn of a conversation.
     """
 
     spec: TrialSpec
@@ -238,6 +240,7 @@ class TrialRecord:
     connections: int = 0
     adapter: str = ""
     is_program: bool = False
+    history: tuple[TurnHistory, ...] = ()
 
     @property
     def answer(self) -> Answer | None:

@@ -21,7 +21,7 @@ from uvicorn.server import ServerState
 from trialbed.contracts import ModelQuestion, ModelReply
 from trialbed.errors import UsageError
 from trialbed.files import temporary_folder
-from trialbed.records import Limits, TrialRegistration
+from trialbed.records import Limits, TrialRegistration, UserTurn
 from trialbed.wire.dialects import PATHS
 from trialbed_adapter_lab.harness._records import Arrival, Observations, ObservedCall, ObservedRequest, read_log
 from trialbed_adapter_lab.harness._tools import ScriptedTool
@@ -73,6 +73,7 @@ class TrialSession(TurnTakingModel):
         model: str,
         finish_tool: str = "",
         chunks: Chunks = "tokens",
+        turns: Sequence[str] = (),
     ) -> None:
         super().__init__()
         self.strays: list[str] = []
@@ -86,6 +87,7 @@ class TrialSession(TurnTakingModel):
             called_back=tuple(item.spec.api for item in tools),
             finish_tool=finish_tool,
             limits=limits,
+            turns=tuple(UserTurn(text=text) for text in turns),
         )
         self._script = Script(*script)
         self._speaker = FieldSpeaker()
@@ -239,7 +241,7 @@ class HarnessServer(Callbacks):
         if spoken is not None:
             session.connections.add(scope["client"])
             self.dialects += [spoken] if spoken not in self.dialects else []
-        elif posted != "virtual" and path != "mcp":
+        elif posted not in ("virtual", "user") and path != "mcp":
             session.strays.append(f"{scope['method']} /{path}")
         headers = {name.decode("latin-1"): value.decode("latin-1") for name, value in scope["headers"]}
         arrival = Arrival(headers=headers)

@@ -9,6 +9,7 @@ from trialbed_adapter_lab.probes import (
     conversation,
     faults,
     faulty_answers,
+    history,
     hygiene,
     invariants,
     isolation,
@@ -22,7 +23,7 @@ from trialbed_adapter_lab.probes import (
 )
 
 THEMES = (
-    *(calls, conversation, arguments, faults, mistakes, schemas, limits, patience, sizes),
+    *(calls, conversation, history, arguments, faults, mistakes, schemas, limits, patience, sizes),
     *(conditions, claims, isolation, hygiene, invariants, policies, traffic, faulty_answers),
 )
 

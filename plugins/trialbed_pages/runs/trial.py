@@ -141,7 +141,7 @@ class TrialPage:
 
     @property
     def conversation(self) -> list[tuple[WireTurn, str]]:
-        """The turns of a conversation, and what the requests of each had of the turns before."""
+        """The turns of a conversation, and the findings on the history of each."""
         turns = zip(self.trial.wire.turns, read_history(self.trial.wire), strict=True)
         return [(turn, found.text) for turn, found in turns]
 

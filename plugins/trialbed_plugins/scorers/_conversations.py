@@ -37,7 +37,7 @@ SINGLE = "the task is one message of the user"
     ]
 )
 def conversation_scores(context: ScoreContext) -> Iterable[Score]:
-    """Say whether each turn of a conversation had the turns before, and what it cost.
+    """Say whether each turn of a conversation had the turns before, and count its tokens.
 
     The detail of ``history_kept`` has the findings on each turn; its value is 0 if a message or the system prompt was
     dropped, or messages stand in another order. Tokens are estimated if the model did not report them.

@@ -128,7 +128,7 @@ def _lines(
 
 
 def _turns(wire: WireLog) -> Iterator[Line]:
-    """Yield the user's messages, the agent's answers, and what the requests had of the turns before."""
+    """Yield the user's messages, the agent's answers, and the findings on the history of each turn."""
     for turn, found in zip(wire.turns, read_history(wire), strict=True):
         yield Line(f"user{f' ({turn.why})' if turn.why else ''}: {turn.text}", 1)
         yield Line(f"agent: {turn.answer or '(no answer)'}", 1)
