@@ -229,8 +229,9 @@ class _Pages:
         self, request: Request, run_id: str, framework: str, query: str, repeat: int = 0, attempt: int | None = None
     ) -> str:
         run = self._open().run(run_id)
-        found = self._trial_page(run, _trial(run, framework, query, repeat, attempt))
-        return self._render("trial.html", request, run=run, page=found)
+        found, queries = _trial(run, framework, query, repeat, attempt), self._cache.queries(run)
+        page = TrialPage(run, found, queries.get(found.key.query_id) if queries else None)
+        return self._render("trial.html", request, run=run, page=page)
 
     def body(
         self,
@@ -256,10 +257,6 @@ class _Pages:
             there = ", ".join(figures.quality)
             raise UsageError(f"run {run.run_id} has no score {score!r} from 0 to 1; it has {there}")
         return figures
-
-    def _trial_page(self, run: StoredRun, trial: TrialResult) -> TrialPage:
-        queries = self._cache.queries(run)
-        return TrialPage(run, trial, queries.get(trial.key.query_id) if queries else None)
 
 
 LARGEST = 2**63 - 1

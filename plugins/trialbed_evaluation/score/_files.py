@@ -145,21 +145,13 @@ async def _model(given: Mapping[str, Any]) -> AsyncIterator[StepModel | None]:
 
 def document(title: str, scores: Sequence[SampleScores], summaries: Sequence[MetricSummary]) -> dict[str, Any]:
     """Return the result as JSON."""
-    return {
-        "file": title,
-        "samples": len(scores),
-        "summary": {
-            found.name: {
-                "mean": found.mean,
-                **_interval(found),
-                "scored": found.scored,
-                "unscored": found.unscored,
-                "reasons": dict(found.reasons),
-            }
-            for found in summaries
-        },
-        "results": [found.as_json() for found in scores],
+    summary = {
+        one.name: {"mean": one.mean, **_interval(one)}
+        | {"scored": one.scored, "unscored": one.unscored, "reasons": dict(one.reasons)}
+        for one in summaries
     }
+    results = [found.as_json() for found in scores]
+    return {"file": title, "samples": len(scores), "summary": summary, "results": results}
 
 
 def _interval(found: MetricSummary) -> dict[str, float | None]:

@@ -8,7 +8,7 @@ from typing import Any
 from trialbed.records import Query
 from trialbed.report import Report, Summary, conclusions, trial_name
 from trialbed.store import TrialRow
-from trialbed.texts import number_of, one_line
+from trialbed.texts import number_were, one_line
 from trialbed.views import TestCase, TestSuite
 
 MOST = 80
@@ -57,13 +57,8 @@ def _cases(summary: Summary, queries: Mapping[int | str, Query]) -> Iterator[Tes
     tried = sum(1 for trial in summary.trials if trial.status == "not measured")
     never = summary.counts.not_measured - tried
     if never > 0:
-        yield TestCase(
-            classname,
-            "trials not begun",
-            outcome="error",
-            kind="not begun",
-            message=f"{number_of(never, 'trial')} {'was' if never == 1 else 'were'} not begun",
-        )
+        message = f"{number_were(never, 'trial')} not begun"
+        yield TestCase(classname, "trials not begun", outcome="error", kind="not begun", message=message)
 
 
 def _outcome(trial: TrialRow) -> dict[str, Any]:

@@ -55,20 +55,12 @@ def figure_tables(report: Report) -> list[Table]:
     ends: list[tuple[str, Cell]] = [
         ("version", lambda summary: _version(summary) or UNKNOWN),
         ("without failure", lambda summary: f"{summary.counts.answered} of {summary.counts.planned}"),
-        *(
-            (status, lambda summary, status=status: counts(_kinds(status, summary)))
-            for status in ("failed", "not measured")
-        ),
+        ("failed", lambda summary: counts(_kinds("failed", summary))),
+        ("not measured", lambda summary: counts(_kinds("not measured", summary))),
         *([] if any(summary.is_part for summary in summaries) else [("solved/unsure/unsolved", _verdicts)]),
     ]
-    notes = [
-        *run_notes(report),
-        *(
-            f"The same as {_label(name, report)}: {', '.join(map(shown_name, same))}."
-            for name, same in names.items()
-            if same
-        ),
-    ]
+    equal = [(_label(name, report), ", ".join(map(shown_name, same))) for name, same in names.items() if same]
+    notes = [*run_notes(report), *(f"The same as {label}: {same}." for label, same in equal)]
     tables = [
         replace(_setup_table(report, ""), title=_heading(report)),
         *conversation_tables(report),
@@ -200,33 +192,17 @@ def _amounts(name: str, report: Report) -> Iterator[tuple[str, Cell]]:
 
 def run_records(report: Report) -> list[dict[str, Any]]:
     """One record per set-up and score."""
-    config = report.run.config
-    return [
-        {
-            "agent_name": summary.framework,
-            "framework_version": _version(summary),
-            "test_set": config.test_set,
-            "model": summary.model,
-            "run_id": report.run.run_id,
-            "score": name,
-            **_record(summary.shown[name], summary),
-        }
-        for summary in report.frameworks
-        for name in score_names([summary], report.described)
-    ]
-
-
-def _record(found: ScoreSummary, summary: Summary) -> dict[str, Any]:
-    low, high = found.interval or (None, None)
-    return {
-        "mean": found.value,
-        "low": low,
-        "high": high,
-        "median": found.median,
-        "n": found.denominator,
-        "trials": summary.counts.trials,
-        "errors": summary.counts.trials - summary.counts.answered,
-    }
+    test_set, run_id, records = report.run.config.test_set, report.run.run_id, []
+    for summary in report.frameworks:
+        trials, answered = summary.counts.trials, summary.counts.answered
+        setup = {"agent_name": summary.framework, "framework_version": _version(summary), "test_set": test_set}
+        setup |= {"model": summary.model, "run_id": run_id}
+        for name in score_names([summary], report.described):
+            found = summary.shown[name]
+            low, high = found.interval or (None, None)
+            figures = {"mean": found.value, "low": low, "high": high, "median": found.median, "n": found.denominator}
+            records.append({**setup, "score": name, **figures, "trials": trials, "errors": trials - answered})
+    return records
 
 
 def _heading(report: Report) -> str:
