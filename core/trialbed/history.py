@@ -192,8 +192,12 @@ def _compare(
     """
     now = request.messages
     equal: dict[_Message, list[int]] = defaultdict(list)
+    # A user who says something again says it at the end.
+    again = now if texts[-1] in texts[:-1] else ()
+    new = [place for place, one in enumerate(again) if one.role == "user" and texts[-1] in _words(one.text)][-1:]
     for place, message in enumerate(now):
-        equal[message].append(place)
+        if place not in new:
+            equal[message].append(place)
     # From the end, as windows drop the oldest of equal messages.
     places: dict[int, int] = {}
     for place in reversed(range(len(before))):

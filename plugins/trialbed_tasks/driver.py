@@ -1,4 +1,4 @@
-"""Files of tasks as datasets: ``--dataset desk.py``, ``--dataset desk.yaml``."""
+"""Files of tasks as datasets: ``--dataset desk.py``, ``--dataset desk.yaml``, and the embedded ``--dataset desk``."""
 
 from __future__ import annotations
 
@@ -8,6 +8,8 @@ from typing import ClassVar
 
 from trialbed.contracts import Dataset, DatasetDriver
 from trialbed.errors import UsageError
+
+DESK = "desk"
 
 
 class TaskFileDriver(DatasetDriver):
@@ -38,3 +40,25 @@ class TaskFileDriver(DatasetDriver):
         if test_set is None:
             raise UsageError("the dataset 'tasks' needs the path of a file: `bench run --dataset FILE.yaml`")
         return read_tasks(Path(test_set), self.mcp, self.answers)
+
+
+class DeskDriver(DatasetDriver):
+    """The embedded conversations."""
+
+    description: ClassVar[str] = "12 conversations at the desk of a shop, with tools, state and rules; embedded"
+
+    def test_sets(self, data_dir: Path) -> Sequence[str]:  # noqa: ARG002 - embedded
+        """The one test set."""
+        return [DESK]
+
+    def open(self, test_set: str | None, data_dir: Path) -> Dataset:  # noqa: ARG002 - embedded
+        """Return the conversations.
+
+        Raises:
+            UsageError: another test set was asked for.
+        """
+        from trialbed_tasks.reading import read_tasks  # drivers are listed without it
+
+        if test_set not in (None, DESK):
+            raise UsageError(f"the dataset {DESK!r} has no test set {test_set!r}")
+        return read_tasks(Path(__file__).with_name(DESK) / f"{DESK}.yaml")

@@ -98,7 +98,7 @@ def create_app(options: ServerOptions, *, clock: Clock | None = None) -> Applica
     clock = clock or SystemClock()
     trials = TrialRegistry(trials_only=options.control_token is not None, idle=options.trial_expiry)
     simulators = Simulators(_simulator_access(options), options.simulator_prompt)
-    user_model = _user_model(options)
+    user_model = None if options.user_model is None else _user_model(options, options.user_model)
     faults = None if options.faults is None else PutIn(options.faults, "", clock)
     metrics = Metrics(trials.__len__)
     upstreams = Upstreams(list(_upstreams(options, clock)))
@@ -199,13 +199,11 @@ def _simulator_access(options: ServerOptions) -> Callable[[], ModelAccess] | Non
     return _model_access(options, endpoint, options.simulator_prices)
 
 
-def _user_model(options: ServerOptions) -> ModelAccess | None:
+def _user_model(options: ServerOptions, model: str) -> ModelAccess:
     """Return the access to the model that plays users, at one of the upstreams."""
-    name, url = split_address(options.user_model or "")
-    if url is None:
-        return None
-    key = options.upstream_key if url == options.upstream else options.upstream_keys.get(url)
-    endpoint = ModelEndpoint(base_url=url, api_key=key or "", model=name, temperature=0.0)
+    name, url = split_address(model)
+    key = options.upstream_key if url == options.upstream else options.upstream_keys.get(url or "")
+    endpoint = ModelEndpoint(base_url=url or "", api_key=key or "", model=name, temperature=0.0)
     return _model_access(options, endpoint, options.user_prices)()
 
 

@@ -219,11 +219,6 @@ class OpenTrial:
         """How many messages of the user came before the one that the agent is working on."""
         return max(0, len(self.turns) - 1)
 
-    @property
-    def user_text(self) -> str:
-        """The message of the user that the agent is working on; empty if the task is one message."""
-        return self.turns[-1].text if self.turns else ""
-
     def take_answer(self, answer: str) -> bool:
         """Keep the agent's answer to the user's message; returns whether the user may write another one."""
         if not self.turns or self.turns[-1].answer is not None:

@@ -26,10 +26,14 @@ CODE = re.compile(r"(?=[^0-9]{0,99}[0-9])(?=[^A-Za-z]{0,99}[A-Za-z])\S{5,100}")
 def answer_key(query: Query, wire: WireLog, tools: Sequence[ToolSpec] = ()) -> tuple[str, ...]:
     """Return the expected arguments and reference facts that a request has and that nothing before it in the trial has.
 
-    Neither the task, the documentation of its Apis, a result nor an answer of the model has them: the framework knows
-    them from the dataset. None where it is one name or number alone, which may stand in a prompt by chance.
+    Neither the task, the user, the documentation of its Apis, a result nor an answer of the model has them: the
+    framework knows them from the dataset. None where it is one name or number alone, which may stand in a prompt by
+    chance.
     """
     documented, left = _unknown_gold(query, tools)
+    if wire.turns and left:
+        by_user = Passages(_user_words(query, wire))
+        left = tuple(value for value in left if not by_user.mention(value))
     found: list[str] = []
     seen, before_it = set(documented), dict[str, Json]()
     # The model's words and the values of results, the first last, each read when its time comes.
@@ -112,6 +116,11 @@ def _texts(value: Any) -> list[str]:
     return [str(leaf) for leaf in json_leaves(value) if leaf is not None]
 
 
+def _user_words(query: Query, wire: WireLog) -> list[str]:
+    """Return the task, and the other messages of its user."""
+    return [query.text, *(turn.text for turn in wire.turns[1:])]
+
+
 PROGRAM = ("```", "<code>", "<|python")
 """Marks of an answer that is a program, whose result is in the answer and not in the model's words."""
 
@@ -131,7 +140,7 @@ def unsourced(query: Query, answer: str, wire: WireLog) -> str:
         wire: with the calls that count.
     """
     # A fact that the model knows from the framework alone.
-    results_alone = Passages(chain([query.text], map(_values, wire.api_calls)))
+    results_alone = Passages(chain(_user_words(query, wire), map(_values, wire.api_calls)))
     facts = [fact for fact in query.reference_facts if carries(answer, fact)]
     unknown = [fact for fact in facts if not results_alone.mention(fact)]
     key = answer_key(query, wire) if unknown else ()
@@ -146,7 +155,7 @@ def unsourced(query: Query, answer: str, wire: WireLog) -> str:
     own = (replaced(answer, wire) or _calls_on(wire)) and not is_program
     words = [text for turn in wire.model_calls for text in model_words(turn)]
     results = [] if own else [_values(call) for call in wire.api_calls if not call.error]
-    sources = Passages([query.text, *words, *results])
+    sources = Passages([*_user_words(query, wire), *words, *results])
     for fact in facts:
         if not sources.mention(fact):
             no_api = "" if own else " and no Api returned it"
@@ -168,7 +177,7 @@ def _calls_on(wire: WireLog) -> bool:
 
 def _only_results(query: Query, answer: str, wire: WireLog, words: Iterable[str]) -> bool:
     """Return whether the answer has values of results, and none of them is in the model's words."""
-    known, said_by_model, shown = Passages([query.text]), Passages(words), Passages([answer])
+    known, said_by_model, shown = Passages(_user_words(query, wire)), Passages(words), Passages([answer])
     found = False
     for call in wire.api_calls:
         for value in islice(evidence_values(call.response), MAX_VALUES) if not call.error else ():

@@ -248,7 +248,8 @@ class Gateway(TrialEndpoint):
         if problem:
             raise Refused(problem, code=code)
         place = trial.model_calls.index(exchange)
-        question = ModelQuestion(exchange.request, exchange.dialect, place, trial.turn, trial.user_text, exchange.held)
+        said = trial.turns[-1].text if trial.turns else ""
+        question = ModelQuestion(exchange.request, exchange.dialect, place, trial.turn, said, exchange.held)
         served = None
         try:
             reply = await _reply(model, question, trial)

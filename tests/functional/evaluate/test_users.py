@@ -119,6 +119,8 @@ def test_what_the_user_knows_is_told_when_it_is_asked_for(capsys: pytest.Capture
     assert f"Conversation\n  user (goal): {GOAL}\n  agent: Before I can use find_order" in shown
     assert "  user (asked for order): My order is 7.\n" in shown
     assert "  end: not understood\n" in shown
+    assert shown.count("messages kept;") == 4
+    assert " reordered;" not in shown
     with open_store() as store:
         page = run_report(store.run("latest"))
     assert "<b>user</b> (asked for order)" in page
@@ -315,3 +317,15 @@ def test_conversations_are_recorded_replayed_and_kept(tmp_path: Path) -> None:
         asked = ("--query-id", "turns", "-m", f"gold@{server.url}", "--model-cache", "m.db")
         first = conversations(*asked)
     assert conversations(*asked) == first
+
+
+def test_the_conversations_of_the_desk_have_known_scores() -> None:
+    solved = {"gold": 12, "none": 0, "partial": 0, "reordered": 11}
+    report = evaluate("reference", "desk", model=[f"scripted:{policy}" for policy in solved], progress=False)
+    found = dict.fromkeys(solved, 0.0)
+    for trial in report.trials():
+        found[trial.key.framework.partition("scripted:")[2]] += trial.score("sopr_score").value
+        assert not trial.integrity
+    assert found == solved
+    with pytest.raises(UsageError, match="the dataset 'desk' has no test set 'till'"):
+        evaluate("reference", "desk:till", progress=False)
