@@ -226,7 +226,7 @@ def attribute(
         ):
             reason = f"{ENDED}: {ended}"
         forgotten: tuple[int, ...] = ()
-        if turns and stage in ("not called", "wrong arguments") and not reason.startswith(BY_FRAMEWORK):
+        if place < len(turns) and stage in ("not called", "wrong arguments") and not reason.startswith(BY_FRAMEWORK):
             from trialbed.history import find_forgotten  # only conversations need it
 
             lost = find_forgotten(result.wire, turns[place], json_leaves(aligned.gold.arguments))

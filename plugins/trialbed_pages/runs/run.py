@@ -39,9 +39,9 @@ class RunPage:
     @cached_property
     def board(self) -> Markup:
         """The setups with what a trial takes; the notes on missing trials only once the run has ended."""
-        setups, *tags = screen_tables(self.report)
+        setups, *others = screen_tables(self.report)
         notes = () if self.figures.run.status == "running" else setups.notes
-        return html_parts("", [replace(setups, title="", notes=notes), *tags], "board")
+        return html_parts("", [replace(setups, title="", notes=notes), *others], "board")
 
     @cached_property
     def details(self) -> Markup:
