@@ -28,6 +28,7 @@ class Mutant(ReferenceAgent):
         left: what it leaves behind in the process.
     """
 
+    converses = False
     cause: ClassVar[str] = ""
     memory: ClassVar[dict[str, Any]] = {}
     left: ClassVar[list[Any]] = []

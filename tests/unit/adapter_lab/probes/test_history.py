@@ -5,66 +5,13 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from support.defects import DEFECTS
+from support.defects.histories import Conversing, KeepsTexts, Remembers, Windowed
 
-from trialbed import Answer
 from trialbed_adapter_lab import check_adapter
 from trialbed_adapter_lab.probe import probes_of
 from trialbed_adapter_lab.probes import history
 from trialbed_plugins.frameworks.reference import ReferenceAgent
-
-
-class Windowed(ReferenceAgent):
-    """It sends the last three turns."""
-
-    async def answer(self, query: str) -> Answer:
-        user = [place for place, message in enumerate(self._messages) if message["role"] == "user"]
-        self._messages = [*self._messages[:1], *self._messages[user[-3] :]] if len(user) > 3 else self._messages
-        return await super().answer(query)
-
-
-class KeepsTexts(ReferenceAgent):
-    """It keeps the texts of user and assistant alone."""
-
-    async def answer(self, query: str) -> Answer:
-        self._messages = [one for one in self._messages if one["role"] != "tool" and not one.get("tool_calls")]
-        return await super().answer(query)
-
-
-class RepeatsThePrompt(ReferenceAgent):
-    """It stores the prompt with each turn."""
-
-    async def answer(self, query: str) -> Answer:
-        self._messages += self._messages[:1]
-        return await super().answer(query)
-
-
-class Shuffles(ReferenceAgent):
-    """It sends the last exchange first."""
-
-    async def answer(self, query: str) -> Answer:
-        self._messages = [*self._messages[:1], *self._messages[-2:], *self._messages[1:-2]]
-        return await super().answer(query)
-
-
-class Remembers(ReferenceAgent):
-    """It asks the model for memories after each turn."""
-
-    async def answer(self, query: str) -> Answer:
-        found = await super().answer(query)
-        await self._ask([{"role": "system", "content": "Which facts are new?"}, {"role": "user", "content": query}])
-        return found
-
-
-class StoresAtTheEnd(ReferenceAgent):
-    """It forgets a turn that fails."""
-
-    async def answer(self, query: str) -> Answer:
-        before = list(self._messages)
-        try:
-            return await super().answer(query)
-        except Exception:
-            self._messages = before
-            raise
 
 
 class AskedOnce(ReferenceAgent):
@@ -73,23 +20,10 @@ class AskedOnce(ReferenceAgent):
     converses = False
 
 
-FAILED = {"failed_turn_is_remembered"}
-
-
-@pytest.mark.parametrize(
-    ("agent", "fails"),
-    [
-        (ReferenceAgent, set()),
-        (Windowed, {"ten_turns_are_kept"}),
-        (KeepsTexts, {"three_turns_are_kept", "ten_turns_are_kept", "results_are_remembered", *FAILED}),
-        (RepeatsThePrompt, {"prompt_in_every_turn"}),
-        (Shuffles, {"turns_keep_their_order"}),
-        (StoresAtTheEnd, FAILED),
-    ],
-)
-def test_what_is_done_to_the_history_is_seen(agent: type[Any], fails: set[str]) -> None:
+@pytest.mark.parametrize("agent", [Conversing, *(one for one in DEFECTS if issubclass(one, Conversing))])
+def test_what_is_done_to_the_history_is_seen(agent: type[Any]) -> None:
     report = check_adapter(agent, probes_of(history), profile="controlled", level="info")
-    assert {finding.check for finding in report.problems} == fails
+    assert {finding.check for finding in report.problems} == set(DEFECTS.get(agent, ()))
     (figures,) = (finding.seen for finding in report.findings if finding.level == "info")
     assert isinstance(figures, dict)
     assert figures["messages dropped"] == {Windowed: 14, KeepsTexts: 2}.get(agent, 0)
