@@ -9,6 +9,8 @@ from pathlib import Path
 from urllib.parse import urlsplit
 
 from trialbed.catalogs import open_dataset, run_queries
+from trialbed.contracts import Dataset
+from trialbed.drivers import list_drivers
 from trialbed.errors import DataError, UsageError
 from trialbed.models import judge_drivers
 from trialbed.preparation import NO_OBJECTS
@@ -57,6 +59,8 @@ def dataset_of(config: RunConfig, file: Path | None, data_dir: Path, include: Se
     if file is None:
         if include:
             raise UsageError("--include is for files that tasks read: name their own file, too, with --dataset FILE")
+        if config.dataset_file in {driver.name for driver in list_drivers("datasets")}:  # embedded, with its tools
+            return PublishedDataset(config.dataset_file, _unchanged(config, config.dataset_file, data_dir)[1], {})
         if config.code_digest is not None:
             raise UsageError(
                 f"the tools of {config.test_set} are functions, or parts of the run are objects of a program: name the "
@@ -65,15 +69,20 @@ def dataset_of(config: RunConfig, file: Path | None, data_dir: Path, include: Se
         path = Path(config.dataset)
         own = {f"{DATASETS}/{path.name}": path} if path.is_file() else {}
         return PublishedDataset(next(iter(own), config.dataset), run_queries(config, data_dir), own)
-    dataset = open_dataset(str(file), data_dir)
-    if dataset.digest() != config.dataset_digest:
-        raise DataError(f"{file}: its tasks are not those of the run: it has changed since, or is another one")
-    if NO_OBJECTS.with_dataset(dataset).code_digest() != config.code_digest:
-        raise DataError(f"{file}: the code of its tools has changed since the run, or parts of that are other objects")
-    found = {query.query_id: query for query in dataset.queries()}
+    dataset, queries = _unchanged(config, str(file), data_dir)
     files = dict(_sources(file, (*getattr(dataset, "sources", ()), *include)))
-    name = f"{DATASETS}/{file.resolve().name}"
-    return PublishedDataset(name, {query_id: found[query_id] for query_id in config.query_ids}, files)
+    return PublishedDataset(f"{DATASETS}/{file.resolve().name}", queries, files)
+
+
+def _unchanged(config: RunConfig, name: str, data_dir: Path) -> tuple[Dataset, dict[int | str, Query]]:
+    """Return the dataset of a run and the run's queries, as they were then."""
+    dataset = open_dataset(name, data_dir)
+    if dataset.digest() != config.dataset_digest:
+        raise DataError(f"{name}: its tasks are not those of the run: it has changed since, or is another one")
+    if NO_OBJECTS.with_dataset(dataset).code_digest() != config.code_digest:
+        raise DataError(f"{name}: the code of its tools has changed since the run, or parts of that are other objects")
+    found = {query.query_id: query for query in dataset.queries()}
+    return dataset, {query_id: found[query_id] for query_id in config.query_ids}
 
 
 def _sources(file: Path, parts: Sequence[Path]) -> Iterator[tuple[str, Path]]:

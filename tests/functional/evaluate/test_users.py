@@ -329,3 +329,11 @@ def test_the_conversations_of_the_desk_have_known_scores() -> None:
     assert found == solved
     with pytest.raises(UsageError, match="the dataset 'desk' has no test set 'till'"):
         evaluate("reference", "desk:till", progress=False)
+
+
+def test_a_run_at_the_desk_is_published_and_made_again(tmp_path: Path) -> None:
+    bench = bench_in(tmp_path, bare_environment(tmp_path))
+    bench("run", "-d", "desk", "-f", "reference", "-m", "scripted:gold", "--only-tag", "correction")
+    bench("publish", "latest", "-o", "published")
+    done = bench("reproduce", "published")
+    assert "2 trials replayed; every number is the published one" in done.out + done.err
