@@ -354,9 +354,7 @@ def _loss_by_disuse(call: AskedCall, query: Query, result: TrialResult, calls: S
         return "not used", UNFINISHED
     if answer.finish != "give_answer":
         return "not used", "the agent gave up"
-    # In a conversation, any of the agent's answers may have used them.
-    text = "\n".join(turn.answer or "" for turn in result.wire.turns) or answer.final_answer
-    if uses_of(query, text, calls).shows(call) is not False:
+    if uses_of(query, result.wire.all_said(answer.final_answer), calls).shows(call) is not False:
         return None
     if last is not None and any(Uses(query, text, calls).of(call) for text in said(last)):
         return "not used", REPLACED

@@ -281,6 +281,10 @@ class WireLog(Record):
     own_tools: tuple[ToolSpec, ...] = ()
     turns: tuple[WireTurn, ...] = ()
 
+    def all_said(self, answer: str) -> str:
+        """Return what the agent answered to all messages of the user, the last answer included."""
+        return "\n".join([*(turn.answer or "" for turn in self.turns[:-1]), answer])
+
     def of_turn(self, number: int) -> WireLog:
         """Return the part of the log that belongs to one turn, counted from 1."""
         begins = self.turns[number - 1].started

@@ -51,7 +51,7 @@ def used_results(context: ScoreContext) -> Score | None:
     accepted = {(call.api, call.signature): call for call in reversed(calls) if call.accepted}
     if not accepted:
         return None
-    uses = uses_of(context.query, context.answer.final_answer, calls)
+    uses = uses_of(context.query, context.wire.all_said(context.text), calls)
     found: dict[bool, list[str]] = {True: [], False: []}
     for call in reversed(accepted.values()):
         used = uses.shows(call)

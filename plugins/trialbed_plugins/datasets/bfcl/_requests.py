@@ -1,26 +1,21 @@
-"""Cases of several turns as queries: the agent is given a request, and asks for the next one with a tool."""
+"""Cases of several turns as queries, whose user writes the next request when the agent has answered."""
 
 from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
-from trialbed.records import Api, ApiRef, GoldCall, Parameter, Query
+from trialbed.records import Api, ApiRef, GoldCall, Parameter, Query, UserTurn
 from trialbed_plugins.datasets.bfcl._checker import Call
 from trialbed_plugins.datasets.bfcl._objects import MODULES
 from trialbed_plugins.datasets.bfcl._source import api_of, read_lines, ref_of
 from trialbed_plugins.datasets.bfcl._turns import right_call
 
-NEXT, USE = "bfcl_next_request", "bfcl_use_function"
-"""The Apis that no class has: one gives the next request, the other calls a function that came with a later one."""
-
-TASK = (
-    "You are given several requests, one after the other. Do for each what you can with the tools, and then call "
-    f"{NEXT}, also if there is nothing that you can do: it returns the next request, or says that there are no "
-    "more. Answer then.\n\nThe first request:\n\n{request}"
-)
+USE = "bfcl_use_function"
+"""The Api that no class has: it calls a function that came with a later request."""
 
 MORE = "I have updated some more functions you can choose from. What about now?"
 """The leaderboard's message when functions come later."""
@@ -71,16 +66,19 @@ def start_of(row: Row) -> dict[str, Any]:
 
 
 def turns_query_of(row: Row) -> Query:
-    """A case of several turns as a query: the first request, and the right calls in order, with those between turns."""
-    requests = list(_requests(row))
+    """A case of several turns as a query, with the right calls of each request."""
     later = [function for functions in row["later"].values() for function in functions]
-    apis = [*map(api_of, row["function"]), NEXT_API, *([USE_API] if later else [])]
+    right = [[*_gold_calls(row, turn, later)] for turn in row.get("answers", ())]
+    counts = [*map(len, right), *[0] * len(row["question"])]
+    turns = [UserTurn(text=text, calls=count) for text, count in zip(_requests(row), counts, strict=False)]
+    apis = [*map(api_of, row["function"]), *([USE_API] if later else [])]
     return Query(
         query_id=row["id"],
-        text=TASK.format(request=requests[0]),
+        text=turns[0].text,
         apis=tuple(apis),
-        gold_calls=tuple(_gold_calls(row, later)),
-        initial_state=start_of(row) | {"requests": requests[1:]},
+        gold_calls=tuple(chain.from_iterable(right)),
+        turns=tuple(turns),
+        initial_state=start_of(row),
     )
 
 
@@ -93,18 +91,15 @@ def _requests(row: Row) -> Iterator[str]:
         yield text
 
 
-def _gold_calls(row: Row, later: Sequence[Row]) -> Iterator[GoldCall]:
+def _gold_calls(row: Row, turn: Sequence[str], later: Sequence[Row]) -> Iterator[GoldCall]:
     here = {function["name"]: function for function in row["function"]}
     there = {function["name"]: function for function in later}
-    for place, turn in enumerate(row.get("answers", ())):
-        if place:
-            yield GoldCall(api=NEXT_API.ref, arguments={})
-        for name, named, given in map(right_call, turn):
-            arguments = _name_arguments((here | there)[name], given, named)
-            if name in here:
-                yield GoldCall(api=ref_of(name), arguments=arguments)
-            else:
-                yield GoldCall(api=USE_API.ref, arguments={"function": name, "arguments": arguments})
+    for name, named, given in map(right_call, turn):
+        arguments = _name_arguments((here | there)[name], given, named)
+        if name in here:
+            yield GoldCall(api=ref_of(name), arguments=arguments)
+        else:
+            yield GoldCall(api=USE_API.ref, arguments={"function": name, "arguments": arguments})
 
 
 def _name_arguments(function: Row, given: Sequence[Any], named: Mapping[str, Any]) -> dict[str, Any]:
@@ -117,7 +112,6 @@ def _api(name: str, description: str, *parameters: Parameter) -> Api:
     return Api(**ref.model_dump(), description=description, required_parameters=parameters)
 
 
-NEXT_API = _api(NEXT, "Returns the user's next request, or says that there are no more.")
 USE_API = _api(
     USE,
     "Calls a function that the user has described in a request.",
@@ -137,14 +131,3 @@ def function_called(name: str, arguments: Mapping[str, Any]) -> Call:
         except ValueError:
             return name, arguments
     return (function, given) if isinstance(function, str) and isinstance(given, dict) else (name, arguments)
-
-
-def turns_of(calls: Sequence[Call]) -> list[list[Call]]:
-    """Calls, divided where the agent asked for the next request."""
-    turns: list[list[Call]] = [[]]
-    for name, arguments in calls:
-        if name == NEXT:
-            turns.append([])
-        else:
-            turns[-1].append(function_called(name, arguments))
-    return turns

@@ -45,11 +45,12 @@ async def score_trial(context: ScoreContext) -> list[Score]:
     if row is None:
         return []
     from trialbed_plugins.datasets.bfcl._checker import problem_of
-    from trialbed_plugins.datasets.bfcl._requests import start_of, turns_of
+    from trialbed_plugins.datasets.bfcl._requests import function_called, start_of
     from trialbed_plugins.datasets.bfcl._turns import problem_of_turns
 
     if category in TURNS:
-        turns = turns_of(_made_calls(context))
+        wires = [context.of_turn(number) for number in range(1, len(context.wire.turns) + 1)]
+        turns = [[function_called(*call) for call in _made_calls(turn)] for turn in wires]
         problem = await asyncio.to_thread(problem_of_turns, start_of(row), row.get("answers", ()), turns)
     else:
         problem = problem_of(category, row["function"], row.get("answers", ()), _asked_calls(context))

@@ -37,7 +37,7 @@ def problem_of_turns(start: Mapping[str, Any], right: Sequence[Sequence[str]], m
     Args:
         start: the initial state of the objects of the case.
         right: the right calls of each turn. After a turn that has none, nothing is checked.
-        made: the model's calls in each turn, in its order. Those after the last turn belong to that.
+        made: the model's calls in each turn, in its order.
     """
     try:
         turns = [[right_call(text) for text in turn] for turn in right]
@@ -45,10 +45,9 @@ def problem_of_turns(start: Mapping[str, Any], right: Sequence[Sequence[str]], m
         return f"the right calls cannot be read: {error}"
     if len(made) < len(turns):
         return f"it ended with request {len(made)} of {len(turns)}"
-    last = [call for turn in made[len(turns) - 1 :] for call in turn]
     found, expected = CaseObjects(start), CaseObjects(start)
     responses: Counter[str] = Counter()
-    for place, (wanted, calls) in enumerate(zip(turns, [*made[: len(turns) - 1], last], strict=True), 1):
+    for place, (wanted, calls) in enumerate(zip(turns, made, strict=True), 1):
         responses.update(found.response(name, arguments) for name, arguments in calls)
         missing = list((Counter(expected.response(*call) for call in wanted) - responses).elements())
         if not wanted:

@@ -1,4 +1,4 @@
-"""The world of a case of several turns: the leaderboard's own objects, and the requests that are still to come."""
+"""The world of a case of several turns: the leaderboard's own objects."""
 
 from __future__ import annotations
 
@@ -9,29 +9,25 @@ from typing import Any, ClassVar
 from trialbed.contracts import ApiRefused, Simulation, Simulator, World
 from trialbed.records import Api, Json
 from trialbed_plugins.datasets.bfcl._objects import CaseObjects, text_of
-from trialbed_plugins.datasets.bfcl._requests import NEXT, function_called
+from trialbed_plugins.datasets.bfcl._requests import function_called
 
 NAME = "bfcl"
-NO_MORE = "There are no more requests. Give your answer."
 
 
 class CaseWorld(World):
     """The objects of one case, which get the model's arguments, as the leaderboard's do.
 
     Args:
-        start: what they begin as, with the ``requests`` after the first.
+        start: what they begin as.
     """
 
     checked: ClassVar[bool] = False
 
     def __init__(self, start: Mapping[str, Any]) -> None:
         self._objects = CaseObjects(start)
-        self._requests = iter(start.get("requests", ()))
 
     def call(self, api: Api, arguments: Mapping[str, Json]) -> Json:
-        """Call a function of the objects, or give the next request."""
-        if api.api_name == NEXT:
-            return next(self._requests, NO_MORE)
+        """Call a function of the objects."""
         result = self._objects.call(*function_called(api.api_name, arguments))
         if isinstance(result, str) and result.startswith("Error during execution:"):
             raise ApiRefused(result)

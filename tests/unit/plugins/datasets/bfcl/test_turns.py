@@ -14,7 +14,7 @@ from support.scoring import api_call, context
 
 from trialbed.contracts import ApiRefused
 from trialbed.errors import UsageError
-from trialbed.records import Query, ToolSpec
+from trialbed.records import Query, ToolSpec, WireTurn
 from trialbed_plugins.datasets.bfcl import (
     BfclDriver,
     BfclSimulator,
@@ -24,7 +24,7 @@ from trialbed_plugins.datasets.bfcl import (
     problem_of_turns,
     score_trial,
 )
-from trialbed_plugins.datasets.bfcl._requests import MORE, function_called, start_of, turns_of
+from trialbed_plugins.datasets.bfcl._requests import MORE, function_called, start_of
 from trialbed_plugins.datasets.bfcl._turns import right_call
 
 CODE = """
@@ -125,40 +125,39 @@ def opened(tmp_path: Path, name: str = "multi_turn_base") -> Query:
 
 
 def played(query: Query) -> list[Any]:
-    """What the objects answer to the right calls, and to one call after them."""
+    """What the objects answer to the right calls, and to the first one again."""
     world = BfclSimulator().world_from(query.initial_state)
     assert world is not None
     apis = {api.ref: api for api in query.apis}
-    return [world.call(apis[call.api], call.arguments or {}) for call in (*query.gold_calls, query.gold_calls[1])]
+    return [world.call(apis[call.api], call.arguments or {}) for call in (*query.gold_calls, query.gold_calls[0])]
 
 
-def test_a_case_is_its_first_request_and_a_tool_gives_the_others(tmp_path: Path) -> None:
+def test_a_case_is_a_conversation_with_the_right_calls_of_each_request(tmp_path: Path) -> None:
     query = opened(tmp_path)
-    assert query.text.endswith("The first request:\n\nOpen a ticket 'a'.")
-    assert [api.api_name for api in query.apis] == ["open_ticket", "close_ticket", "bfcl_next_request"]
+    assert query.text == "Open a ticket 'a'."
+    assert [(turn.text, turn.calls) for turn in query.turns] == [(query.text, 1), ("And now 'b'.", 2)]
+    assert [api.api_name for api in query.apis] == ["open_ticket", "close_ticket"]
     assert [(call.api.api_name, call.arguments) for call in query.gold_calls] == [
         ("open_ticket", {"title": "a", "priority": 2}),
-        ("bfcl_next_request", {}),
         ("open_ticket", {"title": "b"}),
         ("close_ticket", {"title": "old"}),
     ]
-    found = played(query)
-    assert (found[1], found[-1]) == ("And now 'b'.", "There are no more requests. Give your answer.")
+    assert played(query)[-1] == {"title": "a", "priority": 2}
     assert BfclDriver().open("multi_turn_base", tmp_path).simulator == "bfcl"
 
 
 def test_functions_that_come_later_are_described_then_and_called_by_name(tmp_path: Path) -> None:
     query = opened(tmp_path, "multi_turn_miss_func")
-    assert [api.api_name for api in query.apis] == ["open_ticket", "bfcl_next_request", "bfcl_use_function"]
-    assert [(call.api.api_name, call.arguments) for call in query.gold_calls[1:]] == [
-        ("bfcl_next_request", {}),
-        ("bfcl_next_request", {}),
-        ("bfcl_use_function", {"function": "close_ticket", "arguments": {"title": "old"}}),
-    ]
-    found = played(query)
-    assert found[2].startswith(MORE)
-    assert '"name": "close_ticket"' in found[2]
-    assert found[3] == {"closed": 3}
+    assert [api.api_name for api in query.apis] == ["open_ticket", "bfcl_use_function"]
+    assert [turn.calls for turn in query.turns] == [1, 0, 1]
+    assert query.turns[2].text.startswith(MORE)
+    assert '"name": "close_ticket"' in query.turns[2].text
+    later = query.gold_calls[1]
+    assert (later.api.api_name, later.arguments) == (
+        "bfcl_use_function",
+        {"function": "close_ticket", "arguments": {"title": "old"}},
+    )
+    assert played(query)[1] == {"closed": 3}
 
 
 @for_each(
@@ -203,31 +202,30 @@ A, B, CLOSE = (
     ("open_ticket", {"title": "b"}),
     ("close_ticket", {"title": "old"}),
 )
-COUNT, NEXT = ("count", {}), ("bfcl_next_request", {})
+COUNT = ("count", {})
 
 
 @for_each(
-    ("calls", "problem"),
+    ("made", "problem"),
     [
-        ([A, NEXT, B, CLOSE], ""),
-        ([A, NEXT, CLOSE, B], ""),
-        ([COUNT, A, COUNT, NEXT, B, CLOSE, COUNT], ""),
-        ([A, NEXT, B, NEXT, CLOSE, NEXT], ""),
-        ([A, ("nothing", {}), NEXT, B, CLOSE], ""),
-        ([A, B, NEXT, CLOSE], "turn 1: TicketAPI.tickets is not as the right calls leave it"),
-        ([B, A, NEXT, CLOSE], "turn 1: TicketAPI.tickets is not as"),
-        ([A, NEXT, B], "turn 2: TicketAPI.tickets is not as"),
-        ([A, NEXT], "turn 2: nothing was called"),
-        ([NEXT, A, B, CLOSE], "turn 1: nothing was called"),
-        ([A, B, CLOSE], "it ended with request 1 of 2"),
-        ([], "it ended with request 1 of 2"),
-        ([A, NEXT, B, CLOSE, ("open_ticket", {"title": "c"})], "turn 2: TicketAPI.tickets is not as"),
-        ([A, NEXT, B, CLOSE, ("kill", {})], ""),
-        ([("open_ticket", {"title": "a", "priority": 1}), NEXT, B, CLOSE], "turn 1: TicketAPI.tickets is not as"),
+        ([[A], [B, CLOSE]], ""),
+        ([[A], [CLOSE, B]], ""),
+        ([[COUNT, A, COUNT], [B, CLOSE, COUNT]], ""),
+        ([[A, ("nothing", {})], [B, CLOSE]], ""),
+        ([[A, B], [CLOSE]], "turn 1: TicketAPI.tickets is not as the right calls leave it"),
+        ([[B, A], [CLOSE]], "turn 1: TicketAPI.tickets is not as"),
+        ([[A], [B]], "turn 2: TicketAPI.tickets is not as"),
+        ([[A], []], "turn 2: nothing was called"),
+        ([[], [A, B, CLOSE]], "turn 1: nothing was called"),
+        ([[A, B, CLOSE]], "it ended with request 1 of 2"),
+        ([], "it ended with request 0 of 2"),
+        ([[A], [B, CLOSE, ("open_ticket", {"title": "c"})]], "turn 2: TicketAPI.tickets is not as"),
+        ([[A], [B, CLOSE, ("kill", {})]], ""),
+        ([[("open_ticket", {"title": "a", "priority": 1})], [B, CLOSE]], "turn 1: TicketAPI.tickets is not as"),
     ],
 )
-def test_calls_are_right_if_every_turn_ends_as_the_right_calls_leave_it(calls: Any, problem: str) -> None:
-    found = problem_of_turns(START, RIGHT, turns_of(calls))
+def test_calls_are_right_if_every_turn_ends_as_the_right_calls_leave_it(made: Any, problem: str) -> None:
+    found = problem_of_turns(START, RIGHT, made)
     assert problem in found
     assert bool(found) is bool(problem)
 
@@ -271,9 +269,8 @@ async def test_trials_are_scored_by_what_their_calls_did(tmp_path: Path, priorit
         ToolSpec(name=api.api_name, description="", parameters=api.parameters_schema(), api=api.ref)
         for api in query.apis
     )
-    opening, closing, following = query.apis
-    made: list[tuple[Any, dict[str, Any]]] = [(opening, {"title": "a", "priority": priority}), (following, {})]
-    made += [(opening, {"title": "b"}), (closing, {"title": "old"})]
+    opening, closing = query.apis
+    made = [(opening, {"title": "a", "priority": priority}), (opening, {"title": "b"}), (closing, {"title": "old"})]
     calls = tuple(
         api_call("a").model_copy(update={"api": api.ref, "arguments": given, "started": float(place)})
         for place, (api, given) in enumerate(made)
@@ -281,5 +278,7 @@ async def test_trials_are_scored_by_what_their_calls_did(tmp_path: Path, priorit
     # A fault on purpose kept this one from the objects.
     calls += (calls[0].model_copy(update={"started": 0.5, "fault": "server_error", "error": "down", "status": 503}),)
     trial = dataclasses.replace(context((), calls), query=query, tools=tools)
+    turns = tuple(WireTurn(started=at, text="") for at in (0.0, 0.9))
+    trial = dataclasses.replace(trial, wire=trial.wire.model_copy(update={"turns": turns}))
     (score,) = await score_trial(trial)
     assert (score.name, score.value) == (_scorer.SCORE, value)
