@@ -16,11 +16,14 @@ from trialbed.integrity import finding_text
 from trialbed.records import ApiCall, ModelCall, WireLog, shown_name
 from trialbed.texts import first_of
 from trialbed.tool_calls import asked_calls, call_sources, compare_calls
-from trialbed.wire import ModelMessage, recorded_answer, recorded_request
+from trialbed.wire import ModelMessage, ModelRequest, recorded_answer, recorded_request
 from trialbed.wire_log import failed
 
 if TYPE_CHECKING:
     from trialbed.records import Expected, GoldCall, Json, Query, Score, ToolSpec, TrialResult
+
+MOST_AGENTS = 9
+"""System prompts of a trial beyond which they are not those of as many agents."""
 
 
 @dataclass(frozen=True)
@@ -49,6 +52,8 @@ class ModelExchange:
         known: how many messages came before in an earlier request; None where the request cannot be read.
         messages: the others.
         offered: the tools on offer, where they are not those of an earlier request.
+        agent: the number of the agent that sent it, where requests have different system prompts or, without these,
+            different tools; 0 where they do not. An agent whose prompt changes is several.
         thoughts: the model's reasoning, as far as it wrote it.
         text: its answer.
         unread: an answer that cannot be read, as it came.
@@ -60,6 +65,7 @@ class ModelExchange:
     known: int | None
     messages: tuple[RequestMessage, ...]
     offered: tuple[str, ...] | None
+    agent: int = 0
     thoughts: str = ""
     text: str = ""
     unread: str = ""
@@ -88,8 +94,10 @@ def exchanges(wire: WireLog) -> tuple[Exchange, ...]:
     seen: list[Any] = []
     # A trial may be open for long before its agent begins: the worker has to start first.
     began = min([call.started for call in wire.model_calls] + [call.started for call in wire.api_calls], default=0.0)
+    agents = _agents(wire.model_calls)
     read: list[Exchange] = [
-        _model_exchange(place, call, call.started - began, seen) for place, call in enumerate(wire.model_calls, 1)
+        _model_exchange(place, call, call.started - began, seen, agents.get(call.request, 0))
+        for place, call in enumerate(wire.model_calls, 1)
     ]
     made: list[Exchange] = [
         ToolExchange(place, call, call.started - began) for place, call in enumerate(wire.api_calls, 1)
@@ -97,18 +105,33 @@ def exchanges(wire: WireLog) -> tuple[Exchange, ...]:
     return tuple(sorted([*read, *made], key=lambda one: (one.call.started, isinstance(one, ToolExchange), one.place)))
 
 
-def _model_exchange(place: int, call: ModelCall, at: float, seen: list[Any]) -> ModelExchange:
+def _agents(calls: Sequence[ModelCall]) -> Mapping[str, int]:
+    """Return the number of the agent that sent a request, by its text; empty where all are of one."""
+    found = {call.request: request for call in calls if (request := recorded_request(call)) and not request.problem}
+    prompts = {text: _prompt(request) for text, request in found.items()}
+    if len(set(prompts.values())) == 1:
+        prompts = {text: " ".join(sorted(request.names)) for text, request in found.items()}
+    numbers = {prompt: number for number, prompt in enumerate(dict.fromkeys(prompts.values()), 1)}
+    return {text: numbers[prompt] for text, prompt in prompts.items()} if 1 < len(numbers) <= MOST_AGENTS else {}
+
+
+def _prompt(request: ModelRequest) -> str:
+    return "\n".join(message.text for message in request.messages if message.role in ("system", "developer"))
+
+
+def _model_exchange(place: int, call: ModelCall, at: float, seen: list[Any], agent: int) -> ModelExchange:
     """Adds the request's messages and tools to those that were seen."""
     request = recorded_request(call)
     if request is None or request.problem:
-        return ModelExchange(place, call, at, None, (), None, **_answer(call))
+        return ModelExchange(place, call, at, None, (), None, 0, **_answer(call))
     messages = request.messages
     known = next((at for at, message in enumerate(messages) if message.source not in seen), len(messages))
     seen.extend(message.source for message in messages[known:])
     tools = tuple(tool.name for tool in request.tools)
     offered = None if tools in seen else tools
     seen.append(tools)
-    return ModelExchange(place, call, at, known, tuple(map(_message, messages[known:])), offered, **_answer(call))
+    new = tuple(map(_message, messages[known:]))
+    return ModelExchange(place, call, at, known, new, offered, agent, **_answer(call))
 
 
 def _message(message: ModelMessage) -> RequestMessage:

@@ -203,7 +203,8 @@ def _model_call(one: ModelExchange) -> Iterator[Line]:
     usage = f", {call.usage.prompt_tokens:,} + {call.usage.completion_tokens:,} tokens" if call.usage else ""
     ended = f", {call.finish_reason}" if call.finish_reason else ""
     took = f"status {call.status} in {call.duration:.3f} s{usage}{ended}"
-    yield Line(f"+{one.at:.3f} s  request {one.place}: {took}", 1)
+    sender = f" of agent {one.agent}" if one.agent else ""
+    yield Line(f"+{one.at:.3f} s  request {one.place}{sender}: {took}", 1)
     if call.translated:
         yield Line(f"put to the model's endpoint in another dialect: {call.translated}", 2)
     for attempt in call.attempts:
