@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 
+from trialbed.evidence import carries
 from trialbed.records import Json, Score, ScoreDescription
-from trialbed.scoring import ScoreContext, scorer
+from trialbed.scoring import ScoreContext, expectations, scorer
+from trialbed.texts import json_leaves
+from trialbed.tool_calls import align_gold_calls
 from trialbed_plugins.scorers._reasons import reason
 
 TURNS = (1, 3, 10)
@@ -56,3 +59,96 @@ def conversation_scores(context: ScoreContext) -> Iterable[Score]:
         if turn.turn in TURNS:
             yield Score(name=f"tokens_at_turn_{turn.turn}", value=float(turn.tokens), bounded=False)
     yield Score(name="tokens_at_last_turn", value=float(turns[-1].tokens), bounded=False)
+
+
+@scorer(
+    meaning="share of the user's messages before the first whose expectations are not met",
+    missing="no message of the user has expectations of its own",
+)
+def turns_solved(context: ScoreContext) -> Score | None:
+    """Return how far a conversation went well; 1 if the expectations of all messages are met.
+
+    The value is None if it is not known whether those of a message are met.
+    """
+    expected, turns = context.query.expected, len(context.query.turns)
+    tests = {test.name: test.turn for test in (() if expected is None else expected.tests) if test.turn}
+    if not tests:
+        return None
+    found = [one for one in expectations(context) if one.text in tests and not one.met]
+    if any(one.met is None for one in found):
+        return None
+    first = min((tests[one.text] for one in found), default=turns + 1)
+    return Score(name="turns_solved", value=(first - 1) / turns, detail=reason((one.finding for one in found), ""))
+
+
+@scorer(
+    meaning="messages of a user who answers until the task was solved",
+    unit="messages",
+    bounded=False,
+    quality=False,
+    lower_is_better=True,
+    missing="the task has no user who answers, or is not solved",
+)
+def turns_needed(context: ScoreContext) -> Score | None:
+    """Return how many messages a user who answers had to write."""
+    if getattr(context.query, "user", None) is None or not all(one.met for one in expectations(context)):
+        return None
+    return Score(name="turns_needed", value=float(len(context.wire.turns)), bounded=False)
+
+
+@scorer(
+    meaning="share of right calls and facts among those that need something from an earlier turn",
+    quality=False,
+    ideal=1.0,
+    missing="no expected call and no fact needs anything from an earlier turn",
+)
+def remembered(context: ScoreContext) -> Score | None:
+    """Return how much of what the user said, or a tool returned, in earlier turns was used where it is needed.
+
+    A call needs it if one of its values is in an earlier turn and not in its own message. So does a fact.
+    """
+    found = dict(_remembered(context))
+    if not found:
+        return None
+    lost = reason((f"{name}: not remembered" for name, right in found.items() if not right), "all was remembered")
+    return Score(name="remembered", value=sum(found.values()) / len(found), detail=lost, quality=False)
+
+
+def _remembered(context: ScoreContext) -> Iterator[tuple[str, bool]]:
+    first, earlier = 0, ""
+    for number, turn in enumerate(context.query.turns, 1):
+        gold = context.query.gold_calls[first : first + turn.calls]
+        first += turn.calls
+        part = context.of_turn(number) if number <= len(context.wire.turns) else None
+        own, said = (part.asked, part.text) if part else ((), "")
+        for one in align_gold_calls(gold, own, context.tools).gold:
+            values = [str(value) for value in json_leaves(one.gold.arguments) if not isinstance(value, bool | None)]
+            if any(carries(earlier, value) and not carries(turn.text, value) for value in values):
+                yield f"turn {number}: {one.gold.api.api_name}", one.right
+        for fact in turn.facts:
+            if carries(earlier, fact) and not carries(turn.text, fact):
+                yield f"turn {number}: {fact!r}", carries(said, fact)
+        results = (str(call.response) for call in own if call.accepted)
+        earlier = "\n".join([earlier, turn.text, *results])
+
+
+@scorer(
+    meaning="no tool was called where the task says never",
+    quality=False,
+    missing="the task forbids no tool, or the agent's calls are not observed",
+)
+def policy_kept(context: ScoreContext) -> Score | None:
+    """Return 1 if no tool was called that the task, or the message of the user at that time, forbids."""
+    expected = context.query.expected
+    if expected is None or context.unobserved:
+        return None
+    parts = [(context, expected.never)] + [
+        (context.of_turn(test.turn), test.expected.never)
+        for test in expected.tests
+        if 0 < test.turn <= len(context.wire.turns)
+    ]
+    if not any(never for _, never in parts):
+        return None
+    broken = [api.api_name for part, never in parts for api in never if api in {call.api for call in part.calls}]
+    detail = reason((f"{name}: called against the policy" for name in broken), "no forbidden tool was called")
+    return Score(name="policy_kept", value=float(not broken), detail=detail, quality=False)

@@ -99,6 +99,13 @@ TASK = Task(
     expect=Expect(state={"refunded": [7]}),
     policy="Refund no order twice.",
 )
+HASTY = Task(
+    turns=[
+        Turn("Can order 7 be refunded?", expect=Expect(never=["refund"])),
+        Turn("Then refund it.", calls=[call("refund", id=7)]),
+    ],
+    tools=[Shop],
+)
 
 
 def chat(messages: list[dict[str, Any]], base_url: str, model: str, tools: Any) -> str:
@@ -172,6 +179,10 @@ def test_a_function_gets_the_history_and_what_it_forgets_is_lost() -> None:
     assert unmet(found["remembering"]) == []
     assert unmet(found["forgetting"]) == ["turn 4"]
     assert found["forgetting"].wire.turns[3].answer == "Noted."
+    values = {name: [trial.score(key).value for key in ("turns_solved", "remembered")] for name, trial in found.items()}
+    # The price that turn 2 asks for comes from its own call; 7 is needed in turns 2 to 4.
+    assert values == {"remembering": [1, 1], "forgetting": [0.75, 2 / 3]}
+    assert found["forgetting"].score("remembered").detail["reason"] == "turn 4: '7': not remembered"
     assert found["remembering"].score("history_kept").value == 0  # the results of tools
     assert found["forgetting"].score("tokens_at_turn_3").value < found["remembering"].score("tokens_at_turn_3").value
 
@@ -189,6 +200,23 @@ def test_a_call_is_lost_by_the_framework_that_forgot_its_argument(capsys: pytest
     assert "seen in: request 3, request 5" in shown
     assert main(["show", "latest"]) == 0
     assert "history kept" in capsys.readouterr().out
+
+
+def hasty(query: str, history: list[dict[str, str]], functions: Any) -> str:
+    """Refund whatever is asked."""
+    for function in functions:
+        if function.__name__ == "refund" and not history:
+            function(id=7)
+    return f"Done: {query}"
+
+
+def test_a_call_that_a_message_forbids_is_against_the_policy() -> None:
+    evaluate([hasty, remembering], [HASTY], model="scripted:gold", progress=False)
+    found = {trial.key.framework: trial for trial in trials()}
+    names = ("turns_solved", "remembered", "policy_kept")
+    values = {name: [trial.score(key).value for key in names] for name, trial in found.items()}
+    assert values == {"hasty": [0, 0, 0], "remembering": [1, 1, 1]}
+    assert found["hasty"].score("policy_kept").detail["reason"] == "refund: called against the policy"
 
 
 CASES = {"none": [2, 3, 4], "wrong-args": [2, 3, 4], "extra": [], "parallel": []}
