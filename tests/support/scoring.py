@@ -15,6 +15,7 @@ from trialbed.records import (
     ApiRef,
     AttributedCall,
     ClaimedCall,
+    Expected,
     Failure,
     GoldCall,
     ModelCall,
@@ -22,9 +23,12 @@ from trialbed.records import (
     Query,
     Score,
     SentCall,
+    TaskTest,
     Timing,
     ToolSpec,
     Usage,
+    User,
+    UserTurn,
     WireLog,
     WireTurn,
 )
@@ -124,8 +128,18 @@ def context(
     """A trial; its gold calls have no arguments where they are letters, its states are the wanted one and its own."""
     user = tuple(WireTurn(started=turn, text="Go on.") for turn in range(turns))
     calls = tuple(call if isinstance(call, GoldCall) else GoldCall(api=ref(call)) for call in gold)
+    query = Query(query_id=1, text="?", apis=(), gold_calls=calls, final_state=states[0])
+    if turns:
+        told = [UserTurn(text="x is 2")] * (turns - 1)
+        test = TaskTest(name="turn 1", turn=1, expected=Expected(most_requests=9))
+        parts = {
+            "turns": (*told, UserTurn(text="Go on.", calls=len(calls))),
+            "expected": Expected(never=(ref("c"),), tests=(test,)),
+            "user": User(goal="x is 2"),
+        }
+        query = query.model_copy(update=parts)
     return ScoreContext(
-        query=Query(query_id=1, text="?", apis=(), gold_calls=calls, final_state=states[0]),
+        query=query,
         tools=tuple(tool(name) for name in ("a", "b", "c")),
         answer=Answer(**{"final_answer": "42", "finish": "give_answer", "calls": ()} | answer),
         wire=WireLog(

@@ -91,7 +91,7 @@ def turns_solved(context: ScoreContext) -> Score | None:
 )
 def turns_needed(context: ScoreContext) -> Score | None:
     """Return how many messages a user who answers had to write."""
-    if getattr(context.query, "user", None) is None or not all(one.met for one in expectations(context)):
+    if context.query.user is None or not all(one.met for one in expectations(context)):
         return None
     return Score(name="turns_needed", value=float(len(context.wire.turns)), bounded=False)
 

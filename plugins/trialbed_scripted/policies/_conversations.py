@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from trialbed.evidence import carries
@@ -21,27 +21,31 @@ class UserMessage:
     Attributes:
         places: of the expected calls that are to be made for it.
         facts: texts that a right answer contains.
+        told: what was said in the trial so far, or is for the user to say.
     """
 
     text: str
     places: Sequence[int]
     facts: Sequence[str]
+    told: Collection[str] = ()
 
 
 def play_turn(policy: Policy, given: PolicyInput, request: ModelRequest, message: UserMessage) -> ModelTurn:
     """Play a policy over the expected calls of one of the user's messages.
 
-    The model knows what the request shows. It does not make an expected call with an argument that the request does not
-    show, and asks for it. An answer with evidence states those of the expected facts that the request shows.
+    The model knows what the request shows. It asks for an argument of an expected call that the request does not show
+    and that was told in the trial, or is for the user to tell; all others it infers, such as a unit. An answer with
+    evidence states those of the expected facts that the request shows.
     """
     script = [given.script[place] for place in message.places]
     messages = _since(given.messages, message.text)
     own = policy(replace(given, script=script, messages=messages, places=message.places))
-    shown = "\n".join(_texts(request.messages))
+    shown = "\n".join(texts_of(request.messages))
     expected = [call.arguments for call in script]
     made = [(call.name, arguments) for call in own.calls if (arguments := lenient_json(call.arguments)) in expected]
     leaves = [(tool, *leaf) for tool, arguments in made for leaf in _leaves("", arguments)]
-    lacking = ((tool, name) for tool, name, value in leaves if not _is_shown(value, shown))
+    hidden = [leaf for leaf in leaves if not _is_shown(leaf[-1], shown)]
+    lacking = ((tool, name) for tool, name, value in hidden if any(_is_shown(value, text) for text in message.told))
     if (found := next(lacking, None)) is not None:
         return ModelTurn(text=ASK.format(tool=found[0], argument=found[1]))
     facts = "; ".join(fact for fact in message.facts if carries(shown, fact) and not carries(own.text or "", fact))
@@ -56,7 +60,8 @@ def _since(messages: Sequence[ModelMessage], text: str) -> Sequence[ModelMessage
     return messages[places[-1] :] if places else messages
 
 
-def _texts(messages: Sequence[ModelMessage]) -> Iterator[str]:
+def texts_of(messages: Sequence[ModelMessage]) -> Iterator[str]:
+    """Yield what messages say, and the arguments of their calls."""
     for message in messages:
         yield message.text
         yield from (call.arguments for call in message.calls)

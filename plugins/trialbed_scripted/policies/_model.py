@@ -16,7 +16,7 @@ from trialbed.wire.estimates import estimated_tokens
 from trialbed_scripted._requests import ReceivedRequest
 from trialbed_scripted._turns import ModelTurn
 from trialbed_scripted.policies._code import CodeForm
-from trialbed_scripted.policies._conversations import UserMessage, play_turn
+from trialbed_scripted.policies._conversations import UserMessage, play_turn, texts_of
 from trialbed_scripted.policies._ending import as_demanded
 from trialbed_scripted.policies._fields import FieldForm, read_form
 from trialbed_scripted.policies._histories import TextHistories
@@ -146,6 +146,8 @@ class ScriptedTrialModel(TurnTakingModel):
         self._policy = PolicyModel(policy, registration.script, registration.tools, registration.finish_tool)
         self._registration = registration
         self._left: dict[int, Sequence[int]] = {}
+        user = registration.user
+        self._told = set() if user is None else {str(value) for value in user.knows.values()}
         # Only the calls since the user's last message are counted.
         self._histories: defaultdict[int, TextHistories] = defaultdict(TextHistories)
 
@@ -162,12 +164,14 @@ class ScriptedTrialModel(TurnTakingModel):
         turns, number = self._registration.turns, question.turn
         if not turns:
             return None
+        self._told.update((question.said, *texts_of(question.request.messages)))
         if self._registration.user is not None:
             every = range(len(self._registration.script))
             left = self._left.setdefault(number, [place for place in every if place not in self._played])
-            return UserMessage(question.said, left, turns[0].facts)
+            return UserMessage(question.said, left, turns[0].facts, self._told)
         first = sum(turn.calls for turn in turns[:number])
-        return UserMessage(question.said, range(first, first + turns[number].calls), turns[number].facts)
+        places = range(first, first + turns[number].calls)
+        return UserMessage(question.said, places, turns[number].facts, self._told)
 
 
 def answer_of(turn: ModelTurn, identity: str) -> ModelAnswer:
