@@ -135,12 +135,12 @@ def _remembered(context: ScoreContext) -> Iterator[tuple[str, bool]]:
 @scorer(
     meaning="no tool was called where the task says never",
     quality=False,
-    missing="the task forbids no tool, or the agent's calls are not observed",
+    missing="the task has no policy or turns, or forbids no tool, or the agent's calls are not observed",
 )
 def policy_kept(context: ScoreContext) -> Score | None:
     """Return 1 if no tool was called that the task, or the message of the user at that time, forbids."""
     expected = context.query.expected
-    if expected is None or context.unobserved:
+    if expected is None or not (context.query.policy or context.query.turns) or context.unobserved:
         return None
     parts = [(context, expected.never)] + [
         (context.of_turn(test.turn), test.expected.never)
