@@ -23,7 +23,7 @@ from trialbed.live._agents import LiveAgent
 from trialbed.records import TrialKey, TrialSpec
 
 
-class Conversation:
+class TalkingAgent:
     """One agent of a framework that is asked again, as the framework's documentation goes on with a conversation.
 
     Attributes:
@@ -84,16 +84,16 @@ class Conversation:
 
 THREAD = "conversation"
 
-RUNS: Mapping[str, Callable[[Conversation, str], Any]] = {
-    "langgraph": Conversation.ask_graph,
-    "agents": Conversation.ask_runner,
+RUNS: Mapping[str, Callable[[TalkingAgent, str], Any]] = {
+    "langgraph": TalkingAgent.ask_graph,
+    "agents": TalkingAgent.ask_runner,
     "pydantic_ai": lambda own, text: own.agent.run(text, message_history=own.before and own.before.all_messages()),
     "agno": lambda own, text: own.agent.arun(text, session_id=THREAD),
     "smolagents": lambda own, text: own.agent.run(text, reset=own.before is None),
     "autogen_agentchat": lambda own, text: own.agent.run(task=text),
     "agent_framework": lambda own, text: own.agent.run(text, session=own.session),
     "llama_index": lambda own, text: own.agent.run(user_msg=text, ctx=own.llama_context),
-    "crewai": Conversation.ask_crew,
+    "crewai": TalkingAgent.ask_crew,
     "google": lambda own, text: own.adk_runner.run_debug(text, quiet=True),
 }
 """Package of a framework -> how its documentation has an agent answer a message."""
@@ -110,7 +110,7 @@ def package_of(agent: Any) -> str:
 async def begin(agent: Any, task: Mapping[str, Any]) -> Callable[[str], Awaitable[str]]:
     """Return a function that has an agent answer a message; the task is as programs get it."""
     if package_of(agent) in RUNS:
-        return Conversation(agent).ask
+        return TalkingAgent(agent).ask
     spec = TrialSpec(
         trial="program",
         key=TrialKey(framework="program", query_id=1),

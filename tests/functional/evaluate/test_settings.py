@@ -97,7 +97,7 @@ def test_changed_code_is_a_new_run_and_the_same_code_goes_on() -> None:
         ({"agents": {"mine": 3}}, "mine: int is not an agent"),
         ({"agents": {"mine": lambda query, secret: ""}}, "mine: unknown parameter 'secret'"),
         ({"system_prompt": " "}, "system_prompt: ' ' is empty"),
-        ({"system_prompt": "promt.txt"}, "system_prompt: the file promt.txt cannot be read: .*No such file"),
+        ({"system_prompt": "promt.txt"}, "system_prompt: promt.txt: cannot be read: .*No such file"),
         (
             {"system_prompt": ["Be brief.", "Be long."]},
             "never: the agent takes no system_prompt, so the prompt is not sent",
