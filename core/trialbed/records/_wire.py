@@ -285,10 +285,13 @@ class WireLog(Record):
         """Return what the agent answered to all messages of the user, the last answer included."""
         return "\n".join([*(turn.answer or "" for turn in self.turns[:-1]), answer])
 
+    def span_of_turn(self, number: int) -> tuple[float, float]:
+        """Return when a turn, counted from 1, begins, and when the next one does, in seconds since the opening."""
+        return self.turns[number - 1].started, self.turns[number].started if number < len(self.turns) else math.inf
+
     def of_turn(self, number: int) -> WireLog:
         """Return the part of the log that belongs to one turn, counted from 1."""
-        begins = self.turns[number - 1].started
-        ends = self.turns[number].started if number < len(self.turns) else math.inf
+        begins, ends = self.span_of_turn(number)
         model_calls = tuple(call for call in self.model_calls if begins <= call.started < ends)
         api_calls = tuple(call for call in self.api_calls if begins <= call.started < ends)
         return self.model_copy(update={"model_calls": model_calls, "api_calls": api_calls})

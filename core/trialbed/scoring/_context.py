@@ -43,6 +43,7 @@ class ScoreContext:
         takes_tools: whether the agent takes the trial's tools.
         prices: of the model's tokens; None where they are not known.
         checks: the results of the functions that the task has look at the trial.
+        asked_in_turn: the calls that the model asked for, where the context is one turn of a trial; else None.
     """
 
     query: Query
@@ -57,6 +58,7 @@ class ScoreContext:
     takes_tools: bool = True
     prices: Prices | None = None
     checks: tuple[CheckResult, ...] = ()
+    asked_in_turn: tuple[AskedCall, ...] | None = None
 
     def with_checks(self, checks: tuple[CheckResult, ...]) -> ScoreContext:
         """Return the context with these results; expected arguments are met by what their functions accept."""
@@ -66,8 +68,11 @@ class ScoreContext:
 
     def of_turn(self, number: int) -> ScoreContext:
         """Return the context with the answer, the calls and the requests of one turn alone, counted from 1."""
-        said = self.wire.turns[number - 1].answer
-        return replace(self, wire=self.wire.of_turn(number), answer=Answer(final_answer=said or ""))
+        said, (begins, ends) = self.wire.turns[number - 1].answer, self.wire.span_of_turn(number)
+        # Whether a call is the model's own shows in the turns before.
+        asked = tuple(call for call in self.asked if begins <= call.started < ends)
+        answer = Answer(final_answer=said or "")
+        return replace(self, wire=self.wire.of_turn(number), answer=answer, asked_in_turn=asked)
 
     @cached_property
     def unobserved(self) -> bool:
@@ -103,6 +108,8 @@ class ScoreContext:
     @cached_property
     def asked(self) -> tuple[AskedCall, ...]:
         """The calls that the model asked for, in its order, and what became of each; read once for all scorers."""
+        if self.asked_in_turn is not None:
+            return self.asked_in_turn
         wire = self.wire
         return asked_calls(wire, self.tools, self.unasked) if wire.model_calls or wire.api_calls else ()
 

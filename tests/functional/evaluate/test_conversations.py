@@ -219,6 +219,17 @@ def test_a_call_that_a_message_forbids_is_against_the_policy() -> None:
     assert found["hasty"].score("policy_kept").detail["reason"] == "refund: called against the policy"
 
 
+def test_a_call_that_an_earlier_turn_made_too_keeps_its_place() -> None:
+    again = Expect(calls=[call("find_order", id=7), call("refund", id=8)], in_order=True)
+    turns = [
+        Turn("What is order 7?", calls=[call("find_order", id=7)]),
+        Turn("Look again, and refund order 8.", expect=again),
+    ]
+    evaluate("reference", [Task(turns=turns, tools=[Shop])], model="scripted:parallel", progress=False)
+    (trial,) = trials()
+    assert unmet(trial) == []
+
+
 CASES = {"none": [2, 3, 4], "wrong-args": [2, 3, 4], "extra": [], "parallel": []}
 
 

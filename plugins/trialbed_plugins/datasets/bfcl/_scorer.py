@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any, cast
 from trialbed.hook_markers import hookimpl
 from trialbed.records import Score, ScoreDescription
 from trialbed.scoring import ScoreContext
-from trialbed.tool_calls import asked_calls
 
 if TYPE_CHECKING:
     from trialbed_plugins.datasets.bfcl._checker import Call
@@ -62,7 +61,7 @@ def _asked_calls(context: ScoreContext) -> list[Call]:
     names = {tool.name: tool.api.api_name for tool in context.tools}
     return [
         (call.api.api_name if call.api else names.get(call.name, call.name), cast("Any", call.arguments))
-        for call in asked_calls(context.wire, context.tools, context.unasked)
+        for call in context.asked
     ]
 
 
@@ -74,6 +73,6 @@ def _made_calls(context: ScoreContext) -> list[Call]:
     kept_off = {call.started for call in context.wire.api_calls if call.fault in INSTEAD}
     return [
         (call.api.api_name, call.arguments)
-        for call in asked_calls(context.wire, context.tools, context.unasked)
+        for call in context.asked
         if call.reached and call.api and isinstance(call.arguments, dict) and call.started not in kept_off
     ]
