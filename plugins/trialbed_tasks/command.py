@@ -76,9 +76,10 @@ def schema() -> None:
 def draft(sources: tuple[Path, ...], output: Path, as_json: bool) -> None:
     """Draft tasks of recorded conversations, for you to confirm.
 
-    The conversations are lists of messages or traces, in any form that bench score reads. Each new query is a task: the
-    calls that were made are expected, and the last answer is the answer. The tools have the results in the
-    conversations as examples. A conversation in which calls follow several messages of its user is left out.
+    The conversations are lists of messages or traces, in any form that bench score reads. Each is a task, with a turn
+    for each message of its user: the calls that were made are expected, and the last answer is the answer. Traces with
+    the same conversation or session id are one conversation. The tools have the results in the conversations as
+    examples.
     """
     from trialbed.conversations import read_samples
     from trialbed.errors import NothingMeasured

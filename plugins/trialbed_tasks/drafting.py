@@ -11,10 +11,11 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
+from itertools import chain, islice
 from pathlib import Path
 from typing import Any
 
-from trialbed.conversations import Message, Sample, ToolCall
+from trialbed.conversations import Message, Sample, ToolCall, calls_in
 from trialbed.errors import NothingMeasured, UsageError
 from trialbed.plugin_files import file_command
 from trialbed.settings import REDACTED, is_secret
@@ -23,7 +24,7 @@ from trialbed.wire import parse_json, recorded_request
 from trialbed.wire.redaction import redact
 
 HEAD = """\
-# Drafts of {many}, of {source}. Read each one: is the query whole, are the calls right and all that is
+# Drafts of {many}, of {source}. Read each one: is what the user wrote whole, are the calls right and all that is
 # needed, is the answer true? Add facts that a right answer must say, take out wrong parts, then: bench tasks check
 """
 
@@ -120,64 +121,112 @@ def draft_trial(agent: str, query: str, **settings: Any) -> Draft:
 def draft_tasks(samples: Sequence[Sample], source: str, own_tools: Sequence[str] | None = None) -> Draft:
     """Return a task for each conversation whose user asks for something that no earlier one asks for.
 
-    A task has one message of a user, so the calls must all follow one: the query is that message, with those before it.
-    The calls that did not fail are expected, and the last answer is the answer. Each tool has the schema that the
-    conversations have, or else that of the arguments in them. Texts that look like keys are masked, and texts of fields
-    that are named like keys are masked wherever the conversation has them.
+    Traces of the same conversation are joined. The calls that did not fail are expected, after the message that they
+    follow, and the last answer is the answer. Each tool has the schema that the conversations have, or else that of the
+    arguments in them. Texts that look like keys are masked, and texts of fields that are named like keys are masked
+    wherever the conversation has them.
 
     Args:
         source: as the file names it.
         own_tools: the tools that the agent itself brings, so that the file names and does not define them.
     """
-    drafts: dict[str, _DraftTurn] = {}
+    drafts: dict[tuple[str, ...], _DraftTask] = {}
     left_out: list[str] = []
-    for sample in samples:
-        turn, reason = _asked_turn(sample)
-        if turn is None:
+    for sample, notes in _conversations(samples):
+        task, reason = _draft_task(sample, notes)
+        if task is None:
             left_out.append(f"{sample.place}: {reason}")
-        elif turn.query in drafts:
-            left_out.append(f"{sample.place}: its query is that of task {list(drafts).index(turn.query) + 1}")
+        elif task.texts in drafts:
+            left_out.append(f"{sample.place}: its query is that of task {list(drafts).index(task.texts) + 1}")
         else:
-            drafts[turn.query] = turn
+            drafts[task.texts] = task
     many = f"{len(drafts)} {'task' if len(drafts) == 1 else 'tasks'}"
     head = HEAD.format(many=many, source=_json(source)[1:-1])
     tools = "".join(f"  - {_json(tool)}\n" for tool in _tools(drafts.values()))
-    blocks = "\n".join("\n".join(_lines(turn)) for turn in drafts.values())
+    blocks = "\n".join("\n".join(_lines(task)) for task in drafts.values())
     body = f"tools:\n{tools}" if tools else ""
     if own_tools is not None:
         body = OWN_TOOLS.format(names=_json(", ".join(own_tools) or "none")[1:-1])
     return Draft(redact(f"{head}{body}tasks:\n{blocks}\n"), len(drafts), tuple(left_out))
 
 
+def _conversations(samples: Sequence[Sample]) -> Iterator[tuple[Sample, list[str]]]:
+    """Yield each conversation with notes; the traces that name the same conversation are one, in order of time."""
+    groups: dict[object, list[Sample]] = {}
+    for place, sample in enumerate(samples):
+        is_part = sample.conversations and _turns(sample.messages or ())
+        groups.setdefault(sample.conversations[0] if is_part else place, []).append(sample)
+    for parts in groups.values():
+        several = next((part for part in parts if len(part.conversations) > 1), None)
+        notes = [] if several is None else [f"{several.place} names {len(several.conversations)} conversations"]
+        yield (parts[0], notes) if len(parts) == 1 else _join_traces(parts, notes)
+
+
+def _join_traces(parts: Sequence[Sample], notes: Sequence[str]) -> tuple[Sample, list[str]]:
+    """Return the conversation of several traces, each of which may repeat all or the last of the earlier turns."""
+    turns: list[list[Message]] = []
+    ordered = sorted(parts, key=lambda part: part.began)
+    notes = [f"joined with {len(parts) - 1} later traces of the same conversation", *notes]
+    for part in ordered:
+        own = _turns(part.messages or ())
+        if len(calls_in(chain(*own))) < len(part.calls):
+            notes.append(f"calls before the first message of the user in {part.place} are left out")
+        begin = next(begin for begin in range(len(turns) + 1) if _repeats(turns[begin:], own))
+        again = len(turns) - begin
+        # A history may lack calls that the trace of the turn has, or have an answer that this one lacks.
+        turns[begin:] = [max(pair, key=len) for pair in zip(turns[begin:], own, strict=False)] + own[again:]
+    if len({part.began for part in parts}) < len(parts):
+        notes.append("some of its traces began at the same or an unknown time")
+    said = Counter(turn[0].content for turn in turns)
+    notes += [f"{_json(text)} is there {times} times" for text, times in said.items() if times > 1]
+    messages = tuple(message for turn in turns for message in turn)
+    joined = replace(
+        ordered[0],
+        messages=messages,
+        calls=calls_in(messages),
+        tools={name: schema for part in ordered for name, schema in part.tools.items()},
+        unrecorded=next((part.unrecorded for part in ordered if part.unrecorded), ""),
+    )
+    return joined, notes
+
+
+def _repeats(last: Sequence[Sequence[Message]], own: Sequence[Sequence[Message]]) -> bool:
+    """Return whether a trace begins with the last turns before it, and not with messages that only equal theirs."""
+    if not last or [turn[0].content for turn in last] != [turn[0].content for turn in own[: len(last)]]:
+        return not last
+    said = {one.content for one in last[-1][1:]}
+    return any(one.content in said for one in own[len(last) - 1][1:])
+
+
+Calls = Sequence[tuple[ToolCall, Any]]
+"""Calls, each with its result if it has one."""
+
+
 @dataclass(frozen=True)
-class _DraftTurn:
-    """A message of a user that calls follow, and what followed until the next one.
+class _DraftTask:
+    """A conversation as a task.
 
     Attributes:
-        query: the message, with those before it.
-        calls: those that can be expected, with the results of those that have some.
+        texts: the messages of its user.
+        turns: the calls that can be expected after each message, and the answer to it.
+        calls: the calls that can be expected of the whole conversation, if they are not those of turns.
         notes: for the person who confirms the draft.
         hidden: matches the secrets of the conversation.
     """
 
     sample: Sample
-    query: str
-    calls: tuple[tuple[ToolCall, Any], ...]
-    answer: str
-    notes: tuple[str, ...]
+    texts: tuple[str, ...]
+    turns: Sequence[tuple[Calls, str]]
+    calls: Calls
+    notes: Sequence[str]
     hidden: re.Pattern[str]
 
 
-def _asked_turn(sample: Sample) -> tuple[_DraftTurn | None, str]:
-    """Return the turn of which a task can be made, and else why there is none."""
+def _draft_task(sample: Sample, notes: Sequence[str]) -> tuple[_DraftTask | None, str]:
+    """Return the task of a conversation, and else why there is none."""
     turns = _turns(sample.messages or ())
     if not turns:
         return None, f"it has no message of a user, read as {sample.format or 'messages'}"
-    called = [place for place, turn in enumerate(turns) if any(one.calls for one in turn)]
-    if len(turns) > 1 and len(called) != 1:
-        follow = f"calls follow {len(called) or 'none'} of them; a task has one"
-        return None, f"its user wrote {len(turns)} messages, and {follow}"
-    asked = turns[: called[0] + 1] if called else turns
     results: dict[str, list[tuple[Any, bool]]] = {}
     for one in (one for one in sample.messages or () if one.role == "tool"):
         result: Any = one.content
@@ -193,14 +242,27 @@ def _asked_turn(sample: Sample) -> tuple[_DraftTurn | None, str]:
     if len(secrets) > MOST_SECRETS:
         return None, f"more than {MOST_SECRETS} texts of it are in fields that are named like keys"
     hidden = re.compile("|".join(map(re.escape, sorted(secrets, key=len, reverse=True))) or "(?!)")
-    notes = [f"a failed call of {_json(call.name)[1:-1]} is left out" for call, _, failed in made if failed]
-    if len(turns) > 1:
-        number = f"number {len(asked)} of its user's {len(turns)} messages"
-        notes.insert(0, f"all calls follow {number}, which ends the query")
-    query = "\n\n".join(turn[0].content.strip() for turn in asked)
-    answers = [one.content.strip() for one in asked[-1] if one.role == "assistant" and not one.calls]
-    good = tuple((call, result) for call, result, failed in made if not failed)
-    return _DraftTurn(sample, query, good, "".join(answers[-1:]), tuple(notes), hidden), ""
+    failures = [f"a failed call of {_json(call.name)[1:-1]} is left out" for call, _, failed in made if failed]
+    notes = [*notes, *failures]
+    counts = [len(calls_in(turn)) for turn in turns]
+    if sum(counts) != len(made) and len(turns) > 1:
+        notes.append("which calls follow which message is not recorded")
+    if sum(counts) != len(made) or len(turns) == 1:
+        counts = [0] * len(turns)
+    rest = iter(made)
+    good = [
+        [(call, result) for call, result, failed in part if not failed]
+        for part in (*(islice(rest, count) for count in counts), rest)
+    ]
+    answers = [[one.content.strip() for one in turn if one.role == "assistant" and not one.calls] for turn in turns]
+    return _DraftTask(
+        sample,
+        texts=tuple(turn[0].content.strip() for turn in turns),
+        turns=[(calls, "".join(said[-1:])) for calls, said in zip(good, answers, strict=False)],
+        calls=good[-1],
+        notes=notes,
+        hidden=hidden,
+    ), ""
 
 
 def _turns(messages: Sequence[Message]) -> list[list[Message]]:
@@ -223,25 +285,39 @@ def _turns(messages: Sequence[Message]) -> list[list[Message]]:
     return turns
 
 
-def _lines(turn: _DraftTurn) -> Iterator[str]:
-    yield f"  # {'; '.join((_json(turn.sample.place)[1:-1], *turn.notes))}"
-    yield f"  - query: {_json(turn.query, turn.hidden)}"
-    if turn.calls or not (turn.sample.calls or turn.sample.unrecorded):
-        yield f"    expect: {_json({'calls': [{call.name: call.args} for call, _ in turn.calls]}, turn.hidden)}"
-    if turn.answer:
-        yield f"    answer: {_json(turn.answer, turn.hidden)}"
+def _lines(task: _DraftTask) -> Iterator[str]:
+    yield f"  # {'; '.join((_json(task.sample.place)[1:-1], *task.notes))}"
+    answer = task.turns[-1][1]
+    if len(task.texts) == 1:
+        yield f"  - query: {_json(task.texts[0], task.hidden)}"
+    else:
+        yield "  - turns:"
+        for number, (text, (calls, said)) in enumerate(zip(task.texts, task.turns, strict=True), 1):
+            yield f"      - {'user: ' if calls else ''}{_json(text, task.hidden)}"
+            if calls:
+                yield f"        expect: {_expected_calls(calls, task.hidden)}"
+            if said and number < len(task.texts):
+                yield f"      # answer: {_json(said, task.hidden)}"
+    if task.calls or not (task.sample.calls or task.sample.unrecorded):
+        yield f"    expect: {_expected_calls(task.calls, task.hidden)}"
+    if answer:
+        yield f"    answer: {_json(answer, task.hidden)}"
 
 
-def _tools(turns: Iterable[_DraftTurn]) -> Iterator[dict[str, Any]]:
+def _expected_calls(calls: Calls, hidden: re.Pattern[str]) -> str:
+    return _json({"calls": [{call.name: call.args} for call, _ in calls]}, hidden)
+
+
+def _tools(tasks: Iterable[_DraftTask]) -> Iterator[dict[str, Any]]:
     schemas: dict[str, Mapping[str, Any]] = {}
     made: dict[str, list[ToolCall]] = {}
     examples: dict[str, Any] = {}
-    for turn in turns:
-        schemas |= turn.sample.tools
-        for call, result in turn.calls:
+    for task in tasks:
+        schemas |= task.sample.tools
+        for call, result in chain(task.calls, *(calls for calls, _ in task.turns)):
             made.setdefault(call.name, []).append(call)
             if result is not None:
-                examples.setdefault(call.name, _mask(result, turn.hidden))
+                examples.setdefault(call.name, _mask(result, task.hidden))
     for name in dict.fromkeys((*schemas, *made)):
         parameters = schemas.get(name) or _schema_of(made.get(name, ()))
         tool: dict[str, Any] = {"type": "function", "function": {"name": name, "parameters": parameters}}

@@ -55,6 +55,8 @@ class Sample:
         tools: name of a tool -> JSON Schema of its arguments.
         steps: recorded outputs of a model's steps, by the step's name.
         unrecorded: the parts of the calls that the file lacks, in words; empty where it has all of them.
+        conversations: the ids that a trace gives its conversation or session, of which other traces may be parts.
+        began: when a trace began, as a text that sorts.
     """
 
     id: str
@@ -68,6 +70,8 @@ class Sample:
     tools: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     steps: Mapping[str, Any] = field(default_factory=dict)
     unrecorded: str = ""
+    conversations: tuple[str, ...] = ()
+    began: str = ""
 
     @property
     def right_calls(self) -> tuple[ToolCall, ...]:

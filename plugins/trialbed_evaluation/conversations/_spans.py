@@ -17,6 +17,7 @@ from trialbed.texts import group_by_key
 from trialbed.wire import parse_json
 from trialbed_evaluation.conversations._messages import (
     CONVENTIONS,
+    KEYS,
     Message,
     Sample,
     ToolCall,
@@ -334,6 +335,8 @@ def _sample(trace: str, spans: list[Span]) -> Sample:
         place = f"{span.place}: {key}"
         definitions.update(read_tools(load(given, place), place))
     executed = any(span.kind == "tool" for span in spans)
+    named = ([span.value([key])[1] for span in spans] for key in KEYS["sessions"])
+    sessions = next((names for given in named if (names := [name for name in given if isinstance(name, str)])), [])
     return Sample(
         id=trace,
         place=spans[0].place,
@@ -342,6 +345,8 @@ def _sample(trace: str, spans: list[Span]) -> Sample:
         calls=calls_in(messages),
         tools=definitions,
         unrecorded="" if executed else _missing_parts(models or asked or spans),
+        conversations=tuple(dict.fromkeys(filter(None, sessions))),
+        began=spans[0].start,
     )
 
 

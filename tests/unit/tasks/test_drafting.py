@@ -43,24 +43,19 @@ def drafted(folder: Path, *values: Any) -> tuple[Path, tuple[str, ...]]:
 
 
 def test_a_conversation_becomes_a_task_that_can_be_run(tmp_path: Path) -> None:
-    later = conversation("And then?", {"id": 8})
-    later["messages"].append({"role": "user", "content": "Thanks"})
     path, left_out = drafted(
         tmp_path,
         conversation("What did order 7 cost?", {"id": 7, "note": "a: b # c"}, "It cost 12.50."),
         conversation("What did order 7 cost?", {"id": 9}),
-        later,
         {"messages": [{"role": "assistant", "content": "Hello"}]},
     )
-    first, second = read_tasks(path).queries()
-    assert (first.text, first.reference_answer) == ("What did order 7 cost?", "It cost 12.50.")
-    assert [(call.api.api_name, call.arguments) for call in first.gold_calls] == [
+    (task,) = read_tasks(path).queries()
+    assert (task.text, task.reference_answer) == ("What did order 7 cost?", "It cost 12.50.")
+    assert [(call.api.api_name, call.arguments) for call in task.gold_calls] == [
         ("find", {"id": 7, "note": "a: b # c"})
     ]
-    assert [call.arguments for call in second.gold_calls] == [{"id": 8}]
     text = path.read_text(encoding="utf-8")
-    assert "all calls follow number 1 of its user's 2 messages, which ends the query" in text
-    assert '"required": ["id"]' in text
+    assert '"required": ["id", "note"]' in text
     assert '"example": {"price": 12.5}' in text
     assert [line.partition(": ")[2] for line in left_out] == [
         "its query is that of task 1",
@@ -118,26 +113,92 @@ def test_a_draft_is_of_calls_that_did_not_fail(tmp_path: Path) -> None:
     assert "expect" not in path.read_text(encoding="utf-8")  # that it calls nothing was never seen
 
 
-def test_the_query_is_what_the_user_wrote_before_all_calls(tmp_path: Path) -> None:
-    def asked(*queries: str) -> dict[str, Any]:
-        return {"messages": [one for query in queries for one in ({"role": "user", "content": query}, HELLO)]}
-
-    call = conversation("What did order 7 cost?", {"id": 7})["messages"]
-    inner = {"messages": [*call[1:3], {"role": "user", "content": "You are a search agent: 7"}, *call[3:]]}
+def test_each_message_of_the_user_is_a_turn_with_its_calls(tmp_path: Path) -> None:
+    hello = [{"role": "user", "content": "Hello"}, HELLO]
+    first, second = conversation("Cost of 7?", {"id": 7})["messages"], conversation("Of 8?", {"id": 8})["messages"]
+    inner = [*first[1:3], {"role": "user", "content": "You are a search agent: 7"}, *first[3:]]
+    thanks = {"role": "user", "content": "Thanks"}
+    apart = {"messages": [*hello, thanks, HELLO], "predicted": [{"name": "find", "args": {"id": 9}}]}
     path, left_out = drafted(
         tmp_path,
-        {"messages": [*asked("Hello")["messages"], *call]},
-        {"messages": [*call, *conversation("Refund it", {"id": 7})["messages"]]},
-        asked("Hello", "Bye"),
-        inner,
+        {"messages": [*hello, *first, *second, thanks]},
+        {"messages": [*hello, thanks, HELLO]},
+        {"messages": inner},
+        {**apart, "messages": [*apart["messages"], thanks]},
     )
-    first, second = read_tasks(path).queries()
-    assert (first.text, second.text) == ("Hello\n\nWhat did order 7 cost?", "What did order 7 cost?")
-    assert [one.gold_calls[0].arguments for one in (first, second)] == [{"id": 7}] * 2
-    assert [line.partition(": ")[2] for line in left_out] == [
-        "its user wrote 2 messages, and calls follow 2 of them; a task has one",
-        "its user wrote 2 messages, and calls follow none of them; a task has one",
+    assert not left_out
+    whole, chat, single, unplaced = read_tasks(path).queries()
+    turns = [(turn.text, turn.calls) for turn in whole.turns]
+    assert turns == [("Hello", 0), ("Cost of 7?", 1), ("Of 8?", 1), ("Thanks", 0)]
+    assert [call.arguments for call in whole.gold_calls] == [{"id": 7}, {"id": 8}]
+    assert whole.reference_answer is None
+    assert (chat.gold_calls, chat.states_calls, chat.reference_answer) == ((), True, "How can I help?")
+    assert (single.text, single.turns) == ("Cost of 7?", ())
+    assert [turn.calls for turn in unplaced.turns] == [0, 0, 1]
+    text = path.read_text(encoding="utf-8")
+    assert text.count("which calls follow which message is not recorded") == 1
+    assert '      # answer: "How can I help?"' in text
+
+
+def trace(number: int, messages: list[dict[str, Any]], began: int, **names: str) -> dict[str, Any]:
+    """Return a span of a model that got messages and gave the last of them."""
+    about = {
+        "gen_ai.operation.name": "chat",
+        "gen_ai.input.messages": messages[:-1],
+        "gen_ai.output.messages": messages[-1:],
+        **{name.replace("_id", ".id"): value for name, value in names.items()},
+    }
+    return {"traceId": f"t{number}", "spanId": "1", "startTimeUnixNano": str(began), "attributes": about}
+
+
+ONE, TWO, YES = ([{"role": "user", "content": text}, {"role": "assistant", "content": f"{text}?"}] for text in "abc")
+AGAIN = [YES[0], {"role": "assistant", "content": "Done."}]
+
+
+@pytest.mark.parametrize(
+    ("parts", "texts", "notes"),
+    [
+        pytest.param([(ONE, 1), (ONE + TWO, 2), (ONE + TWO + YES, 3)], "abc", (), id="whole history"),
+        pytest.param([(ONE, 1), (TWO, 2), (YES, 3)], "abc", (), id="no history"),
+        pytest.param([(YES, 3), (ONE, 1), (TWO, 2)], "abc", (), id="in order of time"),
+        pytest.param([(ONE, 1), (ONE + TWO, 2), (TWO + YES, 3)], "abc", (), id="the last turns"),
+        pytest.param([(YES, 1), (AGAIN, 2)], "cc", ('"c" is there 2 times',), id="said again"),
+        pytest.param([(ONE, 1), (TWO, 1)], "ab", ("began at the same or an unknown time",), id="no order"),
+    ],
+)
+def test_traces_of_one_conversation_are_one_task(tmp_path: Path, parts: Any, texts: str, notes: Any) -> None:
+    for name in ("gen_ai.conversation_id", "session_id"):
+        spans = [trace(number, said, began, **{name: "s"}) for number, (said, began) in enumerate(parts)]
+        other = trace(9, [{"role": "user", "content": "z"}, HELLO], 9, **{name: "other"})
+        path, left_out = drafted(tmp_path, *spans, other)
+        assert not left_out
+        (task, _) = read_tasks(path).queries()
+        assert "".join(turn.text for turn in task.turns) == texts
+        text = path.read_text(encoding="utf-8")
+        assert f"joined with {len(parts) - 1} later traces" in text
+        assert all(note in text for note in notes)
+        assert text.count("is there 2 times") == (texts == "cc")
+
+
+def test_calls_that_a_later_history_lacks_are_kept(tmp_path: Path) -> None:
+    called = conversation("Cost of 7?", {"id": 7}, "12.50")["messages"]
+    texts = [called[1], called[-1]]
+    later = conversation("Of 8?", {"id": 8}, "9")["messages"][1:]
+    early = [*called[2:4], *YES]
+    spans = [
+        trace(number, said, number, session_id="s") for number, said in enumerate((called, [*texts, *later], early))
     ]
+    path, _ = drafted(tmp_path, *spans)
+    (task,) = read_tasks(path).queries()
+    assert [(turn.text, turn.calls) for turn in task.turns] == [("Cost of 7?", 1), ("Of 8?", 1), ("c", 0)]
+    assert "calls before the first message of the user in" in path.read_text(encoding="utf-8")
+
+
+def test_a_trace_of_two_conversations_has_a_note(tmp_path: Path) -> None:
+    both = [trace(1, ONE, 1, session_id="s"), trace(1, TWO, 2, session_id="r")]
+    path, _ = drafted(tmp_path, *both, trace(2, YES, 3, session_id="s"))
+    assert "names 2 conversations" in path.read_text(encoding="utf-8")
+    assert len(read_tasks(path).queries()) == 1
 
 
 # Fields that are named like keys are masked.
