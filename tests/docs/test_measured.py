@@ -5,7 +5,7 @@ from __future__ import annotations
 import tomllib
 from pathlib import Path
 
-from trialbed_adapter_lab.releases import ReleasesReport
+from trialbed_adapter_lab.releases.report import ReleasesReport
 from trialbed_adapter_lab.report_command import read_report
 
 REFERENCE = Path(__file__).parents[2] / "docs" / "reference"

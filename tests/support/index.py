@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import json
 import threading
 import zipfile
 from collections.abc import Iterable, Mapping
@@ -86,15 +87,20 @@ class Index:
     def publish(self, name: str, version: str, **more: object) -> Path:
         return make_wheel(self.folder, name, version, **more)  # type: ignore[arg-type]
 
-    def page(self, name: str) -> str | None:
-        files = sorted(self.folder.glob(f"{name.replace('-', '_')}-*.whl"))
-        # Metadata are served beside the wheels, so that a resolution asks for no wheel.
-        attribute = 'data-core-metadata="true"'
-        links = (f"/files/{file.name}#sha256={sha256(file.read_bytes()).hexdigest()}" for file in files)
-        return (
-            "".join(f'<a href="{link}" {attribute}>{file.name}</a>\n' for link, file in zip(links, files, strict=True))
-            or None
-        )
+    def page(self, name: str) -> bytes | None:
+        """Return the files of a package (PEP 691)."""
+        paths = sorted(self.folder.glob(f"{name.replace('-', '_')}-*.whl"))
+        files = [
+            {
+                "filename": path.name,
+                "url": f"/files/{path.name}",
+                "hashes": {"sha256": sha256(path.read_bytes()).hexdigest()},
+                # Metadata are served beside the wheels, so that a resolution asks for no wheel.
+                "core-metadata": True,
+            }
+            for path in paths
+        ]
+        return json.dumps({"meta": {"api-version": "1.1"}, "name": name, "files": files}).encode() if files else None
 
     def metadata(self, name: str) -> bytes:
         with zipfile.ZipFile(self.folder / name) as wheel:
@@ -125,7 +131,7 @@ def _handler(index: Index) -> type[BaseHTTPRequestHandler]:
             elif parts[0] == "files":
                 self._answer(200, index.wheel(parts[1]))
             elif (page := index.page(parts[-1])) is not None:
-                self._answer(200, page.encode())
+                self._answer(200, page, "application/vnd.pypi.simple.v1+json")
             else:
                 self._answer(404, b"no such package")
 
@@ -136,9 +142,9 @@ def _handler(index: Index) -> type[BaseHTTPRequestHandler]:
             expected = f"Basic {base64.b64encode(index.login.encode()).decode()}"
             return not index.login or self.headers.get("Authorization") == expected
 
-        def _answer(self, status: int, body: bytes) -> None:
+        def _answer(self, status: int, body: bytes, kind: str = "text/plain") -> None:
             self.send_response(status)
-            self.send_header("Content-Type", "text/html")
+            self.send_header("Content-Type", kind)
             self.send_header("Content-Length", str(len(body)))
             self.end_headers()
             self.wfile.write(body)

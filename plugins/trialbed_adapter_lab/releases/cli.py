@@ -23,48 +23,40 @@ from trialbed_adapter_lab.report_command import (
 )
 
 if TYPE_CHECKING:
-    from trialbed_adapter_lab.releases import PublishedRelease, ReleaseFolder, ReleaseMeasurement, Wanted
+    from packaging.specifiers import SpecifierSet
+
+    from trialbed_adapter_lab.releases.index import KnownReleases
+    from trialbed_adapter_lab.releases.measure import MeasuredRelease, ReleaseFolder, ReleaseMeasurement
 
 EPILOG = """\b
 Examples:
   bench releases langgraph --most 8 --yes
-  bench releases langgraph --most 8 --narrow --yes
   bench releases langgraph --from 1.1.0 --to 1.1.9 --yes
   bench releases crewai --most 4 --part faults --yes -o crewai.json
-  bench releases langgraph --newer --fail-if-changed --yes
+  bench releases langgraph --most 1 --fail-if-changed --yes
   bench releases langgraph --kept --format markdown
 """
 
 
-class ReleaseVersion(click.ParamType[str]):
-    """A version, as packages have it."""
+def _version(text: str) -> str:
+    """Return a version in its usual form."""
+    from packaging.version import Version
 
-    name = "VERSION"
+    return str(Version(text))
 
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> str:
-        """The version in its usual form."""
-        from packaging.version import InvalidVersion, Version
 
-        try:
-            return str(Version(str(value))) if value else ""
-        except InvalidVersion:
-            self.fail(f"{value!r} is not a version, such as 1.2.11.", param, ctx)
+VERSION = click.types.FuncParamType(_version)
+VERSION.name = "version"
 
 
 @click.command("releases", epilog=EPILOG)
 @click.argument("framework")
-@plain_option("--from", "first", type=ReleaseVersion(), help="Oldest release. [default: that the adapter allows]")
-@plain_option("--to", "last", type=ReleaseVersion(), help="Newest release. [default: that the adapter allows]")
+@plain_option("--from", "first", type=VERSION, help="Oldest release. [default: that the adapter allows]")
+@plain_option("--to", "last", type=VERSION, help="Newest release. [default: that the adapter allows]")
 @plain_option(
     "--most",
     type=click.IntRange(min=1),
-    help="Measure at most this many, spread evenly from the oldest to the newest. [default: all]",
-)
-@plain_option("--narrow", is_flag=True, help="Then measure those between two that differ, until each change is exact.")
-@plain_option(
-    "--newer",
-    is_flag=True,
-    help="Measure and show only those newer than the newest that --newer has shown, or else was measured, beside it.",
+    help="Measure at most this many, spread evenly from the oldest to the newest; 1 is the newest. [default: all]",
 )
 @plain_option("--kept", is_flag=True, help="Measure nothing; show the releases of the folder.")
 @setting_option("profiles")
@@ -74,9 +66,7 @@ class ReleaseVersion(click.ParamType[str]):
     "--folder", type=FOLDER, default=Path("releases"), envvar=None, help="Where releases are kept, with their locks."
 )
 @plain_option(
-    "--fail-if-changed",
-    is_flag=True,
-    help="Exit with 1 if a release changes something that was measured now, or that --newer shows.",
+    "--fail-if-changed", is_flag=True, help="Exit with 1 if a release that was measured now changes something."
 )
 @format_option(*FORMATS)
 @output_option("Write the report to this file, as JSON.")
@@ -95,57 +85,46 @@ def command(framework: str, form: str | None, as_json: bool, **given: Any) -> in
 
     from trialbed.environments import FrameworkSpec, check_name
     from trialbed.errors import NothingMeasured, UsageError
-    from trialbed_adapter_lab.releases import ReleaseFolder, Wanted, report_on, report_tables
+    from trialbed_adapter_lab.releases.index import KnownReleases, version_range
+    from trialbed_adapter_lab.releases.measure import MeasuredRelease, ReleaseFolder
+    from trialbed_adapter_lab.releases.report import report_on, report_tables
 
-    form, output, kept = chosen_format(form, as_json=as_json), given["output"], given["kept"]
-    spec = FrameworkSpec.parse(framework)
+    form, spec = chosen_format(form, as_json=as_json), FrameworkSpec.parse(framework)
     if framework != spec.name:
         raise UsageError(f"{framework}: write {spec.name}; --from and --to choose releases, and --profile profiles")
     check_name(spec)
-    if kept and given["newer"]:
-        raise UsageError("--newer measures and --kept does not; leave one out")
-    folder = ReleaseFolder(given["folder"], framework)
-    if kept and not any(folder):
+    folder, wanted = ReleaseFolder(given["folder"], framework), version_range(given["first"], given["last"])
+    known, new = KnownReleases(), list[MeasuredRelease]()
+    if not given["kept"]:
+        try:
+            known, new = asyncio.run(_measure(folder, wanted, given))
+        except (asyncio.CancelledError, KeyboardInterrupt):
+            # The releases measured until then are kept.
+            raise click.Abort from None
+    elif not any(folder):
         raise NothingMeasured(f"{folder.folder}: nothing was measured yet; run bench releases {framework} --most 4")
-    wanted = Wanted(first=given["first"] or "", last=given["last"] or "", most=given["most"] or 0)
-    wanted = folder.only_newer(wanted) if given["newer"] else wanted
-    if wanted.newer:
-        folder.keep_watched(wanted.first)
-    try:
-        new = [] if kept else asyncio.run(_measure(folder, wanted, given))
-    except (asyncio.CancelledError, KeyboardInterrupt):
-        # The releases measured until then are kept.
-        raise click.Abort from None
-    report = report_on(folder, wanted)
-    if output is not None:
-        write_report(output, report)
+    report = report_on(folder, known, wanted)
+    if given["output"] is not None:
+        write_report(given["output"], report)
     print_report(report, form, report_tables)
     if not report.measured:
         why = "could be measured; see the reasons above" if report.releases else "in this range was measured yet"
         raise NothingMeasured(f"no release of {framework} {why}")
-    if given["newer"]:
-        # Only now: a command that was stopped before leaves to the next one to show them.
-        folder.keep_watched(report.measured[-1])
-    new = report.measured if wanted.newer else new
-    changed = given["fail_if_changed"] and any(change.release in new for change in report.changes)
-    return 1 if changed or any(row.failure for row in report.releases) else 0
+    changed = {change.release for change in report.changes} if given["fail_if_changed"] else ()
+    return 1 if any(one.failure or one.release in changed for one in new) else 0
 
 
-async def _measure(folder: ReleaseFolder, wanted: Wanted, given: dict[str, Any]) -> list[str]:
-    """Measure those that are still open, and return them."""
+async def _measure(
+    folder: ReleaseFolder, wanted: SpecifierSet, given: dict[str, Any]
+) -> tuple[KnownReleases, list[MeasuredRelease]]:
+    """Measure the chosen releases that are still open; return all that the index has, and the measured ones."""
     from trialbed.cli.environments import environment_store
     from trialbed.cli.signals import cancel_on_terminate
     from trialbed.environments import BuildRequest, FrameworkSpec
     from trialbed.settings import make_folder
     from trialbed.texts import number_of
-    from trialbed_adapter_lab.releases import (
-        ReleaseMeasurement,
-        choose,
-        known_releases,
-        measure_releases,
-        release_between,
-        report_on,
-    )
+    from trialbed_adapter_lab.releases.index import choose, known_releases
+    from trialbed_adapter_lab.releases.measure import ReleaseMeasurement, measure_releases
 
     how = ReleaseMeasurement(
         framework=folder.framework,
@@ -157,29 +136,19 @@ async def _measure(folder: ReleaseFolder, wanted: Wanted, given: dict[str, Any])
     make_folder(how.store.folder, "--env-dir", shared=True)
     with cancel_on_terminate():
         known = await known_releases(BuildRequest(FrameworkSpec.parse(how.framework), how.adapter), how.store)
-        folder.keep_known(known)
-        chosen = choose(known, wanted)
+        chosen = choose(known, wanted, given["most"] or 0)
         releases = [one for one in chosen if folder.find(one.version, how.kit) is None]
         counts = f"{number_of(len(chosen), 'release')} chosen, {len(chosen) - len(releases)} measured before"
         click.echo(f"{how.framework}: {counts}", err=True)
-        measured: list[str] = []
-
-        def next_between() -> list[PublishedRelease]:
-            between = release_between(report_on(folder, wanted)) if given["narrow"] else ""
-            return [one for one in known.published if one.version == between]
-
-        while releases := releases or next_between():
-            if not (given["yes"] or measured):
-                _ask_consent(how, [one.version for one in releases], narrow=given["narrow"])
-            measured += [one.release for one in await measure_releases(how, releases, folder)]
-            releases = []
-    return measured
+        if releases and not given["yes"]:
+            _ask_consent(how, [one.version for one in releases])
+        return known, await measure_releases(how, releases, folder)
 
 
-def _ask_consent(how: ReleaseMeasurement, releases: Sequence[str], *, narrow: bool) -> None:
+def _ask_consent(how: ReleaseMeasurement, releases: Sequence[str]) -> None:
     from trialbed.errors import EnvironmentFailed, UsageError
 
-    names = f"{how.framework} {', '.join(releases)}{' and releases between two that differ' if narrow else ''}"
+    names = f"{how.framework} {', '.join(releases)}"
     if not (sys.stdin.isatty() and sys.stderr.isatty()):
         raise UsageError(
             f"{names}: each needs an environment, and there is no terminal to ask whether to build them: give --yes"

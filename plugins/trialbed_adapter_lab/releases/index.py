@@ -1,4 +1,4 @@
-"""The releases of a package that an index has (PEP 503 and 691), and the choice of those that are measured."""
+"""The releases of a package that an index has (PEP 691), and the choice of those that are measured."""
 
 from __future__ import annotations
 
@@ -9,12 +9,7 @@ import sys
 import tempfile
 from collections.abc import Sequence
 from contextlib import suppress
-from dataclasses import dataclass
-from datetime import datetime
-from html.parser import HTMLParser
 from importlib.metadata import distributions
-from itertools import takewhile
-from typing import Any
 from urllib.parse import urlsplit
 
 import httpx
@@ -25,11 +20,11 @@ from packaging.version import Version
 
 from trialbed.environments import BuildRequest, EnvironmentStore, Uv, UvFailed
 from trialbed.errors import DataError, EnvironmentFailed, NothingMeasured, UsageError
-from trialbed.records import Record
-from trialbed.texts import one_line
+from trialbed.records import Json, Record
+from trialbed.texts import group_by_key, one_line
 
 PYPI = "https://pypi.org/simple"
-ACCEPT = "application/vnd.pypi.simple.v1+json, application/vnd.pypi.simple.v1+html;q=0.2, text/html;q=0.1"
+ACCEPT = "application/vnd.pypi.simple.v1+json"
 SECONDS = 60.0
 LARGEST = 50_000_000
 """Bytes of a page that are read; the longest of public packages have a tenth."""
@@ -42,12 +37,12 @@ class PublishedRelease(Record):
     """A release as an index has it.
 
     Attributes:
-        published: when its first file was, if the index says so.
+        published: time of its first file, if the index says so.
         withdrawal: the version with the reason why all of its files are withdrawn (yanked); empty if they are not.
     """
 
     version: str
-    published: datetime | None = None
+    published: str = ""
     withdrawal: str = ""
 
     @property
@@ -61,32 +56,11 @@ class PublishedRelease(Record):
         return not (self.is_prerelease or self.withdrawal)
 
 
-@dataclass(frozen=True, kw_only=True)
-class Wanted:
-    """The wishes of a user for the releases.
-
-    Attributes:
-        first, last: versions between which they are; empty for all that the adapter allows.
-        most: at most this many, the oldest and the newest among them; 0 for all.
-        newer: the first was measured before, and is there to be compared with newer ones, if there are any.
-    """
-
-    first: str = ""
-    last: str = ""
-    most: int = 0
-    newer: bool = False
-
-    def includes(self, release: str) -> bool:
-        """Return whether a version is between the two."""
-        version = Version(release)
-        return not ((self.first and version < Version(self.first)) or (self.last and version > Version(self.last)))
-
-
 class KnownReleases(Record):
     """The releases that an index has.
 
     Attributes:
-        package: that it was asked for. ``allowed``: the versions of it that the adapter allows.
+        package: its name on the index. ``allowed``: the versions of it that the adapter allows.
         published: all of them, the oldest first.
     """
 
@@ -94,36 +68,41 @@ class KnownReleases(Record):
     allowed: str = ""
     published: tuple[PublishedRelease, ...] = ()
 
-    def within(self, wanted: Wanted) -> list[PublishedRelease]:
+    def within(self, wanted: SpecifierSet) -> list[PublishedRelease]:
         """Return those in a range that the adapter allows, pre-releases and withdrawn ones too."""
-        allowed = SpecifierSet(self.allowed)
-        found = [one for one in self.published if wanted.includes(one.version)]
-        return [one for one in found if allowed.contains(one.version, prereleases=True)]
+        allowed = SpecifierSet(self.allowed) & wanted
+        return [one for one in self.published if allowed.contains(one.version, prereleases=True)]
 
-    def beyond(self, wanted: Wanted) -> list[str]:
+    def beyond(self, wanted: SpecifierSet) -> list[str]:
         """Return the versions in a range that are newer than all that the adapter allows."""
-        allowed = SpecifierSet(self.allowed)
-        usable = [one.version for one in reversed(self.published) if one.usable and wanted.includes(one.version)]
-        return [*takewhile(lambda version: not allowed.contains(version), usable)][::-1]
+        newest = max((Version(one.version) for one in self.within(SpecifierSet()) if one.usable), default=None)
+        usable = [one.version for one in self.published if one.usable and wanted.contains(one.version)]
+        return [version for version in usable if newest is None or Version(version) > newest]
 
 
-def choose(known: KnownReleases, wanted: Wanted) -> list[PublishedRelease]:
+def version_range(first: str = "", last: str = "") -> SpecifierSet:
+    """Return the range between two versions, which belong to it; an empty one is no limit."""
+    return SpecifierSet(",".join([f">={first}"] * bool(first) + [f"<={last}"] * bool(last)))
+
+
+def choose(known: KnownReleases, wanted: SpecifierSet, most: int = 0) -> list[PublishedRelease]:
     """Return the releases to measure, the oldest first; the oldest and the newest of the range are always among them.
 
     Pre-releases and withdrawn ones are not. Raises UsageError if none is in the range.
+
+    Args:
+        most: at most this many; the newest if it is one, and all if it is zero.
     """
-    # Newer ones are compared with the first whatever has become of it, such as withdrawn.
-    basis = wanted.first if wanted.newer else ""
-    found = [one for one in known.within(wanted) if one.usable or one.version == basis]
-    if not found and not wanted.newer:
+    found = [one for one in known.within(wanted) if one.usable]
+    if not found:
         raise UsageError(
-            f"no release is between {wanted.first or 'the oldest'} and {wanted.last or 'the newest'} that the adapter "
-            f"allows ({known.allowed or 'any'}); the index has {len(known.published)} releases"
+            f"no release is in the range {wanted or 'of all'} that the adapter allows ({known.allowed or 'any'}); "
+            f"the index has {len(known.published)} releases"
         )
-    if not 1 < wanted.most < len(found):
-        return found[-1:] if wanted.most == 1 else found
-    step = (len(found) - 1) / (wanted.most - 1)
-    return [found[place] for place in sorted({round(number * step) for number in range(wanted.most)})]
+    if not 1 < most < len(found):
+        return found[-1:] if most == 1 else found
+    step = (len(found) - 1) / (most - 1)
+    return [found[round(number * step)] for number in range(most)]
 
 
 async def known_releases(request: BuildRequest, store: EnvironmentStore) -> KnownReleases:
@@ -192,52 +171,23 @@ def _page(client: httpx.Client, url: str, name: str) -> bytes | None:
 
 def releases_on(page: bytes, package: str) -> list[PublishedRelease]:
     """Return the releases on a page of files, the oldest first; files that are not the package's do not count."""
-    found: dict[Version, list[dict[str, Any]]] = {}
-    for file in _files(page):
-        name = str(file.get("filename", ""))[:LONGEST]
-        # Names of wheels, of source archives, and the versions in them may be wrong; all of these are ValueError.
-        with suppress(ValueError):
+    try:
+        files = json.loads(page)["files"]
+    except (ValueError, TypeError, LookupError, RecursionError) as error:
+        raise DataError(f"the index's page of {package} is not a list of files in JSON (PEP 691)") from error
+    found = []
+    for file in files if isinstance(files, list) else []:
+        # A file may be anything, and its name may be wrong in many ways, all of which are ValueError.
+        with suppress(ValueError, TypeError, LookupError):
+            name = str(file["filename"])[:LONGEST]
             owner, version = (parse_wheel_filename if name.endswith(".whl") else parse_sdist_filename)(name)[:2]
             if owner == canonicalize_name(package):
-                found.setdefault(version, []).append(file)
-    return [_release(str(version), files) for version, files in sorted(found.items())]
+                found.append((version, (str(file.get("upload-time") or "")[:LONGEST], file.get("yanked"))))
+    return [_release(str(version), about) for version, about in sorted(group_by_key(found).items())]
 
 
-def _release(version: str, files: list[dict[str, Any]]) -> PublishedRelease:
-    times = sorted(str(file["upload-time"]) for file in files if file.get("upload-time"))
-    published, reasons = None, [file.get("yanked", False) for file in files]
-    with suppress(ValueError, IndexError):
-        published = datetime.fromisoformat(times[0])
-    reason = next((one_line(reason, LONGEST) for reason in reasons if isinstance(reason, str) and reason), "")
-    withdrawal = f"{version} ({reason})" if reason else version
-    is_withdrawn = all(reason is not False and reason is not None for reason in reasons)
-    return PublishedRelease(version=version, published=published, withdrawal=withdrawal if is_withdrawn else "")
-
-
-def _files(page: bytes) -> Sequence[dict[str, Any]]:
-    """Return the files of a page, which is JSON or HTML."""
-    if not page.lstrip().startswith(b"{"):
-        reader = _Links()
-        reader.feed(page.decode(errors="replace"))
-        return reader.files
-    try:
-        files = json.loads(page).get("files")
-    except (ValueError, RecursionError) as error:
-        raise DataError(f"the index's page is not JSON: {error}") from error
-    return [file for file in files if isinstance(file, dict)] if isinstance(files, list) else []
-
-
-class _Links(HTMLParser):
-    """The links of an HTML page, as JSON has its files."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.files: list[dict[str, Any]] = []
-
-    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        """Read a link."""
-        given = dict(attrs)
-        if tag == "a" and given.get("href"):
-            name = urlsplit(given["href"] or "").path.rpartition("/")[2]
-            yanked = "data-yanked" in given and (given["data-yanked"] or True)
-            self.files.append({"filename": name, "yanked": yanked})
+def _release(version: str, files: Sequence[tuple[str, Json]]) -> PublishedRelease:
+    published = min((time for time, _ in files if time), default="")
+    reason = next((one_line(reason, LONGEST) for _, reason in files if isinstance(reason, str)), "")
+    withdrawal = (f"{version} ({reason})" if reason else version) if all(reason for _, reason in files) else ""
+    return PublishedRelease(version=version, published=published, withdrawal=withdrawal)

@@ -1,16 +1,19 @@
-"""One release, measured by the kit in its own environment."""
+"""Releases, each measured by the kit in its own environment, and the folder in which they are kept."""
 
 from __future__ import annotations
 
 import hashlib
 import platform
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import cached_property, partial
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
+
+from packaging.version import Version
+from pydantic import ValidationError
 
 import trialbed.wire
 import trialbed_scripted
@@ -20,7 +23,6 @@ from trialbed.environments import (
     BuildRequest,
     EnvironmentStore,
     FrameworkSpec,
-    InstalledEnvironment,
     expand_profiles,
     hold_file,
     profiles_of,
@@ -28,10 +30,10 @@ from trialbed.environments import (
     requirement_folder,
 )
 from trialbed.errors import EnvironmentFailed
-from trialbed.records import PIN
+from trialbed.files import read_bytes, replace_file
+from trialbed.records import PIN, Record
 from trialbed_adapter_lab.fidelity.report import MeasuredAdapter, measure
 from trialbed_adapter_lab.kit_process import show_line
-from trialbed_adapter_lab.releases.folder import MeasuredRelease, ReleaseFolder
 from trialbed_adapter_lab.releases.index import PublishedRelease
 from trialbed_adapter_lab.report_command import show_steps
 
@@ -43,12 +45,86 @@ KIT = ("_kit.py", "differences.py", "harness", "probe.py", "probes")
 """The code of the lab that measures; the code that shows figures is not part of it."""
 
 
+class ReleaseConditions(Record):
+    """A release, and the conditions under which it was measured.
+
+    Attributes:
+        published: the time of its first file on the index, if it says so.
+        kit: the digest of the kit that measured it.
+        trialbed, python, system: the versions and the machine.
+        lock_digest: of the lock that is kept beside its record.
+        size: bytes of its environment.
+        failure: why nothing was measured; empty if it was.
+    """
+
+    release: str
+    published: str = ""
+    measured_at: datetime
+    kit: str
+    trialbed: str
+    python: str
+    system: str
+    lock_digest: str = ""
+    size: int = 0
+    failure: str = ""
+
+
+class MeasuredRelease(ReleaseConditions):
+    """A release as it was measured.
+
+    Attributes:
+        packages: ``name==version`` of everything in its environment, sorted.
+        figures: the kit's report on each profile, or the reason why there is none.
+    """
+
+    framework: str
+    packages: tuple[str, ...] = ()
+    figures: tuple[MeasuredAdapter, ...] = ()
+
+
+class ReleaseFolder:
+    """The measured releases of one framework: a record and a lock for each.
+
+    A file that cannot be read, such as one of an earlier Trialbed, counts as absent.
+    """
+
+    def __init__(self, folder: Path, framework: str) -> None:
+        self.framework = framework
+        self.folder = folder / framework
+
+    def __iter__(self) -> Iterator[MeasuredRelease]:
+        """Every record, the oldest release first."""
+        records = filter(None, map(self._read, self.folder.glob("*.json")))
+        return iter(sorted(records, key=lambda record: Version(record.release)))
+
+    def find(self, release: str, kit: str = "") -> MeasuredRelease | None:
+        """Return the record of a release by this kit, by default by any; failures do not count."""
+        found = self._read(self.folder / f"{release}.json")
+        return found if found and not found.failure and kit in ("", found.kit) else None
+
+    def keep(self, measured: MeasuredRelease, lock: str) -> None:
+        """Write a record and its lock; of a release that was measured before, a failure replaces nothing."""
+        if measured.failure and self.find(measured.release) is not None:
+            return
+        self.folder.mkdir(parents=True, exist_ok=True)
+        if lock:
+            replace_file(self.folder / f"{measured.release}.lock", lock.encode())
+        record = measured.model_dump_json(exclude_defaults=True)
+        replace_file(self.folder / f"{measured.release}.json", record.encode())
+
+    def _read(self, path: Path) -> MeasuredRelease | None:
+        try:
+            return MeasuredRelease.model_validate_json(read_bytes(path))
+        except (FileNotFoundError, ValidationError):
+            return None
+
+
 @dataclass(frozen=True, kw_only=True)
 class ReleaseMeasurement:
     """The settings of a measurement of releases.
 
     Attributes:
-        profiles: those that are measured, as far as its adapter has them.
+        profiles: those that are measured, if the adapter has them.
         themes: of the probes.
         adapter: the requirement that installs the adapter; empty for the usual one.
     """
@@ -107,19 +183,26 @@ async def measure_release(how: ReleaseMeasurement, published: PublishedRelease) 
     asked = f"{how.framework}{PIN}{published.version}"
     request = how.store.with_last_adapter(BuildRequest(FrameworkSpec.parse(asked), how.adapter))
     temporary = EnvironmentStore(how.store.folder / TEMPORARY / how.framework)
-    _remove(temporary)  # one that was killed has left its own
-    lock = ""
+    _remove_all(temporary)  # one that was killed has left its own
+    found, lock, figures = dict[str, Any](), "", dict[str, MeasuredAdapter]()
     try:
         with build_progress() as progress:
             store = how.store if how.store.find(request) is not None else temporary
             installed = (await provide(store, [request], progress))[request.framework.text]
-        about, lock = installed.metadata, installed.lock
+        about, lock, place = installed.metadata, installed.lock, installed.environment
+        there = profiles_of(how.framework, place)
+        wanted = [profile for profile in how.profiles if profile in there]
+        labels = expand_profiles([asked], wanted, {asked: place})
+        with show_steps() as on_step:
+            await measure(dict.fromkeys(labels, place), how.themes, figures, on_step)
         found = {"packages": about.packages, "size": about.size, "lock_digest": about.lock_digest}
-        found |= await _run_kit(how, asked, installed)
+        if not any(one.report for one in figures.values()):
+            reasons = dict.fromkeys(one.reason for one in figures.values())
+            found["failure"] = f"its adapter cannot be measured: {'; '.join(reasons)}"
     except EnvironmentFailed as failure:
         found = {"failure": str(failure).splitlines()[0]}
     finally:
-        _remove(temporary)
+        _remove_all(temporary)
     measured = MeasuredRelease(
         framework=how.framework,
         release=published.version,
@@ -129,24 +212,12 @@ async def measure_release(how: ReleaseMeasurement, published: PublishedRelease) 
         trialbed=version("trialbed"),
         python=platform.python_version(),
         system=f"{platform.system()} {platform.machine()}",
+        figures=tuple(figures.values()),
         **found,
     )
     return measured, lock
 
 
-async def _run_kit(how: ReleaseMeasurement, asked: str, installed: InstalledEnvironment) -> dict[str, Any]:
-    """Run the kit for each profile, and return the fields of the record that it gives."""
-    there = profiles_of(how.framework, installed.environment)
-    wanted = [profile for profile in how.profiles if profile in there]
-    labels = expand_profiles([asked], wanted, {asked: installed.environment})
-    found: dict[str, MeasuredAdapter] = {}
-    with show_steps() as on_step:
-        await measure(dict.fromkeys(labels, installed.environment), how.themes, found, on_step)
-    reasons = "; ".join(dict.fromkeys(one.reason for one in found.values()))
-    failure = "" if any(one.report for one in found.values()) else f"its adapter cannot be measured: {reasons}"
-    return {"figures": tuple(found.values()), "failure": failure}
-
-
-def _remove(store: EnvironmentStore) -> None:
+def _remove_all(store: EnvironmentStore) -> None:
     for installed in [*store]:
         store.remove(installed)

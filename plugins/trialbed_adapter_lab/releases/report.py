@@ -7,17 +7,17 @@ import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
 
-from packaging.version import Version
+from packaging.specifiers import SpecifierSet
 from pydantic import ConfigDict
 
 from trialbed.environments import FrameworkSpec
 from trialbed.records import Json, Record
-from trialbed.texts import group_by_key, number_of, one_line
+from trialbed.texts import first_of, group_by_key, number_of, number_were, one_line
 from trialbed.views import UNKNOWN, Table, TableRow
 from trialbed_adapter_lab.differences import Difference, differences, show, tell_texts_apart, without_varying_parts
 from trialbed_adapter_lab.probe import CheckFinding
-from trialbed_adapter_lab.releases.folder import MeasuredRelease, ReleaseConditions, ReleaseFolder
-from trialbed_adapter_lab.releases.index import Wanted
+from trialbed_adapter_lab.releases.index import KnownReleases
+from trialbed_adapter_lab.releases.measure import MeasuredRelease, ReleaseConditions, ReleaseFolder
 
 LONGEST = 200
 """Characters of a text that a change shows; it is compared as a whole."""
@@ -41,7 +41,7 @@ class ReleaseRow(ReleaseConditions):
     """A release in a report.
 
     Attributes:
-        packages: of its environment, how many.
+        packages: the number of packages in its environment.
         others: packages beside the framework's own that have another version than with the release before it, as
             ``name OLD → NEW``.
         missing: profiles and probes that were not measured, with the reasons.
@@ -62,7 +62,7 @@ class ReleaseChange(Record):
     Attributes:
         release: the first in which it is seen. ``after``: the one before it in which this was measured.
         part: the theme of the probes.
-        subjects: the names of the probes, and ``aspect`` that of the figure, if it has one; or the names of several
+        subjects: the names of the probes, and ``aspect`` the name of the figure, if it has one; or the names of several
             figures of the probe that ``aspect`` names.
         before, now: the two values.
         evidence: the first thing on the wire that differs, if the values do not say it; of the first subject.
@@ -83,24 +83,22 @@ class ReleasesReport(Record):
     """A framework over its releases.
 
     Attributes:
-        package: that the index was asked for. ``allowed``: the versions that the adapter allows.
-        releases: that were measured or tried, the oldest first.
+        package: its name on the index; empty if that was not asked. ``allowed``: the versions that the adapter allows.
+        releases: those that were measured or tried, the oldest first.
         changes: from each to the next, the oldest first.
         left: releases within the range that were not measured. ``prereleases``, ``yanked``: the same for those.
         beyond: newer releases than all that the adapter allows.
-        since: the release that newer ones are shown next to; empty unless only newer ones were asked for.
     """
 
     framework: str
-    package: str
-    allowed: str
+    package: str = ""
+    allowed: str = ""
     releases: tuple[ReleaseRow, ...]
     changes: tuple[ReleaseChange, ...] = ()
     left: tuple[str, ...] = ()
     prereleases: tuple[str, ...] = ()
     yanked: tuple[str, ...] = ()
     beyond: tuple[str, ...] = ()
-    since: str = ""
 
     @property
     def measured(self) -> list[str]:
@@ -108,11 +106,13 @@ class ReleasesReport(Record):
         return [row.release for row in self.releases if not row.failure]
 
 
-def report_on(folder: ReleaseFolder, wanted: Wanted | None = None) -> ReleasesReport:
-    """Return the report on the releases of a folder, or on those between two versions."""
-    known, limits = folder.index(), wanted or Wanted()
-    measured = [one for one in folder if limits.includes(one.release)]
-    others = [one for one in known.within(limits) if one.version not in {one.release for one in measured}]
+def report_on(
+    folder: ReleaseFolder, known: KnownReleases | None = None, wanted: SpecifierSet | None = None
+) -> ReleasesReport:
+    """Return the report on the releases of a folder in a range, next to those that the index has."""
+    known, wanted = known or KnownReleases(), wanted or SpecifierSet()
+    measured = [one for one in folder if wanted.contains(one.release, prereleases=True)]
+    others = [one for one in known.within(wanted) if one.version not in {one.release for one in measured}]
     return ReleasesReport(
         framework=folder.framework,
         package=known.package,
@@ -122,21 +122,8 @@ def report_on(folder: ReleaseFolder, wanted: Wanted | None = None) -> ReleasesRe
         left=tuple(one.version for one in others if one.usable),
         prereleases=tuple(one.version for one in others if one.is_prerelease),
         yanked=tuple(one.withdrawal for one in others if one.withdrawal and not one.is_prerelease),
-        beyond=tuple(known.beyond(limits)),
-        since=limits.first if limits.newer else "",
+        beyond=tuple(known.beyond(wanted)),
     )
-
-
-def release_between(report: ReleasesReport) -> str:
-    """Return a release that was not measured and would narrow a change down; empty if every change is exact.
-
-    It is in the middle of those between two neighbours that differ.
-    """
-    for change in report.changes:
-        oldest, newest = Version(change.after), Version(change.release)
-        if between := [release for release in report.left if oldest < Version(release) < newest]:
-            return between[len(between) // 2]
-    return ""
 
 
 def changes_between(measured: Sequence[MeasuredRelease]) -> tuple[ReleaseChange, ...]:
@@ -252,10 +239,6 @@ def _sentence(report: ReleasesReport) -> str:
     name, measured = report.framework, report.measured
     if not measured:
         return f"No release of {name} could be measured."
-    if measured == [report.since]:
-        if len(report.releases) > 1 or report.left:
-            return f"No newer release of {name} than {report.since} was measured."
-        return f"Nothing changed: {name} has no newer release than {report.since}."
     if len(measured) == 1:
         return f"{name} {measured[0]} is the only one here; there is nothing to compare it with."
     changed = dict.fromkeys(change.release for change in report.changes)
@@ -265,7 +248,7 @@ def _sentence(report: ReleasesReport) -> str:
 
 
 def _cells(report: ReleasesReport, row: ReleaseRow) -> tuple[str, ...]:
-    published = f"{row.published:%Y-%m-%d}" if row.published else UNKNOWN
+    published = row.published[:10] or UNKNOWN
     if row.failure:
         return (published, UNKNOWN, UNKNOWN, "not measured", UNKNOWN)
     counts = Counter(change.profile for change in report.changes if change.release == row.release)
@@ -274,8 +257,7 @@ def _cells(report: ReleasesReport, row: ReleaseRow) -> tuple[str, ...]:
 
 
 def _notes(report: ReleasesReport) -> Iterator[str]:
-    more = number_of(len(report.left), "more release")
-    left = f"; {more} in this range {'was' if len(report.left) == 1 else 'were'} not measured" if report.left else ""
+    left = f"; {number_were(len(report.left), 'more release')} not measured" if report.left else ""
     if report.package:
         yield f"The adapter allows {report.package}{report.allowed or ' in any version'}{left}."
     others = {
@@ -283,7 +265,7 @@ def _notes(report: ReleasesReport) -> Iterator[str]:
         "withdrawn (yanked)": report.yanked,
         "newer than the adapter allows": report.beyond,
     }
-    yield from (f"Not measured, {what}: {_some(names)}." for what, names in others.items() if names)
+    yield from (f"Not measured, {what}: {first_of(names, NAMED)}." for what, names in others.items() if names)
     for row in report.releases:
         if row.failure:
             yield f"{row.release} was not measured: {one_line(row.failure, LONGEST_REASON)}"
@@ -298,14 +280,9 @@ def _changes(report: ReleasesReport, longest: int) -> Iterator[Table]:
     for (release, after), changes in group_by_key(((one.release, one.after), one) for one in report.changes).items():
         rows = []
         for one in changes:
-            what = f"{one.part}: {_some(one.subjects)}{one.aspect and f', {one.aspect}'}"
+            what = f"{one.part}: {first_of(one.subjects, NAMED)}{one.aspect and f', {one.aspect}'}"
             values = (one_line(text, longest) for text in (one.before, one.now, one.evidence or UNKNOWN))
             rows.append((what, one.profile or UNKNOWN, *values))
         others = packages[release]
-        note = f"Other packages that changed: {_some(others)}." if others else "No other package changed."
+        note = f"Other packages that changed: {first_of(others, NAMED)}." if others else "No other package changed."
         yield Table.of(f"{release}, after {after}", columns, rows, [note])
-
-
-def _some(names: Sequence[str]) -> str:
-    rest = len(names) - NAMED
-    return ", ".join(names[:NAMED]) + (f" and {rest} more" if rest > 0 else "")

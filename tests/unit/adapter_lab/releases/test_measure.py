@@ -15,12 +15,12 @@ import trialbed.wire
 import trialbed_scripted
 import trialbed_server
 from trialbed.environments import EnvironmentStore
-from trialbed_adapter_lab.releases import (
+from trialbed_adapter_lab.releases import measure
+from trialbed_adapter_lab.releases.index import PublishedRelease
+from trialbed_adapter_lab.releases.measure import (
     MeasuredRelease,
-    PublishedRelease,
     ReleaseFolder,
     ReleaseMeasurement,
-    measure,
     measure_releases,
 )
 
