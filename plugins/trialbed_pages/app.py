@@ -76,7 +76,7 @@ def create_app(
     Args:
         store: a file or URL, as ``bench run --store`` takes it; it may be made later.
         data_dir: the folder of datasets, for the tasks of queries.
-        files: results of ``bench verify`` and ``bench fidelity``, and folders of such files.
+        files: results of ``bench verify``, and folders of such files.
         writable: whether the page of answers takes annotations; otherwise the pages write nothing.
     """
     pages = _Pages(store, RunCache(data_dir or default_folder()), FilePages(files), writable=writable)

@@ -15,7 +15,7 @@ Examples:
   bench view
   bench view --open
   bench view --port 0 --store results/runs.db
-  bench view official_results.jsonl acme_results.jsonl fidelity.json
+  bench view official_results.jsonl acme_results.jsonl
   bench view data/
 """
 
@@ -49,8 +49,8 @@ def command(
 ) -> None:
     """Look at runs in a browser, down to each trial.
 
-    Files are results of bench verify and bench fidelity, or folders of them; they get pages of their own: the answers
-    of each vendor, its differences from the baseline, the ranks, and the changes that frameworks make to the traffic.
+    Files are results of bench verify, or folders of them; they get pages of their own: the answers of each vendor, its
+    differences from the baseline, and the ranks.
 
     The pages need nothing from the network. They write nothing but what you say of an answer; beyond loopback, and
     with --allow-host, not even that.

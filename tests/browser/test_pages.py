@@ -25,7 +25,6 @@ PATHS = {
     "failed-trial": f"/runs/{NEW}/trial?framework=langgraph%3Anative&query=%22a%2Fb%22",
     "files": "/files",
     "vendors": "/files/vendors/verification",
-    "fidelity": "/files/fidelity/1-fidelity",
     "missing": "/runs/nosuch",
 }
 WIDTHS = {"light": (400, 1000, 1600), "dark": (400,)}
@@ -171,7 +170,7 @@ def test_no_page_has_barriers_or_is_wider_than_its_window(
         page.context.close()
 
 
-@pytest.mark.parametrize("name", ["runs", "run", "trial", "vendors", "fidelity"])
+@pytest.mark.parametrize("name", ["runs", "run", "trial", "vendors"])
 def test_no_table_is_cut_off_in_print(page: Page, address: str, name: str) -> None:
     page.emulate_media(media="print")
     page.set_viewport_size({"width": PAPER, "height": 800})

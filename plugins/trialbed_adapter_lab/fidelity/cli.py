@@ -50,17 +50,20 @@ def command(names: tuple[str, ...], form: str | None, as_json: bool, **given: An
 
     Runs every probe of the conformance kit on the adapter of each framework and on the reference loop, and prints
     one table of what was seen. Rows in which all equal the reference are only counted. A file that --output wrote is
-    shown again, without measuring, and `bench view` shows all of its rows. Exits with 1 if an adapter could not be
-    measured, or a probe not completed. If it is interrupted, it shows the adapters that were measured until then.
+    shown again, without measuring. Exits with 1 if an adapter could not be measured, or a probe not completed. If it
+    is interrupted, it shows the adapters that were measured until then.
     """
     from trialbed.errors import NothingMeasured, UsageError
+    from trialbed_adapter_lab.fidelity.report import FidelityReport
     from trialbed_adapter_lab.fidelity.table import report_tables
 
     form, output, interrupted = chosen_format(form, as_json=as_json), given.pop("output"), False
     if files := [name for name in names if name.endswith(".json")]:
         if len(names) > 1:
             raise UsageError(f"{files[0]}: a file is shown alone; leave out the other names")
-        report = _read(Path(files[0]), given["parts"])
+        report = read_report(FidelityReport, Path(files[0]), "bench fidelity")
+        if parts := given["parts"]:
+            report = report.on_themes([theme for theme in report.conditions.themes if theme in parts])
     else:
         report, interrupted = _measure(names, **given)
     if output is not None:
@@ -107,15 +110,3 @@ def _measure(
     if interrupted and all(one.report is None for one in report.adapters):
         raise click.Abort
     return report, interrupted
-
-
-def _read(path: Path, parts: Sequence[str]) -> FidelityReport:
-    """Return the findings in a file, or those of some parts."""
-    from trialbed.errors import DataError
-    from trialbed_adapter_lab.fidelity.report import FidelityReport
-
-    report = read_report(FidelityReport, path, "bench fidelity")
-    there = report.conditions.themes
-    if absent := [part for part in parts if part not in there]:
-        raise DataError(f"{path}: has nothing on {absent[0]}; it has {', '.join(there)}")
-    return report.on_themes([theme for theme in there if theme in parts]) if parts else report

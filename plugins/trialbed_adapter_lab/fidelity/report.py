@@ -7,7 +7,6 @@ import os
 import platform
 from collections.abc import Callable, Collection, Iterable, Mapping
 from datetime import UTC, datetime
-from functools import partial
 from importlib.metadata import version
 
 from trialbed.errors import TrialbedError
@@ -23,8 +22,8 @@ AT_ONCE = 2
 
 INTERRUPTED = "interrupted before it was measured"
 
-THEMES = {probe.theme: probe.name for probe in reversed(PROBES)}
-"""Theme -> its first probe."""
+FIRST = {name: theme for theme, name in {probe.theme: probe.name for probe in reversed(PROBES)}.items()}
+"""The first probe of each theme -> the theme."""
 
 
 class Conditions(Record):
@@ -72,7 +71,7 @@ class FidelityReport(Record):
     adapters: tuple[MeasuredAdapter, ...]
 
     @classmethod
-    def of(cls, adapters: Collection[MeasuredAdapter], themes: Collection[str], began: datetime) -> FidelityReport:
+    def of(cls, adapters: Iterable[MeasuredAdapter], themes: Collection[str], began: datetime) -> FidelityReport:
         """Return the report on a measurement that ends now."""
         conditions = Conditions(
             measured_at=began,
@@ -87,14 +86,12 @@ class FidelityReport(Record):
 
     def on_themes(self, themes: Collection[str]) -> FidelityReport:
         """Return the report on these of its themes alone, without lists, which are whole requests of a trial."""
-        conditions = self.conditions.model_copy(update={"themes": tuple(themes)})
-        adapters = []
-        for one in self.adapters:
-            found = [finding for finding in one.findings.values() if finding.theme in ("", *themes)]
-            findings = [finding for finding in found if not isinstance(finding.seen, list)]
-            report = one.report and _with_findings(one.report, findings)
-            adapters.append(one.model_copy(update={"report": report}))
-        return FidelityReport(conditions=conditions, adapters=tuple(adapters))
+        document = self.model_dump()
+        document["conditions"]["themes"] = tuple(themes)
+        for report in filter(None, (one["report"] for one in document["adapters"])):
+            found = (one for one in report["findings"] if one["theme"] in ("", *themes))
+            report["findings"] = [one for one in found if not isinstance(one["seen"], list)]
+        return FidelityReport.model_validate(document)
 
     @property
     def complete(self) -> bool:
@@ -125,31 +122,25 @@ async def measure(
     options = ["--level", "info", *(word for theme in themes for word in ("--theme", theme))]
 
     async def measure_one(label: str, environment: Environment | None) -> None:
+        def show_theme(line: str) -> None:
+            if theme := FIRST.get(line.split()[1]):
+                show(f"{label}: {theme}")
+
         async with places:
             show(f"{label}: loading")
             try:
-                report = await run_kit(framework_driver(label), environment, options, partial(_show_theme, show, label))
+                report = await run_kit(framework_driver(label), environment, options, show_theme)
             except (TrialbedError, OSError) as error:
                 found[label] = MeasuredAdapter(label=label, reason=str(error))
                 show(f"{label}: could not be measured")
                 return
-            shown = [finding.without_traces() for finding in report.findings]
             digest = environment.lock_digest if environment else ""
-            found[label] = MeasuredAdapter(label=label, lock_digest=digest, report=_with_findings(report, shown))
+            findings = tuple(finding.without_traces() for finding in report.findings)
+            short = report.model_copy(update={"findings": findings})
+            found[label] = MeasuredAdapter(label=label, lock_digest=digest, report=short)
             show(f"{label}: measured, {report.badge}")
 
     found.update({label: MeasuredAdapter(label=label, reason=INTERRUPTED) for label in environments})
     async with asyncio.TaskGroup() as group:
         for label, environment in environments.items():
             group.create_task(measure_one(label, environment))
-
-
-def _show_theme(show: Callable[[str], object], label: str, line: str) -> None:
-    """Show the theme of a probe that has ended, if it is the first one of its theme."""
-    for theme, first in THEMES.items():
-        if line.split()[1] == first:
-            show(f"{label}: {theme}")
-
-
-def _with_findings(report: ConformanceReport, findings: Iterable[CheckFinding]) -> ConformanceReport:
-    return report.model_copy(update={"findings": tuple(findings)})

@@ -1,23 +1,22 @@
-"""Fidelity reports as tables, for a terminal, for Markdown and for a page."""
+"""Fidelity reports as tables, for a terminal and for Markdown."""
 
 from __future__ import annotations
 
 import json
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
 
 from trialbed.records import Json
 from trialbed.texts import group_by_key, number_of, one_line
-from trialbed.views import UNKNOWN, Folded, Table, TableRow, printable
+from trialbed.views import UNKNOWN, Table, TableRow, printable
 from trialbed_adapter_lab.fidelity.report import FidelityReport, MeasuredAdapter
 from trialbed_adapter_lab.probe import LEVELS, PROBLEMS, CheckFinding
 
 LONGEST, LONGEST_NOTE = 60, 300
-"""Characters of a cell, and of a note or of a cell on a page."""
+"""Characters of a cell and of a note."""
 
 MOST_ROWS = 20
-"""Rows of one probe in a table; if there are more, a page has them."""
+"""Rows of one probe in the tables of several themes; if it has more, they are only counted."""
 
 HEADLINES = ("tools lost", "schemas changed", "calls as sent", "bytes", "requests after 429", "calls at once")
 """Figures in the summary, by the names that probes give them."""
@@ -29,44 +28,36 @@ NOTED = ("declared", "outdated", "error")
 def report_tables(report: FidelityReport, *, whole: bool = True) -> list[Table]:
     """Return the summary, a table for each theme and profile, and the notes.
 
-    Rows in which every adapter equals the reference are only counted, and so are those of a probe with very many.
+    Rows in which every adapter equals the reference are only counted, and so are those of a probe with very many,
+    unless the report has one theme.
 
     Args:
         whole: return cells that are too long for a terminal.
     """
-    tables, equal = [], []
+    tables, equal, themes = [], [], report.conditions.themes
     for profile, adapters in _by_profile(report):
-        folded = []
-        for theme in report.conditions.themes:
-            table = _theme(theme, profile, adapters, 2 * LONGEST if whole else LONGEST)
-            differ = [row for row in table.rows if len({*row.cells}) > 1 or len(adapters) == 1]
+        folded, reference, about = [], adapters[0].label, profile and f", {profile}"
+        for theme in themes:
+            rows = list(_rows(adapters, theme, 2 * LONGEST if whole else LONGEST))
+            differ = [row for row in rows if len({*row.cells}) > 1 or len(adapters) == 1]
             sizes = Counter(_probe(row) for row in differ)
-            shown = [row for row in differ if sizes[_probe(row)] <= MOST_ROWS]
-            count = len(table.rows) - len(differ)
-            notes = [f"{number_of(count, 'more row')}: as the {adapters[0].label}."] if count else []
-            many = {name: size for name, size in sizes.items() if size > MOST_ROWS}
-            notes += [f"{name}: {size} more rows, shown by bench view FILE." for name, size in many.items()]
+            many = {name: size for name, size in sizes.items() if size > MOST_ROWS and len(themes) > 1}
+            count = len(rows) - len(differ)
+            notes = [f"{number_of(count, 'more row')}: as the {reference}."] if count else []
+            notes += [f"{name}: {size} more rows, shown with --part {theme}." for name, size in many.items()]
             if differ:
-                tables.append(replace(table, rows=shown, notes=notes))
+                shown = [row for row in differ if _probe(row) not in many]
+                columns = ("probe", *(one.label for one in adapters))
+                tables.append(Table(f"{theme.capitalize()}{about}", columns, shown, notes, pinned=1))
             elif count:
                 folded.append(f"{theme} ({count})")
         if folded:
-            equal.append(f"As the {adapters[0].label} in all rows{profile and f', {profile}'}: {', '.join(folded)}.")
+            equal.append(f"As the {reference} in all rows{about}: {', '.join(folded)}.")
     return [*_head(report, equal), *tables, _notes(report)]
 
 
 def _probe(row: TableRow) -> str:
     return row.label.partition(": ")[0]
-
-
-def page_parts(report: FidelityReport) -> list[Table | Folded]:
-    """Return the summary, and every row in parts that readers unfold."""
-    lead, summary, versions = _head(report)
-    parts: list[Table | Folded] = [lead, summary, Folded("Versions", [versions]), Folded("Notes", [_notes(report)])]
-    for theme in report.conditions.themes:
-        tables = [_theme(theme, profile, adapters, LONGEST_NOTE) for profile, adapters in _by_profile(report)]
-        parts.append(Folded(theme.capitalize(), tables))
-    return parts
 
 
 def cell(finding: CheckFinding | None, key: str = "") -> str:
@@ -92,7 +83,7 @@ def _text(seen: Json) -> str:
     return seen if isinstance(seen, str) else json.dumps(seen, ensure_ascii=False)
 
 
-def _head(report: FidelityReport, notes: Sequence[str] = ()) -> list[Table]:
+def _head(report: FidelityReport, notes: Sequence[str]) -> list[Table]:
     """Return the time and the machine, the summary and the versions."""
     about = report.conditions
     heading = (
@@ -105,10 +96,10 @@ def _head(report: FidelityReport, notes: Sequence[str] = ()) -> list[Table]:
         about_it = (found.version, f"{found.adapter} {found.adapter_version}") if found else (UNKNOWN, UNKNOWN)
         rows.append((one.label, *about_it, place))
     versions = Table.of("Versions", ("adapter", "framework", "package", "environment"), rows)
-    return [Table("", notes=[heading]), replace(_summary(report), notes=notes), versions]
+    return [Table("", notes=[heading]), _summary(report, notes), versions]
 
 
-def _summary(report: FidelityReport) -> Table:
+def _summary(report: FidelityReport, notes: Sequence[str]) -> Table:
     """Return the number of checks that each adapter passes, and the figures that readers ask for first."""
     found = {name: [_headline(one, name) for one in report.adapters] for name in HEADLINES}
     figures = {name: cells for name, cells in found.items() if {*cells} != {UNKNOWN}}
@@ -118,7 +109,7 @@ def _summary(report: FidelityReport) -> Table:
         passed = [one.report.tally(level) if one.report else UNKNOWN for level in levels]
         cells = (*passed, *(column[place] for column in figures.values()))
         rows.append(TableRow(one.label, cells, alarming=one.report is None or not one.report.ok))
-    return Table("Checks passed, and first figures", ("adapter", *levels, *figures), rows)
+    return Table("Checks passed, and first figures", ("adapter", *levels, *figures), rows, notes)
 
 
 def _headline(adapter: MeasuredAdapter, name: str) -> str:
@@ -133,13 +124,6 @@ def _by_profile(report: FidelityReport) -> list[tuple[str, list[MeasuredAdapter]
     if len(profiles) < 2:
         return [("", measured)] if measured else []
     return [(profile, [one for one in measured if one.profile in (None, profile)]) for profile in profiles]
-
-
-def _theme(theme: str, profile: str, adapters: Sequence[MeasuredAdapter], longest: int) -> Table:
-    """Return the table of a theme, with a column for each adapter."""
-    title = f"{theme.capitalize()}{profile and f', {profile}'}"
-    rows = list(_rows(adapters, theme, longest))
-    return Table(title, ("probe", *(one.label for one in adapters)), rows, pinned=1)
 
 
 def _rows(adapters: Sequence[MeasuredAdapter], theme: str, longest: int) -> Iterator[TableRow]:

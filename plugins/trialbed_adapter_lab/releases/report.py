@@ -62,8 +62,7 @@ class ReleaseChange(Record):
     Attributes:
         release: the first in which it is seen. ``after``: the one before it in which this was measured.
         part: the theme of the probes.
-        subjects: the names of the probes, and ``aspect`` the name of the figure, if it has one; or the names of several
-            figures of the probe that ``aspect`` names.
+        subjects: the probes, with the figure if they have several. ``aspect``: the figure in reports of earlier kits.
         before, now: the two values.
         evidence: the first thing on the wire that differs, if the values do not say it; of the first subject.
     """
@@ -73,7 +72,7 @@ class ReleaseChange(Record):
     profile: str
     part: str
     subjects: tuple[str, ...]
-    aspect: str
+    aspect: str = ""
     before: str
     now: str
     evidence: str = ""
@@ -132,7 +131,7 @@ def changes_between(measured: Sequence[MeasuredRelease]) -> tuple[ReleaseChange,
     A probe that was skipped or not completed in a release is compared with the last one before it in which it was.
     """
     last: dict[tuple[str, ...], tuple[str, dict[str, Json]]] = {}
-    alike: dict[tuple[str, ...], list[tuple[str, str, Json, Json]]] = {}
+    alike: dict[tuple[str, ...], list[tuple[str, Json, Json]]] = {}
     seen = (
         (one.release, adapter, finding)
         for one in measured
@@ -144,23 +143,22 @@ def changes_between(measured: Sequence[MeasuredRelease]) -> tuple[ReleaseChange,
         after, before = last.get(probe, (release, now))
         # A probe that failed has no figures by name; the failure is the change.
         for name in {**before, **now} if min(len(before), len(now)) > 1 else [*now][:1]:
-            values = before.get(name, ABSENT), now.get(name, ABSENT)
-            if _exact(values[0]) != _exact(values[1]):
-                same = (release, after, *probe[:2], *map(_in_words, values))
-                alike.setdefault(same, []).append((finding.check, name, *values))
+            old, new = before.get(name, ABSENT), now.get(name, ABSENT)
+            if _exact(old) != _exact(new):
+                same = (release, after, *probe[:2], _in_words(old), _in_words(new))
+                subject = f"{finding.check}: {name}" if name else finding.check
+                alike.setdefault(same, []).append((subject, old, new))
         if now:
             last[probe] = release, now
-    return tuple(change for same, found in alike.items() for change in _merge(same, found))
-
-
-def _merge(same: tuple[str, ...], found: Sequence[tuple[str, str, Json, Json]]) -> Iterator[ReleaseChange]:
-    """Yield one change for several figures of one probe, or for the same figure of several probes."""
-    fields = dict(zip(("release", "after", "profile", "part", "before", "now"), same, strict=True))
-    if len(found) > 1 and len({probe for probe, *_ in found}) == 1:
-        found = [(name, probe, old, new) for probe, name, old, new in found]
-    for aspect, ones in group_by_key((one[1], one) for one in found).items():
-        subjects, evidence = tuple(one[0] for one in ones), _first_difference(*ones[0][2:])
-        yield ReleaseChange(**fields, aspect=aspect, subjects=subjects, evidence=evidence)
+    names = ("release", "after", "profile", "part", "before", "now")
+    return tuple(
+        ReleaseChange(
+            **dict(zip(names, same, strict=True)),
+            subjects=tuple(subject for subject, *_ in found),
+            evidence=_first_difference(*found[0][1:]),
+        )
+        for same, found in alike.items()
+    )
 
 
 def _figures(finding: CheckFinding) -> dict[str, Json]:

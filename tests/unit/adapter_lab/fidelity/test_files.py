@@ -8,9 +8,6 @@ from pathlib import Path
 import pytest
 
 from trialbed.cli import main
-from trialbed.errors import DataError
-from trialbed.views import Folded
-from trialbed_adapter_lab.fidelity.viewer import FidelityViewer
 
 MEASURED = Path(__file__).parents[4] / "docs" / "reference" / "fidelity.json"
 
@@ -34,27 +31,15 @@ def test_a_file_is_shown_alone(capsys: pytest.CaptureFixture[str]) -> None:
     assert f"{MEASURED}: a file is shown alone; leave out the other names" in capsys.readouterr().err
 
 
-def test_a_page_unfolds_each_theme() -> None:
-    viewer = FidelityViewer()
-    assert viewer.recognises(MEASURED)
-    (view,) = viewer.views([MEASURED])
-    assert view.title == "Fidelity: fidelity"
-    parts = view.parts()
-    assert [part.title for part in parts if not isinstance(part, Folded)] == ["", "Checks passed, and first figures"]
-    assert {"Calls", "Schemas"} <= {part.title for part in parts if isinstance(part, Folded)}
+def test_a_part_alone_has_the_rows_of_large_probes(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["fidelity", str(MEASURED), "--format", "markdown"]) == 0
+    assert "hard\\_schemas\\_by\\_tool: 100 more rows, shown with --part traffic." in capsys.readouterr().out
+    assert main(["fidelity", str(MEASURED), "--part", "traffic", "--format", "markdown"]) == 0
+    assert capsys.readouterr().out.count("| hard\\_schemas\\_by\\_tool: ") >= 100
 
 
-def test_a_file_that_cannot_be_read_is_explained(tmp_path: Path) -> None:
+def test_a_file_that_cannot_be_read_is_explained(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     path = tmp_path / "old.json"
     path.write_text('{"conditions": {}, "adapters": []}', encoding="utf-8")
-    assert FidelityViewer().recognises(path)
-    (view,) = FidelityViewer().views([path])
-    with pytest.raises(DataError, match="not a report of bench fidelity --output: Field required"):
-        view.parts()
-
-
-@pytest.mark.parametrize("text", ["", "[]", '{"conditions": {}}', "\x00"])
-def test_other_files_are_not_recognised(tmp_path: Path, text: str) -> None:
-    path = tmp_path / "file.json"
-    path.write_text(text, encoding="utf-8")
-    assert not FidelityViewer().recognises(path)
+    assert main(["fidelity", str(path)]) == 2
+    assert "not a report of bench fidelity --output: Field required" in " ".join(capsys.readouterr().err.split())

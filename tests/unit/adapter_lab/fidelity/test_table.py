@@ -7,10 +7,10 @@ from typing import Any
 
 import pytest
 
-from trialbed.views import Folded, Table
+from trialbed.views import Table
 from trialbed_adapter_lab import CheckFinding, ConformanceReport
 from trialbed_adapter_lab.fidelity.report import Conditions, FidelityReport, MeasuredAdapter
-from trialbed_adapter_lab.fidelity.table import cell, page_parts, report_tables
+from trialbed_adapter_lab.fidelity.table import cell, report_tables
 
 CONDITIONS = Conditions(
     measured_at=datetime(2026, 1, 2, 3, 4, tzinfo=UTC),
@@ -106,7 +106,7 @@ def test_many_rows_of_one_probe_are_only_counted() -> None:
     other = adapter("other", sizes(bytes=1300, **dict.fromkeys(tools, "changed")), finding("other", theme="traffic"))
     traffic = shown(adapter("reference", sizes(**tools)), other)["Traffic"]
     assert [row.label for row in traffic.rows] == ["other"]
-    assert traffic.notes == ["1 more row: as the reference.", "prompt_sizes: 31 more rows, shown by bench view FILE."]
+    assert traffic.notes == ["1 more row: as the reference.", "prompt_sizes: 31 more rows, shown with --part traffic."]
 
 
 def test_the_reference_alone_has_all_rows() -> None:
@@ -131,13 +131,3 @@ def test_notes_have_reasons() -> None:
     assert notes[1].startswith("other, one, two: makes one call at a time")
     assert notes[2] == "broken could not be measured: no such module"
     assert "broken" not in shown(REFERENCE, broken)["Calls"].columns
-
-
-def test_a_page_has_every_row() -> None:
-    other = adapter("other", *REFERENCE.findings.values())
-    parts = page_parts(FidelityReport(conditions=CONDITIONS, adapters=(REFERENCE, other)))
-    folded = {part.title: part.parts for part in parts if isinstance(part, Folded)}
-    assert list(folded) == ["Versions", "Notes", "Calls", "Traffic"]
-    (table,) = folded["Traffic"]
-    assert isinstance(table, Table)
-    assert [row.label for row in table.rows] == ["prompt_sizes: bytes", "prompt_sizes: other fields"]

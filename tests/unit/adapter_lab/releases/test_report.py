@@ -45,9 +45,7 @@ def kept(folder: Path, *releases: MeasuredRelease) -> ReleasesReport:
 def values(report: ReleasesReport) -> list[tuple[Any, ...]]:
     """The changes, without their profiles and parts."""
     return [
-        (one.after, one.release, one.subjects, one.aspect, one.before, one.now)
-        for one in report.changes
-        if one.part == "faults"
+        (one.after, one.release, one.subjects, one.before, one.now) for one in report.changes if one.part == "faults"
     ]
 
 
@@ -88,22 +86,26 @@ def test_addresses_times_and_gaps_are_no_change(tmp_path: Path, before: CheckFin
 @for_each(
     "before, now, changes",
     [
-        (check("passed", 1), check("passed", True), [("", "1", "true")]),
+        (check("passed", 1), check("passed", True), [("one", "1", "true")]),
         (
             check("passed", {"a": 1, "b": 2}),
             check("failed", {"a": 1, "b": 3}),
-            [("", "as expected", "not as expected"), ("b", "2", "3")],
+            [("one", "as expected", "not as expected"), ("one: b", "2", "3")],
         ),
-        (check("passed", {"a": 1}), check("passed", {"b": 1}), [("a", "1", "(none)"), ("b", "(none)", "1")]),
-        (check("passed", {"a": 1, "b": 2}), check("failed", "none"), [("", "as expected", "none")]),
-        (check("passed"), check("failed", {"bytes": 1234}), [("", "as expected", "not as expected")]),
+        (
+            check("passed", {"a": 1}),
+            check("passed", {"b": 1}),
+            [("one: a", "1", "(none)"), ("one: b", "(none)", "1")],
+        ),
+        (check("passed", {"a": 1, "b": 2}), check("failed", "none"), [("one", "as expected", "none")]),
+        (check("passed"), check("failed", {"bytes": 1234}), [("one", "as expected", "not as expected")]),
     ],
 )
 def test_each_figure_of_a_probe_is_compared(
     tmp_path: Path, before: CheckFinding, now: CheckFinding, changes: list[tuple[str, ...]]
 ) -> None:
     report = kept(tmp_path, measured("1.0", before), measured("1.1", now))
-    assert [found[3:] for found in values(report)] == changes
+    assert [(*found[2], *found[3:]) for found in values(report)] == changes
 
 
 ABC = ("a", "b", "c")
@@ -115,13 +117,17 @@ ABC = ("a", "b", "c")
         (
             [check("passed", name=name) for name in ABC],
             [check("failed", "2 requests", name) for name in ABC],
-            [(ABC, "", "as expected", "2 requests")],
+            [(ABC, "as expected", "2 requests")],
         ),
-        ([check("seen", dict.fromkeys(ABC, 1))], [check("seen", dict.fromkeys(ABC, 2))], [(ABC, "one", "1", "2")]),
+        (
+            [check("seen", dict.fromkeys(ABC, 1))],
+            [check("seen", dict.fromkeys(ABC, 2))],
+            [(("one: a", "one: b", "one: c"), "1", "2")],
+        ),
         (
             [check("seen", {"a": 1, "b": 1}, name) for name in ABC],
-            [check("seen", {"a": 2, "b": 2}, name) for name in ABC],
-            [(ABC, "a", "1", "2"), (ABC, "b", "1", "2")],
+            [check("seen", {"a": 2, "b": 3}, name) for name in ABC],
+            [(("a: a", "b: a", "c: a"), "1", "2"), (("a: b", "b: b", "c: b"), "1", "3")],
         ),
     ],
 )
