@@ -8,6 +8,7 @@ import unicodedata
 from collections import Counter
 from collections.abc import Iterator
 from difflib import SequenceMatcher
+from posixpath import commonprefix
 from typing import Any, Literal
 
 from trialbed.records import Json, Record
@@ -50,7 +51,7 @@ def tell_texts_apart(expected: str, seen: str) -> str:
     """Return the first place where two texts differ in words, to the character, with invisible ones made visible."""
     if expected == seen:
         return "both are the same text"
-    at = _common_length(expected, seen)
+    at = len(commonprefix((expected, seen)))
     if 0 < at == len(seen):
         return f"it ends after {at:,} of {len(expected):,} characters, before {visible(expected[at:][:NEAR])}"
     if 0 < at == len(expected):
@@ -60,12 +61,6 @@ def tell_texts_apart(expected: str, seen: str) -> str:
     return (
         f"from character {at} on, {found} in place of {wanted} ({len(seen):,} characters in place of {len(expected):,})"
     )
-
-
-def _common_length(one: str, other: str) -> int:
-    """Return the length of the common beginning of two texts."""
-    pairs = enumerate(zip(one, other, strict=False))
-    return next((place for place, (a, b) in pairs if a != b), min(len(one), len(other)))
 
 
 def visible(text: str) -> str:
@@ -132,16 +127,12 @@ def _compare_lists(given: list[Any], sent: list[Any], pointer: str) -> Iterator[
     if before != after and Counter(before) == Counter(after):
         yield Difference(pointer=pointer, kind="reordered", given=given, sent=sent)
         return
-    found = [_compare_in_place(given, sent, pointer)] if len(given) == len(sent) else []
-    if before != after:
-        found.append(_compare_aligned(given, sent, pointer, before, after))
+    found = [_compare_aligned(given, sent, pointer, before, after)] if before != after else []
+    if len(given) == len(sent):
+        pairs = enumerate(zip(given, sent, strict=True))
+        found.insert(0, (one for index, pair in pairs for one in _compare(*pair, _at(pointer, index))))
     # The shorter list of differences is the likelier one.
     yield from min(map(list, found), key=len)
-
-
-def _compare_in_place(given: list[Any], sent: list[Any], pointer: str) -> Iterator[Difference]:
-    for index, (one, other) in enumerate(zip(given, sent, strict=True)):
-        yield from _compare(one, other, _at(pointer, index))
 
 
 def _compare_aligned(

@@ -53,7 +53,7 @@ def command(names: tuple[str, ...], form: str | None, as_json: bool, **given: An
     shown again, without measuring. Exits with 1 if an adapter could not be measured, or a probe not completed. If it
     is interrupted, it shows the adapters that were measured until then.
     """
-    from trialbed.errors import NothingMeasured, UsageError
+    from trialbed.errors import DataError, NothingMeasured, UsageError
     from trialbed_adapter_lab.fidelity.report import FidelityReport
     from trialbed_adapter_lab.fidelity.table import report_tables
 
@@ -62,8 +62,10 @@ def command(names: tuple[str, ...], form: str | None, as_json: bool, **given: An
         if len(names) > 1:
             raise UsageError(f"{files[0]}: a file is shown alone; leave out the other names")
         report = read_report(FidelityReport, Path(files[0]), "bench fidelity")
-        if parts := given["parts"]:
-            report = report.on_themes([theme for theme in report.conditions.themes if theme in parts])
+        there, parts = report.conditions.themes, given["parts"]
+        if absent := [part for part in parts if part not in there]:
+            raise DataError(f"{files[0]}: has nothing on {absent[0]}; it has {', '.join(there)}")
+        report = report.on_themes([theme for theme in there if theme in parts]) if parts else report
     else:
         report, interrupted = _measure(names, **given)
     if output is not None:

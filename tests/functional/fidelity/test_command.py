@@ -58,6 +58,7 @@ def test_a_file_is_shown_again_without_measuring(measured: Finished, fidelity: F
     assert [one["label"] for one in document["adapters"]] == ["reference", "adds-a-line", "broken-import"]
     assert document["conditions"]["themes"] == ["conditions"]
     assert "| nothing\\_is\\_added\\_to\\_the\\_messages | ✓ |" in fidelity(file, "--format", "markdown", code=1).out
+    assert "has nothing on calls; it has conditions" in fidelity(file, "--part", "calls", code=2).err
 
 
 def test_if_nothing_could_be_measured_the_exit_code_says_so(fidelity: Fidelity) -> None:
