@@ -147,8 +147,7 @@ class ScriptedTrialModel(TurnTakingModel):
         self._registration = registration
         self._left: dict[int, Sequence[int]] = {}
         user = registration.user
-        self._told = {turn.text for turn in registration.turns}
-        self._told.update(() if user is None else map(str, (*user.knows.values(), *user.says.values())))
+        self._told = set() if user is None else {*map(str, user.knows.values()), *user.says.values()}
         # Only the calls since the user's last message are counted.
         self._histories: defaultdict[int, TextHistories] = defaultdict(TextHistories)
 
@@ -165,7 +164,7 @@ class ScriptedTrialModel(TurnTakingModel):
         turns, number = self._registration.turns, question.turn
         if not turns:
             return None
-        self._told.update(texts_of(question.request.messages))
+        self._told.update((question.said, *texts_of(question.request.messages)))
         if self._registration.user is not None:
             every = range(len(self._registration.script))
             left = self._left.setdefault(number, [place for place in every if place not in self._played])
