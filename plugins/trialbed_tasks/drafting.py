@@ -295,16 +295,16 @@ def _lines(task: _DraftTask) -> Iterator[str]:
         for number, (text, (calls, said)) in enumerate(zip(task.texts, task.turns, strict=True), 1):
             yield f"      - {'user: ' if calls else ''}{_json(text, task.hidden)}"
             if calls:
-                yield f"        expect: {_expected_calls(calls, task.hidden)}"
+                yield f"        expect: {_calls_json(calls, task.hidden)}"
             if said and number < len(task.texts):
                 yield f"      # answer: {_json(said, task.hidden)}"
     if task.calls or not (task.sample.calls or task.sample.unrecorded):
-        yield f"    expect: {_expected_calls(task.calls, task.hidden)}"
+        yield f"    expect: {_calls_json(task.calls, task.hidden)}"
     if answer:
         yield f"    answer: {_json(answer, task.hidden)}"
 
 
-def _expected_calls(calls: Calls, hidden: re.Pattern[str]) -> str:
+def _calls_json(calls: Calls, hidden: re.Pattern[str]) -> str:
     return _json({"calls": [{call.name: call.args} for call, _ in calls]}, hidden)
 
 
@@ -362,7 +362,7 @@ def _mask(value: Any, hidden: re.Pattern[str]) -> Any:
 
 
 def _secrets(value: Any) -> set[str]:
-    """Return the texts of fields that are named like keys, but for those that are too short to be told from words."""
+    """Return the texts of fields that are named like keys, except those that are as short as words."""
     if isinstance(value, Mapping):
         own = {item for name, item in value.items() if _is_key(name, item) and len(item) >= SHORTEST}
         return own.union(*map(_secrets, value.values()))

@@ -107,6 +107,10 @@ class TaskForm(_TaskForm):
     turns: list[str | TurnForm] = Field(
         default=[], description="In place of query: the messages of a user who writes several, one after each answer."
     )
+    lengths: list[int] = Field(
+        default=[],
+        description="Numbers of messages: with turns, the task stands once for each, with small talk before the last.",
+    )
     user: User | None = Field(None, description="In place of query: a user who answers the agent.")
     policy: str = Field("", description="Written rules, which the agent gets with its instructions.")
     id: int | str | None = Field(None, description="Unique in the file; the task's place if left out.")
@@ -196,13 +200,13 @@ def read_tasks(path: Path, mcp: Sequence[str] = (), answers: str | None = None) 
         name = form.name or name
         tools = [tool for number, given in enumerate(form.tools) for tool in files.tools(given, head, number)]
 
-        def made() -> Iterator[Task]:
+        def make_tasks() -> Iterator[Task]:
             nonlocal place
             for number, (located, task) in enumerate(forms(form)):
                 place = located.place(("tasks", number))
                 yield make_task(task, files, located, number)
 
-        tasks = made()
+        tasks = make_tasks()
     if not NAME.match(name):
         raise DataError(f"{path}: the name of the file must match {NAME.pattern}, since results are named after it")
     tools += files.server_tools(path, mcp)
@@ -432,7 +436,7 @@ class NamedFiles:
         return {name: scorer for found in self.read.values() for name, scorer in found.scorers.items()}
 
 
-SAME = ("tools", "answer", "state", "id", "allow_forced_calls", "tags", "policy", "user")
+SAME = ("tools", "answer", "state", "id", "allow_forced_calls", "tags", "lengths", "policy", "user")
 """The keys of a task that are the parameters of ``Task`` as they are."""
 
 

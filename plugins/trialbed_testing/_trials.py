@@ -160,6 +160,8 @@ class AgentTrials:
             task = Task(task, tools=tools, expect=expect, calls=calls)
         elif tools or expect or calls is not None:
             raise UsageError("run: give tools, expect and calls to the Task, or its text alone")
+        elif len(task.lengths) > 1:
+            raise UsageError("run: lengths: a trial has one; parametrize the test by them")
         misplaced = [field.name for field in fields(Task) if field.name in settings]
         if misplaced:
             raise UsageError(f"run: {misplaced[0]}: is part of a task; give a Task(…, {misplaced[0]}=…)")

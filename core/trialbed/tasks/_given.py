@@ -14,6 +14,9 @@ TEXTS = "a text that is not blank, or a list of such texts"
 
 LIMITS = ("most_calls", "most_requests", "most_tokens", "most_seconds")
 
+MOST_MESSAGES = 1000
+"""Messages of a conversation that small talk makes longer."""
+
 
 def check_given(task: Any, where: str) -> None:
     """Check the kinds of the values of a ``Task``.
@@ -30,6 +33,13 @@ def check_given(task: Any, where: str) -> None:
     _check(where, "turns", task.turns, are_turns, "a list of texts and Turn(…)s")
     if task.turns and task.text:
         raise UsageError(f"{where}: give it a text or turns, not both; the first turn is what the text would be")
+    least = max(len(task.turns), 2)
+    fit = isinstance(task.lengths, list | tuple) and all(
+        type(number) is int and least <= number <= MOST_MESSAGES for number in task.lengths
+    )
+    fit = fit and len({*task.lengths}) == len(task.lengths) and bool(task.turns or not task.lengths)
+    words = f"a list of different numbers from {least} to {MOST_MESSAGES}, of a task with turns"
+    _check(where, "lengths", task.lengths, fit, words)
     _check(where, "policy", task.policy, isinstance(task.policy, str), "a text")
     is_tools = task.tools is None or is_one_tool(task.tools) or isinstance(task.tools, Iterable)
     _check(where, "tools", task.tools, is_tools, "a list of tools")

@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass
 from functools import partial
 from inspect import iscoroutinefunction
+from itertools import cycle, islice
 from typing import Any, NamedTuple, TypeVar
 
 from trialbed.errors import UsageError
@@ -80,6 +81,8 @@ class Task:
         tags: names of groups that it belongs to, by which tasks are chosen and figures are given.
         turns: the messages of a user who writes several, in place of the text: each a text, or a ``Turn`` with
             expectations of its own. The agent gets the next one when it has answered.
+        lengths: numbers of messages, such as ``[3, 10, 30]``. The task stands once for each, with the tag ``10 turns``
+            and small talk before the last message, so that its facts were given longer ago.
         policy: written rules that the agent gets with its instructions.
         user: a user who answers the agent, in place of the text and of turns. The first message is the goal; facts may
             be said in any answer.
@@ -97,6 +100,7 @@ class Task:
     allow_forced_calls: bool = False
     tags: str | Sequence[str] = ()
     turns: Sequence[str | Turn] = ()
+    lengths: Sequence[int] = ()
     policy: str = ""
     user: User | None = None
 
@@ -128,7 +132,8 @@ def compile_tasks(tasks: Iterable[Task | Query], tools: Iterable[Tool] = ()) -> 
     named: dict[str, Api] = {}
     for name, api in [*((api.api_name, api) for api in shared), *((api.ref.title, api) for api in shared)]:
         named.setdefault(name, api)
-    queries = tuple(_check_each(_query(task, place, named, compiled) for place, task in enumerate(tasks, 1)))
+    made = ((task, _query(task, place, named, compiled)) for place, task in enumerate(tasks, 1))
+    queries = tuple(_check_each(one for task, query in made for one in _of_lengths(query, task)))
     if not queries:
         raise UsageError("tasks: there are none to run")
     return compiled._replace(queries=queries)
@@ -225,6 +230,34 @@ def _with_turns(query: Query, given: Sequence[str | Turn], where: str, compiled:
             **(of_calls if any(test.states_calls for test in tests) and not query.gold_calls else {}),
         }
     )
+
+
+PAUSES = ("The phone rings", "Someone is at the door", "My tea is ready", "It started to rain", "My screen froze")
+WAITS = ("just a moment, please.", "I'll be right back.", "please stay with me.", "we'll go on soon.", "bear with me.")
+SMALL_TALK = [f"{pause}, {wait}" for wait in WAITS for pause in PAUSES]
+"""Messages that ask for nothing. They have no numbers, which could be taken for arguments."""
+
+
+def _of_lengths(query: Query, task: Task | Query) -> Iterator[Query]:
+    """Yield the query once for each number of messages that the task names; the query alone if it names none."""
+    lengths = task.lengths if isinstance(task, Task) else ()
+    if not lengths:
+        yield query
+    last = len(query.turns)
+    for number in lengths:
+        talk = [UserTurn(text=text) for text in islice(cycle(SMALL_TALK), number - last)]
+        expected, moved = query.expected, {"turn": number, "name": f"turn {number}"}
+        if expected is not None:
+            tests = (test.model_copy(update=moved) if test.turn == last else test for test in expected.tests)
+            expected = expected.model_copy(update={"tests": tuple(tests)})
+        yield query.model_copy(
+            update={
+                "query_id": f"{query.query_id}-turns-{number}",
+                "turns": (*query.turns[:-1], *talk, query.turns[-1]),
+                "tags": (*query.tags, f"{number} turns"),
+                "expected": expected,
+            }
+        )
 
 
 def _turn_test(turn: str | Turn, number: int, apis: Sequence[Api], where: str, compiled: CompiledTasks) -> TaskTest:

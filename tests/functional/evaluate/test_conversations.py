@@ -133,6 +133,11 @@ def forgetting(query: str, history: list[dict[str, str]], base_url: str, model: 
     return chat([*history[-2:], {"role": "user", "content": query}], base_url, model, tools)
 
 
+def keeping_three(query: str, history: list[dict[str, str]], base_url: str, model: str, tools: Any) -> str:
+    """Send this turn and the three before it."""
+    return chat([*history[-6:], {"role": "user", "content": query}], base_url, model, tools)
+
+
 class Counting:
     """Made anew for each trial, it counts the messages that it gets."""
 
@@ -265,6 +270,9 @@ def test_an_agent_that_can_be_asked_once_is_refused() -> None:
         ({"turns": [Turn("Hi", expect=Expect(), calls=[])]}, r"turn 1: give calls to Expect\(calls=…\)"),
         ({"turns": [Turn("Hi", calls=["refund"])], "calls": ["refund"]}, "to the turns or to the task, not to both"),
         ({"turns": ["Hi"], "policy": 3}, "policy: 3 is not a text"),
+        ({"turns": ["Hi", "Bye", "?"], "lengths": [2, 5]}, "lengths: .* is not a list of different numbers from 3 to"),
+        ({"turns": ["Hi", "Bye"], "lengths": [5, 5]}, "lengths: .* of different numbers"),
+        ({"text": "Hi", "lengths": [5]}, "lengths: .*, of a task with turns"),
     ],
 )
 def test_malformed_turns_are_named(given: dict[str, Any], says: str) -> None:
@@ -282,6 +290,37 @@ def test_files_say_the_same(tmp_path: Path) -> None:
         assert query.expected == expected.expected
         assert query.gold_calls == expected.gold_calls
         assert (query.text, query.policy, query.final_state) == (expected.text, expected.policy, expected.final_state)
+
+
+def test_a_task_of_several_lengths_has_small_talk_before_the_last_message(tmp_path: Path) -> None:
+    task = replace(TASK, lengths=[4, 10, 60], tags=["order"])
+    own, ten, _ = queries = compile_tasks([task]).queries
+    (whole,) = compile_tasks([TASK]).queries
+    assert [(query.query_id, len(query.turns), query.tags) for query in queries] == [
+        (f"refund-turns-{number}", number, ("order", f"{number} turns")) for number in (4, 10, 60)
+    ]
+    assert (own.turns, own.expected) == (whole.turns, whole.expected)
+    assert (*ten.turns[:3], ten.turns[-1]) == whole.turns
+    talk = ten.turns[3:-1]
+    assert len({turn.text for turn in talk}) == 6
+    assert not any(turn.calls or turn.facts for turn in talk)
+    assert ten.expected is not None
+    assert [test.turn for test in ten.expected.tests] == [2, 3, 10]
+    evaluate(["reference", keeping_three], [task], model="scripted:gold", progress=False)
+    found = {
+        f"{trial.key.framework}/{trial.key.query_id}": [
+            trial.score(name).value for name in ("sopr_score", "history_kept")
+        ]
+        for trial in trials()
+    }
+    assert found == {
+        **{f"reference/refund-turns-{number}": [1, 1] for number in (4, 10, 60)},
+        **{f"keeping_three/refund-turns-{number}": [number == 4, 0] for number in (4, 10, 60)},
+    }
+    (tmp_path / "shop.py").write_text(SHOP)
+    (tmp_path / "tasks.yaml").write_text(YAML.replace("    turns:", "    lengths: [4, 10, 60]\n    turns:"))
+    found = read_tasks(tmp_path / "tasks.yaml").queries()
+    assert [query.turns for query in found] == [query.turns for query in queries]
 
 
 def test_a_trial_is_shown_as_a_conversation(capsys: pytest.CaptureFixture[str]) -> None:

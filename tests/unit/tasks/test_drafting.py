@@ -34,7 +34,7 @@ def conversation(query: str, arguments: dict[str, Any], answer: str = "It is don
     }
 
 
-def drafted(folder: Path, *values: Any) -> tuple[Path, tuple[str, ...]]:
+def draft_file(folder: Path, *values: Any) -> tuple[Path, tuple[str, ...]]:
     source, target = folder / "traces.jsonl", folder / "tasks.yaml"
     source.write_text("\n".join(map(json.dumps, values)), encoding="utf-8")
     found = draft_tasks(read_samples(source), "traces.jsonl")
@@ -43,7 +43,7 @@ def drafted(folder: Path, *values: Any) -> tuple[Path, tuple[str, ...]]:
 
 
 def test_a_conversation_becomes_a_task_that_can_be_run(tmp_path: Path) -> None:
-    path, left_out = drafted(
+    path, left_out = draft_file(
         tmp_path,
         conversation("What did order 7 cost?", {"id": 7, "note": "a: b # c"}, "It cost 12.50."),
         conversation("What did order 7 cost?", {"id": 9}),
@@ -65,7 +65,7 @@ def test_a_conversation_becomes_a_task_that_can_be_run(tmp_path: Path) -> None:
 
 def test_keys_are_masked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("SHOP_API_KEY", KEY)
-    path, _ = drafted(tmp_path, conversation(f"Use {KEY}, please", {"key": KEY}, f"Used {KEY}"))
+    path, _ = draft_file(tmp_path, conversation(f"Use {KEY}, please", {"key": KEY}, f"Used {KEY}"))
     assert KEY not in path.read_text(encoding="utf-8")
     assert len(read_tasks(path).queries()) == 1
 
@@ -81,7 +81,7 @@ def test_what_looks_like_a_key_is_masked(tmp_path: Path) -> None:
     found = ("sk-proj-" + "a1" * 20, "ghp_" + "b2" * 18, "AKIA" + "A" * 16, "eyJ" + ".".join(("a" * 20,) * 3))
     asked = f"Use {' and '.join(found)}, hunter2, Authorization: Bearer {'z' * 30}"
     given = {"api_key": "hunter1", "nested": {"password": "hunter2", "token": 3}, "city": "Bergen"}
-    path, _ = drafted(tmp_path, conversation(asked, given, asked))
+    path, _ = draft_file(tmp_path, conversation(asked, given, asked))
     text = path.read_text(encoding="utf-8")
     assert not [key for key in (*found, "zzzz", "hunter") if key in text]
     (task,) = read_tasks(path).queries()
@@ -101,7 +101,7 @@ def test_a_draft_is_of_calls_that_did_not_fail(tmp_path: Path) -> None:
         {"role": "tool", "tool_call_id": "c0", "content": "Error: bad"},
         {"role": "tool", "tool_call_id": "c9", "content": '{"isError": true, "content": []}'},
     ]
-    path, _ = drafted(tmp_path, one)
+    path, _ = draft_file(tmp_path, one)
     (task,) = read_tasks(path).queries()
     assert [call.arguments for call in task.gold_calls] == [{"id": 8}]
     assert task.reference_answer == "Refunded."
@@ -109,7 +109,7 @@ def test_a_draft_is_of_calls_that_did_not_fail(tmp_path: Path) -> None:
     assert text.count("a failed call of find is left out") == 2
     assert '"example": {"price": 12.5}' in text
     assert "# Drafts of 1 task, of" in text
-    path, _ = drafted(tmp_path, {"messages": [*one["messages"][:5], one["messages"][-1]]})
+    path, _ = draft_file(tmp_path, {"messages": [*one["messages"][:5], one["messages"][-1]]})
     assert "expect" not in path.read_text(encoding="utf-8")  # that it calls nothing was never seen
 
 
@@ -119,7 +119,7 @@ def test_each_message_of_the_user_is_a_turn_with_its_calls(tmp_path: Path) -> No
     inner = [*first[1:3], {"role": "user", "content": "You are a search agent: 7"}, *first[3:]]
     thanks = {"role": "user", "content": "Thanks"}
     apart = {"messages": [*hello, thanks, HELLO], "predicted": [{"name": "find", "args": {"id": 9}}]}
-    path, left_out = drafted(
+    path, left_out = draft_file(
         tmp_path,
         {"messages": [*hello, *first, *second, thanks]},
         {"messages": [*hello, thanks, HELLO]},
@@ -170,7 +170,7 @@ def test_traces_of_one_conversation_are_one_task(tmp_path: Path, parts: Any, tex
     for name in ("gen_ai.conversation_id", "session_id"):
         spans = [trace(number, said, began, **{name: "s"}) for number, (said, began) in enumerate(parts)]
         other = trace(9, [{"role": "user", "content": "z"}, HELLO], 9, **{name: "other"})
-        path, left_out = drafted(tmp_path, *spans, other)
+        path, left_out = draft_file(tmp_path, *spans, other)
         assert not left_out
         (task, _) = read_tasks(path).queries()
         assert "".join(turn.text for turn in task.turns) == texts
@@ -188,7 +188,7 @@ def test_calls_that_a_later_history_lacks_are_kept(tmp_path: Path) -> None:
     spans = [
         trace(number, said, number, session_id="s") for number, said in enumerate((called, [*texts, *later], early))
     ]
-    path, _ = drafted(tmp_path, *spans)
+    path, _ = draft_file(tmp_path, *spans)
     (task,) = read_tasks(path).queries()
     assert [(turn.text, turn.calls) for turn in task.turns] == [("Cost of 7?", 1), ("Of 8?", 1), ("c", 0)]
     assert "calls before the first message of the user in" in path.read_text(encoding="utf-8")
@@ -196,7 +196,7 @@ def test_calls_that_a_later_history_lacks_are_kept(tmp_path: Path) -> None:
 
 def test_a_trace_of_two_conversations_has_a_note(tmp_path: Path) -> None:
     both = [trace(1, ONE, 1, session_id="s"), trace(1, TWO, 2, session_id="r")]
-    path, _ = drafted(tmp_path, *both, trace(2, YES, 3, session_id="s"))
+    path, _ = draft_file(tmp_path, *both, trace(2, YES, 3, session_id="s"))
     assert "names 2 conversations" in path.read_text(encoding="utf-8")
     assert len(read_tasks(path).queries()) == 1
 
@@ -220,5 +220,5 @@ def test_any_text_is_drafted_as_it_was(tmp_path_factory: Any, text: str, argumen
 
 def test_a_drafted_schema_fits_all_calls(tmp_path: Path) -> None:
     seen = ({"id": 7, "price": 7.5}, {"id": "8", "price": 8})
-    path, _ = drafted(tmp_path, *(conversation(f"What of {place}?", given) for place, given in enumerate(seen)))
+    path, _ = draft_file(tmp_path, *(conversation(f"What of {place}?", given) for place, given in enumerate(seen)))
     assert '"properties": {"id": {}, "price": {"type": "number"}}' in path.read_text(encoding="utf-8")
