@@ -180,7 +180,7 @@ def _query(task: Task | Query, place: int, named: Mapping[str, Api], compiled: C
     expect = whole or Expect(task.expect, calls=task.calls, state=task.final_state)  # type: ignore[arg-type] # facts
     check_expect(expect, where)
     gold_calls = tuple(_gold_call(item, apis, where, compiled=compiled) for item in expect.calls or ())
-    expected: Expected | None = _expected(expect, apis, where, compiled, gold_calls)
+    expected: Expected | None = _expectations(expect, apis, where, compiled, gold_calls)
     if whole is None and expected == Expected() and not task.user:  # it leaves the verdict to the judge
         expected = None
     query = Query(
@@ -276,7 +276,7 @@ def _turn_test(turn: str | Turn, number: int, apis: Sequence[Api], where: str, c
     return _task_test(f"turn {number}", expect, apis, place, compiled).model_copy(update={"turn": number})
 
 
-def _expected(
+def _expectations(
     expect: Expect, apis: Sequence[Api], where: str, compiled: CompiledTasks, calls: Sequence[GoldCall]
 ) -> Expected:
     named = [name for call in calls for name in named_checks(call.arguments)]
@@ -320,7 +320,7 @@ def _task_test(name: str, expect: Expect, apis: Sequence[Api], where: str, compi
         calls=calls,
         states_calls=expect.calls is not None,
         final_state=expect.state,
-        expected=_expected(expect, apis, where, compiled, calls),
+        expected=_expectations(expect, apis, where, compiled, calls),
     )
 
 
