@@ -42,7 +42,9 @@ def play_turn(policy: Policy, given: PolicyInput, request: ModelRequest, message
     own = policy(replace(given, script=script, messages=messages, places=message.places))
     shown = "\n".join(texts_of(request.messages))
     expected = [call.arguments for call in script]
-    made = [(call.name, arguments) for call in own.calls if (arguments := lenient_json(call.arguments)) in expected]
+    # A call whose arguments were cut is of an expected one, too.
+    texts = [(call.name, text) for call in own.calls for text in (call.arguments, f"{call.arguments}}}")]
+    made = [(name, arguments) for name, text in texts if (arguments := lenient_json(text)) in expected]
     leaves = [(tool, *leaf) for tool, arguments in made for leaf in _leaves("", arguments)]
     hidden = [leaf for leaf in leaves if not _is_shown(leaf[-1], shown)]
     lacking = ((tool, name) for tool, name, value in hidden if any(_is_shown(value, text) for text in message.told))

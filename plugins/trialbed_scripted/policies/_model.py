@@ -155,7 +155,8 @@ class ScriptedTrialModel(TurnTakingModel):
         """Take the turn that the conversation has come to."""
         turn = self._policy.turn(question.request, self._histories[question.turn], self._message(question))
         self.note(turn)
-        answer = answer_of(turn, f"{self._registration.trial}#{question.place}")
+        # The same ids in each framework's trial, since a replay gives equal requests one answer and its ids.
+        answer = answer_of(turn, f"{self._registration.seed}#{question.place}")
         answer = replace(answer, usage=estimate_usage(question.request, answer, question.dialect))
         return ModelReply(answer, SLOW_FIRST, SLOW_CHUNK) if self._slow else ModelReply(answer)
 

@@ -106,6 +106,12 @@ def test_a_scripted_model_and_a_scripted_user_have_known_conversations(
         assert (trial.score("sopr_score").value, reasons(trial)) == expected
 
 
+def test_a_scripted_model_asks_before_a_call_that_does_not_parse_too() -> None:
+    evaluate("reference", [TASK], model="scripted:bad-json", progress=False)
+    (trial,) = trials()
+    assert (trial.score("sopr_score").value, reasons(trial)) == (1, ASKED)
+
+
 def test_what_the_user_knows_is_told_when_it_is_asked_for(capsys: pytest.CaptureFixture[str]) -> None:
     evaluate("reference", [TASK], model="scripted:partial", progress=False)
     (trial,) = trials()
