@@ -38,11 +38,11 @@ def _faults(run: RunNumbers) -> str:
 
 
 def names_of(runs: Sequence[RunNumbers]) -> list[str]:
-    """Return names that distinguish the runs of a page: their models if these differ; empty for a single run."""
-    models = [run.model for run in runs]
+    """Return names that distinguish the runs of a page by model, dataset or id; empty for a single run."""
     if len(runs) == 1:
         return [""]
-    return models if len({*models}) == len(models) else [f"{run.model}, {run.name}" for run in runs]
+    named = [run.model for run in runs], [f"{run.model} on {run.dataset}" for run in runs]
+    return next((names for names in named if len({*names}) == len(names)), [f"{run.model}, {run.name}" for run in runs])
 
 
 def lead_of(run: RunNumbers) -> list[str]:

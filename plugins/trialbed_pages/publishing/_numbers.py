@@ -20,7 +20,15 @@ DIGITS = 6
 APART = frozenset({"frameworks", "commands", "dataset", "model", "model_name", "base_url", "on_miss", "repeat"})
 """Settings that are told apart, or that say where a model was."""
 
-PER_TRIAL = ("total_tokens", "model_turns")
+TURN_TOKENS = {
+    "tokens: turn 1": "tokens_at_turn_1",
+    "turn 3": "tokens_at_turn_3",
+    "turn 10": "tokens_at_turn_10",
+    "last turn": "tokens_at_last_turn",
+}
+"""Column of the table of conversations -> its score."""
+
+PER_TRIAL = ("total_tokens", "model_turns", *TURN_TOKENS.values())
 """Figures without a bound that a replay repeats; times are none of them."""
 
 

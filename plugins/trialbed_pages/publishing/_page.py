@@ -11,7 +11,7 @@ from trialbed.scoring import JUDGED, score_words
 from trialbed.texts import number_of
 from trialbed.views import UNKNOWN, Plot, Table, TableRow, compact, counts
 from trialbed_pages.publishing._figures import TOKENS, interval_text, mean_of
-from trialbed_pages.publishing._numbers import RunNumbers
+from trialbed_pages.publishing._numbers import TURN_TOKENS, RunNumbers
 
 Part: TypeAlias = Table | Plot
 
@@ -32,6 +32,7 @@ def parts_of(run: RunNumbers, figures: Mapping[str, Plot], *, name: str = "") ->
         Table(f"{prefix}The result of each set-up", notes=[BRACKETS, *concluded]),
         figures["solved"],
         _costs(run, prefix),
+        *_conversations(run, prefix),
         *_comparisons(run, prefix),
         *_losses(run, prefix),
         _tasks(run, prefix),
@@ -59,6 +60,35 @@ def _costs(run: RunNumbers, prefix: str) -> Table:
     note = "In brackets: the 95 % interval. A trial that failed is not solved. Tokens are means of the model's counts."
     title = f"{prefix}What is solved, and what it costs in tokens"
     return Table.of(title, ("", "version", "trials", *figures), rows, [note])
+
+
+KEPT = {"history kept": "history_kept", "remembered": "remembered", "policy kept": "policy_kept"}
+"""Column of the table of conversations -> its score, which lies in [0, 1]."""
+
+
+def _conversations(run: RunNumbers, prefix: str) -> Iterator[Table]:
+    """The share of trials that kept the history, and the tokens of turns; nothing without conversations."""
+    columns = {
+        heading: name
+        for heading, name in (KEPT | TURN_TOKENS).items()
+        if any(name in one.scores for one in run.frameworks)
+    }
+    if TURN_TOKENS.keys().isdisjoint(columns):
+        return
+    rows = []
+    for one in run.frameworks:
+        means = {heading: mean_of(one, name) for heading, name in columns.items()}
+        cells = (interval_text(mean) if heading in KEPT else compact(mean.value) for heading, mean in means.items())
+        rows.append((one.label, *cells))
+    title = f"{prefix}What is kept of a conversation, and what its turns cost in tokens"
+    yield Table.of(title, ("", *columns), rows, [CONVERSATIONS])
+
+
+CONVERSATIONS = (
+    "history kept: each turn's first request has all messages of the turns before. remembered: the share of right "
+    "calls and facts among those that need something of an earlier turn. Tokens of a turn are those of its prompts, as "
+    "a mean over the conversations that have the turn."
+)
 
 
 def _comparisons(run: RunNumbers, prefix: str) -> Iterator[Table]:

@@ -152,10 +152,24 @@ def test_comparisons_stand_by_their_scores_and_are_explained_once() -> None:
     assert (len(first.notes), len(second.notes)) == (1, 0)
 
 
-def test_runs_are_named_by_their_models_where_that_is_enough() -> None:
+def test_conversations_have_a_table_of_what_is_kept_and_what_turns_cost() -> None:
+    talk = {"history_kept": PublishedMean(value=0.5, low=0.1, high=0.9, n=2)}
+    talk |= {"tokens_at_turn_10": PublishedMean(value=1200.0, n=2), "remembered": PublishedMean(value=None)}
+    reference, crewai = run().frameworks
+    found = run().model_copy(update={"frameworks": (reference, crewai.model_copy(update={"scores": talk}))})
+    tables = [one for one in parts_of(found, figures_of(found)) if isinstance(one, Table)]
+    table = next(one for one in tables if "conversation" in one.title)
+    assert table.columns == ("", "history kept", "remembered", "turn 10")
+    assert [row.cells for row in table.rows] == [("-", "-", "-"), ("0.50 [0.10, 0.90]", "-", "1,200")]
+    assert not any("conversation" in part.title for part in parts_of(run(), figures_of(run())))
+
+
+def test_runs_are_named_by_their_models_or_datasets_where_that_is_enough() -> None:
     other = run("second").model_copy(update={"model": "local:large"})
+    elsewhere = run("third").model_copy(update={"dataset": "shop"})
     assert names_of([run()]) == [""]
     assert names_of([run(), other]) == ["local:small", "local:large"]
+    assert names_of([run(), elsewhere]) == ["local:small on harbour", "local:small on shop"]
     assert names_of([run(), run("second")]) == ["local:small, first", "local:small, second"]
 
 
