@@ -8,7 +8,6 @@ from trialbed.evidence import carries
 from trialbed.records import Json, Score, ScoreDescription
 from trialbed.scoring import ScoreContext, expectations, scorer
 from trialbed.texts import json_leaves
-from trialbed.tool_calls import align_gold_calls
 from trialbed_plugins.scorers._reasons import reason
 
 TURNS = (1, 3, 10)
@@ -19,6 +18,35 @@ SINGLE = "the task is one message of the user"
 
 @scorer(
     scores=[
+        ScoreDescription(
+            "turns_solved",
+            meaning="share of the user's messages before the first whose expectations are not met",
+            quality=False,
+            ideal=1.0,
+            missing="no message of the user has expectations of its own",
+        ),
+        ScoreDescription(
+            "turns_needed",
+            meaning="messages of a user who answers until the task was solved",
+            unit="messages",
+            bounded=False,
+            quality=False,
+            lower_is_better=True,
+            missing="the task has no user who answers, or is not solved",
+        ),
+        ScoreDescription(
+            "remembered",
+            meaning="share of right calls and facts among those that need something from an earlier turn",
+            quality=False,
+            ideal=1.0,
+            missing="no expected call and no fact needs anything from an earlier turn",
+        ),
+        ScoreDescription(
+            "policy_kept",
+            meaning="no tool was called where the task says never",
+            quality=False,
+            missing="the task has no policy or turns, or forbids no tool, or the agent's calls are not observed",
+        ),
         ScoreDescription(
             "history_kept",
             meaning="each turn's first request has all messages of the turns before, in their order",
@@ -40,11 +68,14 @@ SINGLE = "the task is one message of the user"
     ]
 )
 def conversation_scores(context: ScoreContext) -> Iterable[Score]:
-    """Say whether each turn of a conversation had the turns before, and count its tokens.
+    """Say how a conversation went, whether each turn had the turns before, and count its tokens.
 
     The detail of ``history_kept`` has the findings on each turn; its value is 0 if a message or the system prompt was
     dropped, or messages stand in another order. Tokens are estimated if the model did not report them.
     """
+    if context.wire.turns or context.query.policy:
+        found = (read(context) for read in (_turns_solved, _turns_needed, _remembered, _policy_kept))
+        yield from filter(None, found)
     if not context.wire.turns:
         return
     from trialbed.history import read_history  # only conversations need it
@@ -61,11 +92,7 @@ def conversation_scores(context: ScoreContext) -> Iterable[Score]:
     yield Score(name="tokens_at_last_turn", value=float(turns[-1].tokens), bounded=False)
 
 
-@scorer(
-    meaning="share of the user's messages before the first whose expectations are not met",
-    missing="no message of the user has expectations of its own",
-)
-def turns_solved(context: ScoreContext) -> Score | None:
+def _turns_solved(context: ScoreContext) -> Score | None:
     """Return how far a conversation went well; 1 if the expectations of all messages are met.
 
     The value is None if it is not known whether those of a message are met.
@@ -78,43 +105,32 @@ def turns_solved(context: ScoreContext) -> Score | None:
     if any(one.met is None for one in found):
         return None
     first = min((tests[one.text] for one in found), default=turns + 1)
-    return Score(name="turns_solved", value=(first - 1) / turns, detail=reason((one.finding for one in found), ""))
+    detail = reason(one.finding for one in found)
+    return Score(name="turns_solved", value=(first - 1) / turns, detail=detail, quality=False)
 
 
-@scorer(
-    meaning="messages of a user who answers until the task was solved",
-    unit="messages",
-    bounded=False,
-    quality=False,
-    lower_is_better=True,
-    missing="the task has no user who answers, or is not solved",
-)
-def turns_needed(context: ScoreContext) -> Score | None:
+def _turns_needed(context: ScoreContext) -> Score | None:
     """Return how many messages a user who answers had to write."""
     if context.query.user is None or not all(one.met for one in expectations(context)):
         return None
     return Score(name="turns_needed", value=float(len(context.wire.turns)), bounded=False)
 
 
-@scorer(
-    meaning="share of right calls and facts among those that need something from an earlier turn",
-    quality=False,
-    ideal=1.0,
-    missing="no expected call and no fact needs anything from an earlier turn",
-)
-def remembered(context: ScoreContext) -> Score | None:
+def _remembered(context: ScoreContext) -> Score | None:
     """Return how much of what the user said, or a tool returned, in earlier turns was used where it is needed.
 
     A call needs it if one of its values is in an earlier turn and not in its own message. So does a fact.
     """
-    found = dict(_remembered(context))
+    found = dict(_each_remembered(context))
     if not found:
         return None
     lost = reason((f"{name}: not remembered" for name, right in found.items() if not right), "all was remembered")
     return Score(name="remembered", value=sum(found.values()) / len(found), detail=lost, quality=False)
 
 
-def _remembered(context: ScoreContext) -> Iterator[tuple[str, bool]]:
+def _each_remembered(context: ScoreContext) -> Iterator[tuple[str, bool]]:
+    from trialbed.tool_calls import align_gold_calls  # only conversations need it
+
     first, earlier = 0, ""
     for number, turn in enumerate(context.query.turns, 1):
         gold = context.query.gold_calls[first : first + turn.calls]
@@ -132,15 +148,10 @@ def _remembered(context: ScoreContext) -> Iterator[tuple[str, bool]]:
         earlier = "\n".join([earlier, turn.text, *results])
 
 
-@scorer(
-    meaning="no tool was called where the task says never",
-    quality=False,
-    missing="the task has no policy or turns, or forbids no tool, or the agent's calls are not observed",
-)
-def policy_kept(context: ScoreContext) -> Score | None:
+def _policy_kept(context: ScoreContext) -> Score | None:
     """Return 1 if no tool was called that the task, or the message of the user at that time, forbids."""
     expected = context.query.expected
-    if expected is None or not (context.query.policy or context.query.turns) or context.unobserved:
+    if expected is None or context.unobserved:
         return None
     parts = [(context, expected.never)] + [
         (context.of_turn(test.turn), test.expected.never)

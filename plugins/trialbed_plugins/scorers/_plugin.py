@@ -9,13 +9,7 @@ from trialbed_plugins.scorers._answers import claimed_vs_observed, final_state, 
 from trialbed_plugins.scorers._apis import api_scores, gold_offered
 from trialbed_plugins.scorers._arguments import argument_scores
 from trialbed_plugins.scorers._calls import call_scores
-from trialbed_plugins.scorers._conversations import (
-    conversation_scores,
-    policy_kept,
-    remembered,
-    turns_needed,
-    turns_solved,
-)
+from trialbed_plugins.scorers._conversations import conversation_scores
 from trialbed_plugins.scorers._costs import cost_score, model_turns, time_scores, token_scores
 from trialbed_plugins.scorers._faults import fault_scores
 
@@ -28,10 +22,6 @@ SCORERS = (
     used_results,
     final_state,
     fault_scores,
-    turns_solved,
-    turns_needed,
-    remembered,
-    policy_kept,
     conversation_scores,
     has_finish,
     claimed_vs_observed,
