@@ -123,7 +123,7 @@ def test_the_plots_of_a_run_are_whole_on_a_phone(page: Page, address: str) -> No
     page.set_viewport_size({"width": 420, "height": 800})
     page.goto(f"{address}/runs/{NEW}")
     plots = page.locator(".plot")
-    assert plots.count() >= 2
+    assert plots.count() >= 1
     for place in range(plots.count()):
         assert plots.nth(place).evaluate("plot => plot.scrollWidth <= plot.clientWidth")
         drawing = plots.nth(place).locator("svg")

@@ -31,12 +31,15 @@ SHIPPED = (
     ".svg",
     ".toml",
     ".xz",
+    ".yaml",
     "LICENSES.md",
     "py.typed",
 )
 TEMPLATE = "trialbed_adapter_lab/scaffolding/template"
 TEMPLATES = "trialbed_adapter_lab/scaffolding/templates"
 """Files that packages of plugins are written from, with words to be filled in: data, also where they end in .py."""
+DESK = "trialbed_tasks/desk"
+"""An embedded dataset, whose tools are read by their path, as those of a user's dataset."""
 
 
 def tree(source: Path) -> dict[str, bytes]:
@@ -84,7 +87,7 @@ def test_the_wheel_is_the_tree(wheels: Wheels) -> None:
 def test_every_folder_of_code_is_a_package(wheels: Wheels) -> None:
     """A folder without ``__init__.py`` is silently left out of the wheel."""
     names = set(tree(wheels.source)) - set(template(wheels.source))
-    folders = {name.rpartition("/")[0] for name in names if name.endswith(".py")} - {TEMPLATES}
+    folders = {name.rpartition("/")[0] for name in names if name.endswith(".py")} - {TEMPLATES, DESK}
     assert {folder for folder in folders if f"{folder}/__init__.py" not in names} == set()
 
 

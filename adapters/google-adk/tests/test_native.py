@@ -8,7 +8,7 @@ import pytest
 from support.adapters import answered, failure, refusal, results, said
 
 from trialbed_adapter_lab import Harness
-from trialbed_adapter_lab.harness import without_message
+from trialbed_adapter_lab.probes._conversations import without_message
 from trialbed_scripted import ModelTurn, Response, ask, call, fail, forever, say
 
 pytestmark = [

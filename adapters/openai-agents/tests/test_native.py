@@ -11,7 +11,7 @@ from support.adapters import answered, cell_of, failure, refusal, results, said
 
 from trialbed.wire import Call
 from trialbed_adapter_lab import Barrier, Harness, tool
-from trialbed_adapter_lab.harness import without_message
+from trialbed_adapter_lab.probes._conversations import without_message
 from trialbed_openai_agents.native import function_tool
 from trialbed_scripted import ModelTurn, Response, ask, call, fail, forever, say
 
