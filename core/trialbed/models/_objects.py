@@ -93,7 +93,7 @@ async def _answer(
 
     Args:
         model: the object.
-        bearer: the header of those that may ask it.
+        bearer: the authorization header that a request must have.
         call: calls it, and holds up nobody but those who ask.
     """
     from aiohttp import web
