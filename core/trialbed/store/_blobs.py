@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import zlib
 from typing import Any
 
 from sqlalchemy import CompoundSelect, Connection, Select, delete, select, union
@@ -58,8 +57,8 @@ def unpack_body(digest: str, compressed: bytes) -> str:
         DataError: it does not have this digest.
     """
     try:
-        body = zlib.decompress(compressed)
-    except zlib.error as error:
+        body = zlib_ng.decompress(compressed)
+    except zlib_ng.error as error:
         raise DataError(f"the store's body {digest} is damaged ({error}); restore a copy of the store") from error
     if hashlib.sha256(body).hexdigest() != digest:
         raise DataError(f"the store's body {digest} was changed; restore a copy of the store")
