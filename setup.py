@@ -14,7 +14,7 @@ MADE = {"__pycache__", "build", "dist", "results"}
 
 
 class BuildTemplate(Command):
-    """Puts the template into the package ``trialbed_adapter_lab.scaffolding``, as data.
+    """Puts the template into the package ``trialbed_adapter_lab``, as data.
 
     An editable install gets no copy: it finds the template in the checkout.
     """
@@ -34,7 +34,7 @@ class BuildTemplate(Command):
         return [str(file) for file in files if not any(map(_is_made, file.parent.parts))]
 
     def get_output_mapping(self):
-        target = Path(self.build_lib, "trialbed_adapter_lab", "scaffolding", "template")
+        target = Path(self.build_lib, "trialbed_adapter_lab", "template")
         return {str(target / Path(file).relative_to(TEMPLATE)): file for file in self.get_source_files()}
 
     def get_outputs(self):

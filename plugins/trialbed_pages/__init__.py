@@ -6,7 +6,7 @@ record that its template shows:
     runs        the list, a run, its queries, a trial
     rendering   the templates, and addresses between pages
     publishing  folders of results that others can read, and make again
-    exports     the trials of a run for other tools: lines, spans, a table
+    exports     the trials of a run for other tools: lines, a table
 
 Nothing is written but what a person says of an answer, and nothing is loaded from anywhere else. All text of agents,
 models and Apis is escaped.

@@ -35,9 +35,7 @@ SHIPPED = (
     "LICENSES.md",
     "py.typed",
 )
-TEMPLATE = "trialbed_adapter_lab/scaffolding/template"
-TEMPLATES = "trialbed_adapter_lab/scaffolding/templates"
-"""Files that packages of plugins are written from, with words to be filled in: data, also where they end in .py."""
+TEMPLATE = "trialbed_adapter_lab/template"
 DESK = "trialbed_tasks/desk"
 """An embedded dataset, whose tools are read by their path, as those of a user's dataset."""
 
@@ -49,14 +47,10 @@ def tree(source: Path) -> dict[str, bytes]:
             file.relative_to(source / root).as_posix(): file.read_bytes()
             for root in ROOTS
             for file in (source / root).rglob("*")
-            if file.is_file() and (file.name.endswith(SHIPPED) or is_template(file))
+            if file.is_file() and file.name.endswith(SHIPPED)
         },
         **template(source),
     }
-
-
-def is_template(file: Path) -> bool:
-    return file.parent.as_posix().endswith(TEMPLATES)
 
 
 def template(source: Path) -> dict[str, bytes]:
@@ -87,7 +81,7 @@ def test_the_wheel_is_the_tree(wheels: Wheels) -> None:
 def test_every_folder_of_code_is_a_package(wheels: Wheels) -> None:
     """A folder without ``__init__.py`` is silently left out of the wheel."""
     names = set(tree(wheels.source)) - set(template(wheels.source))
-    folders = {name.rpartition("/")[0] for name in names if name.endswith(".py")} - {TEMPLATES, DESK}
+    folders = {name.rpartition("/")[0] for name in names if name.endswith(".py")} - {DESK}
     assert {folder for folder in folders if f"{folder}/__init__.py" not in names} == set()
 
 

@@ -55,7 +55,7 @@ SECTIONS = {
     "The installation": {
         "doctor": "Check the installation, and show how to get missing parts.",
         "models": "List the models that bench run --model takes.",
-        "plugin": "Start plugins, and check them against their contracts.",
+        "plugin": "Check plugins against their contracts.",
         "plugins": "List installed drivers, commands and plugins, and why broken ones fail.",
         "serve": "Run the virtual API and the gateway alone.",
     },

@@ -13,10 +13,9 @@ from trialbed.cli.options import FOLDER, FiniteRange, json_option, plain_option,
 
 if TYPE_CHECKING:
     from trialbed_adapter_lab import Level
-    from trialbed_adapter_lab.scaffolding import PackageNames
 
 KINDS = ("scorer", "judge", "selector", "simulator", "model", "dataset", "executor")
-"""The words for plugins; the last two, of which there is no template, can only be checked."""
+"""The words for plugins."""
 
 EPILOG = """\b
 Examples:
@@ -33,15 +32,7 @@ Examples:
   bench plugin check ./scorer.py
   bench plugin check ./judge.py:Mine
   bench plugin check llm --kind judge
-  bench plugin new scorer my-scores
 """
-
-output_option = plain_option(
-    "--output",
-    type=FOLDER,
-    default=Path(),
-    help="Folder in which to create the package's folder. [default: the working directory]",
-)
 
 
 @click.group("adapter", epilog=EPILOG)
@@ -51,7 +42,12 @@ def command() -> None:
 
 @command.command("new", epilog="Example: bench adapter new my-framework")
 @click.argument("name")
-@output_option
+@plain_option(
+    "--output",
+    type=FOLDER,
+    default=Path(),
+    help="Folder in which to create the package's folder. [default: the working directory]",
+)
 def new(name: str, output: Path) -> None:
     """Start a package for an adapter.
 
@@ -59,12 +55,20 @@ def new(name: str, output: Path) -> None:
     as the framework's documentation teaches it.
     NAME is the name for --framework: lower-case letters, digits and dashes. The package is called trialbed-NAME.
     """
-    from trialbed_adapter_lab.scaffolding import free_names, write_package
+    import shlex
+
+    from trialbed_adapter_lab.scaffolding import MARK, free_names, write_package
 
     names = free_names(name)
     write_package(names, output)
-    check, use = f"bench adapter check {name}", f"bench run --framework reference --framework {name}"
-    _show_package(names, output, check, use)
+    folder = output / names.distribution
+    steps = [
+        f"pip install -e {shlex.quote(f'{folder}[test]')}",
+        f"bench adapter check {name}",
+        f"bench run --framework reference --framework {name}",
+    ]
+    click.echo("\n  ".join([f"Created {folder}. It works as it is:\n", *steps]))
+    click.echo(f"\nThen put in your own code wherever the source says {MARK}.")
 
 
 @command.command("check", epilog="Example: bench adapter check langgraph --level must")
@@ -185,40 +189,10 @@ def check(
 
 @click.group("plugin", epilog=PLUGIN_EPILOG)
 def plugin_command() -> None:
-    """Start plugins, and check them against their contracts.
+    """Check plugins against their contracts.
 
     `bench plugins` lists what is installed, and `bench adapter` is for adapters of frameworks.
     """
-
-
-@plugin_command.command("new", epilog="Example: bench plugin new judge strict")
-@click.argument("kind", type=click.Choice(KINDS[:-2]))
-@click.argument("name")
-@output_option
-def new_plugin(kind: str, name: str, output: Path) -> None:
-    """Start a package for a plugin of a kind.
-
-    The package works as it is, with tests, a tox.ini for the newest and the oldest releases, and a workflow for CI.
-    NAME is the plugin's: lower-case letters, digits and dashes. The package is called trialbed-NAME.
-    """
-    from trialbed_adapter_lab.scaffolding import PLUGIN_TEMPLATES, free_names, write_plugin
-
-    names = free_names(name, kind)
-    write_plugin(kind, names, output)
-    use = names.put_into(PLUGIN_TEMPLATES[kind].command, "plugin")
-    _show_package(names, output, f"bench plugin check {name} --kind {kind}", use)
-
-
-def _show_package(names: PackageNames, output: Path, *commands: str) -> None:
-    """Print the folder of a new package, and the commands that install, check and use it."""
-    import shlex
-
-    from trialbed_adapter_lab.scaffolding import MARK
-
-    folder = output / names.distribution
-    steps = [f"pip install -e {shlex.quote(f'{folder}[test]')}", *commands]
-    click.echo("\n  ".join([f"Created {folder}. It works as it is:\n", *steps]))
-    click.echo(f"\nThen put in your own code wherever the source says {MARK}.")
 
 
 @plugin_command.command("check", epilog=PLUGIN_EPILOG)

@@ -19,12 +19,11 @@ if TYPE_CHECKING:
     from trialbed.records import Query
     from trialbed.store import StoredRun
 
-FORMATS = ("jsonl", "otel", "results", "stabletoolbench")
+FORMATS = ("jsonl", "results", "stabletoolbench")
 
 EPILOG = """\b
 Examples:
   bench export latest --output trials.jsonl
-  bench export latest --format otel --output spans.jsonl
   bench export latest/acme --format results --output acme.jsonl
   bench export latest --format stabletoolbench --output predictions
 """
@@ -48,8 +47,7 @@ def command(run: str, form: str, output: Path | None, store: str | None, data_di
     """Write the trials of a run for other programs.
 
     jsonl has a line for each trial with all that the store holds of it: the scores with their reasons, the answer, and
-    every request and call with its body. otel has a line for each trial too, an export of OpenTelemetry's spans by its
-    conventions for generative AI.
+    every request and call with its body.
 
     results is for verifications: the rows of their results files, of all vendors or of the one of RUN/VENDOR.
 
@@ -65,7 +63,6 @@ def command(run: str, form: str, output: Path | None, store: str | None, data_di
     from trialbed.errors import UsageError
     from trialbed.settings import data_dir as default_folder
     from trialbed.store import open_store
-    from trialbed_pages.exports.spans import trial_spans
 
     with open_store(store) as reader:
         run_id, _, label = run.partition("/")
@@ -81,9 +78,8 @@ def command(run: str, form: str, output: Path | None, store: str | None, data_di
         if form == "results":
             _write(load_driver("components", "verification").lines(found, label or None), output, "row")
             return
-        queries = None if form == "otel" else known_queries(found.config, data_dir or default_folder())
-        values = trial_spans(found) if form == "otel" else trial_lines(found, queries)
-        _write((f"{json.dumps(value)}\n".encode() for value in values), output, "trial")
+        queries = known_queries(found.config, data_dir or default_folder())
+        _write((f"{json.dumps(value)}\n".encode() for value in trial_lines(found, queries)), output, "trial")
 
 
 def _write_folder(run: StoredRun, folder: Path, data_dir: Path | None) -> None:

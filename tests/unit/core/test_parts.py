@@ -14,7 +14,6 @@ PARTS = {
         "probes": ("differences", "errors", "harness", "probe"),
         "fidelity": ("kit_process", "probe", "probes", "report_command"),
         "releases": ("differences", "fidelity", "kit_process", "probe", "report_command"),
-        "scaffolding": ("plugin_check",),  # the template of a plugin's tests
         "cli": ("", "fuzz", "kit_process", "plugin_check", "probe", "scaffolding"),
     },
 }

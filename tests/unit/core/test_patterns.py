@@ -33,7 +33,7 @@ MADE = {
     "trialbed.tool_calls._own_tools": "the name of a tool between the ends of words: a fixed text",
     "trialbed.views._text": "of a fixed text in the project's own documents",
     "trialbed_tasks.drafting": "the spellings of a bounded number of secrets: fixed texts, each tried once",
-    "trialbed_adapter_lab.scaffolding._packages": "a few words of the templates: fixed texts",
+    "trialbed_adapter_lab.scaffolding": "three words of the template: fixed texts",
     "trialbed_server.users": "a word of the task, or the words of a fact's name: fixed texts, between runs of one set",
     "trialbed_pages.publishing._names": "the spellings of folders: fixed texts, each tried once",
 }

@@ -13,7 +13,8 @@ import pytest
 import yaml
 
 from trialbed import UsageError
-from trialbed_adapter_lab.scaffolding import MARK, _packages, free_names, write_package
+from trialbed_adapter_lab import scaffolding
+from trialbed_adapter_lab.scaffolding import MARK, free_names, write_package
 
 TEMPLATE = Path(__file__).parents[4] / "adapters" / "_template"
 
@@ -131,7 +132,7 @@ def test_nothing_is_left_of_a_package_that_could_not_be_written_whole(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     files = [(Path("a"), b""), (Path("a/b"), b"")]  # a folder where a file is
-    monkeypatch.setattr(_packages, "_template_files", lambda: iter(files))
+    monkeypatch.setattr(scaffolding, "_template_files", lambda: iter(files))
     with pytest.raises(UsageError, match="trialbed-acme cannot be written"):
         write_package(free_names("acme"), tmp_path)
     assert list(tmp_path.iterdir()) == []
@@ -144,13 +145,13 @@ def test_what_installers_and_developers_leave_in_the_template_is_not_copied(
     for folder in ("src/trialbed_new_framework/__pycache__", "src/x.egg-info", ".mypy_cache/3.11", "build/lib"):
         (installed / folder).mkdir(parents=True, exist_ok=True)
         (installed / folder / "made").write_bytes(b"\xff")
-    monkeypatch.setattr(_packages, "INSTALLED", installed)
+    monkeypatch.setattr(scaffolding, "INSTALLED", installed)
     write_package(free_names("new-framework"), tmp_path)
     assert content(tmp_path / "trialbed-new-framework") == content(TEMPLATE)
 
 
 def test_an_installation_without_the_template_says_so(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     for place in ("INSTALLED", "CHECKOUT"):
-        monkeypatch.setattr(_packages, place, tmp_path / "nowhere")
+        monkeypatch.setattr(scaffolding, place, tmp_path / "nowhere")
     with pytest.raises(UsageError, match="nowhere is missing; reinstall trialbed"):
         write_package(free_names("acme"), tmp_path)

@@ -146,7 +146,6 @@ def test_every_command_that_prints_a_result_can_print_json() -> None:
         "adapter new",
         "export",
         "init",
-        "plugin new",
         "publish",
         "serve",
         "tasks schema",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import gc
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -14,7 +14,6 @@ import pytest
 from support.garbage import leave_out_what_stays
 from support.trials import ended, run_config
 
-from trialbed.conversations import read_samples
 from trialbed.records import (
     Annotation,
     Answer,
@@ -31,7 +30,6 @@ from trialbed.records import (
 )
 from trialbed.store import Store, StoredRun, open_store
 from trialbed_pages.exports.command import trial_lines
-from trialbed_pages.exports.spans import trial_spans
 
 RUN = "20260101T120000-aaaaaa"
 NOON = datetime(2026, 1, 1, 12, tzinfo=UTC)
@@ -115,55 +113,9 @@ def test_each_line_is_a_trial_with_all_of_it(run: StoredRun) -> None:
     noted = replace(run, record=run.record.model_copy(update={"annotations": (said,)}))
     found = [line["annotation"] for line in trial_lines(noted)]
     assert found == [{"rating": "wrong", "note": "no source", "correction": ""}, None]
-    first, second = (attributes(spans(one)[0]) for one in trial_spans(noted))
-    told = {key: value for key, value in first.items() if key.startswith("trialbed.annotation.")}
-    assert told == {
-        "trialbed.annotation.rating": {"stringValue": "wrong"},
-        "trialbed.annotation.note": {"stringValue": "no source"},
-    }
-    assert not [key for key in second if "annotation" in key]
 
 
-def test_spans_are_read_again_as_the_conversation(run: StoredRun, tmp_path: Path) -> None:
-    path = tmp_path / "spans.jsonl"
-    path.write_text("".join(f"{json.dumps(value)}\n" for value in trial_spans(run)))
-    (sample, _) = read_samples(path)
-    assert [(call.name, call.args) for call in sample.calls] == [("weather_now", {"city": "Ulm"})]
-    assert sample.messages is not None
-    assert [message.role for message in sample.messages] == ["user", "assistant", "tool", "assistant"]
-    assert sample.tools["weather_now"]
-
-
-def test_spans_follow_the_conventions(run: StoredRun) -> None:
-    first, second = trial_spans(run)
-    agent, *children = spans(first)
-    assert (agent["name"], agent["startTimeUnixNano"]) == ("invoke_agent reference", "1767268800000000000")
-    assert attributes(agent)["trialbed.score.api_f1"] == {"doubleValue": 0.5}
-    assert [child["name"] for child in children] == ["chat m", "chat m", "execute_tool weather_now"]
-    assert {child["parentSpanId"] for child in children} == {agent["spanId"]}
-    assert {(len(span["traceId"]), len(span["spanId"])) for span in spans(first)} == {(32, 16)}
-    assert len({span["spanId"] for span in spans(first)}) == 4
-    assert attributes(children[0])["gen_ai.usage.input_tokens"] == {"intValue": "5"}
-    assert attributes(children[2])["gen_ai.tool.call.arguments"] == {"stringValue": '{"city": "Ulm"}'}
-    (failed,) = spans(second)
-    assert failed["status"] == {"code": 2, "message": "it died"}
-    assert attributes(failed)["error.type"] == {"stringValue": "crash"}
-    assert "error.type" not in attributes(agent)
-
-
-def spans(export: dict[str, Any]) -> list[dict[str, Any]]:
-    found: list[dict[str, Any]] = export["resourceSpans"][0]["scopeSpans"][0]["spans"]
-    return found
-
-
-def attributes(span: dict[str, Any]) -> dict[str, Any]:
-    return {item["key"]: item["value"] for item in span["attributes"]}
-
-
-@pytest.mark.parametrize("write", [trial_lines, trial_spans])
-def test_an_export_holds_a_part_of_the_trials(
-    write: Callable[[StoredRun], Iterator[object]], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_an_export_holds_a_part_of_the_trials(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("trialbed.store._stored.IN_PART", 5)
     queries = tuple(range(40))
     path = str(tmp_path / "t.db")
@@ -177,7 +129,7 @@ def test_an_export_holds_a_part_of_the_trials(
     held = []
     leave_out_what_stays()
     with open_store(path) as reader:
-        for place, _ in enumerate(write(reader.run(RUN))):
+        for place, _ in enumerate(trial_lines(reader.run(RUN))):
             if place % 13 == 12:
                 held.append(sum(isinstance(one, TrialResult) for one in gc.get_objects()))
         assert place == 39
