@@ -178,7 +178,7 @@ EXCHANGES = (
 
 def read_exchanges(connection: Connection, row_ids: Sequence[int]) -> list[tuple[dict[str, Any], str, str]]:
     """The JSON of attempts with one request each, its body and its answer's, in this order; no records are made."""
-    rows = connection.execute(EXCHANGES.where(trials.c.id.in_(row_ids)))
+    rows = connection.execute(EXCHANGES.where(trials.c.id.in_(row_ids))).all()
     found = {row[0]: (decode(row[1]), unpack_body(*row[2:4]), unpack_body(*row[4:])) for row in rows}
     return [found[row_id] for row_id in row_ids]
 

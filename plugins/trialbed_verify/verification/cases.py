@@ -62,7 +62,7 @@ class TestSet:
         self.digest = self._scan()
 
     def __enter__(self) -> Self:
-        self._file = self.path.open("rb")
+        self._file = self.path.open("rb", 2**16)  # mostly read in order
         return self
 
     def __exit__(self, *_: object) -> None:

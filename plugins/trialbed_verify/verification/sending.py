@@ -140,9 +140,9 @@ class TargetQueue:
     async def _work(self, block: deque[Key], delay: float) -> None:
         await asyncio.sleep(delay)
         try:
+            await take_turn(self.turns)
             while block and not self.down:
                 await self._send_case(block.popleft())
-                await self.room()
         except CircuitOpen:
             pass
         except VendorDown:
@@ -156,12 +156,13 @@ class TargetQueue:
 
         After CircuitOpen, the case continues where it stopped when it is sent again.
         """
-        await take_turn(self.turns)
         case = self.cases.at_line(key[0])
         prepared = self.prepare(case)
         begun = self._begun.setdefault(key, _BegunCase(self._clock()))
         await self._attempt(begun, prepared)
         try:
+            await self.room()
+            # The next case is prepared in this turn, too.
             await take_turn(self.turns)
         finally:
             del self._begun[key]
