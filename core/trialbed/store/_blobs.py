@@ -58,7 +58,7 @@ def unpack_body(digest: str, compressed: bytes) -> str:
     """
     try:
         body = zlib_ng.decompress(compressed)
-    except zlib_ng.error as error:
+    except zlib_ng.error as error:  # type: ignore[misc]  # its stub declares it as an instance
         raise DataError(f"the store's body {digest} is damaged ({error}); restore a copy of the store") from error
     if hashlib.sha256(body).hexdigest() != digest:
         raise DataError(f"the store's body {digest} was changed; restore a copy of the store")
