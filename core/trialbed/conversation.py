@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Awaitable, Callable
 
 import aiohttp
 
 from trialbed.errors import ServerUnavailable
 from trialbed.records import Answer, TrialSpec
-from trialbed.tools import ToolClient
+
+LIMIT = aiohttp.ClientTimeout(total=None, sock_connect=60.0)
+"""The user may take long for a message."""
 
 
-async def converse(spec: TrialSpec, client: ToolClient, answer: Callable[[str], Awaitable[Answer]]) -> Answer:
+async def converse(spec: TrialSpec, answer: Callable[[str], Awaitable[Answer]]) -> Answer:
     """Have an agent answer each message of the user, and return its last answer with the claims of all.
 
     Args:
@@ -22,20 +23,22 @@ async def converse(spec: TrialSpec, client: ToolClient, answer: Callable[[str], 
         ServerUnavailable: the server does not say whether there is another message.
     """
     found = await answer(spec.query)
-    while spec.has_turns and (text := await _next_message(spec, client, found.final_answer)) is not None:
+    while spec.has_turns and (text := await _next_message(spec, found.final_answer)) is not None:
         found = _join(found, await answer(text))
     return found
 
 
-async def _next_message(spec: TrialSpec, client: ToolClient, said: str) -> str | None:
+async def _next_message(spec: TrialSpec, said: str) -> str | None:
     url = f"{spec.server_url.removesuffix('/virtual')}/user"
     try:
-        status, body = await client.post(url, json.dumps({"answer": said}).encode())
+        async with aiohttp.ClientSession(timeout=LIMIT) as session, session.post(url, json={"answer": said}) as reply:
+            if reply.status != 200:
+                raise ServerUnavailable(
+                    f"the user's next message cannot be fetched: the server answered with {reply.status}"
+                )
+            text = (await reply.json())["text"]
     except (aiohttp.ClientError, TimeoutError) as error:
         raise ServerUnavailable(f"the user's next message cannot be fetched: {type(error).__name__}") from error
-    if status != 200:
-        raise ServerUnavailable(f"the user's next message cannot be fetched: the server answered with {status}")
-    text = json.loads(body)["text"]
     return None if text is None else str(text)
 
 

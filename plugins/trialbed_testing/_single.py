@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import asyncio
+import secrets
 import threading
-from collections.abc import AsyncIterator, Callable, Iterator
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
+from concurrent.futures import Future
 from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
 from typing import Any
 
-from anyio.from_thread import start_blocking_portal
+from anyio.from_thread import BlockingPortal, start_blocking_portal
 
 from trialbed import hookimpl
 from trialbed.api import with_environments
@@ -21,11 +24,12 @@ from trialbed.errors import NothingMeasured, UsageError
 from trialbed.files import temporary_folder
 from trialbed.models import ObjectModel
 from trialbed.preparation import RunObjects, RunOptions, prepare
-from trialbed.records import Query, Run, ToolSpec, TrialResult, TrialSpec
+from trialbed.records import Answer, Outcome, Query, Run, ToolSpec, TrialResult, TrialSpec, WireLog
 from trialbed.settings import RunSettings
 from trialbed.store import Store
 from trialbed.tasks import write_queries
 from trialbed.wire import ModelRequest
+from trialbed.wire_log import compute_timing
 
 
 @dataclass(frozen=True)
@@ -57,67 +61,116 @@ class SingleTrial:
             opened.update_run(self.run.run_id, status="finished")
 
 
-RunTrial = Callable[[RunOptions, RunObjects], SingleTrial]
-"""Runs the one trial of these options, whose dataset, of one query, is an object."""
+AskUser = Callable[[SingleTrial], Awaitable[str | None]]
+"""Returns the user's next message, given the trial so far; None ends the conversation."""
 
 
 @contextmanager
-def open_suite() -> Iterator[RunTrial]:
-    """Yield what runs the trials of a test suite, one after the other, in an event loop of its own."""
-    turn, answers = threading.Lock(), dict[str, Callable[[ModelRequest], Any]]()
+def open_suite() -> Iterator[Suite]:
+    """Yield what runs the trials of a test suite."""
     with (
         temporary_folder() as folder,
         start_blocking_portal() as portal,
         portal.wrap_async_context_manager(Standing()) as standing,
     ):
-
-        def run_trial(options: RunOptions, objects: RunObjects) -> SingleTrial:
-            options = replace(options, store=str(folder / "trials.db"), fresh=True)
-            if isinstance(objects.model, ObjectModel):
-                objects = replace(objects, model=_SuiteModel(objects.model, standing, answers))
-            with turn:
-                trial = portal.start_task_soon(_run, options, objects, standing)
-                try:
-                    return trial.result()
-                finally:
-                    trial.cancel()  # where the test is interrupted
-
-        yield run_trial
+        yield Suite(folder, portal, standing)
 
 
-async def _run(options: RunOptions, objects: RunObjects, standing: Standing) -> SingleTrial:
+class Suite:
+    """Runs the trials of a test suite, each the only one of its options, in an event loop of its own.
+
+    Attributes:
+        portal: calls functions in that event loop.
+        turn: is held while a trial begins: two that began at once would each start what they could share.
+    """
+
+    def __init__(self, folder: Path, portal: BlockingPortal, standing: Standing) -> None:
+        self.portal = portal
+        self.turn = threading.Lock()
+        self._folder = folder
+        self._standing = standing
+        self._stores: list[str] = []
+        self._answers: dict[str, Callable[[ModelRequest], Any]] = {}
+
+    def run(self, options: RunOptions, objects: RunObjects) -> SingleTrial:
+        """Run a trial, whose dataset, of one query, is an object."""
+        with self.turn:
+            trial = self._start(options, objects)
+            try:
+                return trial.result()
+            finally:
+                trial.cancel()  # where the test is interrupted
+
+    def start(self, options: RunOptions, objects: RunObjects, user: AskUser) -> Future[SingleTrial]:
+        """Start a trial next to others, whose user is asked in the event loop."""
+        # Of two runs of one configuration, each needs its own store.
+        store = self._stores.pop() if self._stores else f"{secrets.token_hex(4)}.db"
+        trial = self._start(options, objects, user, store)
+        trial.add_done_callback(lambda _: self._stores.append(store))
+        return trial
+
+    def _start(
+        self, options: RunOptions, objects: RunObjects, user: AskUser | None = None, store: str = "trials.db"
+    ) -> Future[SingleTrial]:
+        options = replace(options, store=str(self._folder / store), fresh=True)
+        if isinstance(objects.model, ObjectModel):
+            objects = replace(objects, model=_SuiteModel(objects.model, self._standing, self._answers))
+        return self.portal.start_task_soon(_run, options, objects, self._standing, user)
+
+
+async def _run(options: RunOptions, objects: RunObjects, standing: Standing, user: AskUser | None) -> SingleTrial:
     seen = _Seen()
     options = await with_environments(options, objects)
-    objects = replace(objects, plugins={**objects.plugins, "trialbed-testing": seen})
+    asked = None if user is None else partial(seen.ask_user, user)
+    objects = replace(objects, user=asked, plugins={**objects.plugins, "trialbed-testing": seen})
     prepared = await asyncio.to_thread(partial(prepare, options, objects, keeps=False))
     if len(prepared.config.cells) > 1:
         raise UsageError("run: a trial has one temperature and one number of tools")
+    (seen.query,) = prepared.queries.values()
     try:
         await run(prepared, standing=standing)
     except NothingMeasured:
         if not seen.trials:
             raise
-    (query,) = prepared.queries.values()
-    whole, result = seen.trials[-1]
-    return SingleTrial(whole, query, result.wire.tools_of(seen.tools), result)
+    return seen.trials[-1 if user is None else 0]
 
 
 @dataclass(eq=False)
 class _Seen:
-    """What the engine tells of a run."""
+    """What the engine tells of a run, and asks of its user."""
 
-    tools: tuple[ToolSpec, ...] = ()
-    trials: list[tuple[Run, TrialResult]] = field(default_factory=list)
+    query: Query = field(init=False)
+    run: Run = field(init=False)
+    spec: TrialSpec = field(init=False)
+    trials: list[SingleTrial] = field(default_factory=list)
+    talking: str = ""
     code = ""
     """It is the same run whatever this class says; to read its source for each takes long."""
 
     @hookimpl
-    def trial_started(self, spec: TrialSpec) -> None:
-        self.tools = spec.tools
+    def trial_started(self, run: Run, spec: TrialSpec) -> None:
+        self.run, self.spec = run, spec
 
     @hookimpl
     def trial_finished(self, run: Run, result: TrialResult) -> None:
-        self.trials.append((run, result))
+        self.trials.append(SingleTrial(run, self.query, result.wire.tools_of(self.spec.tools), result))
+
+    async def ask_user(self, user: AskUser, wire: WireLog) -> str | None:
+        self.talking = self.talking or wire.trial
+        if wire.trial != self.talking:  # a new attempt begins again, but the test was at a later message
+            return None
+        wall = (datetime.now(UTC) - wire.opened_at).total_seconds()
+        answer = Answer(final_answer=wire.turns[-1].answer or "")
+        so_far = TrialResult(
+            trial=self.spec.trial,
+            key=self.spec.key,
+            seed=self.spec.endpoint.seed,
+            outcome=Outcome(started_at=wire.opened_at, wall_time=wall, answer=answer),
+            wire=wire,
+            timing=compute_timing(wall, wire),
+            selected_tools=tuple(tool.name for tool in self.spec.tools),
+        )
+        return await user(SingleTrial(self.run, self.query, wire.tools_of(self.spec.tools), so_far))
 
 
 class _SuiteModel(ModelDriver):

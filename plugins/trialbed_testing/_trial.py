@@ -5,12 +5,13 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping, Sequence
 from copy import copy
-from functools import cached_property, partial
+from dataclasses import replace
+from functools import partial
 from inspect import iscoroutinefunction
 from typing import Any
 
 from trialbed.errors import UsageError
-from trialbed.records import ApiCall, ApiRef, Failure, Json, TrialResult, score_key, shown_name
+from trialbed.records import Answer, ApiCall, ApiRef, Failure, Json, TrialResult, score_key, shown_name
 from trialbed.suggestions import closest, did_you_mean
 from trialbed.texts import number_of
 from trialbed.tool_calls import UNSEEN, why_unobservable
@@ -105,12 +106,16 @@ class CallsMade(Condition):
 class ObservedTrial:
     """A trial of an agent, as the wire saw it.
 
+    Args:
+        whole: the trial that it is a part of, if it is one turn.
+
     Attributes:
         single: all of it, as records.
     """
 
-    def __init__(self, single: SingleTrial) -> None:
+    def __init__(self, single: SingleTrial, whole: ObservedTrial | None = None) -> None:
         self.single = single
+        self.whole = whole
 
     @property
     def result(self) -> TrialResult:
@@ -138,7 +143,19 @@ class ObservedTrial:
         """The number of requests to the model."""
         return len(self.result.wire.model_calls)
 
-    @cached_property
+    @property
+    def turns(self) -> list[ObservedTrial]:
+        """The agent's work on each message of the user, in a conversation: the answer, the calls and the requests."""
+        result, found = self.result, []
+        for number, turn in enumerate(result.wire.turns, 1):
+            answer = Answer(final_answer=turn.answer or "")
+            failure = result.failure if turn.answer is None else None
+            outcome = result.outcome.model_copy(update={"answer": answer, "failure": failure})
+            part = result.model_copy(update={"outcome": outcome, "wire": result.wire.of_turn(number), "scores": ()})
+            found.append(ObservedTrial(replace(self.single, result=part), self))
+        return found
+
+    @property
     def solved(self) -> Condition:
         """Whether the task is solved: everything that it expects is met, or else the judge says so."""
         if self.failure is not None:
@@ -174,6 +191,9 @@ class ObservedTrial:
         Raises:
             UsageError: the trial has no such tool, or its calls are not observable.
         """
+        if self.whole is not None:  # an agent may offer other tools in each turn
+            self.whole.check_tool(name)
+            return
         _check_texts("called", name)
         query, run = self.single.query, self.single.run
         apis = [*(tool.api for tool in self.single.tools), *(api.ref for api in query.apis)]

@@ -2,21 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, fields
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import Future
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, fields, replace
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 from trialbed.api import run_parts
 from trialbed.errors import DataError, NothingMeasured, UsageError
 from trialbed.files import temporary_folder
 from trialbed.models import is_at_endpoint, judge_drivers
-from trialbed.preparation import RunOptions, read_keywords
-from trialbed.records import NOT_MEASURED, ApiCall, WireLog
+from trialbed.preparation import RunObjects, RunOptions, read_keywords
+from trialbed.records import NOT_MEASURED, ApiCall, User, WireLog
 from trialbed.store import open_run
 from trialbed.tasks import Expect, Task, TaskDataset
 from trialbed_scripted import Script
-from trialbed_testing._single import RunTrial, SingleTrial
+from trialbed_testing._conversation import Conversation
+from trialbed_testing._single import AskUser, SingleTrial, Suite
 from trialbed_testing._snapshots import Snapshot
 from trialbed_testing._trial import ObservedTrial
 
@@ -115,8 +119,8 @@ class AgentTrials:
         snapshot: the calls and answers of the test as its author last saw them: ``trial.calls == trialbed.snapshot``.
     """
 
-    def __init__(self, run: RunTrial, test: TestRun) -> None:
-        self._run = run
+    def __init__(self, suite: Suite, test: TestRun) -> None:
+        self._suite = suite
         self._test = test
         self.trials: list[ObservedTrial] = []
         self.snapshot = Snapshot(self._snapshot_file, update=test.update, log_of=self._log_of)
@@ -162,6 +166,63 @@ class AgentTrials:
             raise UsageError("run: give tools, expect and calls to the Task, or its text alone")
         elif len(task.lengths) > 1:
             raise UsageError("run: lengths: a trial has one; parametrize the test by them")
+        options, objects, recording = self._parts(agent, task, model=model, judge=judge, scorers=scorers, **settings)
+        trial = ObservedTrial(self._suite.run(options, objects))
+        self.trials.append(trial)
+        self._keep(trial, recording)
+        return trial
+
+    @contextmanager
+    def conversation(
+        self, agent: Any, task: Task | None = None, *, knows: Mapping[str, Any] = MappingProxyType({}), **given: Any
+    ) -> Iterator[Conversation]:
+        """Talk with an agent, in a trial that lasts as long as the ``with`` block: ``reply = trial.say("…")``.
+
+        The first message begins the trial, and the block's end ends and scores it. In between, ``trial`` is the trial
+        so far.
+
+        Args:
+            agent: as ``run`` takes it. A function needs the parameter ``history``.
+            task: a ``Task`` without text, turns and user, for what ``tools``, ``expect`` and ``calls`` do not say.
+            knows: facts by name that the test says when the agent asks for them: scripted models ask, as they do with
+                a ``User`` who knows them.
+            **given: as ``run`` takes them: ``tools``, ``expect``, ``calls``, ``model`` and all others.
+
+        Raises:
+            TrialbedError: as ``run`` does, at the end of the block.
+        """
+        parts = {name: given.pop(name) for name in ("tools", "expect", "calls") if name in given}
+        if task is not None and parts:
+            raise UsageError("conversation: give tools, expect and calls to the Task, or leave it out")
+        template, recordings = task or Task(**{"tools": (), **parts}), list[Path | None]()
+
+        def start(text: str, user: AskUser) -> Future[SingleTrial]:
+            asked = replace(template, user=User(goal=text, kind="caller", knows={**knows}))
+            options, objects, recording = self._parts(agent, asked, **given)
+            recordings.append(recording)
+            return self._suite.start(options, objects, user)
+
+        trial = Conversation(self._suite, start, self.trials)
+        try:
+            yield trial
+            trial.end()
+        except BaseException:
+            with suppress(Exception):
+                trial.end()
+            raise
+        self._keep(trial, *recordings)
+
+    def _parts(
+        self,
+        agent: Any,
+        task: Task,
+        *,
+        model: Any = None,
+        judge: Any = None,
+        scorers: Sequence[Any] = (),
+        **settings: Any,
+    ) -> tuple[RunOptions, RunObjects, Path | None]:
+        """Return what a run needs, and where the answers of its model are to be recorded; None for nowhere."""
         misplaced = [field.name for field in fields(Task) if field.name in settings]
         if misplaced:
             raise UsageError(f"run: {misplaced[0]}: is part of a task; give a Task(…, {misplaced[0]}=…)")
@@ -184,22 +245,27 @@ class AgentTrials:
             judge=judge,
             scorers=scorers,
         )
-        trial = ObservedTrial(self._run(options, objects))
-        self.trials.append(trial)
+        return options, objects, recording
+
+    def _keep(self, trial: ObservedTrial, recording: Path | None) -> None:
+        """Record the answers of a trial's model, if that was asked for.
+
+        Raises:
+            NothingMeasured: the trial was not measured.
+        """
         if trial.failure is not None and trial.failure.kind in NOT_MEASURED:
             raise NothingMeasured(
                 f"the trial could not be measured, and says nothing of the agent: {trial.failure.message}"
             )
         if recording is not None and trial.failure is None:
             record(trial.single, recording)
-        return trial
 
     def _snapshot_file(self, number: int) -> Path:
         return self._test.snapshot.with_name(f"{self._test.snapshot.name}-{number}.txt")
 
     def _log_of(self, call: ApiCall) -> WireLog | None:
         logs = (trial.result.wire for trial in self.trials)
-        return next((log for log in logs if any(one is call for one in log.api_calls)), None)
+        return next((log for log in logs if call in log.api_calls), None)
 
     def _check_helpers(self, judge: Any, settings: Mapping[str, Any]) -> None:
         """See that no model is asked beside the agent's, of which there is no recording.

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 if TYPE_CHECKING:
-    from trialbed_testing._single import RunTrial
+    from trialbed_testing._single import Suite
     from trialbed_testing._trial import ObservedTrial
     from trialbed_testing._trials import AgentTrials
 
@@ -73,15 +73,15 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
 
 
 @pytest.fixture(scope="session")
-def _trialbed_suite() -> Iterator[RunTrial]:
+def _trialbed_suite() -> Iterator[Suite]:
     from trialbed_testing._single import open_suite
 
-    with open_suite() as run:
-        yield run
+    with open_suite() as suite:
+        yield suite
 
 
 @pytest.fixture
-def trialbed(request: pytest.FixtureRequest, _trialbed_suite: RunTrial) -> AgentTrials:
+def trialbed(request: pytest.FixtureRequest, _trialbed_suite: Suite) -> AgentTrials:
     """Run agents on tasks; ``trialbed.run(agent, "…", tools=[…])`` returns a trial to make assertions on."""
     from trialbed_testing._trials import DEFAULT, AgentTrials, TestRun
 

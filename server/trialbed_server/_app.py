@@ -116,7 +116,7 @@ def create_app(options: ServerOptions, *, clock: Clock | None = None) -> Applica
         from trialbed_plugins.recordings import ModelCache  # most servers have none
 
         model_cache = ModelCache(options.model_cache)
-    control = Control(trials, simulators, clock, upstreams, model_cache, options, user_model)
+    control = Control(trials, simulators, clock, upstreams, model_cache, options, callbacks, user_model)
 
     @asynccontextmanager
     async def lifespan(_app: Starlette) -> AsyncIterator[None]:

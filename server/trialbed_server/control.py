@@ -38,6 +38,7 @@ from trialbed_server.trials import (
 if TYPE_CHECKING:
     from trialbed.model_access import ModelAccess
     from trialbed_plugins.recordings import ModelCache
+    from trialbed_server.virtual.acting import Callbacks
 
 TRIALS = "/control/trials"
 SPENDING = "/control/spending"
@@ -66,6 +67,7 @@ class Control:
         upstreams: the endpoints that the server forwards to.
         cache: the model cache; None for none.
         user_model: plays users; None for none.
+        callbacks: asks the programs that play users themselves.
     """
 
     trials: TrialRegistry
@@ -74,6 +76,7 @@ class Control:
     upstreams: Upstreams
     cache: ModelCache | None
     options: ServerOptions
+    callbacks: Callbacks
     user_model: ModelAccess | None = None
     _setups: Setups = field(default_factory=Setups)
     _installed_model: Callable[[str], FoundModel] = field(default_factory=lambda: lru_cache(64)(installed_model))
@@ -146,9 +149,8 @@ class Control:
             return JSONResponse({"text": None})
         from trialbed_server.users import next_reply  # most tasks have one message
 
-        began = opened.elapsed()
-        reply = await next_reply(opened, self.user_model)
-        opened.say(reply.text, reply.why, waited=opened.elapsed() - began)
+        reply = await next_reply(opened, self.user_model, self.callbacks)
+        opened.say(reply.text, reply.why)
         return JSONResponse({"text": reply.text})
 
     async def renew(self, request: Request) -> Response:

@@ -203,6 +203,7 @@ class OpenTrial:
     _steps: int = 0
     _deadline: float | None = None
     _failure: Failure | None = None
+    _answered: float | None = None
 
     def __post_init__(self) -> None:
         self.budget = LogBudget()
@@ -224,20 +225,19 @@ class OpenTrial:
         if not self.turns or self.turns[-1].answer is not None:
             return False
         self.turns[-1] = self.turns[-1].model_copy(update={"answer": self.budget.keep(answer)})
+        self._answered = self.elapsed()
         return True
 
-    def say(self, text: str | None, why: str = "", waited: float = 0.0) -> None:
+    def say(self, text: str | None, why: str = "") -> None:
         """Have the user write another message, or end the conversation with None.
 
-        The limit on requests to the model counts for each message.
-
-        Args:
-            waited: seconds that the message took.
+        The limit on requests to the model counts for each message, and the time that the user takes for it does not.
         """
+        began, now, self._answered = self._answered or 0.0, self.elapsed(), None
         if text is None:
             self.turns[-1] = self.turns[-1].model_copy(update={"end": why})
         else:
-            self.turns.append(WireTurn(started=self.elapsed(), text=text, why=why, waited=waited))
+            self.turns.append(WireTurn(started=now, text=text, why=why, waited=now - began))
             self._steps = 0
 
     @property
@@ -290,6 +290,7 @@ class OpenTrial:
     def waited(self) -> float:
         """Seconds spent on repeating failed requests to the model, and on the user's messages, so far."""
         written = [(turn.started - turn.waited, turn.started) for turn in self.turns]
+        written += [] if self._answered is None else [(self._answered, self.elapsed())]
         return covered([*written, *(call.waiting() for call in self.model_calls)])
 
     def elapsed(self) -> float:
@@ -338,8 +339,13 @@ class OpenTrial:
                 self.hosted.drop()
 
     def wire_log(self) -> WireLog:
-        """Everything the server saw of the trial, including unfinished requests."""
-        log = WireLog(
+        """Everything the server saw of the trial, including unfinished requests, with the remarks of its model."""
+        log = self.log_so_far()
+        return log if self.model is None else self.model.complete(log)
+
+    def log_so_far(self) -> WireLog:
+        """Everything that the server has seen of the trial so far."""
+        return WireLog(
             trial=self.registration.trial,
             opened_at=self.opened_at,
             model_name=self.model_name,
@@ -350,7 +356,6 @@ class OpenTrial:
             embedding_calls=tuple(self.embedding_calls),
             turns=tuple(self.turns),
         )
-        return log if self.model is None else self.model.complete(log)
 
     async def log(self) -> str:
         """Return the log as JSON. A long one is made in a thread, and so is one with remarks of a foreign model."""

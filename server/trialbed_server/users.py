@@ -1,4 +1,4 @@
-"""The user of a trial who answers the agent, by fixed rules or by a model."""
+"""The user of a trial who answers the agent: fixed rules, a model, or the program that runs the trial."""
 
 from __future__ import annotations
 
@@ -17,6 +17,7 @@ from trialbed.tool_calls import AskedCall, align_gold_calls
 if TYPE_CHECKING:
     from trialbed.model_access import ModelAccess
     from trialbed_server.trials import OpenTrial
+    from trialbed_server.virtual.acting import Callbacks
 
 LONGEST = 20_000
 """Characters of an answer that a user reads; it is the agent's, and may be of any length."""
@@ -74,16 +75,19 @@ class Progress(NamedTuple):
     acted: bool
 
 
-async def next_reply(trial: OpenTrial, access: ModelAccess | None) -> Reply:
+async def next_reply(trial: OpenTrial, access: ModelAccess | None, callbacks: Callbacks) -> Reply:
     """Return the reply of a trial's user to the last answer.
 
     Args:
         access: to the model that plays users.
+        callbacks: ask the program that plays the user itself.
     """
     user, turns = trial.registration.user, trial.turns
     if user is None:
         rest = trial.registration.turns[len(turns) :]
         return Reply(rest[0].text if rest else None)
+    if user.kind == "caller":
+        return Reply(await callbacks.next_message(trial))
     no_more = Reply(None, f"{user.most_messages} messages") if len(turns) >= user.most_messages else None
     if access is None or user.kind == "scripted":
         # In a thread, as the answers are the agent's and may be long.

@@ -198,10 +198,10 @@ class RunSession:
             from trialbed.live import LiveExecutor
 
             live = LiveExecutor(objects.agents)
-        if objects.bodies or not isinstance(objects.simulator, str | None):
+        if objects.bodies or objects.user is not None or not isinstance(objects.simulator, str | None):
             from trialbed.live import CallbackServer
 
-            calls = CallbackServer(objects.bodies, objects.simulator, seconds=config.limits.timeout)
+            calls = CallbackServer(objects.bodies, objects.simulator, user=objects.user, seconds=config.limits.timeout)
         workers = live if live is not None and self._is_live else await self._workers()
         executors = {
             cell.label: live if live is not None and cell.framework in objects.agents else workers
@@ -233,9 +233,11 @@ class RunSession:
                 frameworks = await described
                 if query := next((query for query in prepared.queries.values() if query.turns), None):
                     refuse_turns(frameworks, query)
-                asking = (one for one in prepared.queries.values() if one.user and one.user.kind == "model")
-                if (query := next(asking, None)) and options.user_model is None and options.server_url is None:
-                    raise UsageError(f"task {query.query_id}: a model plays its user; name one with --user-model")
+                asking = {query.user.kind: query.query_id for query in prepared.queries.values() if query.user}
+                if "model" in asking and options.user_model is None and options.server_url is None:
+                    raise UsageError(f"task {asking['model']}: a model plays its user; name one with --user-model")
+                if "caller" in asking and objects.user is None:
+                    raise UsageError(f"task {asking['caller']}: a test plays its user, with `trialbed.conversation`")
                 changes = RunChanges(
                     frameworks=frameworks,
                     server_url=control.url,

@@ -122,7 +122,8 @@ class TrialRunner:
         earlier: tuple[Outcome, ...] = ()
         failed = outcome.failure is not None and outcome.failure.kind not in NOT_MEASURED
         # What earlier trials did to the worker may be why it failed before it asked the model anything.
-        if failed and self.executors[key.framework].reuses_workers and not outcome.first and not wire.model_calls:
+        asked = wire.model_calls or wire.turns[1:]
+        if failed and self.executors[key.framework].reuses_workers and not outcome.first and not asked:
             earlier = (outcome,)
             spec, outcome, wire, outside = await self._execute(await self._spec(key, fresh=True))
         outcome = classify(outcome, wire, in_process=self._is_live(key))
@@ -167,7 +168,8 @@ class TrialRunner:
         """
         before, config = datetime.now(UTC), self.run.config
         if self.callbacks is not None:
-            self.callbacks.open(spec.trial, self.queries[spec.key.query_id])
+            observe = partial(self._observe_own_tools, spec=spec)
+            self.callbacks.open(spec.trial, self.queries[spec.key.query_id], observe)
         try:
             asked = self._registration(spec)
             # All that trials share: the query, the model, the number of tools, and the framework's own way to end.

@@ -172,9 +172,8 @@ class LiveAgent:
         if not spec.has_turns:
             return await answer_to(spec.query)
         from trialbed.conversation import converse  # most tasks have one message
-        from trialbed.tools import ToolClient
 
-        return await converse(spec, ToolClient(), answer_to)
+        return await converse(spec, answer_to)
 
     async def close(self, closing: Callable[[], Any], code: ForeignCode) -> None:
         """Close the agent of a trial; that it fails takes nothing from the trial."""

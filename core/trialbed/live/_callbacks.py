@@ -1,6 +1,6 @@
-"""Calls of Apis that this process answers: functions of the calling program, and simulators that are objects.
+"""What this process answers: calls of Apis that are its functions or objects, and messages of a user it plays.
 
-The server of the run sees and records them as all others. It asks for their answers here.
+The server of the run sees and records them as all others. It asks for the answers here.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from trialbed.contracts import ApiRefused, Simulator, World
 from trialbed.errors import SimulationError
 from trialbed.foreign_code import ForeignCode, StuckCode
 from trialbed.local_endpoint import local_endpoint
-from trialbed.records import Api, ApiRef, Failure, Json, Query
+from trialbed.records import Api, ApiRef, Failure, Json, Query, WireLog
 from trialbed.tracebacks import tool_failure
 
 if TYPE_CHECKING:
@@ -36,7 +36,7 @@ CLOSING_SECONDS = 10.0
 
 
 class CallbackServer:
-    """Answers calls of Apis for the trials that are open; an async context manager.
+    """Answers calls of Apis, and agents that ask the user, for the trials that are open; an async context manager.
 
     The caller's code runs in threads, and in an event loop of its own where it is ``async``, so that the run goes on
     whatever it does.
@@ -44,6 +44,7 @@ class CallbackServer:
     Args:
         bodies: the Apis whose calls functions of the calling program answer.
         simulator: answers for all other Apis, if it is an object.
+        user: returns the user's next message in a trial, given the log so far; None ends the conversation.
         seconds: that one call may take.
 
     Attributes:
@@ -55,9 +56,11 @@ class CallbackServer:
         bodies: Mapping[ApiRef, ApiBody] = MappingProxyType({}),
         simulator: object = None,
         *,
+        user: Callable[[WireLog], Awaitable[str | None]] | None = None,
         seconds: float = math.inf,
     ) -> None:
         self._seconds = seconds
+        self._user = user
         self._bodies = bodies
         self._simulator = simulator if isinstance(simulator, Simulator) else None
         self._trials: dict[str, _CalledTrial] = {}
@@ -85,10 +88,14 @@ class CallbackServer:
         """Return the Apis of a query whose calls this process answers."""
         return tuple(api.ref for api in query.apis if self._simulator is not None or api.ref in self._bodies)
 
-    def open(self, trial: str, query: Query) -> None:
-        """Make the objects that the calls of a trial act on."""
+    def open(self, trial: str, query: Query, observe: Callable[[WireLog], WireLog] = lambda log: log) -> None:
+        """Make the objects that the calls of a trial act on.
+
+        Args:
+            observe: completes the log that the user gets.
+        """
         self._to_end |= {body.owner: body for body in self._bodies.values() if body.has_to_end}
-        self._trials[trial] = _CalledTrial(query, self._bodies, self._simulator, self._code, self._seconds)
+        self._trials[trial] = _CalledTrial(query, self._bodies, self._simulator, self._code, self._seconds, observe)
 
     async def close(self, trial: str) -> tuple[Json, Failure | None]:
         """Return the state in which a trial ended, and the failure of a tool, which is not the agent's fault."""
@@ -96,6 +103,8 @@ class CallbackServer:
         if ended is None:
             return None, None
         ended.is_open = False
+        if ended.asking is not None:
+            ended.asking.cancel()
         state = await ended.end()
         # Where this is cancelled, it ends with the run.
         self._trials.pop(trial, None)
@@ -108,6 +117,10 @@ class CallbackServer:
         trial = self._trials.get(asked["trial"])
         if trial is None or not trial.is_open:
             return web.json_response({"error": "this trial is closed", "response": ""})
+        if self._user is not None and "log" in asked:
+            log = trial.observe(WireLog.model_validate_json(asked["log"]))
+            trial.asking = asyncio.ensure_future(self._user(log))
+            return web.json_response({"text": await trial.asking})
         body = await trial.answer(ApiRef(**asked["api"]), asked["arguments"])
         return web.Response(text=body, content_type="application/json")
 
@@ -116,7 +129,9 @@ class _CalledTrial:
     """The calls of one trial, and the objects that they act on.
 
     Attributes:
+        observe: completes the log that the user gets.
         is_open: whether calls are answered.
+        asking: waits for the user's next message.
         failure: the first exception that a function or the simulator raised.
     """
 
@@ -127,7 +142,9 @@ class _CalledTrial:
         simulator: Simulator | None,
         code: ForeignCode,
         seconds: float,
+        observe: Callable[[WireLog], WireLog],
     ) -> None:
+        self.observe = observe
         self._apis = {api.ref: api for api in query.apis}
         self._code = code
         self._bodies = bodies
@@ -141,6 +158,7 @@ class _CalledTrial:
         self._making = asyncio.Lock()
         self._is_made = False
         self.is_open = True
+        self.asking: asyncio.Future[str | None] | None = None
         self.failure: Failure | None = None
 
     async def _make(self) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from functools import cache, partial
 from inspect import Parameter, signature
@@ -19,7 +19,7 @@ from trialbed.catalogs import ApiCatalog
 from trialbed.contracts import Dataset, Executor, Judge, ModelDriver, ToolSelector
 from trialbed.environments import check_wanted, expand_profiles
 from trialbed.errors import UsageError
-from trialbed.records import Api, ApiRef, Environment, Query, RunConfig
+from trialbed.records import Api, ApiRef, Environment, Query, RunConfig, WireLog
 from trialbed.settings import FactorSettings, RunSettings, declared_settings, index_dir
 from trialbed.sources import source_of
 from trialbed.suggestions import closest, did_you_mean
@@ -42,6 +42,8 @@ class RunObjects:
         plugins: name -> a plugin of this run alone, such as its scorers.
         model: the driver of the one model; the options have its name.
         checks: name -> a function that looks at the trials of the queries that name it.
+        user: plays the users of kind ``caller``: returns the next message after the last answer in a trial's log, or
+            None to end the conversation.
     """
 
     agents: Mapping[str, Any] = field(default_factory=dict)
@@ -53,6 +55,7 @@ class RunObjects:
     plugins: Mapping[str, object] = field(default_factory=dict)
     model: ModelDriver | None = None
     checks: Mapping[str, Callable[[Any], Any]] = field(default_factory=dict)
+    user: Callable[[WireLog], Awaitable[str | None]] | None = None
 
     def with_dataset(self, dataset: Dataset) -> RunObjects:
         """Return the objects with those that a dataset brings: its functions, checks and scores.

@@ -100,7 +100,7 @@ class UserTurn(Record):
     facts: tuple[str, ...] = ()
 
 
-UserKind = Literal["scripted", "model"]
+UserKind = Literal["scripted", "model", "caller"]
 
 
 def _cues(given: Any) -> Any:
@@ -115,7 +115,8 @@ class User(Record):
         goal: the user's wish, in the user's words.
         knows: name -> a fact that the user gives when the agent asks for it.
         says: a word of the agent's answer, or the number of an answer -> the user's reply to it, given once.
-        kind: ``scripted``, which follows fixed rules, or ``model``, which asks the model of ``--user-model``.
+        kind: ``scripted``, which follows fixed rules; ``model``, which asks the model of ``--user-model``; or
+            ``caller``, the program that runs the trial, such as a test with ``trialbed.conversation``.
         most_messages: after the answer to as many, the conversation ends.
     """
 

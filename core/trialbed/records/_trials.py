@@ -225,7 +225,8 @@ class TrialRegistration(Record):
         user: the one who answers, and ``gold_calls``: the calls after which the goal is reached.
         simulator: name of the simulator that answers for these Apis.
         called_back: those of them whose calls the program answers that opens the trial, at ``callback_url``, which
-            nobody else may know. Only a server that is started for one run asks there.
+            nobody else may know. Only a server that is started for one run asks there, also for the messages of a user
+            of kind ``caller``.
         state: the first state of the Apis' world; None for the simulator's own.
         ambient: whether requests without a token (``/virtual``, ``/v1``) belong to this trial; one trial at a time.
         limits: the bounds that the gateway keeps: it refuses requests past ``max_steps`` and after ``timeout`` seconds,

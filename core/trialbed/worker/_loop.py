@@ -298,7 +298,7 @@ class WorkerTrial:
         agent.has_turns = self._spec.has_turns
         tools = connected_tools(self._spec.tools, self._spec.server_url, client)
         try:
-            answer = await self._answer(agent, tools, client)
+            answer = await self._answer(agent, tools)
         except BaseException as error:
             await _close_after(agent, error)
             raise
@@ -315,14 +315,14 @@ class WorkerTrial:
             self._ended, self._cpu_ended = time.perf_counter(), _processor_time()
         return self._outcome(error=error)
 
-    async def _answer(self, agent: BaseAgent, tools: list[Tool], client: ToolClient) -> Answer:
+    async def _answer(self, agent: BaseAgent, tools: list[Tool]) -> Answer:
         """Have the agent answer the user, as often as the user writes."""
         self._clock(True)
         self._started_at = datetime.now(UTC)
         self._begun, self._cpu_begun = time.perf_counter(), _processor_time()
         try:
             agent.bind_tools(tools, server_url=self._spec.server_url)
-            return await converse(self._spec, client, lambda text: self._answer_to(agent, text))
+            return await converse(self._spec, lambda text: self._answer_to(agent, text))
         finally:
             self._ended, self._cpu_ended = time.perf_counter(), _processor_time()
             self._owner_only()

@@ -1,7 +1,8 @@
-"""Calls that act: on a trial's world, or in the program that opened the trial."""
+"""Calls that act, on a trial's world or in the program that opened the trial, and that program's user."""
 
 from __future__ import annotations
 
+import asyncio
 import json
 import logging
 import math
@@ -9,7 +10,8 @@ from types import TracebackType
 from typing import Any, Self
 
 from trialbed.contracts import ApiRefused, World
-from trialbed.records import Api, Failure
+from trialbed.records import Api, Failure, Json
+from trialbed.texts import record_json
 from trialbed.tracebacks import tool_failure
 from trialbed_server._aiohttp import aiohttp, read_at_most
 from trialbed_server.faults import VirtualAnswer, answer_body
@@ -72,7 +74,7 @@ NOTICE = 5.0
 
 
 class Callbacks:
-    """Asks the programs that opened trials for the answers to calls; an async context manager.
+    """Asks the programs that opened trials for the answers to calls and to agents; an async context manager.
 
     Args:
         allowed: whether such programs are asked: only those that control trials with a token may have the
@@ -100,18 +102,11 @@ class Callbacks:
         """Answer a call; if the program does not, that is an API error."""
         if not isinstance(tool_input, dict):
             return not_an_object(target, tool_input)
-        url = trial.registration.callback_url
-        if self._session is None or url is None:
-            return error_reply(f"{target.path}: this server knows no program that answers for it")
-        asked = {"trial": trial.registration.trial, "api": target.ref.model_dump(), "arguments": tool_input}
-        timeout = aiohttp.ClientTimeout(total=trial.timeout(UNLIMITED) + NOTICE)
+        asked = {"api": target.ref.model_dump(), "arguments": tool_input}
         try:
-            async with self._session.post(url, json=asked, timeout=timeout) as reply:
-                reply.raise_for_status()
-                body = await read_at_most(reply, self._max_answer)
-            if body is None:
-                return error_reply(f"{target.path}: the answer is larger than {self._max_answer} bytes")
-            answer = json.loads(body)
+            answer = await self._ask(trial, asked, trial.timeout(UNLIMITED) + NOTICE)
+        except ApiRefused as error:
+            return error_reply(f"{target.path}: {error}")
         except (aiohttp.ClientError, TimeoutError, ValueError) as error:
             logger.warning("%s: the program that answers for it failed: %s", target.path, error)
             message = f"{target.path}: no answer: {type(error).__name__}: {error}"
@@ -119,3 +114,26 @@ class Callbacks:
         if answer["error"]:
             return error_reply(answer["error"])
         return VirtualAnswer(answer_body("", answer["response"]), answer["provenance"])
+
+    async def next_message(self, trial: OpenTrial) -> str | None:
+        """Return the next message of a user that the program plays; None if it ends the conversation."""
+        log = await asyncio.to_thread(lambda: record_json(trial.log_so_far()))
+        try:
+            found: str | None = (await self._ask(trial, {"log": log}))["text"]
+        except (aiohttp.ClientError, KeyError, ValueError) as error:
+            message = f"the program that plays the user failed: {type(error).__name__}: {error}"
+            trial.note_failure(Failure(kind="server", message=message))
+            return None
+        return found
+
+    async def _ask(self, trial: OpenTrial, asked: dict[str, Json], seconds: float | None = None) -> Any:
+        url = trial.registration.callback_url
+        if self._session is None or url is None:
+            raise ApiRefused("this server knows no program that answers for it")
+        body = {"trial": trial.registration.trial, **asked}
+        async with self._session.post(url, json=body, timeout=aiohttp.ClientTimeout(total=seconds)) as reply:
+            reply.raise_for_status()
+            found = await read_at_most(reply, self._max_answer)
+        if found is None:
+            raise ApiRefused(f"the answer is larger than {self._max_answer} bytes")
+        return json.loads(found)

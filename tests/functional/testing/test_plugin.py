@@ -34,9 +34,9 @@ def refund(id: int) -> str:
     """Refund an order."""
     return "refunded"
 
-def agent(query, tools, base_url, api_key, model):
+def agent(query, tools, base_url, api_key, model, history=()):
     client = OpenAI(base_url=base_url, api_key=api_key, max_retries=0)
-    messages, by_name = [{"role": "user", "content": query}], {tool.name: tool for tool in tools}
+    messages, by_name = [*history, {"role": "user", "content": query}], {tool.name: tool for tool in tools}
     offered = [{"type": "function", "function": {"name": tool.name, "parameters": tool.parameters}} for tool in tools]
     while True:
         said = client.chat.completions.create(model=model, messages=messages, tools=offered).choices[0].message
@@ -132,6 +132,123 @@ def test_real(trialbed):
     assert trial.said("all is done")
 """
 
+CONVERSATIONS = """
+import sys
+from agent import *
+from trialbed import Task, TrialbedError, User
+from trialbed_testing import AgentProgram
+
+ORDER = {"knows": {"id": 7}, "tools": [find_order], "expect": Expect("12.5", calls=[call("find_order", id=7)])}
+SCRIPT = say("Which order?"), play("find_order", id=7), say("A lamp."), say("Bye.")
+
+class Desk:
+    def __init__(self, tools, base_url, api_key, model):
+        self.given, self.history = (tools, base_url, api_key, model), []
+
+    def answer(self, query):
+        said = agent(query, *self.given, history=self.history)
+        self.history += [{"role": "user", "content": query}, {"role": "assistant", "content": said}]
+        return said
+
+@pytest.mark.parametrize("who", [agent, Desk, "reference"])
+def test_remembers(trialbed, who):
+    with trialbed.conversation(who, **ORDER) as trial:
+        reply = trial.say("Where is my order?")
+        assert reply.said("id") and not reply.called("find_order") and reply.requests == 1
+        reply = trial.say("It is 7.")
+        assert reply.called("find_order", id=7).times(1) and reply.said("12.5") and not trial.solved
+        assert trial.calls == reply.calls and trial.requests == 3
+    assert trial.solved and trial.score("turns_needed") == 2
+    assert [turn.requests for turn in trial.turns] == [1, 2] and trial.answer == reply.answer
+
+def test_several(trialbed):
+    task = Task(tools=[find_order])
+    with trialbed.conversation(agent, **ORDER) as one, trialbed.conversation(agent, **ORDER) as two:
+        assert one.say("Where is my order?").answer == two.say("Where is my order?").answer
+        with trialbed.conversation(agent, task, model=script(*SCRIPT)) as other:
+            assert [other.say(text).answer for text in ("Where is it?", "7", "Thanks")] == [
+                "Which order?", "A lamp.", "Bye."
+            ]
+            assert trialbed.run(agent, "What is order 7?", tools=[find_order], calls=ORDER["expect"].calls).calls
+        assert one.say("7").said("12.5")
+    assert one.solved and not two.solved and other.solved
+    assert [turn.calls == trialbed.snapshot for turn in other.turns] == [True] * 3
+    assert len(trialbed.trials) == 4
+
+def forgetful(query, history):
+    return 1 / 0 if history else "Yes?"
+
+def test_fails(trialbed):
+    with trialbed.conversation(forgetful) as trial:
+        assert trial.say("Hello").answer == "Yes?"
+        trial.say("Where is my order?")
+
+def test_fails_as_expected(trialbed):
+    with trialbed.conversation(forgetful) as trial:
+        trial.say("Hello")
+        for why in ("gave no answer to 'Where is it': ZeroDivisionError", "the conversation has ended"):
+            with pytest.raises(TrialbedError, match=why):
+                trial.say("Where is it")
+    assert [turn.failure is None for turn in trial.turns] == [True, False]
+
+def test_differs(trialbed):
+    with trialbed.conversation(agent, **ORDER) as trial:
+        assert trial.say("Where is my order?").called("find_order")
+
+def test_program_ends(trialbed):
+    program = AgentProgram(sys.executable + " program.py")
+    with trialbed.conversation(program, model=script(say("Hello!"), say("Yes?"))) as trial:
+        assert [trial.say(text).answer for text in ("Hello", "Well")] == ["Hello!", "Yes?"]
+        with pytest.raises(TrialbedError, match="gave no answer to 'Bye': .*exit code 3"):
+            trial.say("Bye")
+    assert trial.failure.kind == "agent" and trial.requests == 2
+
+@pytest.mark.parametrize(("given", "said", "why"), [
+    ({"agent": lambda query: "?"}, ["Hello"], "can only be asked once"),
+    ({"agent": agent}, [], "nothing was said"),
+    ({"agent": agent}, [" "], "is not a message in words"),
+    ({"agent": agent, "task": Task("Hello"), "tools": [refund]}, ["Hello"], "give tools, expect and calls to the Task"),
+    ({"agent": agent, "task": Task("Hello")}, ["Hello"], "give it a text, turns or a user"),
+    ({"agent": agent, "state": 1}, ["Hello"], "state: is part of a task"),
+])
+def test_refused(trialbed, given, said, why):
+    with pytest.raises(TrialbedError, match=why):
+        with trialbed.conversation(**given) as trial:
+            for text in said:
+                trial.say(text)
+    assert not trialbed.trials
+
+def test_no_user(trialbed):
+    with pytest.raises(TrialbedError, match="a test plays its user, with `trialbed.conversation`"):
+        trialbed.run(agent, Task(user=User(goal="Hello", kind="caller")))
+"""
+
+PROGRAM_OF_CONVERSATIONS = """
+import json
+import os
+import sys
+from openai import OpenAI
+
+client = OpenAI(max_retries=0)
+for line in sys.stdin:
+    message = json.loads(line)
+    if message["query"] == "Bye":
+        sys.exit(3)
+    asked = {"model": os.environ["OPENAI_MODEL"], "messages": [{"role": "user", "content": message["query"]}]}
+    said = client.chat.completions.create(**asked)
+    print(json.dumps({"final_answer": said.choices[0].message.content}), flush=True)
+"""
+
+REAL_CONVERSATION = """
+import os
+from agent import *
+
+def test_real(trialbed):
+    real = {"model": "gpt-x", "base_url": os.environ["URL"], "api_key_env": "KEY"}
+    with trialbed.conversation(agent, tools=[find_order], **real) as trial:
+        assert trial.say("Where is my order?").answer == "Which order?"
+        assert trial.say("It is 7.").called("find_order", id=7)
+"""
 
 PARALLEL = """
 import pytest
@@ -217,6 +334,31 @@ def test_a_real_model_is_asked_once_and_replayed(tmp_path: Path) -> None:
     assert "1 failed" in other
     assert "Refund order 7" in other
     assert "Refund order 8" in other
+
+
+def test_a_test_talks_with_an_agent(tmp_path: Path) -> None:
+    (tmp_path / "agent.py").write_text(AGENT, encoding="utf-8")
+    (tmp_path / "test_shop.py").write_text(CONVERSATIONS, encoding="utf-8")
+    (tmp_path / "program.py").write_text(PROGRAM_OF_CONVERSATIONS, encoding="utf-8")
+    assert "1 passed" in run(tmp_path, "test_shop.py", "-k", "several", "--trialbed-update")
+    kept = sorted((tmp_path / "snapshots").iterdir())
+    assert [file.read_text() for file in kept] == ["no calls\n", "- find_order(id=7)\n", "no calls\n"]
+    report = run(tmp_path, "test_shop.py")
+    failed = re.findall(r"^FAILED test_shop\.py::(\S+)", report, re.MULTILINE)
+    assert failed == ["test_fails", "test_differs"]
+    assert "13 passed" in report
+    assert "the agent gave no answer to 'Where is my order?': ZeroDivisionError: division by zero" in report
+    assert "<find_order() was not called; calls: none>" in report
+    assert report.count("agent: Before I can use find_order: which id do you mean?") == 1
+    assert len(re.findall(r"^page: (\S+)", report, re.MULTILINE)) == 2
+
+
+def test_a_conversation_with_a_real_model_is_recorded(tmp_path: Path) -> None:
+    (tmp_path / "agent.py").write_text(AGENT, encoding="utf-8")
+    (tmp_path / "test_real.py").write_text(REAL_CONVERSATION, encoding="utf-8")
+    with serve(script(say("Which order?"), call("find_order", id=7), say("A lamp."))) as model:
+        assert "1 passed" in run(tmp_path, "--trialbed-record", URL=model.url)
+    assert "1 passed" in run(tmp_path)
 
 
 def test_the_servers_of_the_workers_of_xdist_end_with_them(tmp_path: Path) -> None:

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from trialbed.contracts import World
-from trialbed.records import TrialOpening, TrialRegistration
+from trialbed.records import TrialOpening, TrialRegistration, UserTurn
 from trialbed_server._clock import SystemClock
 from trialbed_server.simulators.template import TemplateSimulator
 from trialbed_server.targets import TargetCatalog
@@ -90,6 +90,20 @@ def test_requests_without_a_token_belong_to_the_one_ambient_trial() -> None:
     assert registry.of(None) is None
     assert len(registry) == 1
     registry.open(trial("four", ambient=True))
+
+
+def test_the_time_that_a_user_takes_for_a_message_counts_as_waiting() -> None:
+    clock = SetClock()
+    talking = trial("talking", clock, turns=(UserTurn(text="Hello"), UserTurn(text="Bye")))
+    clock.now = 10
+    assert talking.take_answer("Yes?")
+    clock.now = 100
+    assert talking.waited() == 90
+    talking.say("Bye")
+    clock.now = 150
+    assert talking.waited() == 90
+    assert [turn.waited for turn in talking.turns] == [0, 90]
+    assert not talking.log_so_far().turns[1].answer
 
 
 def test_a_trial_that_is_not_renewed_expires_though_it_is_used() -> None:

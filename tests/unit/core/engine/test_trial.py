@@ -212,7 +212,7 @@ async def test_the_tools_of_a_trial_are_ended_also_where_its_log_cannot_be_had()
     class Callbacks:
         url = None
 
-        def open(self, trial, query):
+        def open(self, trial, query, observe):
             """Nothing is made."""
 
         def apis(self, query):
