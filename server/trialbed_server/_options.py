@@ -56,7 +56,8 @@ class ServerOptions:
         simulator_model: a model of the upstream that simulators may ask; None for none.
         simulator_upstream, simulator_key: another endpoint for that model, and its key.
         simulator_prices: of that model, of a server of a run; None where they are not known.
-        user_model: ``NAME@URL`` of the model that plays users, whose URL is an upstream's; None for none.
+        user_model: ``NAME@URL`` of the model that plays users; None for none. Its key is that of the upstream, or among
+            ``upstream_keys``.
         user_prices: of that model.
         simulator_prompt: the file of the system prompt that a simulator asks its model with; None for Trialbed's.
         real_url: where real Apis are called, by ToolBench's protocol; None for nowhere. real_key: its key.

@@ -37,7 +37,7 @@ Examples:
 """
 
 SECTIONS = {
-    "Models": ("api_key_env", "endpoint_key_env", "model_retries", "endpoint_patience", "rpm", "tpm"),
+    "Models": ("api_key_env", "user_model", "endpoint_key_env", "model_retries", "endpoint_patience", "rpm", "tpm"),
     "Simulators": ("simulator_model", "simulator_prompt", "simulator_timeout", "max_helper_requests"),
     "Real Apis": ("real_url", "real_key_env", "real_timeout"),
     "The response cache": ("response_cache", "read_only"),
@@ -52,6 +52,7 @@ SECTIONS = {
 @base_url_option
 @api_key_env_option
 @setting_option("endpoint_key_env")
+@setting_option("user_model")
 @model_retries_option
 @endpoint_patience_option
 @setting_option("rpm")
@@ -134,7 +135,7 @@ def command(
     if faults is not None and not planned:
         _serve_faults(faults, given["host"], given["port"])
         return
-    from trialbed.models import check_endpoint_keys
+    from trialbed.models import check_endpoint_keys, helper_endpoint
     from trialbed.settings import SERVER_TOKEN, RunSettings, completion_cache, key_variable, make_folder
     from trialbed.settings import response_cache as default_cache
     from trialbed.wire.addresses import split_address
@@ -151,9 +152,15 @@ def command(
     model, simulator_url = split_address(given["simulator_model"] or "")
     simulator_variable = None
     if simulator_url is not None:
-        _check_simulator(given["simulator_model"], settings)
+        _check_model("--simulator-model", given["simulator_model"], settings)
         simulator_variable = key_variable(settings, simulator_url)
     given["simulator_model"] = model or None
+    if given["user_model"]:
+        _check_model("--user-model", given["user_model"], settings)
+        user = helper_endpoint(given["user_model"], settings)
+        if not user.base_url:
+            raise UsageError(f"--user-model {user.model} needs an endpoint: give --base-url URL")
+        given |= {"user_model": f"{user.model}@{user.base_url}", "upstream_keys": {user.base_url: user.api_key}}
     keys = {
         "upstream_key": api_key_env if base_url else None,
         "real_key": real_key_env if given["real_url"] else None,
@@ -173,14 +180,14 @@ def command(
     serve(options)
 
 
-def _check_simulator(named: str, settings: RunSettings) -> None:
-    """Refuse a model of simulators whose address is invalid or has a password."""
+def _check_model(option: str, named: str, settings: RunSettings) -> None:
+    """Refuse a model whose address is invalid or has a password."""
     from trialbed.models import find_model
 
     try:
         find_model(named).describe(settings)
     except UsageError as error:
-        raise UsageError(f"--simulator-model: {error}") from error
+        raise UsageError(f"{option}: {error}") from error
 
 
 def _check_is_there(cache: str) -> None:

@@ -82,12 +82,27 @@ def test_a_simulators_endpoint_that_its_model_names_has_the_key_that_a_run_would
     )
 
 
-def test_a_simulators_endpoint_is_named_without_a_password(
+def test_the_model_that_plays_users_has_the_key_of_its_endpoint(
     started: dict[str, Any], capsys: pytest.CaptureFixture[str]
 ) -> None:
-    assert main(["serve", "--simulator-model", "m@http://me:sekret@h/v1"]) == 2
+    assert main(["serve", "--user-model", "m", "--base-url", "http://models/v1/"]) == 0
+    assert started["user_model"] == "m@http://models/v1"
+    assert main(["serve", "--user-model", "m@http://other/v1", "--endpoint-key-env", "other=OPENAI_API_KEY"]) == 0
+    assert (started["user_model"], started["upstream_keys"]) == (
+        "m@http://other/v1",
+        {"http://other/v1": "sk-the-real-key"},
+    )
+    assert main(["serve", "--user-model", "m"]) == 2
+    assert "--user-model m needs an endpoint: give --base-url URL" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("option", ["--simulator-model", "--user-model"])
+def test_an_endpoint_is_named_without_a_password(
+    option: str, started: dict[str, Any], capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["serve", option, "m@http://me:sekret@h/v1"]) == 2
     said = capsys.readouterr().err
-    assert "--simulator-model: the endpoint at h is given with a password" in said
+    assert f"{option}: the endpoint at h is given with a password" in said
     assert "sekret" not in said
     assert not started
 
