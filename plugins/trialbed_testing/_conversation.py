@@ -8,11 +8,11 @@ from concurrent.futures import Future
 from queue import SimpleQueue
 
 from trialbed.errors import TrialbedError, UsageError
-from trialbed_testing._single import AskUser, SingleTrial, Suite
+from trialbed_testing._single import AskUser, SingleTrial, TrialSuite
 from trialbed_testing._trial import ObservedTrial
 
 
-class Conversation(ObservedTrial):
+class OpenConversation(ObservedTrial):
     """A trial whose user is the test. Until its end it is the trial so far, which has no scores.
 
     Args:
@@ -22,7 +22,7 @@ class Conversation(ObservedTrial):
     """
 
     def __init__(
-        self, suite: Suite, start: Callable[[str, AskUser], Future[SingleTrial]], trials: list[ObservedTrial]
+        self, suite: TrialSuite, start: Callable[[str, AskUser], Future[SingleTrial]], trials: list[ObservedTrial]
     ) -> None:
         self.whole = None
         self._suite = suite

@@ -66,17 +66,17 @@ AskUser = Callable[[SingleTrial], Awaitable[str | None]]
 
 
 @contextmanager
-def open_suite() -> Iterator[Suite]:
+def open_suite() -> Iterator[TrialSuite]:
     """Yield what runs the trials of a test suite."""
     with (
         temporary_folder() as folder,
         start_blocking_portal() as portal,
         portal.wrap_async_context_manager(Standing()) as standing,
     ):
-        yield Suite(folder, portal, standing)
+        yield TrialSuite(folder, portal, standing)
 
 
-class Suite:
+class TrialSuite:
     """Runs the trials of a test suite, each the only one of its options, in an event loop of its own.
 
     Attributes:

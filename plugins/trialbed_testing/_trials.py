@@ -19,8 +19,8 @@ from trialbed.records import NOT_MEASURED, ApiCall, User, WireLog
 from trialbed.store import open_run
 from trialbed.tasks import Expect, Task, TaskDataset
 from trialbed_scripted import Script
-from trialbed_testing._conversation import Conversation
-from trialbed_testing._single import AskUser, SingleTrial, Suite
+from trialbed_testing._conversation import OpenConversation
+from trialbed_testing._single import AskUser, SingleTrial, TrialSuite
 from trialbed_testing._snapshots import Snapshot
 from trialbed_testing._trial import ObservedTrial
 
@@ -119,7 +119,7 @@ class AgentTrials:
         snapshot: the calls and answers of the test as its author last saw them: ``trial.calls == trialbed.snapshot``.
     """
 
-    def __init__(self, suite: Suite, test: TestRun) -> None:
+    def __init__(self, suite: TrialSuite, test: TestRun) -> None:
         self._suite = suite
         self._test = test
         self.trials: list[ObservedTrial] = []
@@ -175,7 +175,7 @@ class AgentTrials:
     @contextmanager
     def conversation(
         self, agent: Any, task: Task | None = None, *, knows: Mapping[str, Any] = MappingProxyType({}), **given: Any
-    ) -> Iterator[Conversation]:
+    ) -> Iterator[OpenConversation]:
         """Talk with an agent, in a trial that lasts as long as the ``with`` block: ``reply = trial.say("…")``.
 
         The first message begins the trial, and the block's end ends and scores it. In between, ``trial`` is the trial
@@ -202,7 +202,7 @@ class AgentTrials:
             recordings.append(recording)
             return self._suite.start(options, objects, user)
 
-        trial = Conversation(self._suite, start, self.trials)
+        trial = OpenConversation(self._suite, start, self.trials)
         try:
             yield trial
             trial.end()

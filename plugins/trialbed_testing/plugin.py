@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 if TYPE_CHECKING:
-    from trialbed_testing._single import Suite
+    from trialbed_testing._single import TrialSuite
     from trialbed_testing._trial import ObservedTrial
     from trialbed_testing._trials import AgentTrials
 
@@ -73,7 +73,7 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
 
 
 @pytest.fixture(scope="session")
-def _trialbed_suite() -> Iterator[Suite]:
+def _trialbed_suite() -> Iterator[TrialSuite]:
     from trialbed_testing._single import open_suite
 
     with open_suite() as suite:
@@ -81,7 +81,7 @@ def _trialbed_suite() -> Iterator[Suite]:
 
 
 @pytest.fixture
-def trialbed(request: pytest.FixtureRequest, _trialbed_suite: Suite) -> AgentTrials:
+def trialbed(request: pytest.FixtureRequest, _trialbed_suite: TrialSuite) -> AgentTrials:
     """Run agents on tasks; ``trialbed.run(agent, "…", tools=[…])`` returns a trial to make assertions on."""
     from trialbed_testing._trials import DEFAULT, AgentTrials, TestRun
 
