@@ -387,6 +387,8 @@ def _unpack(answer: CallAnswer) -> Any:
 class LiveBody:
     """The answers to the calls of one live tool; see ``trialbed.tasks.ApiBody``."""
 
+    checked = True
+
     def __init__(self, tools: LiveTools, name: str) -> None:
         self.owner = tools
         self.provenance = tools.provenance

@@ -248,6 +248,7 @@ async def _ask(access: ModelAccess, user: User, turns: Sequence[WireTurn]) -> Re
     ]
     parts = {
         "Your goal": user.goal,
+        "Your instructions": user.instructions,
         "Facts that you know": json.dumps(user.knows, ensure_ascii=False),
         "What you say at certain points": "\n".join(reactions),
         "The conversation so far": "\n\n".join(said),

@@ -103,7 +103,7 @@ def test_the_commands_were_found() -> None:
 
 def test_commands_parse(subtests: pytest.Subtests, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
-    for folder in ("StableToolBench", "tool_response_cache", "MASBench"):
+    for folder in ("StableToolBench", "tool_response_cache", "MASBench", "tau2-bench"):
         (tmp_path / folder).mkdir()
     (tmp_path / "FOLDER").mkdir()
     for file in (

@@ -189,7 +189,8 @@ class _CalledTrial:
         api, provenance = self._apis[ref], ""
         body = self._bodies.get(ref)
         try:
-            problem = _problem(api, arguments) if body is not None or (self._world and self._world.checked) else ""
+            checks = self._world and self._world.checked if body is None else body.checked
+            problem = _problem(api, arguments) if checks else ""
             if problem:
                 return _answer(problem)
             if body is not None:

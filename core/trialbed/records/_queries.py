@@ -108,7 +108,7 @@ def _cues(given: Any) -> Any:
     return {str(cue): text for cue, text in given.items()} if isinstance(given, dict) else given
 
 
-class User(Record):
+class User(SparseRecord):
     """A user who answers the agent, which learns the goal, as the first message, and the facts that it asks for.
 
     Attributes:
@@ -117,6 +117,7 @@ class User(Record):
         says: a word of the agent's answer, or the number of an answer -> the user's reply to it, given once.
         kind: ``scripted``, which follows fixed rules; ``model``, which asks the model of ``--user-model``; or
             ``caller``, the program that runs the trial, such as a test with ``trialbed.conversation``.
+        instructions: further instructions for the model that plays the user.
         most_messages: after the answer to as many, the conversation ends.
     """
 
@@ -124,7 +125,10 @@ class User(Record):
     knows: dict[str, Json] = Field(default={})
     says: Annotated[dict[Annotated[str, Field(min_length=1)], str], BeforeValidator(_cues)] = Field(default={})
     kind: UserKind = "scripted"
+    instructions: str = ""
     most_messages: Annotated[int, Ge(1)] = 10
+
+    sparse = ("instructions",)
 
 
 class Query(SparseRecord):

@@ -47,6 +47,7 @@ class ApiBody(Protocol):
         owner: equal for the Apis that share the object of a trial; None where there is no such object.
         provenance: the mark of its answers in the wire log.
         has_to_end: whether something is held for a trial, or for the run, that has to be ended.
+        checked: whether calls whose arguments do not fit the schema are refused before.
     """
 
     @property
@@ -59,6 +60,10 @@ class ApiBody(Protocol):
 
     @property
     def has_to_end(self) -> bool:
+        """See above."""
+
+    @property
+    def checked(self) -> bool:
         """See above."""
 
     @property
@@ -102,6 +107,7 @@ class ToolBody:
     only: frozenset[str] | None = None
     provenance: ClassVar[str] = "function"
     has_to_end: ClassVar[bool] = False
+    checked: ClassVar[bool] = True
 
     @property
     def code(self) -> Any:

@@ -237,7 +237,7 @@ def test_an_agent_that_can_be_asked_once_is_refused() -> None:
 def test_a_model_plays_the_user_and_is_counted_apart() -> None:
     task = Task(
         id="refund",
-        user=USER.model_copy(update={"kind": "model"}),
+        user=USER.model_copy(update={"kind": "model", "instructions": "You are in a hurry."}),
         tools=[Shop],
         expect=TASK.expect,
     )
@@ -255,7 +255,7 @@ def test_a_model_plays_the_user_and_is_counted_apart() -> None:
         first = evaluate("reference", [task], **playing)
         again = evaluate("reference", [task], **playing)
     assert len(prompts) == 1
-    assert f"Your goal:\n{GOAL}" in prompts[0]
+    assert f"Your goal:\n{GOAL}\n\nYour instructions:\nYou are in a hurry.\n\nFacts" in prompts[0]
     assert f"You: {GOAL}\nAssistant: Before I can use find_order: which order do you mean?" in prompts[0]
     for report, (requests, cached) in ((first, (1, 0)), (again, (0, 1))):
         (trial,) = report.trials()

@@ -209,8 +209,9 @@ class Held:
 
     provenance, has_to_end, code = "held", True, None
 
-    def __init__(self) -> None:
+    def __init__(self, *, checked: bool = True) -> None:
         self.owner = self
+        self.checked = checked
         self.ended: list[str] = []
 
     def source(self) -> str:
@@ -227,6 +228,13 @@ class Held:
 
     async def call(self, arguments: Any, owner: str, run: Any) -> Any:
         return owner
+
+
+@pytest.mark.parametrize(("checked", "error"), [(True, "Invalid arguments for double"), (False, "")])
+async def test_tools_that_check_their_arguments_get_all(*, checked: bool, error: str) -> None:
+    async with CallbackServer(dict.fromkeys(BODIES, Held(checked=checked))) as callbacks:
+        callbacks.open("one", QUERIES[0])
+        assert (await ask(callbacks, "double", number="two"))["error"].startswith(error)
 
 
 @pytest.mark.parametrize("closes", [False, True])

@@ -1,0 +1,360 @@
+"""τ²-bench as a dataset: its tasks as conversations, and a process of its own code for each trial."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import logging
+import os
+import subprocess
+import sys
+import tempfile
+from collections import deque
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field
+from functools import partial
+from importlib.util import find_spec
+from pathlib import Path
+from threading import Timer
+from typing import IO, Any, ClassVar, cast
+
+from trialbed.contracts import ApiRefused, DatasetDriver
+from trialbed.errors import NothingMeasured, UsageError
+from trialbed.files import write_text
+from trialbed.records import Api, Expected, GoldCall, Json, Query, User, UserTurn
+from trialbed.settings import make_folder
+from trialbed_plugins.datasets._queries import ListedDataset
+
+NAME = "tau2"
+DOMAINS = ("retail", "airline")
+SCRIPTED = "-scripted"
+"""The end of the names of test sets with the scripted user."""
+
+PYTHON = "TRIALBED_TAU2_PYTHON"
+"""The variable that names the Python with τ²-bench's packages; otherwise it is that of the checkout's ``.venv``."""
+
+DATA = "TAU2_DATA_DIR"
+"""τ²-bench's own variable for the folder of its data."""
+
+NOTE = "package.txt"
+HOW_TO = "a checkout of tau2-bench: `uv sync` in it makes its environment, and `bench data import DIR` makes it known"
+DECIDED = {"DB", "COMMUNICATE", "NL_ASSERTION"}
+"""The parts of a reward that can be decided here."""
+
+GIVEN = ("PATH", "HOME", "LANG", "SYSTEMROOT", "TMPDIR")
+"""Variables that a process gets; others may be keys."""
+
+SECONDS = 60.0
+"""That one answer may take, with the start of the process."""
+
+LOG = logging.getLogger("trialbed.engine")
+
+LARGEST = 64 * 2**20
+"""Bytes of an answer."""
+
+AS_EXPECTED = {"database": "as expected"}
+OPENING = "Hello, I need your help with something."
+MOST_MESSAGES = 50
+
+
+@dataclass(eq=False)
+class Domain:
+    """A domain of τ²-bench, and where it is.
+
+    Attributes:
+        package: the folder of the package.
+        data: the folder of its data.
+        identity: distinguishes versions of its tools and data.
+        idle: processes whose trials have ended. A start takes two seconds.
+    """
+
+    name: str
+    python: str
+    package: Path
+    data: Path
+    identity: str = ""
+    idle: deque[Environment] = field(default_factory=deque)
+
+    @property
+    def database(self) -> Path:
+        """The file of its database."""
+        return self.data / NAME / "domains" / self.name / "db.json"
+
+
+class Environment:
+    """The environment of a trial, in a process that no other trial has meanwhile.
+
+    Attributes:
+        is_ready: whether the process waits for a question.
+    """
+
+    def __init__(self, domain: Domain) -> None:
+        self._domain = domain
+        self.is_ready = True
+        self._errors = tempfile.TemporaryFile()  # noqa: SIM115 - closed with the process
+        variables = {name: os.environ[name] for name in GIVEN if name in os.environ}
+        variables |= {DATA: str(domain.data), "LOGURU_LEVEL": "ERROR"}
+        bridge = Path(__file__).with_name("bridge.py")
+        try:
+            self._process = subprocess.Popen(
+                [domain.python, "-I", "-X", "utf8", bridge, domain.name, domain.package],
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=self._errors,
+                env=variables,
+            )
+        except OSError as error:
+            self._errors.close()
+            raise NothingMeasured(f"{domain.python} cannot be started: {error}; the dataset needs {HOW_TO}") from error
+
+    def ask(self, do: str, **given: Json) -> Any:
+        """Return the process's answer.
+
+        Raises:
+            NothingMeasured: there is none, or it is an exception.
+        """
+        stdin, stdout = cast("IO[bytes]", self._process.stdin), cast("IO[bytes]", self._process.stdout)
+        timer = Timer(SECONDS, self._process.kill)
+        timer.start()
+        self.is_ready = False
+        try:
+            stdin.write(json.dumps({"do": do, **given}).encode() + b"\n")
+            stdin.flush()
+            line = stdout.readline(LARGEST)
+        except (OSError, ValueError):  # it has ended
+            line = b""
+        finally:
+            timer.cancel()
+        where = f"tau2:{self._domain.name} ({self._domain.python})"
+        if not line.endswith(b"\n"):
+            said = self.close()
+            raise NothingMeasured(f"{where}: the process ended, or did not answer within {SECONDS:g} s{said}")
+        self.is_ready = True
+        answer = json.loads(line)
+        if "problem" in answer:
+            hint = f"; it needs {HOW_TO}" if do == "describe" else ""
+            raise NothingMeasured(f"{where}: {answer['problem']}{hint}")
+        return answer["result"]
+
+    def call(self, name: str, arguments: Mapping[str, Json]) -> Json:
+        """Return the answer to a call of a tool."""
+        found = self.ask("call", name=name, arguments=cast("Json", arguments))
+        text: str = found["content"]
+        if found["failed"]:
+            raise ApiRefused(text)
+        return json.loads(text) if text[:1] in ("{", "[") else text
+
+    def state(self) -> Json:
+        """Return whether the database is as the task's expected actions leave it, and where it is not."""
+        found = self.ask("compare")
+        return AS_EXPECTED if found["same"] else {"database": "not as expected", "differences": found["differences"]}
+
+    def close(self) -> str:
+        """End the process, and return the end of its standard error, after a colon; again does nothing."""
+        self._process.kill()
+        self._process.wait()
+        if self._errors.closed:
+            return ""
+        with self._errors as errors:
+            errors.seek(max(errors.seek(0, os.SEEK_END) - 500, 0))
+            said = errors.read().decode(errors="replace").strip()
+        for pipe in (self._process.stdin, self._process.stdout):
+            with suppress(OSError):  # something may be left in it
+                cast("IO[bytes]", pipe).close()
+        return f": {said}" if said else ""
+
+
+@dataclass(frozen=True)
+class TauBody:
+    """The answers to the calls of one tool; see ``trialbed.tasks.ApiBody``."""
+
+    owner: Domain
+    name: str
+    provenance: ClassVar[str] = NAME
+    has_to_end: ClassVar[bool] = True
+    checked: ClassVar[bool] = False
+
+    @property
+    def code(self) -> Any:
+        """The domain."""
+        return self.owner
+
+    def source(self) -> str:
+        """Return a text that distinguishes versions of the domain."""
+        return f"{self.name} {self.owner.identity}"
+
+    def make_owner(self, state: Json) -> Environment:
+        """Make the environment of a trial."""
+        try:
+            environment = self.owner.idle.pop()
+        except IndexError:
+            environment = Environment(self.owner)
+        environment.ask("begin", task=state["task"])
+        return environment
+
+    async def end_trial(self, owner: Environment) -> None:
+        """Leave the process to another trial."""
+        if owner.is_ready:
+            self.owner.idle.append(owner)
+        else:
+            owner.close()
+
+    async def end_run(self) -> None:
+        """End the processes."""
+        while self.owner.idle:
+            self.owner.idle.pop().close()
+
+    async def call(self, arguments: Mapping[str, Json], owner: Environment, run: Any) -> Json:
+        """Return the answer to a call."""
+        return await run(partial(owner.call, self.name, arguments))
+
+
+class Tau2Driver(DatasetDriver):
+    """τ²-bench's tasks, from a checkout that ``bench data import`` has noted, or from the installed package."""
+
+    description: ClassVar[str] = (
+        "τ²-bench's conversations of retail and airline; needs `bench data import` of a checkout"
+    )
+
+    def test_sets(self, data_dir: Path) -> Sequence[str]:
+        """The domains whose database is there, each with the user that is a model and with the scripted one."""
+        package = _package(data_dir)
+        return [] if package is None else _test_sets(package)
+
+    def open(self, test_set: str | None, data_dir: Path) -> ListedDataset:
+        """Return a domain's tasks; None is retail with a user that is a model.
+
+        Raises:
+            UsageError: the domain is not there, or has no such test set; says why.
+            NothingMeasured: its code cannot be run.
+        """
+        name, package = test_set or DOMAINS[0], _package(data_dir)
+        if package is None:
+            raise UsageError(f"the dataset {NAME!r} needs {HOW_TO}")
+        domain = _domain(name.removesuffix(SCRIPTED), package)
+        if domain.name not in DOMAINS:
+            others = "the users of τ²-bench's other domains have tools of their own, which no user here has"
+            raise UsageError(f"the dataset {NAME!r} has {' and '.join(DOMAINS)}, and no {name!r}: {others}")
+        if not domain.database.is_file():
+            raise UsageError(f"{NAME}:{name} needs {domain.database}, which is missing; it is in {HOW_TO}")
+        found = _describe(domain)
+        domain.identity = hashlib.sha256(json.dumps(found).encode()).hexdigest()
+        apis = [
+            Api(
+                category=domain.name,
+                tool_name="",
+                api_name=tool["name"],
+                description=tool["description"],
+                json_schema=tool["parameters"],
+            )
+            for tool in found["tools"]
+        ]
+        queries = list(_queries(found, apis, scripted=name.endswith(SCRIPTED)))
+        known = {query.query_id for query in queries}
+        if left_out := [task["id"] for task in found["tasks"] if task["id"] not in known]:
+            LOG.warning("%s:%s: left out, as they are decided in other ways: %s", NAME, name, ", ".join(left_out))
+        dataset = ListedDataset(NAME, name, queries)
+        dataset.functions = {api.ref: TauBody(domain, api.api_name) for api in apis}
+        dataset.files = [domain.data]
+        return dataset
+
+    def recognises(self, folder: Path) -> bool:
+        """Return whether the folder is a checkout."""
+        return (folder / "src" / NAME / "domains").is_dir()
+
+    def import_folder(self, folder: Path, data_dir: Path) -> Sequence[str]:
+        """Note where a checkout is, and return its test sets; nothing is copied.
+
+        Raises:
+            UsageError: it has no database, or ``data_dir`` cannot be written.
+            NothingMeasured: its code cannot be run.
+        """
+        package = folder.resolve() / "src" / NAME
+        found = _test_sets(package)
+        if not found:
+            raise UsageError(f"{folder}: there is no data/tau2/domains/retail/db.json, on which the tools act")
+        for name in found[::2]:
+            _describe(_domain(name, package))
+        make_folder(data_dir / NAME, "--data-dir", shared=True)
+        write_text(data_dir / NAME / NOTE, f"{package}\n", "--data-dir")
+        return found
+
+
+def _package(data_dir: Path) -> Path | None:
+    """Return the folder of τ²-bench's package: of the noted checkout, or as it is installed."""
+    note = data_dir / NAME / NOTE
+    if note.is_file():
+        return Path(note.read_text(encoding="utf-8").strip())
+    spec = find_spec(NAME)
+    return Path(spec.origin).parent if spec is not None and spec.origin else None
+
+
+def _domain(name: str, package: Path) -> Domain:
+    checkout = package.parents[1]
+    usual = checkout / ".venv" / ("Scripts/python.exe" if os.name == "nt" else "bin/python")
+    python = os.environ.get(PYTHON) or (str(usual) if usual.is_file() else sys.executable)
+    return Domain(name, python, package, Path(os.environ.get(DATA) or checkout / "data"))
+
+
+def _test_sets(package: Path) -> list[str]:
+    found = [name for name in DOMAINS if _domain(name, package).database.is_file()]
+    return [name + end for name in found for end in ("", SCRIPTED)]
+
+
+def _describe(domain: Domain) -> dict[str, Any]:
+    environment = Environment(domain)
+    try:
+        found: dict[str, Any] = environment.ask("describe")
+    finally:
+        environment.close()
+    return found
+
+
+def _queries(found: Mapping[str, Any], apis: Sequence[Api], *, scripted: bool) -> Iterator[Query]:
+    """Yield the tasks that can be decided here."""
+    refs = {api.api_name: api.ref for api in apis}
+    for task in found["tasks"]:
+        criteria = task["evaluation_criteria"] or {}
+        basis = set(criteria.get("reward_basis") or ())
+        if "DB" not in basis or basis - DECIDED or task["initial_state"]:
+            continue
+        actions = criteria["actions"] or ()
+        facts = tuple(criteria["communicate_info"] or ()) if "COMMUNICATE" in basis else ()
+        assertions = tuple(criteria["nl_assertions"] or ()) if "NL_ASSERTION" in basis else ()
+        user = _user(task["user_scenario"], actions, scripted=scripted)
+        splits = [name for name, ids in found["splits"].items() if name != "base" and task["id"] in ids]
+        yield Query(
+            query_id=task["id"],
+            text=user.goal,
+            apis=tuple(apis),
+            gold_calls=tuple(GoldCall(api=refs[one["name"]], arguments=one["arguments"]) for one in actions),
+            states_calls=False,
+            reference_facts=facts,
+            initial_state={"task": task["id"]},
+            final_state=AS_EXPECTED,
+            expected=Expected(criteria=assertions),
+            tags=(*splits, "judge" if assertions else "no judge"),
+            turns=(UserTurn(text=user.goal, calls=len(actions), facts=facts),),
+            policy=found["policy"],
+            user=user,
+        )
+
+
+def _user(scenario: Mapping[str, Any], actions: Sequence[Mapping[str, Any]], *, scripted: bool) -> User:
+    """Return the user of a scenario.
+
+    A scripted one reads the reason for the call out, and knows the arguments of expected calls that the scenario names.
+    """
+    given = scenario["instructions"]
+    parts = given if isinstance(given, dict) else {"task_instructions": given}
+    told = {"persona": scenario["persona"], **{name: parts.get(name) for name in PARTS}}
+    text = "\n\n".join(f"{name.replace('_', ' ').capitalize()}: {value}" for name, value in told.items() if value)
+    if not scripted:
+        return User(goal=OPENING, instructions=text, kind="model", most_messages=MOST_MESSAGES)
+    named = [(name, value) for one in actions for name, value in one["arguments"].items()]
+    knows = {name: value for name, value in reversed(named) if isinstance(value, str) and value in text}
+    return User(goal=parts.get("reason_for_call") or text, knows=knows, most_messages=MOST_MESSAGES)
+
+
+PARTS = ("reason_for_call", "known_info", "unknown_info", "task_instructions")
