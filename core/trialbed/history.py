@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from bisect import bisect_right
+from bisect import bisect_left, bisect_right
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass
@@ -198,29 +198,33 @@ def _compare(
     for place, message in enumerate(now):
         if place not in new:
             equal[message].append(place)
-    # From the end, as windows drop the oldest of equal messages.
+    # From the end, as windows drop the oldest of equal messages; in their order, where one stands in it.
     places: dict[int, int] = {}
+    following = len(now)
     for place in reversed(range(len(before))):
         if at := equal[before[place]]:
-            places[place] = at.pop()
+            places[place] = following = at.pop(bisect_left(at, following) - 1)
     others = sorted(set(range(len(now))).difference(places.values()))
     written = [_words("".join((now[place].text, *(f"{n}{a}" for n, a in now[place].calls)))) for place in others]
     whole, starts = "\n".join(written), [0, *accumulate(len(text) + 1 for text in written)]
     hit = {place for place, text in zip(others, written, strict=True) if texts[-1] in text}
-    asked, rewritten = bool(hit), 0
+    asked, rewritten, latest = bool(hit), 0, 0
     for place, message in enumerate(before):
         if place in places:
+            latest = max(latest, places[place])
             continue
+        # Of equal words, those that stand behind the message before.
+        begin = starts[bisect_left(others, latest)]
         # A message of the user may lose a prefix of the framework's.
         own = [text for text in texts[:-1] if message.role == "user" and text and text in _words(message.text)]
         for parts in (list(message.parts), own[-1:]):
             left -= len(whole) * len(parts)
             if left < 0:
                 return {}, left
-            at = [whole.find(part) for part in parts if others]
+            at = [_find(whole, part, begin) for part in parts if others]
             if at and min(at) >= 0:
                 number = others[bisect_right(starts, at[0]) - 1]
-                places[place], rewritten = number, rewritten + 1
+                places[place], rewritten, latest = number, rewritten + 1, max(latest, number)
                 hit.update(others[bisect_right(starts, one) - 1] for one in at)
                 break
     order = [places[place] for place in sorted(places)]
@@ -238,6 +242,12 @@ def _compare(
         "first_added": added[0] if added else "",
         "asked": asked,
     }, left
+
+
+def _find(whole: str, part: str, begin: int) -> int:
+    """Return the first place of a part behind a beginning, else before it; -1 if there is none."""
+    at = whole.find(part, begin)
+    return at if at >= 0 else whole.find(part, 0, begin + len(part))
 
 
 def find_forgotten(wire: WireLog, turn: int, values: Iterable[Json]) -> tuple[str, tuple[int, int]] | None:

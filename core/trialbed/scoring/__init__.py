@@ -33,6 +33,7 @@ from trialbed.scoring._expected import (
     criterion_name,
     expectations,
     has_expectations,
+    never_called,
     run_checks,
     run_criteria,
 )
@@ -81,6 +82,7 @@ __all__ = [
     "judged_score",
     "kept_calibrations",
     "make_judge",
+    "never_called",
     "open_criteria",
     "run_checks",
     "run_criteria",

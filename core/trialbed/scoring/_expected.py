@@ -83,7 +83,7 @@ def _all(context: ScoreContext, expected: Expected) -> Iterator[Expectation]:
     if query.states_calls:
         yield _calls(context, expected)
     for api in expected.never:
-        yield _never(context, api)
+        yield never_called(context, api)
     if query.final_state is not None:
         found = context.wire.state
         wrong = f"the final state is {found!r:.200}, which is not expected"
@@ -103,7 +103,7 @@ def _all(context: ScoreContext, expected: Expected) -> Iterator[Expectation]:
         yield _test(context, test)
 
 
-def _never(context: ScoreContext, api: ApiRef) -> Expectation:
+def never_called(context: ScoreContext, api: ApiRef) -> Expectation:
     """Return whether a tool was not called; this is not known if nothing could have shown that it was."""
     name = api.api_name
     text = f"{name} is not called"
@@ -190,7 +190,7 @@ def _way(way: Sequence[GoldCall], context: ScoreContext, expected: Expected) -> 
     refused = [(name, call.problem) for name, call, right in stand if right and not call.accepted]
     unseen = "the result of {} is not observed"
     problems += [unseen.format(name) if why == UNSEEN else f"{name} failed: {why}" for name, why in refused]
-    if expected.only:
+    if expected.only or not way:
         made = {(call.api, call.signature) for _, call, _ in stand}
         # One that failed and was made again, with success, is no other call.
         others = [call for call in aligned.others if call.accepted or (call.api, call.signature) not in made]

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator
 
 from trialbed.evidence import carries
 from trialbed.records import Json, Score, ScoreDescription
-from trialbed.scoring import ScoreContext, expectations, scorer
+from trialbed.scoring import ScoreContext, expectations, never_called, scorer
 from trialbed.texts import json_leaves
 from trialbed_plugins.scorers._reasons import reason
 
@@ -27,7 +27,7 @@ SINGLE = "the task is one message of the user"
         ),
         ScoreDescription(
             "turns_needed",
-            meaning="messages of a user who answers until the task was solved",
+            meaning="messages that a user who answers wrote until the end, where the task was solved",
             unit="messages",
             bounded=False,
             quality=False,
@@ -61,7 +61,7 @@ SINGLE = "the task is one message of the user"
                 bounded=False,
                 quality=False,
                 lower_is_better=True,
-                missing=f"{SINGLE}, or has fewer messages",
+                missing=f"{SINGLE}, or has fewer messages, or no request of the agent is observed",
             )
             for turn, words in (*((f"turn_{turn}", f"turn {turn}") for turn in TURNS), ("last_turn", "the last turn"))
         ),
@@ -86,10 +86,11 @@ def conversation_scores(context: ScoreContext) -> Iterable[Score]:
     if all(turn.messages is not None for turn in turns):
         value = float(all(turn.is_kept for turn in turns))
         yield Score(name="history_kept", value=value, detail=detail, quality=False)
-    for turn in turns:
+    for turn in turns if context.wire.model_calls else ():
         if turn.turn in TURNS:
             yield Score(name=f"tokens_at_turn_{turn.turn}", value=float(turn.tokens), bounded=False)
-    yield Score(name="tokens_at_last_turn", value=float(turns[-1].tokens), bounded=False)
+        if turn is turns[-1]:
+            yield Score(name="tokens_at_last_turn", value=float(turn.tokens), bounded=False)
 
 
 def _turns_solved(context: ScoreContext) -> Score | None:
@@ -137,7 +138,7 @@ def _each_remembered(context: ScoreContext) -> Iterator[tuple[str, bool]]:
         first += turn.calls
         part = context.of_turn(number) if number <= len(context.wire.turns) else None
         own, said = (part.asked, part.text) if part else ((), "")
-        for one in align_gold_calls(gold, own, context.tools).gold:
+        for one in () if context.unobserved else align_gold_calls(gold, own, context.tools).gold:
             values = [str(value) for value in json_leaves(one.gold.arguments) if not isinstance(value, bool | None)]
             if any(carries(earlier, value) and not carries(turn.text, value) for value in values):
                 yield f"turn {number}: {one.gold.api.api_name}", one.right
@@ -151,15 +152,14 @@ def _each_remembered(context: ScoreContext) -> Iterator[tuple[str, bool]]:
 def _policy_kept(context: ScoreContext) -> Score | None:
     """Return 1 if no tool was called that the task, or the message of the user at that time, forbids."""
     expected = context.query.expected
-    if expected is None or context.unobserved:
+    if expected is None:
         return None
-    parts = [(context, expected.never)] + [
-        (context.of_turn(test.turn), test.expected.never)
-        for test in expected.tests
-        if 0 < test.turn <= len(context.wire.turns)
-    ]
-    if not any(never for _, never in parts):
+    turns = range(1, len(context.wire.turns) + 1)
+    parts = [(context, expected.never)]
+    parts += [(context.of_turn(test.turn), test.expected.never) for test in expected.tests if test.turn in turns]
+    found = [(api.api_name, never_called(part, api).met) for part, never in parts for api in never]
+    broken = [name for name, kept in found if kept is False]
+    if not found or not (broken or all(kept for _, kept in found)):
         return None
-    broken = [api.api_name for part, never in parts for api in never if api in {call.api for call in part.calls}]
     detail = reason((f"{name}: called against the policy" for name in broken), "no forbidden tool was called")
     return Score(name="policy_kept", value=float(not broken), detail=detail, quality=False)

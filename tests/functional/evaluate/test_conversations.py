@@ -224,6 +224,19 @@ def test_a_call_that_a_message_forbids_is_against_the_policy() -> None:
     assert found["hasty"].score("policy_kept").detail["reason"] == "refund: called against the policy"
 
 
+def claiming(query: str, history: list[dict[str, str]]) -> str:
+    """Ask no model and call nothing."""
+    return f"7 is refunded: {query}"
+
+
+def test_what_is_not_observed_has_no_score() -> None:
+    task = replace(HASTY, turns=[*HASTY.turns, Turn("Do it.", calls=[call("refund", id=7)])])  # type: ignore[misc]
+    evaluate([claiming], [task], model="scripted:gold", progress=False)
+    (trial,) = trials()
+    known = [trial.score(name) for name in ("remembered", "policy_kept", "tokens_at_turn_1", "tokens_at_last_turn")]
+    assert known == [None] * 4
+
+
 def test_a_call_that_an_earlier_turn_made_too_keeps_its_place() -> None:
     again = Expect(calls=[call("find_order", id=7), call("refund", id=8)], in_order=True)
     turns = [

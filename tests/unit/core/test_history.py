@@ -93,6 +93,17 @@ def test_a_turn_is_compared_with_the_one_before(messages: list[Any], says: str) 
     assert [turn.is_kept for turn in found[:2]] == [True, True]
 
 
+def test_equal_answers_in_another_role_stand_in_their_order() -> None:
+    """A framework may send answers as words of the user; equal ones are each found behind the message before it."""
+    calls = [
+        request(
+            at + 0.1, [S, *(u(text) for said in TEXTS[:at] for text in (said, "Noted.")), u(TEXTS[at])], a("Noted.")
+        )
+        for at in range(3)
+    ]
+    assert [turn.reordered for turn in read_history(wire(TEXTS, *calls))] == [0, 0, 0]
+
+
 def test_requests_of_a_memory_are_apart() -> None:
     """A request without tools, or with another system prompt, is neither a turn's first request nor its history."""
     memory = {**S, "content": "Extract memories."}

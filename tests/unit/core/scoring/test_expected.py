@@ -18,8 +18,12 @@ from trialbed.scoring import CheckResult, ScoreContext, expectations, judged_sco
 def trial(expected: Expected | None = None, facts: tuple[str, ...] = (), **more: Any) -> ScoreContext:
     """A trial whose task expects something."""
     found = context(**more)
-    query = found.query.model_copy(update={"expected": expected or Expected(), "reference_facts": facts})
-    return replace(found, query=query)
+    stated = {
+        "expected": expected or Expected(),
+        "reference_facts": facts,
+        "states_calls": "gold" in more or "called" not in more,
+    }
+    return replace(found, query=found.query.model_copy(update=stated))
 
 
 A7, B = gold_call("a", id=7), gold_call("b")
@@ -42,6 +46,8 @@ CALLED_A7, CALLED_B = api_call("a", {"id": 7}), api_call("b")
             {"gold": [A7], "called": [api_call("a", "[7]")]},
             ["a was asked for with arguments that are not a JSON object"],
         ),
+        ({"gold": [], "called": []}, []),
+        ({"gold": [], "called": [CALLED_B]}, ["t_b is not expected"]),
         ({"called": [CALLED_B] * 2, "expected": Expected(never=(ref("b"),))}, ["b was called 2 times"]),
         ({"gold": ["a"], "called": [CALLED_A7, CALLED_B]}, []),
         (
@@ -135,14 +141,14 @@ async def test_each_test_of_a_task_is_reported_by_its_name() -> None:
     assert (found.query.expected.all_checks, found.query.expected.all_criteria) == (("short",), ("It is polite.",))
     checks = (CheckResult("criterion: It is polite.", False, "it is rude"), CheckResult("short", None, "it raised"))
     checked = replace(found, checks=checks, judge_name="rule:grader")
-    assert [(one.text, one.met, one.reason) for one in expectations(checked)][1:] == [
+    assert [(one.text, one.met, one.reason) for one in expectations(checked)] == [
         ("says it", False, "criterion: It is polite.: it is rude"),
         ("calls a", False, "a was not called; 2 calls of tools, of at most 1"),
         ("asks", None, "short: it raised"),
     ]
     score = await judged_score(checked)
     assert (score.value, score.detail["method"]) == (0, "expectations")
-    assert [one["text"] for one in score.detail["expectations"]][1:] == ["says it", "calls a", "asks"]
+    assert [one["text"] for one in score.detail["expectations"]] == ["says it", "calls a", "asks"]
     assert score.detail["checks"][0] == {"name": "criterion: It is polite.", "met": False, "reason": "it is rude"}
 
 
