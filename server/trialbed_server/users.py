@@ -7,6 +7,7 @@ import json
 import re
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, NamedTuple
+from unicodedata import category
 
 from trialbed.errors import ModelFailed
 from trialbed.evidence import carries
@@ -28,7 +29,7 @@ MOST_CALLS = 500
 REPEATS, CLOSES, FINISHED = "repeats the goal", "closes the conversation", "the user has finished"
 YES, NO, UNKNOWN, GO_ON = "Yes, please.", "No, thank you.", "I don't know that.", "Please go on."
 
-CLAUSE = re.compile(r"(?<=[.!?:;])\s+|\n+")
+CLAUSE = re.compile(r"(?<=[.!?:;])\s+|(?<=。)|\n+")
 ASKING = re.compile(
     r"\b(provide|specify|supply|enter|share|missing|tell me|give me|send me|let me know|reply with|could you|can you"
     r"|(i|we)('ll| will)? (need|require)|(is|are) (needed|required)|(confirm|verify) (your|the))\b"
@@ -98,7 +99,7 @@ async def next_reply(trial: OpenTrial, access: ModelAccess | None, callbacks: Ca
     try:
         return no_more or await _ask(access, user, turns)
     except ModelFailed as error:
-        trial.note_failure(Failure(kind="server", message=f"the user's model gave no message: {error}"))
+        trial.note_failure(Failure(kind="endpoint", message=f"the user's model gave no message: {error}"))
         return Reply(None, "the model failed")
 
 
@@ -113,7 +114,7 @@ def scripted_reply(user: User, turns: Sequence[WireTurn], progress: Progress) ->
         return Reply(None, "goal reached")
     asked, offer, is_unknown = _read_questions(said, user.knows)
     if asked:
-        facts = " ".join(f"My {_plain(name)} is {_as_text(user.knows[name])}." for name in asked)
+        facts = " ".join(f"My {_apart(name).lower()} is {_as_text(user.knows[name])}." for name in asked)
         return Reply(facts, f"asked for {', '.join(asked)}")
     if offer is not None:
         return Reply(YES, "confirms") if _is_wanted(offer, user) else Reply(NO, "declines")
@@ -174,13 +175,22 @@ def _name_pattern(name: str) -> re.Pattern[str]:
     words = WORD.findall(_plain(name))
     while len(words) > 1 and words[-1] in TAIL:
         words.pop()
-    return re.compile(r"\b" + r"[\s-]*".join(map(re.escape, words)) + r"s?\b")
+    pattern = r"[\s-]*".join(map(re.escape, words))
+    # Where words are written without spaces between them, a name stands within others.
+    return re.compile(pattern if words and category(words[0][0]) == "Lo" else rf"\b{pattern}s?\b")
 
 
 def _plain(text: str) -> str:
     """Return a text in small letters, with names such as ``find_order`` and ``orderId`` as words."""
-    apart = re.sub(r"(?<=[a-z])(?=[A-Z])|_", " ", text).casefold()
-    return re.sub(r"\be-?mail\b|\bmail address\b", "email", apart).replace("\u2019", "'")
+    words = _apart(text).casefold().translate(_SIGNS)
+    return re.sub(r"\b(?:e-?)?mail(?: address)?\b", "email", words)
+
+
+_SIGNS = str.maketrans({"\u2019": "'", "\uff1f": "?", "\uff01": "!", "\uff1b": ";", "\uff1a": ":"})
+
+
+def _apart(name: str) -> str:
+    return re.sub(r"(?<=[a-z])(?=[A-Z])|_", " ", name)
 
 
 def _as_text(value: Json) -> str:

@@ -269,7 +269,7 @@ def test_a_trial_whose_user_has_no_message_is_not_measured() -> None:
     task = Task(id="refund", user=USER.model_copy(update={"kind": "model"}), tools=[Shop], expect=TASK.expect)
     with (
         serve(lambda _request: say("I am sorry")) as server,
-        pytest.raises(NothingMeasured, match=r"Trialbed's server: the user's model gave no message"),
+        pytest.raises(NothingMeasured, match=r"the model's endpoint: the user's model gave no message"),
     ):
         evaluate("reference", [task], user_model="customer", base_url=server.url, model="scripted:gold", progress=False)
 
