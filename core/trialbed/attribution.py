@@ -38,7 +38,7 @@ from trialbed.tool_calls import (
     uses_of,
     was_told,
 )
-from trialbed.wire_log import failed
+from trialbed.wire_log import failed, limit_text
 
 if TYPE_CHECKING:
     from trialbed.tool_calls import AlignedCall
@@ -208,6 +208,8 @@ def attribute(
     calls = asked_calls(result.wire, tools, unasked)
     by_api = {tool.api: tool for tool in tools}
     is_over = max_steps is not None and len(result.wire.model_calls) >= max_steps
+    if result.wire.turns:  # the limit counts for each
+        is_over = result.wire.turns[-1].at_limit
     ended, stopped = ("", "") if is_over else _ends(result, calls)
     found = []
     turns = [number for number, turn in enumerate(query.turns, 1) for _ in range(turn.calls)]
@@ -216,8 +218,11 @@ def attribute(
         call, last = aligned.call, result.wire.model_calls[-1] if ended and stage else None
         if stage == "not called" and stopped:
             reason = stopped
-        if reason == UNFINISHED and is_over:
+        if reason == UNFINISHED and is_over and not result.wire.turns:
             reason = f"{reason}: it was at its limit of {max_steps} requests (max_steps)"
+        turn = turns[place] if place < len(turns) and query.user is None else 0
+        if stage in ("not called", "not used") and (limited := limit_text(result.wire, turn)):
+            reason = f"{reason}: {limited}"
         if stage == "not called" and aligned.gold.api in forced:
             reason = FORCED
         # The model could have made the call after its last answer, or in that one.

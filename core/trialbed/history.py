@@ -5,7 +5,7 @@ from __future__ import annotations
 from bisect import bisect_left, bisect_right
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from itertools import accumulate, islice
 from typing import Any, Literal, NamedTuple
 
@@ -16,7 +16,7 @@ from trialbed.texts import json_leaves, number_of, one_line
 from trialbed.tool_calls import FORGOTTEN, canonical
 from trialbed.wire import ModelMessage, ModelRequest, lenient_json, recorded_answer, recorded_request
 from trialbed.wire.dialects.responses import KeptResponses, ResponsesRequest
-from trialbed.wire_log import estimated_usage, failed
+from trialbed.wire_log import AT_LIMIT, estimated_usage, failed
 
 MOST_SEARCHED = 100_000_000
 """Characters that are searched for the changed messages of a trial, which takes less than a second."""
@@ -56,6 +56,7 @@ class TurnHistory:
         prompt: the system prompt, compared with that of turn 1.
         asked: whether the request has the user's message.
         extra: requests of the turn that are not of the conversation, as for a memory or a summary.
+        at_limit: whether the turn ended at the limit of requests.
     """
 
     turn: int
@@ -72,6 +73,7 @@ class TurnHistory:
     prompt: Prompt = "kept"
     asked: bool = True
     extra: int = 0
+    at_limit: bool = False
 
     @property
     def is_kept(self) -> bool:
@@ -98,6 +100,8 @@ class TurnHistory:
             found.append("without the user's message")
         if self.extra:
             found.append(number_of(self.extra, "extra request"))
+        if self.at_limit:
+            found.append(AT_LIMIT)
         return f"turn {self.turn}: {'; '.join([*found, number_of(self.tokens, 'token')])}"
 
     def as_json(self) -> dict[str, Any]:
@@ -167,16 +171,15 @@ def read_history(wire: WireLog) -> tuple[TurnHistory, ...]:
     for number in range(1, len(begins) + 1):
         own = wire.of_turn(number).model_calls
         usages = filter(None, map(estimated_usage, own))
-        turn = TurnHistory(number, len(own), sum(usage.prompt_tokens for usage in usages))
+        tokens, at_limit = sum(usage.prompt_tokens for usage in usages), wire.turns[number - 1].at_limit
+        turn = TurnHistory(number, len(own), tokens, at_limit=at_limit)
         main = next((one for one in turns[number] if one.has_tools or not offers), None)
         if main is not None:
             first = first or main
             line = [one for one in turns[number] if main.goes_on(one)]
             findings, left = _compare(before, main, texts[:number], left)
             prompt = _prompt(first.prompts, main.prompts)
-            turn = TurnHistory(
-                number, turn.requests, turn.tokens, **findings, prompt=prompt, extra=len(turns[number]) - len(line)
-            )
+            turn = replace(turn, **findings, prompt=prompt, extra=len(turns[number]) - len(line))
             before = line[-1].conversation()
         found.append(turn)
     return tuple(found)

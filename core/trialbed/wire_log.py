@@ -8,6 +8,18 @@ from trialbed.records import ModelCall, Timing, Usage, WireLog
 from trialbed.wire.estimates import BYTES_PER_TOKEN
 from trialbed.wire.spans import Span, covered
 
+AT_LIMIT = "ended at the limit of requests (max_steps)"
+
+
+def limit_text(wire: WireLog, turn: int = 0) -> str:
+    """Say which turns of a conversation ended while the model still asked for calls; empty if none did.
+
+    Args:
+        turn: the only turn that counts, from 1; 0 for any.
+    """
+    ended = [str(number) for number, one in enumerate(wire.turns, 1) if one.at_limit and turn in (0, number)]
+    return f"turn{'s' * (len(ended) > 1)} {', '.join(ended)} {AT_LIMIT}" if ended else ""
+
 
 def compute_timing(wall: float, wire: WireLog) -> Timing:
     """Split a trial's wall time (seconds) into model, tools, waiting and framework.

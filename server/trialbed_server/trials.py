@@ -224,9 +224,18 @@ class OpenTrial:
         """Keep the agent's answer to the user's message; returns whether the user may write another one."""
         if not self.turns or self.turns[-1].answer is not None:
             return False
-        self.turns[-1] = self.turns[-1].model_copy(update={"answer": self.budget.keep(answer)})
+        kept = {"answer": self.budget.keep(answer), "at_limit": self._is_at_limit()}
+        self.turns[-1] = self.turns[-1].model_copy(update=kept)
         self._answered = self.elapsed()
         return True
+
+    def _is_at_limit(self) -> bool:
+        """Return whether the agent may ask the model no more, and the last answer asks for calls."""
+        limits = self.registration.limits
+        if limits is None or self._steps < limits.max_steps:
+            return False
+        last = self.model_calls[-1].record()
+        return bool(last.tool_calls or last.text_calls)
 
     def say(self, text: str | None, why: str = "") -> None:
         """Have the user write another message, or end the conversation with None.

@@ -44,8 +44,11 @@ def find_run(store: Store, prepared: Prepared) -> Run | None:
 def remarks(store: Store, prepared: Prepared) -> Iterator[str]:
     """Yield remarks before a new run: limits that it needs, and another run that the user may mean."""
     config = prepared.config
-    # One request for each call, and one for the answer.
-    steps = [len(query.gold_calls) + 1 for query in prepared.queries.values()]
+    # One request for each call, and one for the answer; the limit counts for each message of the user.
+    steps = []
+    for query in prepared.queries.values():
+        calls = [turn.calls for turn in query.turns]
+        steps.append(len(query.gold_calls) - sum(calls) + max(calls, default=0) + 1)
     if (long := sum(step > config.max_steps for step in steps)) > 0:
         yield (
             f"{number_of(long, 'query', 'queries')} can take more than {config.max_steps} requests if the calls are "

@@ -244,6 +244,7 @@ class WireTurn(Record):
         why: of a user who answers, why the message was written: ``goal``, ``asked for order``, ``confirms``, …
         end: why this user wrote no other message.
         waited: seconds that the user took to write it.
+        at_limit: whether the model still asked for calls when the agent had no request left (``max_steps``).
     """
 
     started: float
@@ -252,6 +253,7 @@ class WireTurn(Record):
     why: str = ""
     end: str = ""
     waited: float = 0.0
+    at_limit: bool = False
 
 
 class WireLog(Record):

@@ -12,6 +12,7 @@ from trialbed.records import Failure, Json, Score
 from trialbed.scoring._context import ScoreContext
 from trialbed.scoring._expected import Expectation, expectations, undecided_criteria
 from trialbed.tool_calls import ends_unseen, find_forced_calls, relied_on
+from trialbed.wire_log import limit_text
 
 JUDGED = "sopr_score"
 """The score of the run's own judge."""
@@ -34,6 +35,15 @@ async def judged_score(context: ScoreContext) -> Score:
     program may answer by itself. A trial that misses an expectation of its task is Unsolved whatever the judge says;
     where there is no judge but the rule, one that does is Solved.
     """
+    score = await _verdict(context)
+    limited = limit_text(context.wire)
+    if score.label == "Solved" or not limited:
+        return score
+    reason = "; ".join(filter(None, (score.detail.get("reason"), limited)))
+    return score.model_copy(update={"detail": {**score.detail, "reason": reason}})
+
+
+async def _verdict(context: ScoreContext) -> Score:
     if (not_its_own := _not_its_own(context)) is not None:
         return not_its_own
     found = await asyncio.to_thread(expectations, context) if context.answer.is_long else expectations(context)

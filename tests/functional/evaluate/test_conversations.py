@@ -267,6 +267,19 @@ def test_a_class_is_asked_again_and_the_limit_counts_for_each_message() -> None:
     assert trials()[0].score("sopr_score").value == 1
 
 
+def test_a_turn_that_the_step_limit_ended_is_named(capsys: pytest.CaptureFixture[str]) -> None:
+    task = replace(TASK, turns=[*TASK.turns[:1], *TASK.turns])  # type: ignore[index] # a list
+    evaluate("reference", [task], model="scripted:gold", max_steps=1, progress=False)
+    (trial,) = trials()
+    assert [turn.at_limit for turn in trial.wire.turns] == [False, False, True, True, False]
+    assert trial.score("sopr_score").detail["reason"].endswith("turns 3, 4 ended at the limit of requests (max_steps)")
+    find, refund = trial.gold_calls
+    assert find.reason.endswith("in a later call: turn 3 ended at the limit of requests (max_steps)")
+    assert refund.reason.endswith("in a later call: turn 4 ended at the limit of requests (max_steps)")
+    assert main(["show", "latest", "reference/refund"]) == 0
+    assert "turn 3: all 4 messages kept; ended at the limit of requests (max_steps); " in capsys.readouterr().out
+
+
 def test_an_agent_that_can_be_asked_once_is_refused() -> None:
     for agent in (SingleTurn, lambda query: query):
         with pytest.raises(UsageError, match=r"task refund has 4 messages of the user, and .* can only be asked once"):

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, cast
 from trialbed.hook_markers import hookimpl
 from trialbed.records import Score, ScoreDescription
 from trialbed.scoring import ScoreContext
+from trialbed.wire_log import limit_text
 
 if TYPE_CHECKING:
     from trialbed_plugins.datasets.bfcl._checker import Call
@@ -51,6 +52,7 @@ async def score_trial(context: ScoreContext) -> list[Score]:
         wires = [context.of_turn(number) for number in range(1, len(context.wire.turns) + 1)]
         turns = [[function_called(*call) for call in _made_calls(turn)] for turn in wires]
         problem = await asyncio.to_thread(problem_of_turns, start_of(row), row.get("answers", ()), turns)
+        problem = "; ".join(filter(None, (problem, problem and limit_text(context.wire))))
     else:
         problem = problem_of(category, row["function"], row.get("answers", ()), _asked_calls(context))
     return [Score(name=SCORE, value=0.0 if problem else 1.0, detail={"problem": problem})]

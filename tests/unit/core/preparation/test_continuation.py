@@ -18,7 +18,18 @@ from trialbed.preparation._continuation import find_run, remarks, why_not_extend
 from trialbed.preparation._options import Prepared, RunOptions
 from trialbed.preparation._prepare import prepare
 from trialbed.preparation._trials import due_trials
-from trialbed.records import ApiRef, FailureKind, GoldCall, Query, Run, RunConfig, RunStatus, TrialKey, TrialStatus
+from trialbed.records import (
+    ApiRef,
+    FailureKind,
+    GoldCall,
+    Query,
+    Run,
+    RunConfig,
+    RunStatus,
+    TrialKey,
+    TrialStatus,
+    UserTurn,
+)
 from trialbed.store import AttemptSummary, Store, new_run
 
 CONFIG = run_config(
@@ -335,3 +346,5 @@ def test_queries_that_need_more_requests_than_the_limit_are_counted_with_the_lim
         "2 queries can take more than 12 requests if the calls are made one at a time: --max-steps 14 is enough for all"
     ]
     assert list(remarks(store, replace(prepared(changed(max_steps=14)), queries=queries))) == []
+    in_turns = queries[13].model_copy(update={"turns": (UserTurn(text="a", calls=11), UserTurn(text="b", calls=2))})
+    assert list(remarks(store, replace(prepared(changed(max_steps=12)), queries={13: in_turns}))) == []

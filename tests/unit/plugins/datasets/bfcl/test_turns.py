@@ -278,7 +278,9 @@ async def test_trials_are_scored_by_what_their_calls_did(tmp_path: Path, priorit
     # A fault on purpose kept this one from the objects.
     calls += (calls[0].model_copy(update={"started": 0.5, "fault": "server_error", "error": "down", "status": 503}),)
     trial = dataclasses.replace(context((), calls), query=query, tools=tools)
-    turns = tuple(WireTurn(started=at, text="") for at in (0.0, 0.9))
+    turns = tuple(WireTurn(started=at, text="", at_limit=not at) for at in (0.0, 0.9))
     trial = dataclasses.replace(trial, wire=trial.wire.model_copy(update={"turns": turns}))
     (score,) = await score_trial(trial)
     assert (score.name, score.value) == (_scorer.SCORE, value)
+    problem = str(score.detail["problem"])
+    assert problem.endswith("; turn 1 ended at the limit of requests (max_steps)") is (value == 0)
