@@ -6,7 +6,7 @@ from bisect import bisect_left, bisect_right
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass, replace
-from itertools import accumulate, islice
+from itertools import accumulate, islice, product
 from typing import Any, Literal, NamedTuple
 
 from trialbed.evidence import carries
@@ -220,11 +220,13 @@ def _compare(
         begin = starts[bisect_left(others, latest)]
         # A message of the user may lose a prefix of the framework's.
         own = [text for text in texts[:-1] if message.role == "user" and text and text in _words(message.text)]
-        for parts in (list(message.parts), own[-1:]):
+        # The new message is searched last: what the user says again is in two messages.
+        ends = (starts[-2], len(whole)) if new and others[-1:] == new else (len(whole),)
+        for stop, parts in product(ends, (list(message.parts), own[-1:])):
             left -= len(whole) * len(parts)
             if left < 0:
                 return {}, left
-            at = [_find(whole, part, begin) for part in parts if others]
+            at = [_find(whole, part, begin, stop) for part in parts if others]
             if at and min(at) >= 0:
                 number = others[bisect_right(starts, at[0]) - 1]
                 places[place], rewritten, latest = number, rewritten + 1, max(latest, number)
@@ -247,10 +249,10 @@ def _compare(
     }, left
 
 
-def _find(whole: str, part: str, begin: int) -> int:
-    """Return the first place of a part behind a beginning, else before it; -1 if there is none."""
-    at = whole.find(part, begin)
-    return at if at >= 0 else whole.find(part, 0, begin + len(part))
+def _find(whole: str, part: str, begin: int, stop: int) -> int:
+    """Return the first place of a part behind a beginning, else before it; -1 if there is none before the stop."""
+    at = whole.find(part, begin, stop)
+    return at if at >= 0 else whole.find(part, 0, min(begin + len(part), stop))
 
 
 def find_forgotten(wire: WireLog, turn: int, values: Iterable[Json]) -> tuple[str, tuple[int, int]] | None:

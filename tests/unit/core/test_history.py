@@ -104,6 +104,27 @@ def test_equal_answers_in_another_role_stand_in_their_order() -> None:
     assert [turn.reordered for turn in read_history(wire(TEXTS, *calls))] == [0, 0, 0]
 
 
+def test_a_call_that_is_repeated_until_the_limit_keeps_its_place() -> None:
+    """The result of a turn's last call is only in the next turn's request, and equal to those of the others."""
+    looked = [a(None, '{"id": 4711}'), t()]
+    calls = [request(0.1 + n / 10, [S, u(TEXTS[0]), *looked * n], looked[0]) for n in range(3)]
+    now = request(1.1, [S, u(TEXTS[0]), *looked * 3, u(TEXTS[1])], a("It was 12.50 EUR."), usage={"prompt_tokens": 90})
+    log = wire(TEXTS[:2], *calls, now)
+    stopped = log.turns[0].model_copy(update={"at_limit": True})
+    found = read_history(log.model_copy(update={"turns": (stopped, log.turns[1])}))
+    assert found[0].text.startswith("turn 1: ended at the limit of requests (max_steps); ")
+    assert found[1].text == "turn 2: all 6 messages kept; 90 tokens"
+
+
+def test_a_message_that_is_said_again_stands_behind_what_came_before() -> None:
+    """The framework writes words of its own before the newest message alone."""
+    said, again = u(TEXTS[0]), u(f"Current Task: {TEXTS[0]}")
+    first = request(0.1, [S, again], a("Noted."))
+    second = request(1.1, [S, said, a("Noted."), again], a("Noted."), usage={"prompt_tokens": 90})
+    found = read_history(wire([TEXTS[0], TEXTS[0]], first, second))
+    assert found[1].text == "turn 2: all 2 messages kept; 1 rewritten; 90 tokens"
+
+
 def test_requests_of_a_memory_are_apart() -> None:
     """A request without tools, or with another system prompt, is neither a turn's first request nor its history."""
     memory = {**S, "content": "Extract memories."}
