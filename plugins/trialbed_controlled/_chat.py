@@ -16,10 +16,11 @@ from trialbed_controlled._messages import assistant_message
 
 @dataclass
 class _Call:
-    """A call as the model wrote it, and its result once it is made."""
+    """A call as the model wrote it, its result once it is made, and the framework's words if it does not make it."""
 
     written: Mapping[str, Any]
     result: str | None = None
+    told: str = "Error: the call was not made"
 
     @property
     def name(self) -> str:
@@ -96,10 +97,13 @@ class ControlledChat:
         """The body of the next request.
 
         Args:
-            told: id of a call -> the framework's own words on it, used where it did not make the call.
+            told: id of a call -> the framework's own words on it, used where it did not make the call. They stay for
+                later messages of the user, in which the framework has no words on earlier calls.
         """
+        for key, call in self._calls().items():
+            call.told = told.get(key, call.told)
         endpoint = self._endpoint
-        messages = [*self._opening, *(message for turn in self._turns for message in _turn_messages(turn, told))]
+        messages = [*self._opening, *(message for turn in self._turns for message in _turn_messages(turn))]
         body: dict[str, Any] = {"model": endpoint.model, "messages": messages}
         body |= {"temperature": endpoint.temperature or 0.0, "seed": endpoint.seed}
         if endpoint.max_tokens is not None:
@@ -199,15 +203,15 @@ class ControlledChat:
         }
 
 
-def _turn_messages(turn: _Turn, told: Mapping[str, str]) -> list[dict[str, Any]]:
+def _turn_messages(turn: _Turn) -> list[dict[str, Any]]:
     """The messages of a turn: the model's, and a result for each of its calls."""
     results = [
         {
             "role": "tool",
             "tool_call_id": call.written["id"],
-            "content": told.get(key, "Error: the call was not made") if call.result is None else call.result,
+            "content": call.told if call.result is None else call.result,
         }
-        for key, call in turn.calls.items()
+        for call in turn.calls.values()
     ]
     return [dict(turn.message), *results]
 

@@ -99,6 +99,8 @@ async def test_a_call_that_is_not_made_has_the_frameworks_words(chat: Controlled
         "Error: the call was not made",
     ]
     assert chat.claim("nobody", one, "") is None
+    chat.say("And now?")
+    assert chat.request({})["messages"][3:6] == results
 
 
 def test_a_trial_is_over_after_its_last_turn(chat: ControlledChat) -> None:
