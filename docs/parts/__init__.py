@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from functools import partial
 
-from parts._cells import native_cells, right_argument_values, right_values
+from parts._cells import conversation_cells, native_cells, right_argument_values, right_conversations, right_values
 from parts._commands import adopting, command_overview, commands, run_settings, settings
 from parts._fidelity import conversations, fidelity
 from parts._growth import gateway_costs, growth_of_reading, store_costs
@@ -69,6 +69,7 @@ PARTS: dict[str, Callable[[], str]] = {
     "commands": commands,
     "contracts": contract_classes,
     "concurrency": concurrency,
+    "conversation-cells": conversation_cells,
     "conversation-formats": conversation_formats,
     "conversation-names": conversation_names,
     "costs-of-frameworks": costs_of_frameworks,
@@ -101,6 +102,7 @@ PARTS: dict[str, Callable[[], str]] = {
     "reading": reading,
     "record-fields": record_fields,
     "right-argument-values": right_argument_values,
+    "right-conversations": right_conversations,
     "right-values": right_values,
     "run-settings": run_settings,
     "results": published_results,

@@ -11,7 +11,7 @@ from parts._markdown import table
 
 MATRIX: dict[str, Any] = tomllib.loads(files("trialbed_scripted").joinpath("cells.toml").read_text(encoding="utf-8"))
 MINUS = "\N{MINUS SIGN}"
-TITLES = {"turns": "model turns", "calls": "calls observed", "status": "status"}
+TITLES = {"turns": "model turns", "calls": "calls observed", "status": "status", "solved": "solved"}
 COUNTED = ("turns", "calls", "api_call_score", "api_precision", "status", "has_finish")
 ARGUMENTS = (
     *("argument_accuracy", "tool_call_f1", "tool_call_accuracy"),
@@ -49,6 +49,29 @@ def native_cells() -> str:
     return table(("profile", "policy", "what happens instead", "what differs", "cause"), rows) + (
         f"\n\nOf the queries of `mini`, {lists}."
     )
+
+
+def right_conversations() -> str:
+    """The right values of conversations."""
+    talks = MATRIX["conversations"]
+    rows = []
+    users = {name: f"`{name}`: the user {task['user']}" for name, task in talks["tasks"].items()}
+    for row in talks["right"]:
+        user = users.pop(row["task"], "")  # said once
+        rows.append((user, _codes(row["policies"]), *(str(row.get(name, "-")) for name in talks["fields"][:-1])))
+    return table(("task", "policy", *map(_title, talks["fields"][:-1])), rows)
+
+
+def conversation_cells() -> str:
+    """Every cell in which native programs have another conversation."""
+    talks = MATRIX["conversations"]
+    rows = []
+    for cell in talks["cells"]:
+        figures = [f"{_title(name)} {cell[name]}" for name in talks["fields"] if name in cell]
+        failed = f" (`{cell['error']}`)" if "error" in cell else ""
+        played = (_codes(cell["profiles"]), _codes(cell["tasks"]), _codes(cell["policies"]))
+        rows.append((*played, cell["happens"] + failed, "; ".join(figures) or "no scores", cell["cause"]))
+    return table(("profile", "task", "policy", "what happens instead", "what differs", "cause"), rows)
 
 
 def _right(fields: tuple[str, ...]) -> str:

@@ -8,6 +8,7 @@ from __future__ import annotations
 import tomllib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from fractions import Fraction
 from functools import cached_property
 from importlib.resources import files
 from typing import Any
@@ -25,6 +26,7 @@ PROGRAM = "program"
 """Stands for every native program."""
 ANY = object()
 """Whatever it is, it is right."""
+CONVERSATIONS: dict[str, Any] = MATRIX["conversations"]
 
 REFERENCE = "reference"
 
@@ -131,3 +133,35 @@ def expected(label: str, policy: str, shape: Shape) -> dict[str, Any]:
     assert chosen.keys() == FIELDS.keys(), (label, policy)
     calls = shape.value(chosen["calls"])
     return {name: calls if text == "calls" else shape.value(text) for name, text in chosen.items()}
+
+
+def asked_in_conversations() -> dict[str, tuple[str, ...]]:
+    """Return task -> the policies with which frameworks play it."""
+    tasks = CONVERSATIONS["tasks"].items()
+    return {name: conversing() if task["policies"] == "all" else tuple(task["policies"]) for name, task in tasks}
+
+
+def conversing() -> tuple[str, ...]:
+    """Return the policies that play conversations."""
+    return tuple(dict.fromkeys(policy for row in CONVERSATIONS["right"] for policy in row["policies"]))
+
+
+def expected_conversation(label: str, task: str, policy: str) -> dict[str, Any]:
+    """Return the right scores of a conversation, and the kind of the trial's failure."""
+    (right,) = (row for row in CONVERSATIONS["right"] if row["task"] == task and policy in row["policies"])
+    chosen = {"history_kept": 1, **right}
+    for cell in CONVERSATIONS["cells"]:
+        if label in cell["profiles"] and task in cell["tasks"] and policy in cell["policies"]:
+            chosen |= cell
+    failure = chosen.get("error")
+    found = {} if failure else {name: chosen[name] for name in CONVERSATIONS["fields"] if name in chosen}
+    return {name: float(Fraction(value)) for name, value in found.items()} | ({"error": failure} if failure else {})
+
+
+def conversation_scores(result: dict[str, Any]) -> dict[str, Any]:
+    """Return the same of a trial's result, without the scores that it does not have."""
+    scores = {**result["scores"], "solved": result["scores"].get("sopr_score")}
+    failure = result.get("error", {}).get("kind")
+    if failure:
+        return {"error": failure}
+    return {name: scores[name] for name in CONVERSATIONS["fields"] if scores.get(name) is not None}

@@ -6,6 +6,7 @@ import asyncio
 from collections import Counter
 from collections.abc import Callable, Sequence
 from contextlib import AsyncExitStack
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +16,21 @@ from support.frameworks import APART, FrameworkEnvironment
 from support.given_executor import NAME as GIVEN
 from support.given_executor import given_executor
 from support.trust import one_certificate
-from support.truth import ANY, FIELDS, MATRIX, POLICIES, PROGRAM, REFERENCE, Shape, expected, labels
+from support.truth import (
+    ANY,
+    CONVERSATIONS,
+    FIELDS,
+    MATRIX,
+    POLICIES,
+    PROGRAM,
+    REFERENCE,
+    Shape,
+    asked_in_conversations,
+    conversation_scores,
+    expected,
+    expected_conversation,
+    labels,
+)
 from support.warm import warm_programs
 
 from trialbed.catalogs import open_dataset
@@ -76,6 +91,10 @@ def together(asked: tuple[int, ...]) -> list[tuple[str, ...]]:
 
 Documents = dict[tuple[str, int], dict[str, dict[str, Any]]]
 """Policy and limit -> label -> result document."""
+Conversations = dict[tuple[str, str, str], dict[str, Any]]
+"""Label, task and policy -> the result of the trial."""
+
+TALKING = tuple(label for label in LABELS if label.endswith((":native", ":controlled")))
 
 
 @pytest.fixture(scope="module")
@@ -103,16 +122,22 @@ class WorkersOfMany(Executor):
 
 
 @pytest.fixture(scope="module")
-def documents(
+def documents(played: tuple[Documents, Conversations]) -> Documents:
+    return played[0]
+
+
+@pytest.fixture(scope="module")
+def played(
     framework_environment: Callable[[str], FrameworkEnvironment], tmp_path_factory: pytest.TempPathFactory
-) -> Documents:
-    """The result documents of all frameworks under each policy, from runs that follow one another."""
+) -> tuple[Documents, Conversations]:
+    """What all frameworks do under each policy, from runs that follow one another."""
     found = {name: framework_environment(name).record for name in APART}
     environments = {label: found[framework_name(label)] for label in LABELS if framework_name(label) in found}
     folder = tmp_path_factory.mktemp("runs")
 
-    async def run_all() -> Documents:
+    async def run_all() -> tuple[Documents, Conversations]:
         found: Documents = {case: {} for case in CASES}
+        talked: Conversations = {}
         async with LocalExecutor(environments=environments, most_idle=MOST_IDLE) as workers, AsyncExitStack() as stack:
             stack.enter_context(given_executor(WorkersOfMany(workers), folder / "driver"))
             runs = [(one, LIMIT, asked) for asked in dict.fromkeys(ASKED.values()) for one in together(asked)]
@@ -125,7 +150,21 @@ def documents(
                     label, _, model = document["metadata"]["agent_name"].partition(SETTINGS)
                     policy = model.removeprefix("scripted:") if model else policies[0]
                     found[policy, limit][label] = document
-        return found
+            for policies, tasks in talks.items():
+                for document in legacy_documents(await run_and_report(talk_options(policies, tasks))):
+                    label, _, model = document["metadata"]["agent_name"].partition(SETTINGS)
+                    for result in document["results"]:
+                        talked[label, result["query_id"], model.removeprefix("scripted:")] = result
+        return found, talked
+
+    talks: dict[tuple[str, ...], tuple[str, ...]] = {}
+    for task, asked in asked_in_conversations().items():
+        talks[asked] = (*talks.get(asked, ()), task)
+
+    def talk_options(policies: tuple[str, ...], tasks: tuple[str, ...]) -> RunOptions:
+        chosen = options(policies, LIMIT, FEWER)
+        environment = {label: environments[label] for label in TALKING if label in environments}
+        return replace(chosen, dataset="desk", frameworks=TALKING, environments=environment, query_ids=tasks)
 
     def options(policies: tuple[str, ...], limit: int, asked: tuple[int, ...]) -> RunOptions:
         chosen = tuple(label for label in LABELS if ASKED[label] == asked and (limit == LIMIT or label in STOPPED))
@@ -203,11 +242,24 @@ def near(value: Any) -> Any:
     return pytest.approx(value) if type(value) in (int, float) else value
 
 
+def test_every_conversation_has_its_known_scores(played: tuple[Documents, Conversations]) -> None:
+    asked = asked_in_conversations()
+    cases = [(label, task, policy) for label in TALKING for task, policies in asked.items() for policy in policies]
+    found = {case: conversation_scores(result) for case, result in played[1].items()}
+    assert found == {case: pytest.approx(expected_conversation(*case)) for case in cases}
+
+
 def test_no_cell_is_left_out() -> None:
     assert set(POLICIES) == set(PLAYED)
     for cell in MATRIX["cells"]:
         assert set(cell["profiles"]) <= {*LABELS, PROGRAM}
         assert set(cell["policies"]) <= set(POLICIES)
+        assert cell["happens"]
+        assert cell["cause"]
+    asked = asked_in_conversations()
+    for cell in CONVERSATIONS["cells"]:
+        assert set(cell["profiles"]) <= set(TALKING)
+        assert all(set(cell["policies"]) <= set(asked[task]) for task in cell["tasks"])
         assert cell["happens"]
         assert cell["cause"]
 
