@@ -28,17 +28,22 @@ class TalkingAgent:
 
     Attributes:
         before: its last result, as the framework returns it; None before the first.
+        said: the messages of the user and its answers to them.
     """
 
     def __init__(self, agent: Any) -> None:
         self.agent = agent
         self.before: Any = None
+        self.said: list[dict[str, str]] = []
 
     async def ask(self, text: str) -> str:
         """Return the agent's answer to a message."""
+        self.said.append({"role": "user", "content": text})
         found = RUNS[package_of(self.agent)](self, text)
         self.before = await found if inspect.isawaitable(found) else found
-        return answer_text(self.before)
+        answer = answer_text(self.before)
+        self.said.append({"role": "assistant", "content": answer})
+        return answer
 
     @cached_property
     def adk_runner(self) -> Any:
@@ -46,9 +51,10 @@ class TalkingAgent:
         return importlib.import_module("google.adk.runners").InMemoryRunner(agent=self.agent)
 
     @cached_property
-    def llama_context(self) -> Any:
-        """Its context of LlamaIndex, which keeps the messages."""
-        return importlib.import_module("llama_index.core.workflow").Context(self.agent)
+    def llama_state(self) -> dict[str, Any]:
+        """What LlamaIndex has for a conversation: the memory keeps the messages, and the context all else."""
+        memory = importlib.import_module("llama_index.core.memory").Memory.from_defaults(session_id=THREAD)
+        return {"memory": memory, "ctx": importlib.import_module("llama_index.core.workflow").Context(self.agent)}
 
     @cached_property
     def session(self) -> Any:
@@ -71,15 +77,16 @@ class TalkingAgent:
         return importlib.import_module("agents").Runner.run(self.agent, asked)
 
     def ask_crew(self, text: str) -> Any:
-        """Ask a crew, or an agent of one.
+        """Ask a crew, or an agent of one, which gets the earlier messages too.
 
         Raises:
-            UsageError: it has been asked before.
+            UsageError: it is a crew, and has been asked before.
         """
-        kind = type(self.agent).__name__
+        if type(self.agent).__name__ == "Agent":
+            return self.agent.kickoff_async(self.said if self.before else text)
         if self.before is not None:
-            raise UsageError(f"a {kind} of CrewAI has no conversation; write a function that takes `history`")
-        return self.agent.kickoff(text if kind == "Agent" else {"query": text})
+            raise UsageError("a Crew of CrewAI has no conversation; write a function that takes `history`")
+        return self.agent.kickoff_async({"query": text})
 
 
 THREAD = "conversation"
@@ -92,7 +99,7 @@ RUNS: Mapping[str, Callable[[TalkingAgent, str], Any]] = {
     "smolagents": lambda own, text: own.agent.run(text, reset=own.before is None),
     "autogen_agentchat": lambda own, text: own.agent.run(task=text),
     "agent_framework": lambda own, text: own.agent.run(text, session=own.session),
-    "llama_index": lambda own, text: own.agent.run(user_msg=text, ctx=own.llama_context),
+    "llama_index": lambda own, text: own.agent.run(user_msg=text, **own.llama_state),
     "crewai": TalkingAgent.ask_crew,
     "google": lambda own, text: own.adk_runner.run_debug(text, quiet=True),
 }
@@ -147,8 +154,12 @@ def _part(found: Any) -> Any:
     """Return what holds the answer in a part of a result; None if nothing does."""
     if isinstance(found, str | list | tuple):
         return found
-    values = (found.get(name) if isinstance(found, Mapping) else getattr(found, name, None) for name in PARTS)
-    return next((value for value in values if value is not None and not callable(value)), None)
+    for name in PARTS:
+        value = found.get(name) if isinstance(found, Mapping) else getattr(found, name, None)
+        # LlamaIndex has the endpoint's last chunk as `raw`.
+        if value is not None and not callable(value) and (name != "raw" or isinstance(value, str)):
+            return value
+    return None
 
 
 async def serve(path: Path, name: str) -> None:

@@ -118,6 +118,7 @@ class CommandAgent(BaseAgent):
         return {
             **os.environ,
             "OPENAI_BASE_URL": self.endpoint.base_url,
+            "OPENAI_API_BASE": self.endpoint.base_url,  # LlamaIndex's name
             "OPENAI_API_KEY": self.endpoint.api_key,
             # Anthropic's SDKs add the /v1 themselves.
             "ANTHROPIC_BASE_URL": self.endpoint.root_url,
