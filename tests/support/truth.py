@@ -137,8 +137,7 @@ def expected(label: str, policy: str, shape: Shape) -> dict[str, Any]:
 
 def asked_in_conversations() -> dict[str, tuple[str, ...]]:
     """Return task -> the policies with which frameworks play it."""
-    tasks = CONVERSATIONS["tasks"].items()
-    return {name: conversing() if task["policies"] == "all" else tuple(task["policies"]) for name, task in tasks}
+    return {name: tuple(task["policies"]) for name, task in CONVERSATIONS["tasks"].items()}
 
 
 def conversing() -> tuple[str, ...]:

@@ -1,4 +1,4 @@
-"""Agents of frameworks in files that are asked again, as far as no framework is needed: stand-ins keep what they get."""
+"""Agents of frameworks in files that are asked again: stand-ins for the frameworks keep what they get."""
 
 from __future__ import annotations
 

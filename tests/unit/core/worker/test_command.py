@@ -70,7 +70,9 @@ def test_the_task_is_on_standard_input() -> None:
 
 def test_its_addresses_are_in_variables_too(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("OPENAI_BASE_URL", "https://elsewhere")
-    code = 'echo "$OPENAI_BASE_URL $OPENAI_API_BASE $OPENAI_API_KEY $OPENAI_MODEL $TRIALBED_TOOLS_URL $TRIALBED_MCP_URL"'
+    code = (
+        'echo "$OPENAI_BASE_URL $OPENAI_API_BASE $OPENAI_API_KEY $OPENAI_MODEL $TRIALBED_TOOLS_URL $TRIALBED_MCP_URL"'
+    )
     said = agent(code, shell=True).answer("Why?").final_answer
     assert said == f"{ROOT}/v1 {ROOT}/v1 dummy gpt-4o {ROOT}/virtual {ROOT}/mcp"
 
