@@ -10,6 +10,8 @@ from trialbed.contracts import Dataset, DatasetDriver
 from trialbed.errors import UsageError
 
 DESK = "desk"
+DESK_SETS = (DESK, "long")
+"""The files of the folder with tasks; the first is the default."""
 
 
 class TaskFileDriver(DatasetDriver):
@@ -48,8 +50,8 @@ class DeskDriver(DatasetDriver):
     description: ClassVar[str] = "12 conversations at the desk of a shop, with tools, state and rules; embedded"
 
     def test_sets(self, data_dir: Path) -> Sequence[str]:  # noqa: ARG002 - embedded
-        """The one test set."""
-        return [DESK]
+        """The twelve conversations, and two of several lengths."""
+        return DESK_SETS
 
     def open(self, test_set: str | None, data_dir: Path) -> Dataset:  # noqa: ARG002 - embedded
         """Return the conversations.
@@ -59,6 +61,6 @@ class DeskDriver(DatasetDriver):
         """
         from trialbed_tasks.reading import read_tasks  # drivers are listed without it
 
-        if test_set not in (None, DESK):
+        if test_set not in (None, *DESK_SETS):
             raise UsageError(f"the dataset {DESK!r} has no test set {test_set!r}")
-        return read_tasks(Path(__file__).with_name(DESK) / f"{DESK}.yaml")
+        return read_tasks(Path(__file__).with_name(DESK) / f"{test_set or DESK}.yaml")

@@ -335,6 +335,8 @@ def test_the_conversations_of_the_desk_have_known_scores() -> None:
     assert found == solved
     with pytest.raises(UsageError, match="the dataset 'desk' has no test set 'till'"):
         evaluate("reference", "desk:till", progress=False)
+    longer = evaluate("reference", "desk:long", progress=False).trials()
+    assert {(len(trial.wire.turns), trial.score("sopr_score").value) for trial in longer} == {(3, 1), (10, 1), (30, 1)}
 
 
 def test_a_run_at_the_desk_is_published_and_made_again(tmp_path: Path) -> None:
