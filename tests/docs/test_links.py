@@ -24,7 +24,9 @@ def links(page: Path) -> Iterator[str]:
 
 
 def anchors(page: Path) -> set[str]:
-    """The anchors of a page's headings, as GitHub makes them."""
+    """The anchors of a page's headings, as GitHub makes them; of a page in HTML, all that it has."""
+    if page.suffix == ".html":
+        return set(re.findall(r' id="([^"]+)"', page.read_text(encoding="utf-8")))
     headings = re.findall(r"^#+ (.+)$", prose(page), re.MULTILINE)
     return {re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-") for heading in headings}
 

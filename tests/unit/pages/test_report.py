@@ -28,6 +28,7 @@ def test_a_worst_trial_is_named_with_its_reason_and_what_was_noted_of_it(stored:
     with open_store(str(stored)) as reader:
         page = run_report(reader.run(NEW), data_dir=stored.parent)
     assert "<summary>langgraph:native/1: The task is not solved: it lacks 21" in page
+    assert '<div id="langgraph:native/1">' in page
     assert "<li>rating: unclear</li><li>note: &lt;ask Ann&gt;</li>" in page
 
 
