@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import re
+import select
 import shlex
 import signal
 import subprocess
@@ -12,6 +13,7 @@ import sys
 import threading
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager, suppress
+from io import BufferedReader
 from pathlib import Path
 from tempfile import TemporaryDirectory, TemporaryFile
 from typing import IO, Any, ClassVar, cast
@@ -45,7 +47,13 @@ ERROR = re.compile(r"[\w.]*(Error|Exception)\b")
 SHOWN = 300
 """Characters of a command, and of standard error, in a message."""
 
-LINES = "in a conversation a program gets a line of JSON for each message, and answers each with a line"
+GRACE = 0.01
+"""Seconds after an answer in which a further line is waited for; one that comes later is found at the next message."""
+
+LINES = (
+    "in a conversation a program gets a line of JSON for each message, and answers each with one line: "
+    "JSON without line breaks, or words; whatever else it prints goes to standard error"
+)
 
 
 class CommandFailed(Exception):
@@ -142,11 +150,13 @@ class CommandAgent(BaseAgent):
     def _conversation(self) -> Iterator[Callable[[dict[str, Any]], str]]:
         """Start the program, and yield a function that sends it a message and returns the line of its answer."""
         with self._start(None) as (process, output, errors):
-            heard, said = cast("IO[bytes]", process.stdin), cast("IO[bytes]", process.stdout)
+            heard, said = cast("IO[bytes]", process.stdin), cast("BufferedReader", process.stdout)
 
             def talk(message: dict[str, Any]) -> str:
                 # The end of standard error is shown where the time of the trial is over.
                 sys.stderr.write(f"{self._text} has not answered a message; {LINES}\n")
+                if "conversation" not in message:  # there was an answer before
+                    self._refuse_lines(said)
                 with suppress(BrokenPipeError):
                     heard.write(json.dumps(message).encode() + b"\n")
                     heard.flush()
@@ -160,6 +170,9 @@ class CommandAgent(BaseAgent):
                         raise _failure(self._text, code, errors)
                     if not line:
                         raise CommandFailed(f"{self._text} ended without an answer to a message; {LINES}")
+                if not line.strip():
+                    raise CommandFailed(f"{self._text} answered a message with an empty line; {LINES}")
+                self._refuse_lines(said, GRACE)
                 return line.decode(errors="replace")
 
             try:
@@ -169,6 +182,18 @@ class CommandAgent(BaseAgent):
                 for pipe in (heard, said):
                     with suppress(BrokenPipeError):
                         pipe.close()
+
+    def _refuse_lines(self, said: BufferedReader, wait: float = 0) -> None:
+        """Fail if the program has printed more than its answers so far.
+
+        A line too many would be taken for the answer to the next message, and each later answer for one too late.
+        """
+        os.set_blocking(said.fileno(), False)
+        further = said.peek() or (select.select([said], [], [], wait)[0] and said.peek())
+        os.set_blocking(said.fileno(), True)
+        if further:
+            line = further.decode(errors="replace").splitlines()[0][:SHOWN]
+            raise CommandFailed(f"{self._text} wrote a line after its answer: {line!r}; {LINES}")
 
     @contextmanager
     def _start(self, task: dict[str, Any] | None) -> Iterator[tuple[subprocess.Popen[bytes], IO[bytes], IO[bytes]]]:

@@ -210,9 +210,15 @@ def test_in_a_conversation_it_answers_each_line_with_a_line(folder: Path) -> Non
         ("printf half; exit 3", "ended with exit code 3"),
         ("yes | tr -d '\\n'", "wrote more than 1 MiB"),
         ("kill -9 $$", "was killed by SIGKILL"),
+        ("printf '1\\nahead\\n'; cat", r"wrote a line after its answer: 'ahead'; in a conversation .* with one line"),
+        ("printf '{\\n \"final_answer\": 7\\n}\\n'; cat", """a line after its answer: ' "final_answer": 7'; """),
+        ("printf '1\\n%0400d\\n' 0; cat", "wrote a line after its answer: '0{300}'; in a conversation"),
+        ("echo; cat", "answered a message with an empty line; in a conversation"),
     ],
 )
-def test_a_program_that_ends_a_conversation_is_named(code: str, says: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_program_that_does_not_answer_each_line_is_named(
+    code: str, says: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(_command, "MAX_OUTPUT", 2**20)
     with pytest.raises(CommandFailed, match=says):
         ask_twice(code)
