@@ -128,8 +128,10 @@ class Environment:
             timer.cancel()
         where = f"tau2:{self._domain.name} ({self._domain.python})"
         if not line.endswith(b"\n"):
-            said = self.close()
-            raise NothingMeasured(f"{where}: the process ended, or did not answer within {SECONDS:g} s{said}")
+            self._process.kill()
+            self._errors.seek(max(self._errors.seek(0, os.SEEK_END) - 500, 0))
+            said = self._errors.read().decode(errors="replace").strip() or "it said nothing"
+            raise NothingMeasured(f"{where}: the process ended, or did not answer within {SECONDS:g} s: {said}")
         self.is_ready = True
         answer = json.loads(line)
         if "problem" in answer:
@@ -150,19 +152,13 @@ class Environment:
         found = self.ask("compare")
         return AS_EXPECTED if found["same"] else {"database": "not as expected", "differences": found["differences"]}
 
-    def close(self) -> str:
-        """End the process, and return the end of its standard error, after a colon; again does nothing."""
+    def close(self) -> None:
+        """End the process, also while another thread waits for its answer."""
         self._process.kill()
         self._process.wait()
-        if self._errors.closed:
-            return ""
-        with self._errors as errors:
-            errors.seek(max(errors.seek(0, os.SEEK_END) - 500, 0))
-            said = errors.read().decode(errors="replace").strip()
-        for pipe in (self._process.stdin, self._process.stdout):
+        for file in (self._errors, self._process.stdin, self._process.stdout):
             with suppress(OSError):  # something may be left in it
-                cast("IO[bytes]", pipe).close()
-        return f": {said}" if said else ""
+                cast("IO[bytes]", file).close()
 
 
 @dataclass(frozen=True)
@@ -190,7 +186,11 @@ class TauBody:
             environment = self.owner.idle.pop()
         except IndexError:
             environment = Environment(self.owner)
-        environment.ask("begin", task=state["task"])
+        try:
+            environment.ask("begin", task=state["task"])
+        except NothingMeasured:
+            environment.close()
+            raise
         return environment
 
     async def end_trial(self, owner: Environment) -> None:

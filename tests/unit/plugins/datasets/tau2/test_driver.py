@@ -5,6 +5,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
+import psutil
 import pytest
 
 from trialbed import evaluate
@@ -12,6 +13,7 @@ from trialbed.errors import ApiRefused, NothingMeasured, UsageError
 from trialbed.records import Query
 from trialbed_plugins.datasets.tau2 import driver
 from trialbed_plugins.datasets.tau2.driver import Environment, Tau2Driver
+from trialbed_scripted import call, serve
 
 
 @pytest.fixture
@@ -158,9 +160,25 @@ async def test_each_trial_has_an_environment_of_its_own(tau2_driver: Tau2Driver,
     assert again.state()["differences"] == ["boats.gull.lent: 0 instead of 1"]
     for one in (again, second):
         await body.end_trial(one)
+    assert len(bridges()) == 2
     await body.end_run()
-    with pytest.raises(NothingMeasured, match="the process ended"):
-        first.state()
+    assert bridges() == []
+
+
+def bridges() -> list[psutil.Process]:
+    return [child for child in psutil.Process().children() if any("bridge.py" in word for word in child.cmdline())]
+
+
+def test_a_call_that_hangs_leaves_its_trial_unmeasured(tau2_driver: Tau2Driver, data_dir: Path) -> None:
+    dataset = tau2_driver.open("retail-scripted", data_dir)
+
+    def play(_: Any) -> Any:
+        return call("sail", boat="forever")
+
+    given = {"model": "m", "query_ids": ["0"], "timeout": 2.0, "progress": False}
+    with serve(play) as server, pytest.raises(NothingMeasured, match=r"failed because of a tool: .* did not return"):
+        evaluate("reference", dataset, base_url=server.url, **given)
+    assert bridges() == []
 
 
 @pytest.mark.parametrize("boat", ["away", "forever"])
