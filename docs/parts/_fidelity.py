@@ -6,8 +6,7 @@ from pathlib import Path
 
 from parts._markdown import escaped, table
 from trialbed.views import markdown
-from trialbed_adapter_lab.fidelity.report import FidelityReport
-from trialbed_adapter_lab.fidelity.table import cell, report_tables
+from trialbed_adapter_lab.fidelity import FidelityReport, cell, report_tables
 from trialbed_adapter_lab.probe import probes_of
 from trialbed_adapter_lab.probes import history
 from trialbed_adapter_lab.report_command import read_report

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from trialbed import views
-from trialbed_adapter_lab.releases.report import ReleasesReport, report_tables
+from trialbed_adapter_lab.releases import ReleasesReport, report_tables
 from trialbed_adapter_lab.report_command import read_report
 
 FOLDER = Path(__file__).parents[1] / "reference" / "frameworks" / "releases"

@@ -31,10 +31,7 @@ def show_line(line: str) -> None:
 
 
 async def run_kit(
-    framework: str,
-    environment: Environment | None,
-    arguments: Sequence[str],
-    show: Callable[[str], object] = show_line,
+    framework: str, environment: Environment | None, arguments: Sequence[str], show: Callable[[str], object] = show_line
 ) -> ConformanceReport:
     """Run the kit in a process of the interpreter that has the adapter; the process ends if this is cancelled.
 

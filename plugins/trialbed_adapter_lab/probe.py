@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Coroutine, Iterable
 from dataclasses import dataclass, replace
-from functools import partial
 from types import ModuleType
 from typing import Any, Literal, get_args
 
@@ -118,29 +117,23 @@ class Probe:
         return self.level if bound else "may"
 
 
-def must(*, reason: str, hint: str, binds: Bound = "controlled", quick: bool = False) -> Callable[[Procedure], Probe]:
-    """Make a function a check that an adapter that it binds has to pass; its name and first line are the check's."""
-    return partial(_check, "must", reason, hint, binds, quick)
+def _level(level: Level, usual: Bound) -> Callable[..., Callable[[Procedure], Probe]]:
+    """Return a decorator that makes a function a probe of a level; its name and first line are the probe's."""
+
+    def decorate(
+        *, reason: str, hint: str = "", binds: Bound = usual, quick: bool = False
+    ) -> Callable[[Procedure], Probe]:
+        def probe(run: Procedure) -> Probe:
+            summary, _, _ = (run.__doc__ or run.__name__).strip().partition("\n")
+            return Probe(run.__name__, level, summary, reason, hint, run, binds, quick=quick)
+
+        return probe
+
+    return decorate
 
 
-def should(*, reason: str, hint: str, binds: Bound = "controlled", quick: bool = False) -> Callable[[Procedure], Probe]:
-    """Make a function a check that an adapter that it binds passes or declares."""
-    return partial(_check, "should", reason, hint, binds, quick)
-
-
-def may(*, reason: str, hint: str) -> Callable[[Procedure], Probe]:
-    """Make a function a check that is only reported."""
-    return partial(_check, "may", reason, hint, "all", False)
-
-
-def info(*, reason: str) -> Callable[[Procedure], Probe]:
-    """Make a function a probe that demands nothing; it returns a figure, or an object of figures by name."""
-    return partial(_check, "info", reason, "", "all", False)
-
-
-def _check(level: Level, reason: str, hint: str, binds: Bound, quick: bool, run: Procedure) -> Probe:
-    summary, _, _ = (run.__doc__ or run.__name__).strip().partition("\n")
-    return Probe(run.__name__, level, summary, reason, hint, run, binds, quick=quick)
+must, should = _level("must", "controlled"), _level("should", "controlled")
+may, info = _level("may", "all"), _level("info", "all")
 
 
 def probes_of(theme: ModuleType) -> tuple[Probe, ...]:

@@ -17,8 +17,7 @@ if TYPE_CHECKING:
 def pytest_configure(config: pytest.Config) -> None:
     """Register the marker."""
     config.addinivalue_line(
-        "markers",
-        'framework(name) or framework(agent=TheClass): the adapter that the fixture "harness" runs',
+        "markers", 'framework(name) or framework(agent=TheClass): the adapter that the fixture "harness" runs'
     )
 
 

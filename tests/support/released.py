@@ -8,8 +8,8 @@ from typing import Any
 
 from trialbed.records import Json
 from trialbed_adapter_lab import CheckFinding, ConformanceReport
-from trialbed_adapter_lab.fidelity.report import MeasuredAdapter
-from trialbed_adapter_lab.releases.measure import MeasuredRelease
+from trialbed_adapter_lab.fidelity import MeasuredAdapter
+from trialbed_adapter_lab.releases import MeasuredRelease
 
 
 def finding(value: Json, name: str = "requests_of_a_trial", theme: str = "policies", **more: Any) -> CheckFinding:

@@ -77,11 +77,7 @@ def new(name: str, output: Path) -> None:
     "--command", metavar="[NAME=]COMMAND", help="Check a program in place of an adapter, as bench run starts it."
 )
 @plain_option(
-    "--check",
-    "checks",
-    multiple=True,
-    metavar="CHECK",
-    help="Run only this check, whatever its level; repeatable.",
+    "--check", "checks", multiple=True, metavar="CHECK", help="Run only this check, whatever its level; repeatable."
 )
 @plain_option(
     "--level",

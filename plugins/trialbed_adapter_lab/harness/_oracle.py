@@ -8,8 +8,7 @@ from __future__ import annotations
 import json
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 from trialbed.records import Usage
 from trialbed.texts import number_of
@@ -33,32 +32,23 @@ Breaches = Callable[[TrialRecord], Iterator[str]]
 """Yields each breach of a trial in words."""
 
 
-@dataclass(frozen=True)
-class Invariant:
-    """What holds of every trial whose adapter adds and changes nothing.
+class Invariant(NamedTuple):
+    """What holds of every trial whose adapter adds and changes nothing; its name and first line are its check's."""
 
-    Attributes:
-        name: that of its check. ``summary``: what holds, in a sentence.
-        reason, hint: those of its check.
-        breaches: finds what breaks it in a trial.
-    """
-
-    name: str
-    summary: str
+    breaches: Breaches
     reason: str
     hint: str
-    breaches: Breaches
 
 
-INVARIANTS: list[Invariant] = []
-"""Every invariant, in the order of their checks."""
+INVARIANTS: dict[str, Invariant] = {}
+"""Every invariant by its name, in the order of their checks."""
 
 
 def _invariant(reason: str, hint: str) -> Callable[[Breaches], Breaches]:
-    """Make a function an invariant; its name and first line are those of a check."""
+    """Make a function an invariant."""
 
     def add(breaches: Breaches) -> Breaches:
-        INVARIANTS.append(Invariant(breaches.__name__, breaches.__doc__ or "", reason, hint, breaches))
+        INVARIANTS[breaches.__name__] = Invariant(breaches, reason, hint)
         return breaches
 
     return add
@@ -256,20 +246,6 @@ def answers_are_the_last_text(record: TrialRecord) -> Iterator[str]:
 
 
 @_invariant(
-    reason="Endpoints refuse a result whose call they do not see.",
-    hint="Drop no message of the model's that has calls.",
-)
-def results_follow_their_calls(record: TrialRecord) -> Iterator[str]:
-    """Every result is that of a call in the messages before it."""
-    for where, request in _requests(record):
-        made: set[str] = set()
-        for message in request.request.messages:
-            made |= {call.id for call in message.calls}
-            if message.role == "tool" and message.call_id not in made:
-                yield f"{where} has a result of the call {show(message.call_id)}, which no message before it makes"
-
-
-@_invariant(
     reason="Other requests are not measured, and endpoints may not serve them.",
     hint="Switch look-ups of models, health checks and the like off.",
 )
@@ -345,7 +321,7 @@ def usage_is_right_everywhere(record: TrialRecord) -> Iterator[str]:
 
 def first_breaches(record: TrialRecord) -> list[tuple[str, str]]:
     """Return the invariants that a trial breaks, by name, each with its first breach."""
-    return [(one.name, breach) for one in INVARIANTS if (breach := next(one.breaches(record), ""))]
+    return [(name, breach) for name, one in INVARIANTS.items() if (breach := next(one.breaches(record), ""))]
 
 
 class Oracle:
@@ -359,7 +335,7 @@ class Oracle:
     def __init__(self) -> None:
         self.about = ""
         self.saw_long_trials = False
-        self._breaches: dict[str, list[str]] = {invariant.name: [] for invariant in INVARIANTS}
+        self._breaches: dict[str, list[str]] = {name: [] for name in INVARIANTS}
 
     def look(self, record: TrialRecord) -> None:
         """Look at a trial."""

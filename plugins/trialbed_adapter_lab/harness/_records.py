@@ -9,17 +9,7 @@ from functools import cached_property
 from typing import Any, Self, TypedDict
 
 from trialbed.history import TurnHistory
-from trialbed.records import (
-    Answer,
-    ApiCall,
-    Failure,
-    ModelCall,
-    Outcome,
-    ToolSpec,
-    TrialSpec,
-    Usage,
-    WireLog,
-)
+from trialbed.records import Answer, ApiCall, Failure, ModelCall, Outcome, ToolSpec, TrialSpec, Usage, WireLog
 from trialbed.tools import reply_text
 from trialbed.wire import ModelRequest, OfferedTool, parse_object
 from trialbed.wire.dialects import CHAT, Dialect

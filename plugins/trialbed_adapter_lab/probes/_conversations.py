@@ -24,12 +24,7 @@ from trialbed_adapter_lab.harness import (
     tool,
 )
 from trialbed_adapter_lab.probe import expect
-from trialbed_adapter_lab.probes._expectations import (
-    expect_answer,
-    expect_calls,
-    expect_requests,
-    expect_results,
-)
+from trialbed_adapter_lab.probes._expectations import expect_answer, expect_calls, expect_requests, expect_results
 from trialbed_scripted import Line, ModelTurn, Response, ask, call, fail, say
 from trialbed_scripted.policies import PolicyModel, TextHistories, estimate_usage
 

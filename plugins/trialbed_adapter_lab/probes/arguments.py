@@ -33,22 +33,10 @@ TYPES = {
     "twice": [1, 1, 2],
     "Upper": "kept",
 }
-LOOK_ALIKES = {
-    "integer": "7",
-    "number": "1.50",
-    "yes": "true",
-    "no": "False",
-    "nothing": "null",
-    "python": "None",
-    "list": "[1, 2]",
-    "object": '{"a": 1}',
-    "date": "2024-01-01",
-    "time": "2026-11-28T17:00:00Z",
-    "spaces": "  kept  ",
-    "address": "a%20b",
-    "markup": "&lt;b&gt; &amp;",
-    "lines": "one\r\ntwo\n",
-}
+LOOK_ALIKES = (
+    *("7", "1.50", "true", "False", "null", "None", "[1, 2]", '{"a": 1}', "2024-01-01", "2026-11-28T17:00:00Z"),
+    *("  kept  ", "a%20b", "&lt;b&gt; &amp;", "one\r\ntwo\n"),
+)
 TYPED = {"integer": "5", "number": "1.50", "boolean": "true", "null": "null", "array": "[1]", "object": "{}"}
 """Type of a parameter -> a text that looks like a value of it."""
 HOSTILE_NAMES = (
@@ -86,8 +74,9 @@ async def argument_types_are_kept(harness: Harness) -> None:
 )
 async def text_arguments_stay_text(harness: Harness) -> None:
     """Texts that look like numbers, booleans, null, JSON or dates arrive as texts, whatever types the schema has."""
-    schema = {"type": "object", "properties": {name: {"type": "string"} for name in LOOK_ALIKES}}
-    await _expect_arrival(harness, LOOK_ALIKES, schema)
+    texts = {f"text_{place}": text for place, text in enumerate(LOOK_ALIKES)}
+    schema = {"type": "object", "properties": {name: {"type": "string"} for name in texts}}
+    await _expect_arrival(harness, texts, schema)
     await _expect_arrival(harness, TYPED, {"type": "object", "properties": {name: {"type": name} for name in TYPED}})
 
 
@@ -102,11 +91,7 @@ async def hostile_argument_names(harness: Harness) -> None:
     await _expect_arrival(harness, {name: f"value of {name}" for name in HOSTILE_NAMES}, schema)
 
 
-@must(
-    reason="Queries are written in many languages.",
-    hint="Do not encode arguments by hand.",
-    quick=True,
-)
+@must(reason="Queries are written in many languages.", hint="Do not encode arguments by hand.", quick=True)
 async def unicode_arguments(harness: Harness) -> None:
     """Letters of many scripts, also composed ones, emoji, quotes, tabs and line breaks arrive unchanged."""
     await _expect_arrival(harness, {"text": TEXT, "other": FOREIGN}, OPEN)

@@ -154,10 +154,7 @@ async def many_calls_in_one_turn(harness: Harness) -> None:
     second = record.requests[1]
     results = {made: lenient_json(text, text) for made, text in second.results}
     expect_equal(
-        "results by id",
-        results,
-        {made: lenient_json(written) for made, _, written in second.tool_calls},
-        SWAPPED,
+        "results by id", results, {made: lenient_json(written) for made, _, written in second.tool_calls}, SWAPPED
     )
 
 

@@ -9,15 +9,7 @@ from trialbed.records import Json
 from trialbed.texts import number_of
 from trialbed.wire import ModelMessage, OfferedTool
 from trialbed_adapter_lab.differences import show
-from trialbed_adapter_lab.harness import (
-    KEY,
-    QUERY,
-    SYSTEM_PROMPT,
-    Harness,
-    ObservedRequest,
-    TrialSettings,
-    tool,
-)
+from trialbed_adapter_lab.harness import KEY, QUERY, SYSTEM_PROMPT, Harness, ObservedRequest, TrialSettings, tool
 from trialbed_adapter_lab.probe import expect, may, must, should
 from trialbed_adapter_lab.probes._conversations import asks_echo, converse
 from trialbed_adapter_lab.probes._expectations import expect_equal, expect_requests, expect_words
@@ -137,10 +129,7 @@ async def max_tokens_is_sent(harness: Harness) -> Json:
     return AS_ASKED
 
 
-@should(
-    reason="Streamed responses are timed and counted differently.",
-    hint="Switch streaming off.",
-)
+@should(reason="Streamed responses are timed and counted differently.", hint="Switch streaming off.")
 async def responses_are_not_streamed(harness: Harness) -> None:
     """No request asks for a stream."""
     for request in await _requests(harness):

@@ -8,14 +8,7 @@ from contextlib import closing, suppress
 from trialbed.records import GIVE_UP, Json
 from trialbed_adapter_lab.differences import show
 from trialbed_adapter_lab.errors import CheckFailed
-from trialbed_adapter_lab.harness import (
-    Harness,
-    TrialRecord,
-    breaks,
-    errs,
-    returns,
-    tool,
-)
+from trialbed_adapter_lab.harness import Harness, TrialRecord, breaks, errs, returns, tool
 from trialbed_adapter_lab.probe import expect, expect_figures, must, should
 from trialbed_adapter_lab.probes._conversations import (
     ECHO,
@@ -26,12 +19,7 @@ from trialbed_adapter_lab.probes._conversations import (
     run_without_waits,
     without_message,
 )
-from trialbed_adapter_lab.probes._expectations import (
-    expect_answer,
-    expect_calls,
-    expect_equal,
-    expect_requests,
-)
+from trialbed_adapter_lab.probes._expectations import expect_answer, expect_calls, expect_equal, expect_requests
 from trialbed_scripted import Response, ask, call, say
 
 STATUSES = (400, 401, 403, 404, 408, 409, 422, 429, 500, 502, 503)

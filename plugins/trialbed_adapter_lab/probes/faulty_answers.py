@@ -13,12 +13,7 @@ from trialbed.texts import one_line
 from trialbed.wire import lenient_json
 from trialbed_adapter_lab.differences import without_varying_parts
 from trialbed_adapter_lab.errors import CheckFailed
-from trialbed_adapter_lab.harness import (
-    DETAILED_USAGE,
-    Harness,
-    ObservedRequest,
-    TrialRecord,
-)
+from trialbed_adapter_lab.harness import DETAILED_USAGE, Harness, ObservedRequest, TrialRecord
 from trialbed_adapter_lab.probe import Probe
 from trialbed_adapter_lab.probes._conversations import QUERY, play, refuse, run_without_waits, stations, without_message
 from trialbed_scripted import Line, ModelTurn, Response, ask, call, forever, say

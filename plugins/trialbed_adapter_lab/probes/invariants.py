@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import partial
 
 from trialbed_adapter_lab.harness import INVARIANTS, Harness
@@ -20,6 +21,7 @@ async def _holds(invariant: str, harness: Harness) -> None:
         await converse_on_everything(harness)
         await harness.run(*turns, "done", max_steps=TURNS + 2)
         await harness.run(forever(asks_echo("more")), max_steps=3)
+        await harness.run(replace(asks_echo("last"), text="Let me look."), "")
     breaches = harness.oracle.breaches(invariant)
     more = f" (and {len(breaches) - 1} more)" if len(breaches) > 1 else ""
     expect(not breaches, "no breach in any trial", "".join(breaches[:1]) + more)
@@ -27,14 +29,14 @@ async def _holds(invariant: str, harness: Harness) -> None:
 
 EVERYWHERE = tuple(
     Probe(
-        one.name,
+        name,
         "should",
-        f"{one.summary} This holds in every trial of the checks before.",
+        f"{one.breaches.__doc__} This holds in every trial of the checks before.",
         one.reason,
         one.hint,
-        partial(_holds, one.name),
+        partial(_holds, name),
         quick=True,
     )
-    for one in INVARIANTS
+    for name, one in INVARIANTS.items()
 )
 """The checks that look at the trials of those before them."""

@@ -6,14 +6,7 @@ import asyncio
 
 from trialbed.records import ApiRef
 from trialbed_adapter_lab.errors import CheckFailed
-from trialbed_adapter_lab.harness import (
-    Barrier,
-    Harness,
-    PreparedTrial,
-    TrialRecord,
-    returns,
-    tool,
-)
+from trialbed_adapter_lab.harness import Barrier, Harness, PreparedTrial, TrialRecord, returns, tool
 from trialbed_adapter_lab.probe import expect, must, should
 from trialbed_adapter_lab.probes._conversations import asks_echo, converse, echoes, expect_fresh_trial
 from trialbed_adapter_lab.probes._expectations import (

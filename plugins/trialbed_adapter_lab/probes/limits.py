@@ -11,12 +11,7 @@ from trialbed_adapter_lab.errors import CheckFailed
 from trialbed_adapter_lab.harness import Harness, Latch, PreparedTrial, new_tasks, tool, wait_until
 from trialbed_adapter_lab.probe import expect, must, should
 from trialbed_adapter_lab.probes._conversations import asks_echo, expect_fresh_trial, run_until_held
-from trialbed_adapter_lab.probes._expectations import (
-    expect_answer,
-    expect_calls,
-    expect_equal,
-    expect_requests,
-)
+from trialbed_adapter_lab.probes._expectations import expect_answer, expect_calls, expect_equal, expect_requests
 from trialbed_scripted import Line, ask, call, forever
 
 PROMPT = 5.0

@@ -146,18 +146,6 @@ async def thoughts_beside_calls_are_kept(harness: Harness) -> None:
     expect_equal("assistant's text", second.said_by("assistant"), [THOUGHTS])
 
 
-@may(
-    reason="Where one framework returns the words of all turns and another the last ones, judges read two texts.",
-    hint="Return the content of the last message alone.",
-)
-async def answer_is_the_last_text_alone(harness: Harness) -> None:
-    """Words beside earlier calls are not in the final answer, also where the last message is empty."""
-    turn = ask(call("Echo_text", OBJECT), text="Let me look.")
-    for last in ("Polly.", ""):
-        answer = expect_answer(await harness.run(turn, turn, last))
-        expect_equal("final_answer", answer.final_answer.strip(), last)
-
-
 @should(
     reason="Endpoints report other reasons than they should, and such an answer is still the model's.",
     hint="Look at the message, not at finish_reason.",

@@ -11,11 +11,7 @@ from trialbed.wire.hard_schemas import hard_schemas
 from trialbed_adapter_lab.harness import Harness, ObservedRequest, tool
 from trialbed_adapter_lab.probe import Probe, expect, must, should
 from trialbed_adapter_lab.probes._conversations import converse
-from trialbed_adapter_lab.probes._expectations import (
-    expect_calls,
-    expect_equal,
-    expect_requests,
-)
+from trialbed_adapter_lab.probes._expectations import expect_calls, expect_equal, expect_requests
 from trialbed_scripted import ask, call
 
 REASON = "Every framework is to offer the same tools; another schema is another task for the model."
@@ -48,11 +44,7 @@ DESCRIPTIONS = {
 }
 
 
-@must(
-    binds="all",
-    reason="A tool that is not offered cannot be called.",
-    hint="Bind every tool.",
-)
+@must(binds="all", reason="A tool that is not offered cannot be called.", hint="Bind every tool.")
 async def all_tools_are_offered(harness: Harness) -> None:
     """The first request offers the trial's tools, under whatever names."""
     record = await converse(harness, tools=[tool(name, description=text) for name, text in DISTINCT.items()])

@@ -8,12 +8,7 @@ from trialbed.wire import lenient_json
 from trialbed_adapter_lab.harness import Harness, returns, tool
 from trialbed_adapter_lab.probe import expect, may, must, should
 from trialbed_adapter_lab.probes._conversations import FOREIGN, TEXT, asks_echo, converse, long_text
-from trialbed_adapter_lab.probes._expectations import (
-    expect_answer,
-    expect_equal,
-    expect_requests,
-    expect_text,
-)
+from trialbed_adapter_lab.probes._expectations import expect_answer, expect_equal, expect_requests, expect_text
 from trialbed_scripted import ask, call, say
 
 ODD_JSON = '{"b": 1.0, "a" : [1,2 ],"b2":"\\u00e9",  "big": 12345678901234567890, "e": 1e5}\n'

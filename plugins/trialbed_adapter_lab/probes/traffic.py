@@ -6,8 +6,7 @@ import json
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from difflib import SequenceMatcher
-from typing import Any, Literal, cast
+from typing import Any, cast
 from weakref import WeakKeyDictionary
 
 from trialbed.contracts import SYSTEM_PROMPT, BaseAgent
@@ -48,9 +47,6 @@ IDS = frozenset(("id", "call_id", "tool_call_id", "tool_use_id"))
 ITEMS = frozenset(("message", "reasoning"))
 """Types of items whose ``id`` is no call's, though they have no ``call_id`` beside it."""
 
-
-MessageChange = tuple[Literal["added", "lost", "changed"], str]
-"""The kind of a difference from the reference's messages, and the role of the message; the type of an item without."""
 
 LONGEST = 100
 """Characters of a reason that are shown."""
@@ -157,7 +153,7 @@ async def prompt_beside_the_reference(harness: Harness) -> Json:
     sizes = [len(request.received.body) for request in record.requests[: len(pairs)]]
     usual = [len(request.received.body) for request in plain[: len(pairs)]]
     tokens, usual_tokens = ([estimated_tokens(_prompt(pair[side])) for pair in pairs] for side in (1, 0))
-    first, last = (message_changes(messages(one), messages(other)) for one, other in (pairs[0], pairs[-1]))
+    first, last = (_others(messages(one), messages(other)) for one, other in (pairs[0], pairs[-1]))
     tools = [one.get("tools", []) for one in sent]
     others = [str(number) for number, one in enumerate(tools, 1) if differences(tools[0], one)]
     return {
@@ -167,8 +163,8 @@ async def prompt_beside_the_reference(harness: Harness) -> Json:
         "tokens": _size(sum(tokens), sum(usual_tokens)),
         "tokens, first request": _size(tokens[0], usual_tokens[0]),
         "messages changed": str(len(last) or "none"),
-        **{f"messages {kind} at first": _roles(first, kind) for kind in ("added", "changed", "lost")},
-        **{f"messages {kind} by the end": _roles(last, kind) for kind in ("added", "changed", "lost")},
+        "messages changed at first": _count(first),
+        "messages changed by the end": _count(last),
         "requests with other tools": ", ".join(others) or "none",
     }
 
@@ -277,10 +273,6 @@ def _size(size: int, usual: int) -> str:
     return f"{size:,} ({size - usual:+,}{percent})"
 
 
-def _roles(changes: Iterable[MessageChange], kind: str) -> str:
-    return _count(role for changed, role in changes if changed == kind)
-
-
 def _count(names: Iterable[str]) -> str:
     """Return every name once, with its number if that is more than one."""
     counts = Counter(names).items()
@@ -317,33 +309,9 @@ def messages(request: Mapping[str, Any]) -> list[Any]:
     return found
 
 
-def message_changes(reference: Sequence[Any], sent: Sequence[Any]) -> list[MessageChange]:
-    """Return every message that differs; ids of tool calls must have been numbered in both.
-
-    The order of a message's keys does not count: the model does not see it.
-    """
-    before, after = ([json.dumps(message, sort_keys=True) for message in side] for side in (reference, sent))
-    changes: list[MessageChange] = []
-    for tag, first, last, start, stop in SequenceMatcher(None, before, after, autojunk=False).get_opcodes():
-        if tag != "equal":
-            old, new = range(first, last), range(start, stop)
-            pairs = _pairs(reference, sent, old, new)
-            changes += [("changed" if index in pairs else "added", _role(sent[index])) for index in new]
-            changes += [("lost", _role(reference[index])) for index in old if index not in pairs.values()]
-    return changes
-
-
-def _pairs(reference: Sequence[Any], sent: Sequence[Any], old: range, new: range) -> dict[int, int]:
-    """Return ``index of a sent message -> index of the reference's``: messages of one role, in order.
-
-    ``system`` and ``developer`` are one role under two names. Blocks of one length are paired in place.
-    """
-    if len(old) == len(new):
-        return dict(zip(new, old, strict=True))
-    roles = [_role(sent[index]).replace("developer", "system") for index in new]
-    others = [_role(reference[index]).replace("developer", "system") for index in old]
-    blocks = SequenceMatcher(None, others, roles, autojunk=False).get_matching_blocks()
-    return {new[block.b + step]: old[block.a + step] for block in blocks for step in range(block.size)}
+def _others(reference: Sequence[Any], sent: Sequence[Any]) -> list[str]:
+    """Return the roles of the messages that the reference does not send; ids of calls must be numbered in both."""
+    return [_role(message) for message in sent if message not in reference]
 
 
 def _role(message: Any) -> str:

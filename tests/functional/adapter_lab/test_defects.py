@@ -67,7 +67,6 @@ WITNESSES = {
     "nothing_else_is_set": "StopsAtObservations",
     "written_calls_are_the_answer": "ReadsBareJson",
     "calls_beside_text_are_made": "EndsWithText",
-    "answer_is_the_last_text_alone": "JoinsTexts",
     "calls_are_the_models": "StripsArguments",
     "turns_are_right_everywhere": "ClaimsCallsAsTurns",
 }

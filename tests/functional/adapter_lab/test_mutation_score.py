@@ -37,8 +37,7 @@ BEFORE = {
     "KeepsFiftyTurns": "very_long_trial",
     "LooksModelsUpAtTimes": "mistaken_arguments_go_back",
     "RepeatsAfterNothing": "json_result_is_not_rewritten",
-    "TakesAnEarlierText": "answer_is_the_last_text_alone",
-    "TakesTheFirstText": "answer_is_the_last_text_alone",
+    "TakesTheFirstText": "calls_beside_text_are_made",
 }
 """Mutant -> a check whose trials its breach is in, if the trials near are sound."""
 

@@ -45,7 +45,7 @@ def tells_the_time(_, request):
     return _change(request, "system", lambda text: f"{text}\nIt is {time.time_ns()}.")
 
 
-@caught_by("results_follow_their_calls", "conversation_only_grows", seam="request")
+@caught_by("conversation_only_grows", seam="request")
 def keeps_results_without_their_calls(_, request):
     messages = request["messages"]
     return {**request, "messages": [*messages[:2], *messages[3:]]} if len(messages) > LONG else request

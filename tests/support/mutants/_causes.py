@@ -7,7 +7,7 @@ SCHEMA = "schema_"
 
 TEXTS = ("prompt_and_query_stay", "unicode_conversation", "long_conversation", "query_and_prompt_are_sent")
 ADDED = ("turns_are_added_as_they_were", "nothing_is_added_to_the_messages")
-SHORTENED = ("conversation_only_grows", "very_long_trial", "results_follow_their_calls")
+SHORTENED = ("conversation_only_grows", "very_long_trial")
 SHORTENED_RESULTS = ("conversation_only_grows", "large_results_in_sum", "results_go_back_whole", "large_results")
 TURNS = ("thoughts_in_the_answer_are_kept", "turns_are_added_as_they_were", "thoughts_beside_calls_are_kept")
 ORDER = ("parallel_results_match_ids", "results_go_back_whole", "turns_are_added_as_they_were", "claims_are_in_order")
@@ -47,11 +47,10 @@ TWICE = (
 PATIENCE = ("slow_tool_beside_quick_ones", "slow_model", "tool_that_takes_too_long")
 OVERLAP = ("parallel_calls_overlap", "twenty_calls_overlap")
 WRITTEN_CALLS = ("written_calls_are_not_made", "written_calls_are_the_answer")
-ANSWER = ("answers_are_the_last_text", "answer_text_is_unchanged", "answer_is_the_last_text_alone", "long_conversation")
+ANSWER = ("answers_are_the_last_text", "answer_text_is_unchanged", "long_conversation")
 THOUGHTS = ("thoughts_in_the_answer_are_kept",)
 EMPTY = (
     "answers_are_the_last_text",
-    "answer_is_the_last_text_alone",
     "empty_answer_is_unfinished",
     "empty_answer_ends_the_run",
 )

@@ -34,7 +34,6 @@ def test_a_breach_is_printed_as_a_test_that_fails_for_it(bench: Bench, new_adapt
         (
             "conversation_only_grows: ",
             "turns_are_added_as_they_were: ",
-            "results_follow_their_calls: ",
             "results_go_back_whole: ",
         )
     )

@@ -9,8 +9,7 @@ import pytest
 
 from trialbed.views import Table
 from trialbed_adapter_lab import CheckFinding, ConformanceReport
-from trialbed_adapter_lab.fidelity.report import Conditions, FidelityReport, MeasuredAdapter
-from trialbed_adapter_lab.fidelity.table import cell, report_tables
+from trialbed_adapter_lab.fidelity import Conditions, FidelityReport, MeasuredAdapter, cell, report_tables
 
 CONDITIONS = Conditions(
     measured_at=datetime(2026, 1, 2, 3, 4, tzinfo=UTC),

@@ -15,7 +15,7 @@ from trialbed_adapter_lab.harness import INVARIANTS, Oracle
 from trialbed_plugins.frameworks.reference import ReferenceAgent
 from trialbed_scripted import ask, call, say
 
-BREACHES = {invariant.name: invariant.breaches for invariant in INVARIANTS}
+BREACHES = {name: invariant.breaches for name, invariant in INVARIANTS.items()}
 OFFERED = [definition(tool) for tool in TOOLS]
 SYSTEM = {"role": "system", "content": "Do it."}
 USER = {"role": "user", "content": QUERY}
@@ -38,7 +38,6 @@ def test_each_invariant_of_requests_names_the_request_that_breaks_it() -> None:
         "tools_stay",
         "settings_stay",
         "conversation_only_grows",
-        "results_follow_their_calls",
     ):
         assert breach(invariant, *right) == ""
     wrong = {
@@ -47,9 +46,6 @@ def test_each_invariant_of_requests_names_the_request_that_breaks_it() -> None:
         ): 'request 2 of 2 has no system message with the trial\'s text: [], not "Do it."',
         breach("tools_stay", *right, tools=OFFERED[1:]): f'request 2 of 2 does not offer ["{TOOLS[0].name}"]',
         breach("settings_stay", *right, seed=7): "request 2 of 2 has the seed 7, not 0",
-        breach(
-            "results_follow_their_calls", SYSTEM, USER, RESULT
-        ): 'request 2 of 2 has a result of the call "c", which no message',
         breach("conversation_only_grows", SYSTEM, {**USER, "content": "…"}, USER): "request 2 of 2 has as message 2 ",
     }
     assert all(seen.startswith(expected) for seen, expected in wrong.items()), wrong

@@ -6,11 +6,10 @@ import pytest
 from support.cases import for_each
 
 from trialbed.errors import UsageError
-from trialbed_adapter_lab.releases.index import KnownReleases, PublishedRelease, choose, version_range
+from trialbed_adapter_lab.releases import KnownReleases, choose, version_range
 
-VERSIONS = ("0.9", "1.0", "1.1", "1.2rc1", "1.2", "1.3", "2.0", "2.1", "2.2", "3.0")
-PUBLISHED = tuple(PublishedRelease(version=one, withdrawal=one if one == "2.1" else "") for one in VERSIONS)
-KNOWN = KnownReleases(allowed=">=1,<3", published=PUBLISHED)
+VERSIONS = ("0.9", "1.0", "1.1", "1.2", "1.3", "2.0", "2.2", "3.0")
+KNOWN = KnownReleases(allowed=">=1,<3", published=dict.fromkeys(VERSIONS, ""))
 
 
 @for_each(
@@ -24,7 +23,7 @@ KNOWN = KnownReleases(allowed=">=1,<3", published=PUBLISHED)
     ],
 )
 def test_the_oldest_and_the_newest_are_always_among_them(first: str, last: str, most: int, expected: list[str]) -> None:
-    assert [one.version for one in choose(KNOWN, version_range(first, last), most)] == expected
+    assert choose(KNOWN, version_range(first, last), most) == expected
 
 
 def test_an_empty_range_is_refused() -> None:

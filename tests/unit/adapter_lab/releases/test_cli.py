@@ -13,10 +13,9 @@ from support.cases import for_each
 from support.released import measured
 
 from trialbed.errors import NothingMeasured, UsageError
-from trialbed_adapter_lab.releases import index, measure
-from trialbed_adapter_lab.releases.cli import command
-from trialbed_adapter_lab.releases.index import KnownReleases, PublishedRelease
-from trialbed_adapter_lab.releases.measure import MeasuredRelease, ReleaseFolder
+from trialbed_adapter_lab import releases
+from trialbed_adapter_lab.cli.releases import command
+from trialbed_adapter_lab.releases import KnownReleases, MeasuredRelease, ReleaseFolder
 
 
 def run(*arguments: object) -> int | None:
@@ -108,7 +107,7 @@ def test_a_release_is_measured_again_only_by_another_state_of_the_kit(kit: str, 
         ReleaseFolder(Path(name), "langgraph").keep(measured("1.0.0"), "")
         found = _without_building(patch)
         if kit:
-            patch.setattr(measure.ReleaseMeasurement, "kit", kit)
+            patch.setattr(releases.ReleaseMeasurement, "kit", kit)
         run("langgraph", "--yes", "--folder", name, "--env-dir", name)
     assert found == built
 
@@ -142,22 +141,22 @@ def _without_building(patch: pytest.MonkeyPatch, stop_after: str = "") -> list[s
     built: list[str] = []
 
     async def known(*_: object) -> KnownReleases:
-        published = tuple(PublishedRelease(version=f"1.0.{number}") for number in range(3))
+        published = {f"1.0.{number}": "" for number in range(3)}
         return KnownReleases(package="langgraph", published=published)
 
-    async def measure_all(how: object, wanted: list[PublishedRelease], folder: ReleaseFolder) -> list[MeasuredRelease]:
+    async def measure_all(how: object, wanted: dict[str, str], folder: ReleaseFolder) -> list[MeasuredRelease]:
         found = []
         for one in wanted:
-            built.append(one.version)
-            found.append(measured(one.version, content=one.version))
+            built.append(one)
+            found.append(measured(one, content=one))
             folder.keep(found[-1], "")
-            if one.version == stop_after:
+            if one == stop_after:
                 raise KeyboardInterrupt
         return found
 
-    patch.setattr(index, "known_releases", known)
-    patch.setattr(measure.ReleaseMeasurement, "kit", measured("1.0.0").kit)
-    patch.setattr(measure, "measure_releases", measure_all)
+    patch.setattr(releases, "known_releases", known)
+    patch.setattr(releases.ReleaseMeasurement, "kit", measured("1.0.0").kit)
+    patch.setattr(releases, "measure_releases", measure_all)
     return built
 
 

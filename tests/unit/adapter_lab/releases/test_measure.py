@@ -15,9 +15,8 @@ import trialbed.wire
 import trialbed_scripted
 import trialbed_server
 from trialbed.environments import EnvironmentStore
-from trialbed_adapter_lab.releases import measure
-from trialbed_adapter_lab.releases.index import PublishedRelease
-from trialbed_adapter_lab.releases.measure import (
+from trialbed_adapter_lab import releases as lab
+from trialbed_adapter_lab.releases import (
     MeasuredRelease,
     ReleaseFolder,
     ReleaseMeasurement,
@@ -30,13 +29,13 @@ def test_two_commands_at_once_measure_a_release_once(tmp_path: Path, monkeypatch
     begun: list[str] = []
     waiting = asyncio.Event()
 
-    async def one(how: ReleaseMeasurement, published: PublishedRelease, *_: object) -> tuple[MeasuredRelease, str]:
-        begun.append(published.version)
+    async def one(how: ReleaseMeasurement, release: str, *_: object) -> tuple[MeasuredRelease, str]:
+        begun.append(release)
         await waiting.wait()
-        return measured(published.version, kit=how.kit), ""
+        return measured(release, kit=how.kit), ""
 
-    monkeypatch.setattr(measure, "measure_release", one)
-    store, releases = EnvironmentStore(tmp_path / "environments"), [PublishedRelease(version="1.0")]
+    monkeypatch.setattr(lab, "measure_release", one)
+    store, published = EnvironmentStore(tmp_path / "environments"), {"1.0": ""}
     store.folder.mkdir()
     how = ReleaseMeasurement(framework="acme", profiles=(), themes=(), store=store)
     lines: list[str] = []
@@ -46,11 +45,11 @@ def test_two_commands_at_once_measure_a_release_once(tmp_path: Path, monkeypatch
         if "waits" in line:
             waiting.set()
 
-    monkeypatch.setattr(measure, "show_line", show)
+    monkeypatch.setattr(lab, "show_line", show)
 
     async def both() -> list[list[MeasuredRelease]]:
         folder = ReleaseFolder(tmp_path / "releases", "acme")
-        return await asyncio.gather(*(measure_releases(how, releases, folder) for _ in range(2)))
+        return await asyncio.gather(*(measure_releases(how, published, folder) for _ in range(2)))
 
     first, second = asyncio.run(asyncio.wait_for(both(), 30))
     assert begun == ["1.0"]

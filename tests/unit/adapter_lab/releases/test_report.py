@@ -13,10 +13,15 @@ from trialbed import views
 from trialbed.errors import DataError
 from trialbed.records import Json
 from trialbed_adapter_lab import CheckFinding
-from trialbed_adapter_lab.fidelity.report import MeasuredAdapter
-from trialbed_adapter_lab.releases.index import KnownReleases, PublishedRelease
-from trialbed_adapter_lab.releases.measure import MeasuredRelease, ReleaseFolder
-from trialbed_adapter_lab.releases.report import ReleasesReport, report_on, report_tables
+from trialbed_adapter_lab.fidelity import MeasuredAdapter
+from trialbed_adapter_lab.releases import (
+    KnownReleases,
+    MeasuredRelease,
+    ReleaseFolder,
+    ReleasesReport,
+    report_on,
+    report_tables,
+)
 from trialbed_adapter_lab.report_command import read_report, write_report
 
 RAISES = "at 0x7f3a1b2c3d"
@@ -171,14 +176,11 @@ def test_a_failure_does_not_replace_what_was_measured(tmp_path: Path) -> None:
 def test_what_was_not_measured_is_named(tmp_path: Path) -> None:
     folder = ReleaseFolder(tmp_path, "acme")
     folder.keep(measured("1.0"), "")
-    published = [PublishedRelease(version=version) for version in ("0.1", "1.0", "1.1", "1.2rc1", "2.0", "2.1")]
-    withdrawn = PublishedRelease(version="1.3", withdrawal="1.3 (broken)")
-    known = KnownReleases(package="acme", allowed=">=1,<2", published=(*published, withdrawn))
+    published = dict.fromkeys(("0.1", "1.0", "1.1", "2.0", "2.1"), "")
+    known = KnownReleases(package="acme", allowed=">=1,<2", published=published)
     report = report_on(folder, known)
-    assert (report.left, report.prereleases, report.yanked) == (("1.1",), ("1.2rc1",), ("1.3 (broken)",))
-    page = markdown(report)
-    assert "1 more release was not measured" in page
-    assert "Not measured, newer than the adapter allows: 2.0, 2.1." in page
+    assert report.left == ("1.1",)
+    assert "1 more release was not measured" in markdown(report)
 
 
 def test_a_report_is_read_as_it_was_written(tmp_path: Path) -> None:

@@ -24,7 +24,7 @@ from trialbed_adapter_lab.report_command import (
 )
 
 if TYPE_CHECKING:
-    from trialbed_adapter_lab.fidelity.report import FidelityReport
+    from trialbed_adapter_lab.fidelity import FidelityReport
 
 EPILOG = """\b
 Examples:
@@ -54,8 +54,7 @@ def command(names: tuple[str, ...], form: str | None, as_json: bool, **given: An
     is interrupted, it shows the adapters that were measured until then.
     """
     from trialbed.errors import DataError, NothingMeasured, UsageError
-    from trialbed_adapter_lab.fidelity.report import FidelityReport
-    from trialbed_adapter_lab.fidelity.table import report_tables
+    from trialbed_adapter_lab.fidelity import FidelityReport, report_tables
 
     form, output, interrupted = chosen_format(form, as_json=as_json), given.pop("output"), False
     if files := [name for name in names if name.endswith(".json")]:
@@ -92,7 +91,7 @@ def _measure(
     from trialbed.cli.environments import chosen_environments
     from trialbed.cli.signals import cancel_on_terminate
     from trialbed.environments import expand_profiles
-    from trialbed_adapter_lab.fidelity.report import REFERENCE, FidelityReport, MeasuredAdapter, measure
+    from trialbed_adapter_lab.fidelity import REFERENCE, FidelityReport, MeasuredAdapter, measure
 
     asked = tuple(dict.fromkeys((REFERENCE, *names)))
     built = chosen_environments([name for name in asked if name != REFERENCE], yes=yes, env_dir=env_dir)

@@ -25,8 +25,7 @@ from trialbed_adapter_lab.report_command import (
 if TYPE_CHECKING:
     from packaging.specifiers import SpecifierSet
 
-    from trialbed_adapter_lab.releases.index import KnownReleases
-    from trialbed_adapter_lab.releases.measure import MeasuredRelease, ReleaseFolder, ReleaseMeasurement
+    from trialbed_adapter_lab.releases import KnownReleases, MeasuredRelease, ReleaseFolder, ReleaseMeasurement
 
 EPILOG = """\b
 Examples:
@@ -85,9 +84,14 @@ def command(framework: str, form: str | None, as_json: bool, **given: Any) -> in
 
     from trialbed.environments import FrameworkSpec, check_name
     from trialbed.errors import NothingMeasured, UsageError
-    from trialbed_adapter_lab.releases.index import KnownReleases, version_range
-    from trialbed_adapter_lab.releases.measure import MeasuredRelease, ReleaseFolder
-    from trialbed_adapter_lab.releases.report import report_on, report_tables
+    from trialbed_adapter_lab.releases import (
+        KnownReleases,
+        MeasuredRelease,
+        ReleaseFolder,
+        report_on,
+        report_tables,
+        version_range,
+    )
 
     form, spec = chosen_format(form, as_json=as_json), FrameworkSpec.parse(framework)
     if framework != spec.name:
@@ -123,8 +127,7 @@ async def _measure(
     from trialbed.environments import BuildRequest, FrameworkSpec
     from trialbed.settings import make_folder
     from trialbed.texts import number_of
-    from trialbed_adapter_lab.releases.index import choose, known_releases
-    from trialbed_adapter_lab.releases.measure import ReleaseMeasurement, measure_releases
+    from trialbed_adapter_lab.releases import ReleaseMeasurement, choose, known_releases, measure_releases
 
     how = ReleaseMeasurement(
         framework=folder.framework,
@@ -137,11 +140,11 @@ async def _measure(
     with cancel_on_terminate():
         known = await known_releases(BuildRequest(FrameworkSpec.parse(how.framework), how.adapter), how.store)
         chosen = choose(known, wanted, given["most"] or 0)
-        releases = [one for one in chosen if folder.find(one.version, how.kit) is None]
+        releases = {one: known.published[one] for one in chosen if folder.find(one, how.kit) is None}
         counts = f"{number_of(len(chosen), 'release')} chosen, {len(chosen) - len(releases)} measured before"
         click.echo(f"{how.framework}: {counts}", err=True)
         if releases and not given["yes"]:
-            _ask_consent(how, [one.version for one in releases])
+            _ask_consent(how, [*releases])
         return known, await measure_releases(how, releases, folder)
 
 
