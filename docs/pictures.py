@@ -97,7 +97,7 @@ def vendors(folder: Path, take: Take) -> None:
         (folder / "config.yaml").write_text(config)
         run(folder, "bench verify samples.jsonl --config config.yaml --trials 3")
     with started(folder, "bench view --port 0 data") as address:
-        take("vendors", f"{address}/files/vendors/verification", "h1", 620)
+        take("vendors", f"{address}/files", "h1", 620)
 
 
 def plugin(folder: Path, take: Take) -> None:

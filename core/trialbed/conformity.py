@@ -25,7 +25,6 @@ CONTRACTS = {
     "judges": "Judge",
     "reporters": "Reporter",
     "comparers": "Comparer",
-    "viewers": "FileViewer",
 }
 """Kind of driver -> its contract in ``trialbed.contracts``."""
 

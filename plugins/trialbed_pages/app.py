@@ -21,7 +21,7 @@ from trialbed.settings import store_file
 from trialbed.store import Store, StoredRun, StoreReader, open_store
 from trialbed.wire import lenient_json
 from trialbed_pages.annotating import annotation_of, is_own, read_form
-from trialbed_pages.files import FilePages
+from trialbed_pages.files import FilePage
 from trialbed_pages.rendering import multiline, render, style
 from trialbed_pages.runs import (
     ANSWERS,
@@ -79,7 +79,7 @@ def create_app(
         files: results of ``bench verify``, and folders of such files.
         writable: whether the page of answers takes annotations; otherwise the pages write nothing.
     """
-    pages = _Pages(store, RunCache(data_dir or default_folder()), FilePages(files), writable=writable)
+    pages = _Pages(store, RunCache(data_dir or default_folder()), FilePage(files), writable=writable)
 
     @asynccontextmanager
     async def lifespan(_app: FastAPI) -> AsyncIterator[None]:
@@ -95,8 +95,7 @@ def create_app(
         app.add_api_route("/runs/{run_id}/annotation", pages.annotate, methods=["POST"], response_model=None)
     app.add_api_route("/runs/{run_id}/trial", pages.trial, response_class=HTMLResponse)
     app.add_api_route("/runs/{run_id}/body", pages.body, response_class=PlainTextResponse)
-    app.add_api_route("/files", pages.file_list, response_class=HTMLResponse)
-    app.add_api_route("/files/{viewer}/{name}", pages.file, response_class=HTMLResponse)
+    app.add_api_route("/files", pages.vendors, response_class=HTMLResponse)
     app.add_api_route("/static/{name}", _static)
     app.add_exception_handler(TrialbedError, _error_page)
     app.add_exception_handler(RequestValidationError, _error_page)
@@ -137,7 +136,7 @@ def _static(name: str) -> Response:
 class _Pages:
     """The routes; each opens the store for itself, so that any thread may serve it."""
 
-    def __init__(self, store: str | None, cache: RunCache, files: FilePages, *, writable: bool) -> None:
+    def __init__(self, store: str | None, cache: RunCache, files: FilePage, *, writable: bool) -> None:
         self._writable = writable
         self._store = store
         self._cache = cache
@@ -174,12 +173,11 @@ class _Pages:
             return RedirectResponse(f"{_base(request)}/files")
         return self._render("runs.html", request, page=listing_page(reader, self._cache, chosen))
 
-    def file_list(self, request: Request) -> str:
-        return self._render("files.html", request, groups=self._files.groups(), empty=self._files.empty_files())
-
-    def file(self, request: Request, viewer: str, name: str) -> str:
-        view, content = self._files.page(viewer, name)
-        return self._render("file.html", request, view=view, content=content)
+    def vendors(self, request: Request) -> str:
+        files = self._files.files()
+        title, content = self._files.render() if files else ("Vendors", "")
+        empty = self._files.empty_files()
+        return self._render("files.html", request, files=files, title=title, content=content, empty=empty)
 
     def _render(self, template: str, request: Request, **values: Any) -> str:
         return render(template, _base(request), has_files=bool(self._files), **values)

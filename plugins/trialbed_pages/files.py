@@ -1,22 +1,19 @@
-"""Pages about result files, which products show through their viewers."""
+"""The page about results files of vendors."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from trialbed.contracts import FileView, FileViewer
-from trialbed.drivers import list_drivers, load_driver
-from trialbed.errors import DataError, UsageError
+from trialbed.errors import UsageError
 from trialbed.views import html_parts
 
 if TYPE_CHECKING:
     from markupsafe import Markup
 
 SUFFIXES = (".json", ".jsonl")
-"""The endings of the files in a folder that viewers are asked about."""
+"""The endings of the files in a folder that may be results."""
 
 PIECE = 4096
 """Bytes below which a file without rows, which may have ends of lines, is looked for."""
@@ -24,22 +21,8 @@ PIECE = 4096
 Stamp = tuple[tuple[str, int, int], ...]
 
 
-@dataclass(frozen=True)
-class FileGroup:
-    """The pages of one viewer.
-
-    Attributes:
-        name: the viewer's.
-        contents: names the contents of its files.
-    """
-
-    name: str
-    contents: str
-    views: Sequence[FileView]
-
-
-class FilePages:
-    """Pages about files and the files of folders, made when they are opened and kept until a file changes.
+class FilePage:
+    """The page about files and the files of folders, made when it is opened and kept until a file changes.
 
     Args:
         paths: files, and folders, whose own files are shown; they are looked through each time.
@@ -47,7 +30,7 @@ class FilePages:
 
     def __init__(self, paths: Sequence[Path]) -> None:
         self._paths = paths
-        self._contents: dict[tuple[str, str], tuple[Stamp, Markup]] = {}
+        self._made: tuple[Stamp, Markup] | None = None
 
     def __bool__(self) -> bool:
         """Return whether there are any to show."""
@@ -57,72 +40,44 @@ class FilePages:
         """Check that every file can be shown.
 
         Raises:
-            UsageError: one that was named is not there, or no viewer recognises it.
+            UsageError: one that was named is not there, has no rows, or is not a results file.
         """
-        viewers = _viewers()
+        from trialbed_verify.pages import is_results_file
+
         for path in self._paths:
             if not path.exists():
                 raise UsageError(f"{path}: no such file or folder")
             if path in self.empty_files():
                 raise UsageError(f"{path}: has no rows, so there is nothing to show")
-            if path.is_file() and self._viewer_of(path, viewers) is None:
-                kinds = ", ".join(sorted(viewer.contents for viewer in viewers.values()))
-                raise UsageError(f"{path}: nothing that can be shown; files may be of {kinds}")
+            if path.is_file() and not is_results_file(path):
+                raise UsageError(f"{path}: nothing that can be shown; files may be of vendors")
 
     def empty_files(self) -> list[Path]:
         """Return the files that have no rows and so no page, such as those of a verification without an answer."""
-        return [one for one in self._files() if one.stat().st_size < PIECE and not one.read_bytes().strip()]
+        return [one for one in self._all() if one.stat().st_size < PIECE and not one.read_bytes().strip()]
 
-    def groups(self) -> list[FileGroup]:
-        """Return the pages of each viewer that has any."""
-        viewers = _viewers()
-        chosen: dict[str, list[Path]] = {name: [] for name in viewers}
-        for path in self._files():
-            name = self._viewer_of(path, viewers)
-            if name is not None:
-                chosen[name].append(path)
-        return [
-            FileGroup(name, viewers[name].contents, viewers[name].views(files))
-            for name, files in chosen.items()
-            if files
-        ]
+    def files(self) -> list[Path]:
+        """Return the results files, each once."""
+        from trialbed_verify.pages import is_results_file
 
-    def page(self, viewer: str, name: str) -> tuple[FileView, Markup]:
-        """Return a view and its content.
+        return [path for path in self._all() if is_results_file(path)]
+
+    def render(self) -> tuple[str, Markup]:
+        """Return the title and the content of the page.
 
         Raises:
-            DataError: there is no such view, or a file cannot be read.
+            DataError: a file cannot be read.
         """
-        view = next(
-            (view for group in self.groups() if group.name == viewer for view in group.views if view.name == name), None
-        )
-        if view is None:
-            raise DataError("there is no such page about files")
-        stamp = tuple(map(_stamp, view.files))
-        known, content = self._contents.get((viewer, name), ((), None))
-        if content is None or known != stamp:
-            content = html_parts(view.title, view.parts())
-            self._contents[viewer, name] = stamp, content
-        return view, content
+        from trialbed_verify.pages import file_parts, files_title
 
-    def _files(self) -> Iterator[Path]:
-        seen = set[Path]()
-        for path in self._paths:
-            own = sorted(one for one in path.iterdir() if one.suffix in SUFFIXES) if path.is_dir() else [path]
-            for one in own:
-                if one.is_file() and one.resolve() not in seen:
-                    seen.add(one.resolve())
-                    yield one
+        files = self.files()
+        title = files_title(files)
+        stamp = tuple((str(path), (about := path.stat()).st_mtime_ns, about.st_size) for path in files)
+        if self._made is None or self._made[0] != stamp:
+            self._made = stamp, html_parts(title, file_parts(files))
+        return title, self._made[1]
 
-    def _viewer_of(self, path: Path, viewers: dict[str, FileViewer]) -> str | None:
-        """Return the name of the first viewer that recognises a file."""
-        return next((name for name, viewer in viewers.items() if viewer.recognises(path)), None)
-
-
-def _viewers() -> dict[str, FileViewer]:
-    return {driver.name: load_driver("viewers", driver.name)() for driver in list_drivers("viewers")}
-
-
-def _stamp(path: Path) -> tuple[str, int, int]:
-    about = path.stat()
-    return str(path), about.st_mtime_ns, about.st_size
+    def _all(self) -> list[Path]:
+        folders = ((path.iterdir() if path.is_dir() else [path]) for path in self._paths)
+        own = [sorted(one for one in found if one in self._paths or one.suffix in SUFFIXES) for found in folders]
+        return list({one.resolve(): one for found in own for one in found if one.is_file()}.values())

@@ -17,7 +17,7 @@ from trialbed.errors import DataError, ServerUnavailable
 from trialbed.store import open_store
 from trialbed.wire.addresses import HostNames, is_loopback
 from trialbed_pages.app import create_app
-from trialbed_pages.files import FilePages
+from trialbed_pages.files import FilePage
 
 
 def serve(
@@ -41,7 +41,7 @@ def serve(
         UsageError: a file cannot be shown.
         DataError: there is no store, or it cannot be read.
     """
-    pages = FilePages(files)
+    pages = FilePage(files)
     pages.check()
     for path in pages.empty_files():
         click.echo(f"{path} has no rows, so it is on no page", err=True)

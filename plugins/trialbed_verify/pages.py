@@ -8,13 +8,11 @@ from __future__ import annotations
 import json
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import replace
-from functools import partial
 from operator import attrgetter
 from pathlib import Path
-from typing import Any, ClassVar, TypeAlias
+from typing import Any, TypeAlias
 
 from trialbed.cli.stored import typed_command
-from trialbed.contracts import FileView, FileViewer
 from trialbed.errors import UsageError
 from trialbed.texts import group_by_key, number_of, one_line, percent
 from trialbed.views import Disclosure, Disclosures, Excerpt, Folded, IntervalPlot, PlotPoint, Table, counts
@@ -236,20 +234,15 @@ def _verify_command(about: Document, output: str) -> str:
     return redact(typed_command("verify", *words, *streams.get(asked.get("streams_unsaid") or asked.get("stream"), ())))
 
 
-class VendorViewer(FileViewer):
-    """Shows results of ``bench verify`` and of tools like it."""
+def is_results_file(path: Path) -> bool:
+    """Return whether a file has results of ``bench verify`` or of tools like it: its first line is a result row."""
+    row = first_row(path)
+    return "status" in row and "request" in row
 
-    contents: ClassVar[str] = "vendors"
 
-    def recognises(self, path: Path) -> bool:
-        """Return whether its first line is a result row."""
-        row = first_row(path)
-        return "status" in row and "request" in row
-
-    def views(self, files: Sequence[Path]) -> Sequence[FileView]:
-        """Return the page about the vendors in these files."""
-        title = f"{_names(files)} compared" if len(files) > 1 else f"Answers of {_names(files)}"
-        return [FileView("verification", title, files, partial(file_parts, files))]
+def files_title(files: Sequence[Path]) -> str:
+    """Return the title of the page about results files."""
+    return f"{_names(files)} compared" if len(files) > 1 else f"Answers of {_names(files)}"
 
 
 def file_parts(files: Sequence[Path]) -> list[Part]:

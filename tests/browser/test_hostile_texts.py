@@ -24,7 +24,6 @@ PATHS = [
     f"/runs/{NEW}/queries",
     "/runs/%3Cscript%3Ewindow.ran=1%3C%2Fscript%3E",
     "/files",
-    "/files/vendors/verification",
 ]
 ACTIVE = "script, iframe, object, embed, base, meta, link, img, image, math, style"
 HANDLERS = "[id^=hostile], [onerror], [onload], [ontoggle], [onfocus], [onmouseover], [autofocus]"

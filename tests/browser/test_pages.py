@@ -23,8 +23,7 @@ PATHS = {
     "answers": f"/runs/{NEW}/answers",
     "trial": TRIAL,
     "failed-trial": f"/runs/{NEW}/trial?framework=langgraph%3Anative&query=%22a%2Fb%22",
-    "files": "/files",
-    "vendors": "/files/vendors/verification",
+    "vendors": "/files",
     "missing": "/runs/nosuch",
 }
 WIDTHS = {"light": (400, 1000, 1600), "dark": (400,)}

@@ -34,5 +34,3 @@ from ._vendor import ModelAdapter as ModelAdapter
 from ._vendor import Vendor as Vendor
 from ._views import Comparer as Comparer
 from ._views import Comparison as Comparison
-from ._views import FileView as FileView
-from ._views import FileViewer as FileViewer

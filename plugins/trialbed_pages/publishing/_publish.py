@@ -22,7 +22,7 @@ from trialbed.report import read_report, run_title
 from trialbed.settings import data_dir as default_folder
 from trialbed.store import StoredRun, open_store
 from trialbed.views import html_page
-from trialbed_pages.files import FilePages
+from trialbed_pages.files import FilePage
 from trialbed_pages.publishing._folder import read_numbers, write_publication
 from trialbed_pages.publishing._manifest import (
     NAME,
@@ -40,6 +40,7 @@ from trialbed_pages.publishing._sources import PublishedDataset, dataset_of, pub
 from trialbed_pages.publishing._traces import request_digests
 from trialbed_pages.report import run_report
 from trialbed_plugins.recordings import recording_of, write_cassette
+from trialbed_verify.pages import file_parts, files_title
 
 
 @dataclass
@@ -95,7 +96,7 @@ def publish(
         else:
             with open_store(store) as reader:
                 _add_run(found, reader.run(subject), dataset, include, data_dir)
-    _add_files(found, FilePages(files))
+    _add_files(found, FilePage(files))
     if not (found.sources or found.pages):
         raise UsageError(f"{', '.join(subjects)}: there is nothing to publish")
     names = [source.name for source in found.sources]
@@ -117,15 +118,15 @@ def _add_folder(found: _Collected, folder: Path, *, about: bool) -> None:
     found.about += manifest.about if about else ()
 
 
-def _add_files(found: _Collected, pages: FilePages) -> None:
-    """Add the pages about results files, as ``bench view`` shows them."""
+def _add_files(found: _Collected, pages: FilePage) -> None:
+    """Add the page about results files, as ``bench view`` shows it."""
     pages.check()
     for path in pages.empty_files():
         click.echo(f"{path} has no rows, so it is on no page", err=True)
-    for view in (view for group in pages.groups() for view in group.views):
-        sources = [f"{path.name} ({digest_of(path)})" for path in view.files]
-        name = f"{view.name}-{hashlib.sha256(' '.join(sources).encode()).hexdigest()[:8]}"
-        found.add_page(name, view.title, html_page(view.title, view.parts()), *sources)
+    if files := pages.files():
+        sources, title = [f"{path.name} ({digest_of(path)})" for path in files], files_title(files)
+        name = f"verification-{hashlib.sha256(' '.join(sources).encode()).hexdigest()[:8]}"
+        found.add_page(name, title, html_page(title, file_parts(files)), *sources)
 
 
 def _add_run(

@@ -49,6 +49,7 @@ ARROWS: dict[tuple[str, str], str] = {
     ("trialbed_evaluation.score", "trialbed_tasks"): "scorers in Python files are read as those of tasks are",
     ("trialbed_pages", "trialbed_plugins.recordings"): "results are published with the recording of the model",
     ("trialbed_pages", "trialbed_plugins.reporters"): "pages have the tables of reports",
+    ("trialbed_pages", "trialbed_verify.pages"): "results files of vendors are shown next to runs",
     ("trialbed_plugins.datasets", "trialbed_tools"): "queries in YAML are read as files of tools are",
     ("trialbed_plugins.frameworks", "trialbed_controlled"): "the reference loop reads answers as they do",
     ("trialbed_ray", "trialbed_plugins.executors"): "on each node, the local executor runs trials",

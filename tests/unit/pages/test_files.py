@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import re
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +11,7 @@ from support.played_vendors import write_played
 
 from trialbed.errors import UsageError
 from trialbed_pages import create_app
-from trialbed_pages.files import FilePages
+from trialbed_pages.files import FilePage
 
 
 @pytest.fixture(scope="module")
@@ -25,17 +24,16 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return found
 
 
-async def test_the_list_leads_to_every_page_and_each_is_shown(folder: Path, stored: Path, clients: Any) -> None:
+async def test_all_files_are_on_one_page_to_which_the_others_lead(folder: Path, stored: Path, clients: Any) -> None:
     async with clients(create_app(str(stored), stored.parent, [folder])) as client:
-        listed = (await client.get("/files")).text
-        links = re.findall(r'href="(/files/[^"]+)"', listed)
-        assert links == ["/files/vendors/verification"]
-        for link in links:
-            assert (await client.get(link)).status_code == 200, link
+        shown = (await client.get("/files")).text
+        assert "<h1>acme and official compared</h1>" in shown
         assert 'href="/files"' in (await client.get("/")).text
-        missing = await client.get("/files/vendors/nosuch")
-    assert missing.status_code == 404
-    assert "no such page about files" in missing.text
+
+
+async def test_a_folder_may_have_no_results_yet(tmp_path: Path, clients: Any) -> None:
+    async with clients(create_app(str(tmp_path / "none.db"), tmp_path, [tmp_path])) as client:
+        assert "No file of <code>bench verify</code> is there." in (await client.get("/files")).text
 
 
 async def test_files_are_shown_without_a_store(folder: Path, tmp_path: Path, clients: Any) -> None:
@@ -47,26 +45,26 @@ async def test_a_file_that_cannot_be_shown_is_explained_on_its_page(tmp_path: Pa
     path = write_played(tmp_path / "acme.jsonl", 1)
     path.write_text(path.read_text(encoding="utf-8") + "not JSON\n", encoding="utf-8")
     async with clients(create_app(str(tmp_path / "none.db"), tmp_path, [path])) as client:
-        answer = await client.get("/files/vendors/verification")
+        answer = await client.get("/files")
     assert answer.status_code == 404
     assert "acme.jsonl, line 49: not JSON" in answer.text
 
 
 def test_a_page_is_made_anew_once_its_file_has_changed(tmp_path: Path) -> None:
     path = write_played(tmp_path / "acme.jsonl", 1)
-    pages = FilePages([tmp_path])
-    first = pages.page("vendors", "verification")[1]
-    assert pages.page("vendors", "verification")[1] is first
+    page = FilePage([tmp_path])
+    _, first = page.render()
+    assert page.render()[1] is first
     write_played(path, 1, cases=30)
     os.utime(path, ns=(1, 1))
-    assert pages.page("vendors", "verification")[1] != first
+    assert page.render()[1] != first
 
 
 @pytest.mark.parametrize(("name", "said"), [("nosuch.jsonl", "no such file"), ("other.json", "nothing that can be")])
 def test_a_file_that_nothing_shows_is_refused(folder: Path, name: str, said: str) -> None:
     with pytest.raises(UsageError, match=said):
-        FilePages([folder / name]).check()
-    FilePages([folder]).check()
+        FilePage([folder / name]).check()
+    FilePage([folder]).check()
 
 
 async def test_files_without_rows_are_named(folder: Path, tmp_path: Path, clients: Any) -> None:
@@ -74,11 +72,11 @@ async def test_files_without_rows_are_named(folder: Path, tmp_path: Path, client
     async with clients(create_app(str(tmp_path / "none.db"), tmp_path, [folder, tmp_path])) as client:
         assert "late.jsonl has no rows" in (await client.get("/files")).text
     with pytest.raises(UsageError, match=r"late\.jsonl: has no rows"):
-        FilePages([tmp_path / "late.jsonl"]).check()
+        FilePage([tmp_path / "late.jsonl"]).check()
 
 
 async def test_pages_about_files_name_their_list_once_in_the_header(folder: Path, stored: Path, clients: Any) -> None:
     async with clients(create_app(str(stored), stored.parent, [folder])) as client:
-        for path in ("/", "/files", "/files/vendors/verification"):
+        for path in ("/", "/files"):
             header = (await client.get(path)).text.partition("</header>")[0]
             assert header.partition("<header>")[2].count(">Vendors<") == 1, path

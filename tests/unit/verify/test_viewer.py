@@ -12,7 +12,7 @@ from support.played_vendors import write_played
 from support.vendor_rows import k2_row, own_row, write_rows
 
 from trialbed.views import Disclosures, Folded, IntervalPlot, Table
-from trialbed_verify.pages import VendorViewer
+from trialbed_verify.pages import file_parts, files_title, is_results_file
 from trialbed_verify.rows import FIRST_LINE, first_row
 
 Part = Table | IntervalPlot | Disclosures | Folded
@@ -20,8 +20,7 @@ Part = Table | IntervalPlot | Disclosures | Folded
 
 def parts_of(*files: Path) -> list[Part]:
     """The parts of the page about these files."""
-    (view,) = VendorViewer().views(files)
-    return list(view.parts())  # type: ignore[arg-type]
+    return file_parts(files)
 
 
 def unfolded(parts: Sequence[Any]) -> Iterator[Part]:
@@ -113,7 +112,7 @@ def test_two_endpoints_of_one_name_are_told_apart_and_compared(tmp_path: Path) -
 
 def test_a_file_of_another_tool_is_shown_alone(tmp_path: Path) -> None:
     path = write_rows(tmp_path / "k2_results.jsonl", [k2_row(1), k2_row(2, "failed")])
-    assert VendorViewer().recognises(path)
+    assert is_results_file(path)
     tables = [part for part in parts_of(path) if isinstance(part, Table)]
     assert ("success rate", "0.50 [0.09, 0.91] n=2") in tables[1].lines
     assert tables[0].notes == ["k2 answers 50 % of 2 requests (1 APIError)."]
@@ -131,22 +130,22 @@ def test_calls_that_are_announced_and_missing_do_not_fit_as_in_comparisons(tmp_p
 def test_other_files_are_not_recognised(tmp_path: Path, text: str) -> None:
     path = tmp_path / "file.jsonl"
     path.write_text(text, encoding="utf-8")
-    assert not VendorViewer().recognises(path)
-    assert not VendorViewer().recognises(tmp_path)
+    assert not is_results_file(path)
+    assert not is_results_file(tmp_path)
 
 
 def test_a_run_document_is_not_recognised(tmp_path: Path) -> None:
     path = tmp_path / "run.json"
     path.write_text(json.dumps({"metadata": {}, "summary": {}, "results": []}), encoding="utf-8")
-    assert not VendorViewer().recognises(path)
+    assert not is_results_file(path)
 
 
 def test_titles_name_the_vendors_or_say_how_many_there_are(tmp_path: Path) -> None:
     files = [
         write_rows(tmp_path / f"{place}.jsonl", [k2_row(1) | {"vendor": name}]) for place, name in enumerate("abcd")
     ]
-    titles = [[view.title for view in VendorViewer().views(files[:number])] for number in (1, 2, 4)]
-    assert titles == [["Answers of a"], ["a and b compared"], ["4 vendors compared"]]
+    titles = [files_title(files[:number]) for number in (1, 2, 4)]
+    assert titles == ["Answers of a", "a and b compared", "4 vendors compared"]
 
 
 def test_of_a_file_of_one_long_line_only_the_beginning_is_read(tmp_path: Path) -> None:

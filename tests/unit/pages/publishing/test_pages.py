@@ -9,7 +9,7 @@ import pytest
 from support.played_vendors import rows, write_played
 
 from trialbed.cli import main
-from trialbed_pages.files import FilePages
+from trialbed_pages.files import FilePage
 
 SCRIPT = "<script>alert(1)</script>"
 
@@ -34,7 +34,7 @@ def test_a_folder_of_results_is_published_as_its_page(
     assert "late.jsonl has no rows" in said
     assert "bench reproduce" not in said, "there is nothing to replay"
     (page,) = (out / "runs").iterdir()
-    content = FilePages([results]).page("vendors", "verification")[1]
+    content = FilePage([results]).render()[1]
     assert "compared with" in content
     assert str(content.split("</h2>")[2]) in page.read_text(encoding="utf-8")
     index, text = ((out / name).read_text(encoding="utf-8") for name in ("index.html", "results.md"))
@@ -54,7 +54,7 @@ def test_a_folder_of_results_is_published_as_its_page(
 def test_requests_that_were_not_sent_are_named(results: Path) -> None:
     summary = {"not_sent": 7, "provenance": {"configuration_digest": "official"}}
     (results / "official_summary.json").write_text(json.dumps(summary), encoding="utf-8")
-    content = FilePages([results]).page("vendors", "verification")[1]
+    content = FilePage([results]).render()[1]
     assert content.count("7 requests not sent") == 1
 
 
