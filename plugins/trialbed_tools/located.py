@@ -163,14 +163,18 @@ def validate(form: type[F], located: Located, at: Key = ()) -> F:
         return form.model_validate(located.value)
     except ValidationError as error:
         errors = error.errors(include_url=False, include_context=False)
-        # Of the members of a union, that is meant whose error lies deepest.
-        fault = max(errors, key=lambda one: len(real_key(located.value, one["loc"])))
+        # Of the members of a union, that is meant whose error lies deepest, and no text where keys are given.
+        fault = max(errors, key=lambda one: (len(real_key(located.value, one["loc"])), not _is_text_of_keys(one)))
         key = real_key(located.value, fault["loc"])
         if fault["type"] == "missing":
             key = (*key, fault["loc"][-1])
         reason = _reason(form, fault, located.texts.get(key))
         key = (*at, *key)
         raise DataError(f"{located.place(key)}: {title(key)}{reason}") from error
+
+
+def _is_text_of_keys(fault: Any) -> bool:
+    return fault["type"] == "string_type" and isinstance(fault["input"], dict)
 
 
 def real_key(value: Any, loc: Key) -> Key:

@@ -107,7 +107,8 @@ def scripted_reply(user: User, turns: Sequence[WireTurn], progress: Progress) ->
     """Return the reply of a user who follows rules: the first of these that applies."""
     said = _plain((turns[-1].answer or "")[:LONGEST])
     earlier = [turn.text for turn in turns[1:]]
-    for cue, text in user.says.items():
+    # A word may come again, but a number only once.
+    for cue, text in sorted(user.says.items(), key=lambda item: not item[0].isdecimal()):
         if text not in earlier and _is_due(cue, said, len(turns)):
             return Reply(text, "correction" if cue.isdecimal() else f"reacts to {cue}")
     if progress.is_known and progress.reached:

@@ -35,7 +35,7 @@ WORDS: Mapping[IntegrityKind, tuple[str, str]] = {
     "outside_clock": ("request", "outside of the agent's time, added to its time"),
     "unwritten_answer": ("answer", "that the model never wrote"),
     "unsourced_answer": ("answer", "without a source, graded Unsolved"),
-    "invented_claim": ("claimed call", "that was never made"),
+    "invented_claim": ("claimed call", "never made"),
 }
 """Kind -> a noun that is counted, and the words behind it."""
 

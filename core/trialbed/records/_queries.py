@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import json
+import re
+from collections.abc import Iterator
 from typing import Annotated, Any, Literal
 
-from annotated_types import Ge
-from pydantic import BeforeValidator, Field
+from pydantic import BeforeValidator, Field, model_validator
+from pydantic_core import PydanticCustomError
 
 from trialbed.records._apis import Api, ApiRef
 from trialbed.records._base import Json, Record, SparseRecord
@@ -105,7 +108,12 @@ UserKind = Literal["scripted", "model", "caller"]
 
 def _cues(given: Any) -> Any:
     """Return reactions by text, as the numbers of answers are numbers in Python and YAML, and texts in JSON."""
-    return {str(cue): text for cue, text in given.items()} if isinstance(given, dict) else given
+    if not isinstance(given, dict):
+        return given
+    for cue in given:
+        if not isinstance(cue, str) and (type(cue) is not int or cue < 1):
+            raise PydanticCustomError("says", "{cue} is not the number of an answer, from 1", {"cue": repr(cue)})
+    return {str(cue): text for cue, text in given.items()}
 
 
 class User(SparseRecord):
@@ -114,7 +122,8 @@ class User(SparseRecord):
     Attributes:
         goal: the user's wish, in the user's words.
         knows: name -> a fact that the user gives when the agent asks for it.
-        says: a word of the agent's answer, or the number of an answer -> the user's reply to it, given once.
+        says: a word of the agent's answer, or the number of an answer -> the user's reply to it, given once. The reply
+            to the number comes first if both apply.
         kind: ``scripted``, which follows fixed rules; ``model``, which asks the model of ``--user-model``; or
             ``caller``, the program that runs the trial, such as a test with ``trialbed.conversation``.
         instructions: further instructions for the model that plays the user.
@@ -123,12 +132,39 @@ class User(SparseRecord):
 
     goal: Annotated[str, Field(min_length=1, pattern=r"\S")]
     knows: dict[str, Json] = Field(default={})
-    says: Annotated[dict[Annotated[str, Field(min_length=1)], str], BeforeValidator(_cues)] = Field(default={})
+    says: Annotated[dict[str, str], BeforeValidator(_cues)] = Field(default={})
     kind: UserKind = "scripted"
     instructions: str = ""
-    most_messages: Annotated[int, Ge(1)] = 10
+    most_messages: Annotated[int, Field(ge=1, strict=True)] = 10
 
     sparse = ("instructions",)
+
+    def __init__(self, goal: str | None = None, /, **values: Any) -> None:
+        super().__init__(**({} if goal is None else {"goal": goal}), **values)
+
+    @model_validator(mode="after")
+    def _check(self) -> User:
+        if (problem := next(self._problems(), None)) is not None:
+            raise PydanticCustomError("user", "{problem}", {"problem": problem})
+        return self
+
+    def _problems(self) -> Iterator[str]:
+        """Yield what could never be asked for, or said."""
+        for name, fact in self.knows.items():
+            if not re.search(r"[^\W_]", name):
+                yield f"knows: {name!r} is not the name of a fact: it has no letters"
+            try:
+                json.dumps(fact, allow_nan=False)
+            except ValueError:
+                yield f"knows.{name}: {fact!r:.60} cannot be said: JSON has no such number"
+        for cue, text in self.says.items():
+            if not cue.strip():
+                yield "says: give each reply a word of the agent's answer, or the number of an answer"
+            if not text.strip():
+                yield f"says.{cue}: the reply is blank"
+            if re.fullmatch(r"-?\d+", cue) and not 0 < int(cue[:9]) < self.most_messages:
+                most = self.most_messages
+                yield f"says.{cue:.60}: with most_messages {most}, the user replies to the answers 1 to {most - 1}"
 
 
 class Query(SparseRecord):

@@ -226,7 +226,29 @@ def test_malformed_users_are_named(given: dict[str, Any], says: str) -> None:
     with pytest.raises(UsageError, match=says):
         compile_tasks([Task(**given, tools=[Shop])])
     with pytest.raises(ValidationError):
-        User(goal=" ")
+        User(" ")
+
+
+@pytest.mark.parametrize(
+    ("given", "says"),
+    [
+        ({"knows": {"": 7}}, "knows: '' is not the name of a fact"),
+        ({"knows": {"order": [float("nan")]}}, r"knows.order: \[nan\] cannot be said"),
+        ({"says": {0: "Hi"}}, "0 is not the number of an answer"),
+        ({"says": {1.5: "Hi"}}, "1.5 is not the number of an answer"),
+        ({"says": {True: "Hi"}}, "True is not the number of an answer"),
+        ({"says": {"-1": "Hi"}}, "says.-1: with most_messages 10, the user replies to the answers 1 to 9"),
+        ({"says": {"9" * 5000: "Hi"}}, "says.9{60}: with most_messages 10"),
+        ({"says": {2: "Hi"}, "most_messages": 2}, "says.2: with most_messages 2"),
+        ({"says": {"order": " "}}, "says.order: the reply is blank"),
+        ({"says": {" ": "Hi"}}, "says: give each reply a word"),
+        ({"most_messages": True}, "most_messages\n.* valid integer"),
+    ],
+)
+def test_a_user_who_could_not_say_something_is_refused(given: dict[str, Any], says: str) -> None:
+    assert User("Hi", says={9: "Bye", "12.5": "Too much"}) == User(goal="Hi", says={"9": "Bye", "12.5": "Too much"})
+    with pytest.raises(ValidationError, match=says):
+        User("Hi", **given)
 
 
 def test_an_agent_that_can_be_asked_once_is_refused() -> None:

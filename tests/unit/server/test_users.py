@@ -27,3 +27,12 @@ OPEN = Progress(is_known=True, reached=False, acted=False)
 def test_a_fact_is_told_where_it_is_asked_for(knows: dict[str, Any], asked: str, reply: str) -> None:
     said = WireTurn(started=0.0, text="I want a refund.", answer=asked)
     assert scripted_reply(User(goal="I want a refund.", knows=knows), [said], OPEN).text == reply
+
+
+def test_a_reply_to_the_number_of_an_answer_comes_before_one_to_its_word() -> None:
+    user = User("I want a refund.", says={"order": "I have a few.", 1: "Sorry, it is a cup."})
+    said = [WireTurn(started=0.0, text="I want a refund.", answer="Which order?")]
+    replies = [scripted_reply(user, said, OPEN)]
+    said.append(WireTurn(started=1.0, text="Sorry, it is a cup.", answer="And the order?"))
+    replies.append(scripted_reply(user, said, OPEN))
+    assert [reply.why for reply in replies] == ["correction", "reacts to order"]

@@ -212,6 +212,8 @@ FAULTS = [
         "tasks:\n  - query: a\n    expect:\n      at_most: {calls: -1}",
         "tasks.yaml:4: task 1: expect.at_most.calls: input",
     ),
+    ("tasks:\n  - turns:\n      - expect: x", "tasks.yaml:3: task 1: turns[0].user: the key is missing"),
+    ("tasks:\n  - user:\n      goal: a\n      says: {b: ''}", "tasks.yaml:2: task 1: user: says.b: the reply is blank"),
     ("tasks:\n  - query: a\n    query: b", "tasks.yaml:3: query: the key occurs twice"),
     ("tools: no.py\ntasks:\n  - query: a", "tasks.yaml:1: tools: there is no file"),
     ("tools: desk.txt\ntasks:\n  - query: a", "tasks.yaml:1: tools: 'desk.txt' is not a file of tools"),
