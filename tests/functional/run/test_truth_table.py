@@ -154,7 +154,8 @@ def played(
                 for document in legacy_documents(await run_and_report(talk_options(policies, tasks))):
                     label, _, model = document["metadata"]["agent_name"].partition(SETTINGS)
                     for result in document["results"]:
-                        talked[label, result["query_id"], model.removeprefix("scripted:")] = result
+                        policy = model.removeprefix("scripted:") if model else policies[0]
+                        talked[label, result["query_id"], policy] = result
         return found, talked
 
     talks: dict[tuple[str, ...], tuple[str, ...]] = {}
