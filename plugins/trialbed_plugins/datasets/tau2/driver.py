@@ -59,7 +59,7 @@ MOST_MESSAGES = 50
 
 
 @dataclass(eq=False)
-class Domain:
+class TauDomain:
     """A domain of τ²-bench, and where it is.
 
     Attributes:
@@ -74,7 +74,7 @@ class Domain:
     package: Path
     data: Path
     identity: str = ""
-    idle: deque[Environment] = field(default_factory=deque)
+    idle: deque[TauEnvironment] = field(default_factory=deque)
 
     @property
     def database(self) -> Path:
@@ -82,14 +82,14 @@ class Domain:
         return self.data / NAME / "domains" / self.name / "db.json"
 
 
-class Environment:
+class TauEnvironment:
     """The environment of a trial, in a process that no other trial has meanwhile.
 
     Attributes:
         is_ready: whether the process waits for a question.
     """
 
-    def __init__(self, domain: Domain) -> None:
+    def __init__(self, domain: TauDomain) -> None:
         self._domain = domain
         self.is_ready = True
         self._errors = tempfile.TemporaryFile()  # noqa: SIM115 - closed with the process
@@ -165,7 +165,7 @@ class Environment:
 class TauBody:
     """The answers to the calls of one tool; see ``trialbed.tasks.ApiBody``."""
 
-    owner: Domain
+    owner: TauDomain
     name: str
     provenance: ClassVar[str] = NAME
     has_to_end: ClassVar[bool] = True
@@ -180,12 +180,12 @@ class TauBody:
         """Return a text that distinguishes versions of the domain."""
         return f"{self.name} {self.owner.identity}"
 
-    def make_owner(self, state: Json) -> Environment:
+    def make_owner(self, state: Json) -> TauEnvironment:
         """Make the environment of a trial."""
         try:
             environment = self.owner.idle.pop()
         except IndexError:
-            environment = Environment(self.owner)
+            environment = TauEnvironment(self.owner)
         try:
             environment.ask("begin", task=state["task"])
         except NothingMeasured:
@@ -193,7 +193,7 @@ class TauBody:
             raise
         return environment
 
-    async def end_trial(self, owner: Environment) -> None:
+    async def end_trial(self, owner: TauEnvironment) -> None:
         """Leave the process to another trial."""
         if owner.is_ready:
             self.owner.idle.append(owner)
@@ -205,7 +205,7 @@ class TauBody:
         while self.owner.idle:
             self.owner.idle.pop().close()
 
-    async def call(self, arguments: Mapping[str, Json], owner: Environment, run: Any) -> Json:
+    async def call(self, arguments: Mapping[str, Json], owner: TauEnvironment, run: Any) -> Json:
         """Return the answer to a call."""
         return await run(partial(owner.call, self.name, arguments))
 
@@ -290,11 +290,11 @@ def _package(data_dir: Path) -> Path | None:
     return Path(spec.origin).parent if spec is not None and spec.origin else None
 
 
-def _domain(name: str, package: Path) -> Domain:
+def _domain(name: str, package: Path) -> TauDomain:
     checkout = package.parents[1]
     usual = checkout / ".venv" / ("Scripts/python.exe" if os.name == "nt" else "bin/python")
     python = os.environ.get(PYTHON) or (str(usual) if usual.is_file() else sys.executable)
-    return Domain(name, python, package, Path(os.environ.get(DATA) or checkout / "data"))
+    return TauDomain(name, python, package, Path(os.environ.get(DATA) or checkout / "data"))
 
 
 def _test_sets(package: Path) -> list[str]:
@@ -302,8 +302,8 @@ def _test_sets(package: Path) -> list[str]:
     return [name + end for name in found for end in ("", SCRIPTED)]
 
 
-def _describe(domain: Domain) -> dict[str, Any]:
-    environment = Environment(domain)
+def _describe(domain: TauDomain) -> dict[str, Any]:
+    environment = TauEnvironment(domain)
     try:
         found: dict[str, Any] = environment.ask("describe")
     finally:

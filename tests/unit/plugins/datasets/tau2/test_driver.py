@@ -12,7 +12,7 @@ from trialbed import evaluate
 from trialbed.errors import ApiRefused, NothingMeasured, UsageError
 from trialbed.records import Query
 from trialbed_plugins.datasets.tau2 import driver
-from trialbed_plugins.datasets.tau2.driver import Environment, Tau2Driver
+from trialbed_plugins.datasets.tau2.driver import Tau2Driver, TauEnvironment
 from trialbed_scripted import call, serve
 
 
@@ -24,11 +24,11 @@ def tau2_driver(checkout: Path, data_dir: Path) -> Tau2Driver:
 
 
 @pytest.fixture
-def environment(tau2_driver: Tau2Driver, data_dir: Path) -> Iterator[Callable[[str], Environment]]:
+def environment(tau2_driver: Tau2Driver, data_dir: Path) -> Iterator[Callable[[str], TauEnvironment]]:
     body = next(iter(tau2_driver.open(None, data_dir).functions.values()))
-    made: list[Environment] = []
+    made: list[TauEnvironment] = []
 
-    def make(task: str) -> Environment:
+    def make(task: str) -> TauEnvironment:
         made.append(body.make_owner({"task": task}))
         return made[-1]
 
@@ -137,7 +137,7 @@ def test_assertions_need_a_judge(tau2_driver: Tau2Driver) -> None:
 
 
 def test_calls_reach_the_domain_as_they_are(
-    environment: Callable[[str], Environment], monkeypatch: pytest.MonkeyPatch
+    environment: Callable[[str], TauEnvironment], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("OPENAI_API_KEY", "secret")
     made = environment("0")
@@ -183,7 +183,7 @@ def test_a_call_that_hangs_leaves_its_trial_unmeasured(tau2_driver: Tau2Driver, 
 
 @pytest.mark.parametrize("boat", ["away", "forever"])
 def test_a_process_that_ends_or_hangs_is_no_answer(
-    environment: Callable[[str], Environment], monkeypatch: pytest.MonkeyPatch, boat: str
+    environment: Callable[[str], TauEnvironment], monkeypatch: pytest.MonkeyPatch, boat: str
 ) -> None:
     made = environment("0")
     monkeypatch.setattr(driver, "SECONDS", 60.0 if boat == "away" else 0.2)
@@ -193,7 +193,7 @@ def test_a_process_that_ends_or_hangs_is_no_answer(
 
 
 def test_an_answer_that_is_too_large_is_none(
-    environment: Callable[[str], Environment], monkeypatch: pytest.MonkeyPatch
+    environment: Callable[[str], TauEnvironment], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     made = environment("0")
     monkeypatch.setattr(driver, "LARGEST", 10)
