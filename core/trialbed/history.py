@@ -220,7 +220,7 @@ def _compare(
         begin = starts[bisect_left(others, latest)]
         # A message of the user may lose a prefix of the framework's.
         own = [text for text in texts[:-1] if message.role == "user" and text and text in _words(message.text)]
-        # The new message is searched last: what the user says again is in two messages.
+        # The new message is searched last, as words that the user says again are in two messages.
         ends = (starts[-2], len(whole)) if new and others[-1:] == new else (len(whole),)
         for stop, parts in product(ends, (list(message.parts), own[-1:])):
             left -= len(whole) * len(parts)

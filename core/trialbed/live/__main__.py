@@ -52,7 +52,7 @@ class TalkingAgent:
 
     @cached_property
     def llama_state(self) -> dict[str, Any]:
-        """What LlamaIndex has for a conversation: the memory keeps the messages, and the context all else."""
+        """The state of a conversation with LlamaIndex: the memory keeps the messages, and the context all else."""
         memory = importlib.import_module("llama_index.core.memory").Memory.from_defaults(session_id=THREAD)
         return {"memory": memory, "ctx": importlib.import_module("llama_index.core.workflow").Context(self.agent)}
 

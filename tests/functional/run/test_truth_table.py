@@ -130,7 +130,7 @@ def documents(played: tuple[Documents, Conversations]) -> Documents:
 def played(
     framework_environment: Callable[[str], FrameworkEnvironment], tmp_path_factory: pytest.TempPathFactory
 ) -> tuple[Documents, Conversations]:
-    """What all frameworks do under each policy, from runs that follow one another."""
+    """The results of all frameworks under each policy, from runs that follow one another."""
     found = {name: framework_environment(name).record for name in APART}
     environments = {label: found[framework_name(label)] for label in LABELS if framework_name(label) in found}
     folder = tmp_path_factory.mktemp("runs")
