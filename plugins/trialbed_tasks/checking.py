@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections.abc import Iterator, Sequence
+from itertools import islice
 from pathlib import Path
 from typing import NamedTuple
 
@@ -15,16 +17,19 @@ from trialbed.files import temporary_folder
 from trialbed.records import Answer, GoldCall, Query, TrialResult, WireLog
 from trialbed.settings import data_dir as default_folder
 from trialbed.tasks import misfit
+from trialbed.texts import json_leaves
+from trialbed.wire import lenient_json, recorded_request
 from trialbed.wire.json_schemas import JsonSchema
 
 RIGHT, SILENT = "scripted:gold", "scripted:none"
 
 
 class TaskFinding(NamedTuple):
-    """Something that is wrong with a task."""
+    """Something that is wrong with a task, or, as a warning, that may be."""
 
     task: int | str
     problem: str
+    is_warning: bool = False
 
 
 class SupposingJudge(Judge):
@@ -118,8 +123,25 @@ def _play(dataset: Dataset) -> Iterator[TaskFinding]:
             )
             if model == SILENT:  # where no call is expected, an agent that makes none is right
                 left_out |= {query.query_id for query in queries if query.states_calls and not query.gold_calls}
-            trials = report.trials("reference")
+            trials = list(report.trials("reference"))
             yield from _findings([one for one in trials if one.key.query_id not in left_out], model)
+            if model == RIGHT:
+                yield from (found for trial in trials for found in islice(_guesses(trial), 1))
+
+
+def _guesses(trial: TrialResult) -> Iterator[TaskFinding]:
+    """Yield the values in calls of a conversation that no message and no result has shown before."""
+    begins = [turn.started for turn in trial.wire.turns]
+    for call in trial.wire.model_calls if begins else ():
+        request = recorded_request(call) if call.tool_calls else None
+        shown = [] if request is None else [str(leaf) for leaf in json_leaves(dict(request.prompt))]
+        for asked in call.tool_calls if shown else ():
+            for value in json_leaves(lenient_json(asked.arguments)):
+                text = "" if value is None or isinstance(value, bool) else str(value)
+                if text and not any(carries(one, text) or (text == value and text in one) for one in shown):
+                    where = f"turn {bisect_right(begins, call.started)}"
+                    problem = f"{asked.tool_name} is expected with {value!r:.60}, and nothing said before shows it"
+                    yield TaskFinding(trial.key.query_id, f"{where}: {problem}: an agent has to guess", True)
 
 
 def _findings(trials: list[TrialResult], model: str) -> Iterator[TaskFinding]:

@@ -40,7 +40,7 @@ def check(file: str, mcp: tuple[str, ...], data_dir: Path | None, as_json: bool)
     """Find tasks that cannot be solved, or that solve themselves.
 
     FILE is a file of tasks, or the name of a dataset. Each task is played by the scripted model that knows the expected
-    calls, and by one that calls nothing. Exit code 1 if there are findings.
+    calls, and by one that calls nothing. Exit code 1 if there are findings that are more than warnings.
     """
     from trialbed_tasks.checking import check_tasks
 
@@ -49,7 +49,7 @@ def check(file: str, mcp: tuple[str, ...], data_dir: Path | None, as_json: bool)
         print_json([finding._asdict() for finding in findings])
     else:
         _print(file, count, findings)
-    if findings:
+    if not all(finding.is_warning for finding in findings):
         raise click.exceptions.Exit(1)
 
 
@@ -104,7 +104,7 @@ def draft(sources: tuple[Path, ...], output: Path, as_json: bool) -> None:
 
 def _print(file: str, count: int, findings: list[TaskFinding]) -> None:
     for finding in findings:
-        click.echo(f"task {finding.task}: {finding.problem}")
+        click.echo(f"task {finding.task}: {'warning: ' * finding.is_warning}{finding.problem}")
     wrong = len({finding.task for finding in findings})
     click.echo(
         f"{file}: {count} {'task' if count == 1 else 'tasks'}, "

@@ -149,7 +149,7 @@ class User(SparseRecord):
         return self
 
     def _problems(self) -> Iterator[str]:
-        """Yield what could never be asked for, or said."""
+        """Yield the facts and replies that could never be said, in words."""
         for name, fact in self.knows.items():
             if not re.search(r"[^\W_]", name):
                 yield f"knows: {name!r} is not the name of a fact: it has no letters"
