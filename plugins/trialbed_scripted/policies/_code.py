@@ -13,6 +13,9 @@ from trialbed_scripted._turns import ModelTurn
 LONGEST = 400_000
 """Characters of a message that are read."""
 
+PROMPTS = ("system", "developer")
+"""Roles of instructions."""
+
 OFFER = "behaving like regular python functions:\n<code>\n"
 FINAL = "final_answer"
 """The function with which a block ends the run."""
@@ -46,11 +49,12 @@ class CodeForm:
 
 def read_code_form(request: ModelRequest) -> CodeForm | None:
     """Return the form of a request that wants a block of code; None if it wants none."""
-    others = [message for message in request.messages if message.role not in ("system", "developer")]
-    _, _, offer = "".join(one.text[:LONGEST] for one in request.messages if one not in others).partition(OFFER)
+    prompts = [message.text[:LONGEST] for message in request.messages if message.role in PROMPTS]
+    _, _, offer = "".join(prompts).partition(OFFER)
     if not offer or request.tools:
         return None
     tools = [OfferedTool(name, about, _schema(given)) for name, given, about in _read_functions(offer) if name != FINAL]
+    others = [message for message in request.messages if message.role not in PROMPTS]
     return CodeForm(tuple(tools), tuple(_read_blocks(others)))
 
 
