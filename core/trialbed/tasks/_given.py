@@ -15,7 +15,7 @@ TEXTS = "a text that is not blank, or a list of such texts"
 LIMITS = ("most_calls", "most_requests", "most_tokens", "most_seconds")
 
 MOST_MESSAGES = 1000
-"""Messages of a conversation that small talk makes longer."""
+"""Messages of a task with turns; each request has all that were said before."""
 
 
 def check_given(task: Any, where: str) -> None:
@@ -33,6 +33,8 @@ def check_given(task: Any, where: str) -> None:
     _check(where, "turns", task.turns, are_turns, "a list of texts and Turn(…)s")
     if task.turns and task.text:
         raise UsageError(f"{where}: give it a text or turns, not both; the first turn is what the text would be")
+    if len(task.turns) > MOST_MESSAGES:
+        raise UsageError(f"{where}: turns: {len(task.turns):,} messages; a task has at most {MOST_MESSAGES:,}")
     least = max(len(task.turns), 2)
     fit = isinstance(task.lengths, list | tuple) and all(
         type(number) is int and least <= number <= MOST_MESSAGES for number in task.lengths

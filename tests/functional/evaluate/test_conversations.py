@@ -298,6 +298,7 @@ def test_an_agent_that_can_be_asked_once_is_refused() -> None:
         ({"turns": ["Hi"], "policy": 3}, "policy: 3 is not a text"),
         ({"turns": ["Hi", "Bye", "?"], "lengths": [2, 5]}, "lengths: .* is not a list of different numbers from 3 to"),
         ({"turns": ["Hi", "Bye"], "lengths": [5, 5]}, "lengths: .* of different numbers"),
+        ({"turns": ["Hi"] * 1001}, "turns: 1,001 messages; a task has at most 1,000"),
         ({"text": "Hi", "lengths": [5]}, "lengths: .*, of a task with turns"),
     ],
 )
