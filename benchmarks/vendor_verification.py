@@ -71,13 +71,15 @@ def compare(folder: Path, arguments: argparse.Namespace) -> None:
             for _ in range(arguments.rounds):
                 for client, command in clients.items():
                     runs[client].append(measured(folder, command, cases, one, latency, concurrency))
+            medians = []
             for client, found in runs.items():
                 rate, cpu, held = (statistics.median(column) for column in zip(*found, strict=True))
+                medians.append((rate, cpu))
                 print(
                     f"{latency * 1000:4.0f} ms  {concurrency:11}  {client:7}  {rate:10,.0f}  {cpu:14.2f}  {held:8.0f}"
                 )
-            first, second = (found[0] for found in runs.values())
-            print(f"{'':21}ratio    {first.rate / second.rate:10.1f}  {first.cpu / second.cpu:14.2f}")
+            rate, cpu = (ours / peers for ours, peers in zip(*medians, strict=True))
+            print(f"{'':21}ratio    {rate:10.1f}  {cpu:14.2f}")
 
 
 def measured(folder: Path, command, cases: Path, one: Path, latency: float, concurrency: int) -> Measured:  # type: ignore[no-untyped-def]
