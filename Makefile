@@ -2,10 +2,10 @@
 # the system's Python is only asked to create it.
 PYTHON ?= python3
 # How many tests run at once: a number. Tests wait for programs, for those that hang, and for the index that environments
-# are built from, so there are two workers more than processors.
-JOBS ?= $(shell expr `getconf _NPROCESSORS_ONLN` + 2)
+# are built from, so there are three workers more than processors.
+JOBS ?= $(shell expr `getconf _NPROCESSORS_ONLN` + 3)
 # Slow tests wait for more: for environments, and for programs of frameworks that time out.
-SLOW_JOBS ?= $(shell expr $(JOBS) + 2)
+SLOW_JOBS ?= $(shell expr $(JOBS) + 3)
 # What the model of the demo does: gold, or an error of a real model, such as wrong-args.
 POLICY ?= gold
 VENV := .venv
