@@ -5,7 +5,7 @@ PYTHON ?= python3
 # are built from, so there are three workers more than processors.
 JOBS ?= $(shell expr `getconf _NPROCESSORS_ONLN` + 3)
 # Slow tests wait for more: for environments, and for programs of frameworks that time out.
-SLOW_JOBS ?= $(shell expr $(JOBS) + 3)
+SLOW_JOBS ?= $(shell expr $(JOBS) + 2)
 # What the model of the demo does: gold, or an error of a real model, such as wrong-args.
 POLICY ?= gold
 VENV := .venv

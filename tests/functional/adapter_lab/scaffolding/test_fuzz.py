@@ -27,7 +27,7 @@ def test_a_breach_is_printed_as_a_test_that_fails_for_it(bench: Bench, new_adapt
     (entry_points,) = site.rglob("entry_points.txt")
     entry_points.write_text(entry_points.read_text().replace("acme =", "acme:controlled ="))
 
-    done = bench("adapter", "check", "acme", "--fuzz", 15, code=1)
+    done = bench("adapter", "check", "acme", "--fuzz", 25, code=1)
     summary, told, printed, *_ = re.split(r"\n\n(?=\w+: )|As a test:\n\n", done.out)
     assert re.fullmatch(r"acme:controlled: [\d,]+ conversations? played, \d+ of the invariants broken", summary)
     assert told.startswith(
