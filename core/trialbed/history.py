@@ -216,7 +216,7 @@ def _compare(
         if place in places:
             latest = max(latest, places[place])
             continue
-        # Of equal words, those that stand behind the message before.
+        # The same words may occur twice: look after the previous message first.
         begin = starts[bisect_left(others, latest)]
         # A message of the user may lose a prefix of the framework's.
         own = [text for text in texts[:-1] if message.role == "user" and text and text in _words(message.text)]
@@ -250,7 +250,7 @@ def _compare(
 
 
 def _find(whole: str, part: str, begin: int, stop: int) -> int:
-    """Return the first place of a part behind a beginning, else before it; -1 if there is none before the stop."""
+    """Return where a part first occurs from ``begin`` on, else before it; -1 if nowhere before ``stop``."""
     at = whole.find(part, begin, stop)
     return at if at >= 0 else whole.find(part, 0, min(begin + len(part), stop))
 

@@ -26,9 +26,8 @@ CODE = re.compile(r"(?=[^0-9]{0,99}[0-9])(?=[^A-Za-z]{0,99}[A-Za-z])\S{5,100}")
 def answer_key(query: Query, wire: WireLog, tools: Sequence[ToolSpec] = ()) -> tuple[str, ...]:
     """Return the expected arguments and reference facts that a request has and that nothing before it in the trial has.
 
-    They are not in the task, the user's messages or the documentation of its Apis, and not in a result or an answer of
-    the model: the framework knows them from the dataset. Empty for a single name or number, which may be in a prompt by
-    chance.
+    The task, the user's messages, its Apis' documentation, results and the model's answers do not have them either, so
+    the framework knows them from the dataset. Empty for a single name or number, which may be in a prompt by chance.
     """
     documented, left = _unknown_gold(query, tools)
     if wire.turns and left:

@@ -1,4 +1,4 @@
-"""What this process answers: calls of Apis that are its functions or objects, and messages of a user it plays.
+"""Answers the server from this process: calls of its own functions and objects, and the messages of its user.
 
 The server of the run sees and records them as all others. It asks for the answers here.
 """

@@ -230,7 +230,7 @@ def claiming(query: str, history: list[dict[str, str]]) -> str:
 
 
 def test_what_is_not_observed_has_no_score() -> None:
-    task = replace(HASTY, turns=[*HASTY.turns, Turn("Do it.", calls=[call("refund", id=7)])])  # type: ignore[misc]
+    task = replace(HASTY, turns=[*HASTY.turns, Turn("Do it.", calls=[call("refund", id=7)])])  # type: ignore[misc] # a list
     evaluate([claiming], [task], model="scripted:gold", progress=False)
     (trial,) = trials()
     known = [trial.score(name) for name in ("remembered", "policy_kept", "tokens_at_turn_1", "tokens_at_last_turn")]
