@@ -1,8 +1,9 @@
-"""The tutorial on adapters, followed from its first command to its last in a fresh environment."""
+"""The example of the guide to adapters, followed from its first command to its last in a fresh environment."""
 
 from __future__ import annotations
 
 import re
+import shutil
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
@@ -14,7 +15,10 @@ from support.trust import one_certificate
 
 pytestmark = pytest.mark.packaging(40)
 
-PAGE = Path(__file__).parents[2] / "docs" / "tutorial" / "write-an-adapter.md"
+ROOT = Path(__file__).parents[2]
+PAGE = ROOT / "docs" / "how-to" / "write-an-adapter.md"
+FOLLOWED = PAGE.read_text(encoding="utf-8").partition("\n## The rules\n")[0]
+"""The part of the page that is an example from its first command to its last."""
 BLOCK = re.compile(r"^```(\w+)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 CODES = {"bench adapter check clockwork": [0, 1, 0]}
 """How a command ends, time after time; any other ends with 0."""
@@ -31,9 +35,10 @@ def reader(new_installation: Callable[..., Installation]) -> Installation:
 
 
 def test_the_tutorial_on_adapters_can_be_followed(reader: Installation, tmp_path: Path) -> None:
+    shutil.copytree(ROOT / "examples" / "clockwork", tmp_path / "examples" / "clockwork")
     printed: list[str] = []
     ran: dict[str, int] = {}
-    for language, text in BLOCK.findall(PAGE.read_text(encoding="utf-8")):
+    for language, text in BLOCK.findall(FOLLOWED):
         if language == "console":
             printed = [follow(reader, command, tmp_path, ran) for command in commands(text)]
         elif language == "text":
@@ -102,7 +107,7 @@ def test_what_was_not_printed_is_found() -> None:
 
 def test_the_code_of_the_tutorial_is_tidy(tmp_path: Path) -> None:
     """As far as Python goes: it compiles, and no line is longer than ours."""
-    for language, text in BLOCK.findall(PAGE.read_text(encoding="utf-8")):
+    for language, text in BLOCK.findall(FOLLOWED):
         if language == "python":
             compile(text, str(tmp_path), "exec")
             assert max(map(len, text.splitlines())) <= 120

@@ -1,10 +1,10 @@
-"""The executors of the how-to guide run trials on clusters that are played, and lose one."""
+"""The executors of the examples run trials on simulated clusters, and lose one."""
 
 from __future__ import annotations
 
 import os
-import re
 import runpy
+import shutil
 import sys
 from pathlib import Path
 
@@ -15,7 +15,7 @@ from trialbed.contracts import LostTrial
 from trialbed.errors import DriverBroken, NothingMeasured, UsageError
 from trialbed.records import Limits, ModelEndpoint, TrialKey, TrialSpec
 
-PAGE = Path(__file__).parents[2] / "docs" / "how-to" / "write-an-executor.md"
+EXAMPLES = Path(__file__).parents[2] / "examples" / "executors"
 SPEC = TrialSpec.at(
     "http://10.0.0.7:1/t/token",
     ModelEndpoint(base_url="", api_key="none", model="none"),
@@ -80,8 +80,7 @@ class AutoExecutor:
 
 
 def write_executors(folder: Path, kubectl: str) -> None:
-    for block in re.findall(r"```python\n(.*?)```", PAGE.read_text(encoding="utf-8"), re.DOTALL):
-        (folder / block.split()[1]).write_text(block, encoding="utf-8")
+    shutil.copytree(EXAMPLES, folder, dirs_exist_ok=True)
     (folder / "bin").mkdir()
     (folder / "bin" / "kubectl").write_text(kubectl, encoding="utf-8")
     (folder / "bin" / "kubectl").chmod(0o755)
@@ -111,7 +110,7 @@ async def test_a_job_that_refuses_its_trial_is_no_lost_pod(tmp_path: Path, monke
         ("slurm.py:SlurmExecutor", ("host=127.0.0.1",), "a node of Slurm"),
     ],
 )
-def test_an_executor_of_the_guide_runs_trials_and_loses_one(
+def test_an_executor_of_the_examples_runs_trials_and_loses_one(
     name: str, options: tuple[str, ...], node: str, tmp_path: Path
 ) -> None:
     write_executors(tmp_path, KUBECTL)
