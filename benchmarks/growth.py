@@ -10,7 +10,7 @@ again in a copy of the store whose dataset is there. Stores that were filled in 
 ``--only`` names the figures that are measured anew. ``running.py`` measures the runs themselves.
 
 CPU times are user and system, memory is the most that a process had. Both mean something on a machine that is busy with
-other work. Figures are added to ``growth.json``, of which the tables of ``docs/explanation/scale.md`` are made.
+other work. Figures are added to ``growth.json``, the source of the figures in ``docs/how-to/run-at-scale.md``.
 """
 
 from __future__ import annotations

@@ -9,7 +9,7 @@ The time of a trial in its worker is as the run stored it, without the first tri
 server's are counted from the first trial to the end. Frameworks that are not installed here need environments:
 ``bench env add``.
 
-Figures are added to ``growth.json``, of which the tables of ``docs/explanation/scale.md`` are made.
+Figures are added to ``growth.json``, the source of the figures in ``docs/how-to/run-at-scale.md``.
 """
 
 from __future__ import annotations

@@ -3,8 +3,8 @@
     python benchmarks/vendor_impostors.py --cases 1500 --trials 5
     python benchmarks/vendor_impostors.py --cases 1500 --trials 5 --same 400
 
-Prints the tables of docs/explanation/vendor-panel.md: for each vendor the share of its answers that are damaged, what
-it bills, and the verdict with the gates that differ. With ``--same``, how often the same model is called what; its
+Prints, for each vendor, the share of its answers that are damaged, what it bills, and the verdict with the gates that
+differ; docs/how-to/verify-vendors.md sums it up. With ``--same``, how often the same model is called what; its
 answers are drawn, for each comparison anew, from a hundred of each case.
 """
 

@@ -4,7 +4,7 @@
 
 Vendors and baselines answer with known probabilities, at the numbers of cases of ``CASES``. Whether tools are
 called, and which of two, both vary from trial to trial at the flip rate; the other gates see no difference.
-Prints the tables of docs/explanation/vendor-panel.md.
+Prints tables; docs/how-to/verify-vendors.md sums them up.
 """
 
 from __future__ import annotations

@@ -7,6 +7,7 @@ import json
 import os
 import re
 import shlex
+import shutil
 import socket
 import subprocess
 import sys
@@ -127,9 +128,7 @@ def use_plugin_files(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("TRIALBED_STATE_DIR", str(folder / "state"))
     monkeypatch.setenv("PYTHONPATH", os.environ.get("PYTHONPATH", ""))
     monkeypatch.setattr(sys, "path", [*sys.path])
-    pages = [PLUGINS, DOCS / "how-to" / "write-an-executor.md"]
-    shown = [block for page in pages for block in blocks(page, "python")]
-    files = {block.split()[1]: block for block in shown if re.match(r"# \w+\.py\n", block)}
+    files = {block.split()[1]: block for block in blocks(PLUGINS, "python") if re.match(r"# \w+\.py\n", block)}
     files["judge.py"] += "\n\nclass Mine(Short):\n    pass\n"
     files["agent.py"] = AGENT
     files["executor.py"] = EXECUTOR
@@ -140,7 +139,9 @@ def use_plugin_files(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 def test_plugin_check_accepts_every_plugin_of_the_guides(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     use_plugin_files(tmp_path, monkeypatch)
     (tmp_path / "submitit.py").touch()
-    checked: list[CheckedPlugin] = []
+    shutil.copytree(ROOT / "examples" / "executors", tmp_path, dirs_exist_ok=True)
+    executors = {"kubernetes.py": "KubernetesExecutor", "slurm.py": "SlurmExecutor"}
+    checked: list[CheckedPlugin] = [check_plugin(f"{tmp_path / file}:{name}") for file, name in executors.items()]
     for page in sorted((DOCS / "how-to").glob("*.md")):
         for number, block in enumerate(blocks(page, "python")):
             if found := PLUGIN.search(block):
@@ -149,7 +150,7 @@ def test_plugin_check_accepts_every_plugin_of_the_guides(tmp_path: Path, monkeyp
                 file.write_text(f"QUERIES, APIS = (), ()\n{block.partition(chr(10) + 'print(')[0]}")
                 checked.append(check_plugin(f"{file}:{found[2] or found[3]}" if not found[1] else str(file)))
     assert [one.problem for one in checked if one.problem] == []
-    kinds = ["datasets", "executors", "executors", "judges", "models", "models", "plugins", "plugins", "selectors"]
+    kinds = ["datasets", "executors", "executors", "judges", "models", "plugins", "plugins", "selectors"]
     assert sorted(one.kind for one in checked) == kinds
 
 
@@ -247,7 +248,7 @@ def test_the_original_form_of_the_guide_runs(tmp_path: Path) -> None:
 
 @pytest.mark.slow
 def test_the_scripted_models_of_the_guide_answer(tmp_path: Path) -> None:
-    *examples, conftest = blocks(DOCS / "how-to" / "test-with-a-scripted-model.md", "python")
+    *examples, conftest = blocks(DOCS / "how-to" / "test-with-faults.md", "python")
     (tmp_path / "conftest.py").write_text(conftest)
     examples.append("def test_fixture(scripted):\n    assert scripted('done').url")
     for number, code in enumerate(examples):
@@ -315,7 +316,7 @@ def test_the_selector_of_the_guide_selects(tmp_path: Path, monkeypatch: pytest.M
 
 
 def test_the_requests_of_the_guides_are_answered(tmp_path: Path) -> None:
-    curl = blocks(DOCS / "how-to" / "run-the-server-alone.md", "console")[1]
+    (curl,) = (block for block in blocks(DOCS / "how-to" / "run-at-scale.md", "console") if "$ curl" in block)
     requests = [json.loads(curl.split("-d '")[1].rsplit("'", 1)[0])]
     requests.append(json.loads(blocks(DOCS / "reference" / "virtual-api.md", "json")[0]))
     command = warm_command([sys.executable, "-m", "trialbed", "serve", "--port", "0"])
@@ -382,7 +383,7 @@ def test_the_plan_of_the_guide_is_that_of_its_pilot(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     ("guide", "more", "job_more"),
-    [("use-in-ci.md", (), ()), ("follow-a-framework.md", ("permissions",), ("strategy", "env"))],
+    [("use-in-ci.md", (), ()), ("isolated-environments.md", ("permissions",), ("strategy", "env"))],
 )
 def test_the_workflow_of_a_guide_has_the_form_of_one(
     guide: str, more: tuple[str, ...], job_more: tuple[str, ...]

@@ -16,7 +16,7 @@ ToolFault = Literal[
     "error", "server_error", "rate_limit", "slow", "hang", "truncated", "malformed", "stale_schema", "wrong_type",
     "huge", "injection",
 ]  # fmt: skip
-"""The faults of a call of an Api; see docs/how-to/run-with-faults.md."""
+"""The faults of a call of an Api; see docs/how-to/test-with-faults.md."""
 
 ModelFault = Literal["server_error", "rate_limit", "overloaded", "malformed", "empty", "slow"]
 """The faults of a request to the model."""

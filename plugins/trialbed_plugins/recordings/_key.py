@@ -1,7 +1,7 @@
 """The key of a recorded answer: which requests count as the same.
 
 The framework is not in it. Equal requests of two frameworks share one answer, so that the model's own noise is in no
-comparison. See the table in ``docs/reference/recordings.md``; a test changes each of its fields.
+comparison. See the table in ``docs/how-to/record-and-replay.md``; a test changes each of its fields.
 """
 
 from __future__ import annotations

@@ -134,7 +134,7 @@ def _week(machine: Machine, steps: int | None = None) -> tuple[list[int], str]:
     summary.write_text("")
     own = machine.variables | {"FRAMEWORK": "acme", "GITHUB_STEP_SUMMARY": str(summary)}
     codes = []
-    for script in scripts("follow-a-framework.md")[:steps]:
+    for script in scripts("isolated-environments.md")[:steps]:
         command = ["bash", "-e", "-c", script.replace("--most 1", "--most 1 --part traffic")]
         done = subprocess.run(command, cwd=machine.folder, env=own, capture_output=True, check=False)
         codes.append(done.returncode)
