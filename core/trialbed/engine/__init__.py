@@ -1,4 +1,4 @@
-"""The engine: plans, runs, observes, scores, stores and resumes trials.
+"""The engine plans, runs, observes, scores, stores and resumes trials.
 
 The names are loaded when they are first used.
 """

@@ -27,9 +27,9 @@ MAX_REASON = 500
 
 
 def classify(outcome: Outcome, wire: WireLog, *, in_process: bool = False) -> Outcome:
-    """The outcome with the failure that the wire shows, whatever the agent says.
+    """Return the outcome with the failure that the wire shows, even if the agent claims otherwise.
 
-    An answer that is overruled stays beside the failure: it is a claim.
+    If the agent gave an answer, it is kept next to the failure as its claim.
 
     Args:
         in_process: the agent is an object of the caller's process, which may ask a model that the gateway does not see.
@@ -39,9 +39,9 @@ def classify(outcome: Outcome, wire: WireLog, *, in_process: bool = False) -> Ou
 
 
 def cause_of(call: ModelCall) -> Cause | None:
-    """Return the cause of a model request that has no usable answer; None where it has one.
+    """Return the cause of a model request that has no usable answer, or None if it has one.
 
-    The gateway names it; where it does not, the status decides.
+    The gateway names the cause; otherwise it follows from the status.
     """
     if call.fault:
         # Put in on purpose: the agent answers for the consequences.
@@ -107,10 +107,9 @@ def _failure_without_model(wire: WireLog, calls: Sequence[ModelCall]) -> Failure
 
 
 def _failure_without_end(outcome: Outcome, last: ModelCall | None) -> Failure | None:
-    """The failure of an agent that did not finish, as its last request has no usable answer.
+    """Return the failure of an agent that did not finish because its last request has no usable answer.
 
-    Some frameworks give the error's text back in place of an answer, where others raise an exception: the user of both
-    got nothing.
+    Some frameworks return the error's text as the answer and others raise an exception. Neither helps the user.
     """
     if last is None or outcome.answer is None or outcome.answer.finish is not None:
         return None
@@ -147,7 +146,7 @@ def _reason(call: ModelCall) -> str:
 
 
 def _past_limit(own: Failure | None, refused: Sequence[LimitName]) -> Failure:
-    """The failure of a trial whose requests were refused. One that is only late ran out of time, whatever it says."""
+    """Return the failure of a trial whose requests were refused; a late trial counts as a timeout."""
     limit: LimitName = next((name for name in refused if name != "timeout"), "timeout")
     if limit == "timeout" and own is not None and own.kind == "timeout":
         return own

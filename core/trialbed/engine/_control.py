@@ -25,7 +25,7 @@ TIMEOUT = aiohttp.ClientTimeout(total=60)
 
 
 def new_trial_token() -> str:
-    """A token for a trial's URLs: unguessable, since it is their only protection."""
+    """Return an unguessable token for a trial's URLs, which have no other protection."""
     return secrets.token_urlsafe(15)
 
 
@@ -34,9 +34,9 @@ class ControlClient:
 
     Args:
         url: the server's root, without a trailing slash.
-        token: the one that the server asks for; None for the user's own, from the environment.
-        lease: seconds after which the server may close the trials opened here, should this process die; they are
-            renewed as long as it lives. None on a server that ends with this process.
+        token: the server's control token; None takes the user's, from the environment.
+        lease: seconds after which the server may close the trials opened here, if this process dies. They are renewed
+            while it runs. None on a server that ends with this process.
     """
 
     def __init__(self, url: str, token: str | None = None, *, lease: float | None = None) -> None:
@@ -87,8 +87,8 @@ class ControlClient:
         """Open a trial.
 
         Args:
-            kind: equal for registrations that differ in nothing but ``trial``, ``seed`` and ``fault_key``: what they
-                share is sent with the first of them only. None for one of its own.
+            kind: equal for registrations that differ only in ``trial``, ``seed`` and ``fault_key``. Their common part
+                is sent once, with the first. None shares nothing.
 
         Raises:
             UsageError: the server does not know the model, the simulator or the base URL; lists those it knows.
@@ -125,7 +125,7 @@ class ControlClient:
         return await self._request("POST", "/control/trials", asked.model_dump_json().encode())
 
     async def endpoint(self) -> EndpointStatus:
-        """Return the state of the endpoint of the server's models: a run cannot go on while it is ``down``.
+        """Return the state of the models' endpoint; a run cannot go on while it is ``down``.
 
         Raises:
             TrialbedError: the server cannot be reached.
@@ -141,7 +141,7 @@ class ControlClient:
         return float(json.loads(await self._request("GET", f"/t/{trial}/waited"))["waited"])
 
     async def call_api(self, trial: str, call: GoldCall) -> None:
-        """Call an Api in an open trial, whose log has the answer.
+        """Call an Api in an open trial; the answer goes into the trial's log.
 
         Raises:
             TrialbedError: the server cannot be reached, or the trial is not open.

@@ -1,4 +1,7 @@
-"""The expected calls of queries: as scripted models play them, and as a run makes them itself to know their answers."""
+"""Scripts and trials that make the expected calls of queries.
+
+Scripted models play the calls, and a run makes them itself to know their answers.
+"""
 
 from __future__ import annotations
 
@@ -36,10 +39,10 @@ EXAMPLES: dict[str, Json] = {
 
 
 def gold_script(query: Query, tools: Sequence[ToolSpec]) -> tuple[ScriptedCall, ...]:
-    """The query's expected calls under the tools' names; one whose Api is not offered is left out.
+    """Return the query's expected calls under the tools' names, without Apis that are not offered.
 
-    Arguments are the dataset's where it has them; else each required parameter's default if it is a value
-    of its type, else an example of the type.
+    Arguments are the dataset's, if it has them. Otherwise each required parameter gets its default, if that is a value
+    of its type, or an example of the type.
     """
     names = {tool.api: tool.name for tool in tools}
     apis = {api.ref: api for api in query.apis}
@@ -85,13 +88,13 @@ async def make_gold_calls(
     concurrency: int,
     note: Callable[[str], None],
 ) -> None:
-    """Make the expected calls of which a run has no answers yet, each in a trial of its own, and keep the answers.
+    """Make the expected calls that a run has no answers for, each query in its own trial, and store the answers.
 
-    A query whose calls do not reach the server has none: the user is shown why, and the run goes on.
+    If a query's calls do not reach the server, the user is shown the reason and the run goes on.
 
     Args:
         simulator: answers for the Apis, as in the run's trials.
-        concurrency: how many queries at once; the calls of one query are made in order.
+        concurrency: how many queries run at a time; the calls of one query are made in order.
         note: shows a line to the user.
     """
     known = await asyncio.to_thread(store.gold_answers, run_id)

@@ -26,7 +26,7 @@ class KeptUse:
     """The use of helpers over all sessions of a run.
 
     Args:
-        found: as it was kept last.
+        found: the use that was stored last.
     """
 
     options: RunOptions
@@ -36,7 +36,7 @@ class KeptUse:
     _served: Sequence[HelperUse] = field(default=(), init=False)
 
     def so_far(self, helpers: HelperModels) -> tuple[HelperUse, ...]:
-        """The use until now, of all sessions; that of simulators and users is some seconds old."""
+        """Return the use in all sessions until now; for simulators and users it is some seconds old."""
         return added_uses(self.run.helpers, [*helpers.uses(), *self._served])
 
     @asynccontextmanager

@@ -1,4 +1,4 @@
-"""The judge of a run: a driver, and the model that it asks, through the gateway or at an endpoint of its own."""
+"""The judge of a run, with a driver and a model behind the gateway or at its own endpoint."""
 
 from __future__ import annotations
 
@@ -48,8 +48,8 @@ async def judge_of(
     """Open the judge of the settings.
 
     Args:
-        control: of the run's server, whose gateway its model is asked through; None asks the endpoint itself.
-        own: the judge, where it is an object, which its owner closes.
+        control: the run's server; the judge's model is asked through its gateway. None asks the endpoint directly.
+        own: the judge, if it is an object; its owner closes it.
     """
     if own is not None:
         async with judge_apart(own) as apart:
@@ -88,8 +88,7 @@ async def standing_judge(settings: RunSettings) -> AsyncIterator[tuple[Judge, Ru
 def judge_duties(settings: RunSettings, queries: Collection[Query]) -> tuple[bool, bool]:
     """Return whether a judge reads criteria in a run over these queries, and whether it gives verdicts.
 
-    It has a calibration of its own for criteria. It gives no verdict where every task has expectations, to which
-    ``rule`` leaves them.
+    Criteria have a separate calibration. The judge ``rule`` gives no verdict if every task has expectations.
     """
     criteria = any(query.expected and query.expected.all_criteria for query in queries)
     return criteria, judge_choice(settings)[0] != RULE or not all(map(has_expectations, queries))
@@ -98,11 +97,11 @@ def judge_duties(settings: RunSettings, queries: Collection[Query]) -> tuple[boo
 def judge_report(
     judge: Judge, settings: RunSettings, *, own: bool = False, criteria: bool = False, asked: bool = True
 ) -> Mapping[str, Json]:
-    """Describe a judge for result documents: its name, model, votes and prompts, and its calibration.
+    """Describe a judge for result documents, with its name, model, votes, prompts and calibration.
 
     Args:
         own: whether it is an object, which is not calibrated.
-        criteria: whether it reads those of tasks, for which it has a calibration of its own.
+        criteria: whether it reads the criteria of tasks; they have a separate calibration.
         asked: whether it gives verdicts.
     """
     about = {name: value for name, value in judge.about.items() if name != "judge"}
@@ -123,10 +122,10 @@ def judge_report(
 
 
 def identity_of(judge: Judge, settings: RunSettings, *, criteria: bool = False) -> str:
-    """Return the key of this judge among the calibrations that are kept.
+    """Return the key of this judge among the stored calibrations.
 
     Args:
-        criteria: whether the calibration is that of criteria.
+        criteria: whether to return the key for its calibration on criteria.
     """
     driver, model = judge_choice(settings)
     named = model and split_address(model)[0]

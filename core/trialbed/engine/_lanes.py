@@ -1,4 +1,4 @@
-"""The lanes of a session: trials side by side, each committed as it ends."""
+"""The lanes of a session, which run trials side by side and commit each when it ends."""
 
 from __future__ import annotations
 
@@ -29,10 +29,10 @@ Committed = Callable[[Sequence[TrialResult]], object]
 
 @dataclass
 class Lanes:
-    """Runs trials and commits them, those that were not measured a second time once the others have ended.
+    """Runs trials and commits them; unmeasured trials run a second time after the others.
 
     Args:
-        slots: how many agents work at once.
+        slots: how many agents may work at the same time.
         ambient: whether trials are open one at a time.
         lost: node -> how many trials were lost with it, over all sessions.
         ended: called for each trial that is committed.
@@ -58,9 +58,9 @@ class Lanes:
     _said: set[str] = field(default_factory=set, init=False)
 
     async def run(self, runner: TrialRunner, todo: Sequence[tuple[TrialKey, int]]) -> None:
-        """Run trials until all have ended, or none can be measured any more.
+        """Run trials until all have ended, or no further trial can be measured.
 
-        Where the tools of one cannot be chosen, those that are under way end and are committed before that is raised.
+        If the tools of a trial cannot be chosen, running trials end and are committed before the error is raised.
         """
         repeated = False
         while todo:

@@ -1,4 +1,4 @@
-"""A run whose endpoint or server is out: trial after trial fails because of it."""
+"""Ends a run if its endpoint or server is down and trial after trial fails."""
 
 from __future__ import annotations
 
@@ -31,12 +31,11 @@ PARTIES = {"server": "Trialbed's server", "tool": "a tool"}
 class Outage:
     """Watches, at any time of a run, for an endpoint or a server that fails trial after trial.
 
-    Until the model has answered any request, refusals count too: an endpoint that refuses everything says nothing
-    about a framework's requests, but that the model's name, the address or a setting is wrong.
+    Until the model has answered a request, refusals count too. If an endpoint refuses everything, the model's name, the
+    address or a setting is wrong, not a framework's requests.
 
     Args:
-        key_variable: the environment variable of the endpoint's key, for the advice where the endpoint refuses it;
-            models: those of the run, which may name other endpoints.
+        key_variable: the environment variable of the endpoint's key, for the advice if the endpoint refuses it.
 
     Attributes:
         measured: whether any trial, or an earlier session of the run, has measured something.
@@ -60,9 +59,9 @@ class Outage:
         return self._row >= LIMIT or bool(self.spent or self.gone)
 
     def note(self, result: TrialResult) -> None:
-        """A trial has ended; one that left its recording says nothing about the endpoint or the server.
+        """Take note of a trial that has ended.
 
-        Nor does one whose node was lost.
+        A trial says nothing about the endpoint or the server if it left its recording or lost its node.
         """
         failure = result.outcome.failure
         kind = None if failure is None else failure.kind

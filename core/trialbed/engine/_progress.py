@@ -15,7 +15,7 @@ Found = TypeVar("Found")
 
 
 class RunProgress:
-    """Follows a run and shows nothing of it; subclasses show what they override. Every method returns at once."""
+    """Follows a run and shows nothing; subclasses override what they show. Every method returns quickly."""
 
     def begin(self, run: Run, *, total: int, done: int) -> None:
         """A run begins, or is resumed with ``done`` of its ``total`` trials kept."""

@@ -1,4 +1,4 @@
-"""The server of a run: a running one, or one that lives as long as the run."""
+"""The server of a run, which is already running or lives as long as the run."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ UPSTREAM_TIMEOUT = 300.0
 
 @dataclass(frozen=True)
 class ServerStart:
-    """How a server is started; equal where one server does for the trials of both.
+    """How a server is started; equal if one server can serve the trials of both.
 
     Attributes:
         keys: the variables that have keys, each with its key.
@@ -75,7 +75,7 @@ class ServerStart:
     keys: tuple[tuple[str, str], ...] = field(repr=False)
 
     def environment(self, token: str) -> dict[str, str]:
-        """Return the variables of a server that is controlled with a token, whatever token the user's own have."""
+        """Return the variables of a server that is controlled with a token, which replaces the user's own."""
         kept = {name: value for name, value in os.environ.items() if name not in FOR_OWN_SERVERS}
         return {**kept, CONTROL_TOKEN: token, **dict(self.keys)}
 
@@ -89,7 +89,7 @@ def server_start(
     user_prices: Prices | None = None,
     host: str | None = None,
 ) -> ServerStart:
-    """Return how the server of trials with some models is started; the arguments are those of ``server``.
+    """Return how a server for trials with some models is started; ``server`` describes the arguments.
 
     Raises:
         UsageError: the folder of its cache cannot be made.
@@ -160,10 +160,10 @@ async def server(
 
     Args:
         calls_back: whether this process answers calls of Apis.
-        workers: whether agents run in workers, which must not be able to control trials; those of this process are.
-        models: of the trials; those with endpoints of their own need no other.
-        cache: keeps the answers of those models; None for none.
-        simulator_prices, user_prices: of the models that simulators and users ask, where they are known.
+        workers: whether agents run in workers, which must not be able to control trials; agents of this process can.
+        models: the models of the trials; if a model has its own endpoint, it needs no other.
+        cache: keeps the models' answers; None keeps nothing.
+        simulator_prices, user_prices: of the models that simulators and users ask, if known.
         host: the address of this machine at which other machines reach it; None for loopback.
         standing: keeps a server that is started for later runs which need no other.
 

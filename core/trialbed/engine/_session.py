@@ -1,4 +1,4 @@
-"""One session of a run: from its first or resumed trial to its end or interruption."""
+"""One session of a run, from its first or resumed trial to its end or interruption."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ MEASURED = ("version", "adapter", "adapter_version", "python", "lock_digest", "p
 
 @dataclass
 class RunSession:
-    """Runs the remaining trials of a run, N at a time, and commits them as they end.
+    """Runs the remaining trials of a run, N at a time, and commits each when it ends.
 
     Args:
         ambient: whether requests without a token belong to the open trial.
@@ -107,7 +107,7 @@ class RunSession:
             self.store.discard_run(self.record.run_id)
 
     def _finish(self) -> Run:
-        """Store the state of a run whose trials have all had their turn, and return it in that state."""
+        """Store the final state of a run after every trial had its turn, and return the run in that state."""
         overall = time.monotonic() - self._began
         measured = self.store.count_measured(self.record.run_id)
         status: RunStatus = "finished" if measured == count_trials(self.record.config) else "incomplete"
@@ -165,7 +165,7 @@ class RunSession:
         """Open the run's models, before anything else is started for the trials.
 
         Args:
-            answered: those that answered earlier, in a run that goes on; the others are looked at first.
+            answered: models that answered in an earlier session; the others are probed first.
         """
         options, own = self.prepared.options, self.prepared.objects.model
         found: dict[str, OpenedModel] = {}
@@ -348,7 +348,7 @@ class RunSession:
 
 
 def refuse_turns(frameworks: Iterable[FrameworkInfo], query: Query) -> None:
-    """Refuse a task in which the user writes several messages if an agent cannot be asked again.
+    """Refuse a task with several messages of the user if an agent cannot be asked again.
 
     Raises:
         UsageError: there are such agents; names them.
@@ -363,7 +363,7 @@ def refuse_turns(frameworks: Iterable[FrameworkInfo], query: Query) -> None:
 
 
 def _changes(before: FrameworkInfo, now: FrameworkInfo) -> str:
-    """Return in words how an agent has changed; a package that only one of both has makes no difference."""
+    """Describe how an agent has changed; packages that only one side has are ignored."""
     had, has = ({one.partition("==")[0]: one for one in info.packages} for info in (before, now))
     common = sorted(had.keys() & has.keys())
     return difference(

@@ -19,7 +19,7 @@ FREE = Prices(rates=(TokenRate(input=0, output=0),), source="scripted models ask
 
 
 def _prices(run: Run, model: str) -> Prices | None:
-    """Return the prices of a run's model; a scripted one is free where none is given."""
+    """Return the prices of a run's model; a scripted one is free if it has no price."""
     return run.prices.get(model) or (FREE if model.startswith("scripted:") else None)
 
 
@@ -27,7 +27,7 @@ def run_budget(text: str, run: Run) -> Budget:
     """Read the budget of a run, with the prices of all its models.
 
     Raises:
-        UsageError: it is not an amount, or one of money where the price of the run's model is not known.
+        UsageError: it is not an amount, or it is an amount of money and the price of the run's model is not known.
     """
     first, *further = run.config.models
     others = {model: _prices(run, model) for model in further}

@@ -1,4 +1,4 @@
-"""Starts a run: locks it, creates or resumes it, and hands it to a session."""
+"""Starts a run. It is locked, created or resumed, and handed to a session."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ async def _opened(place: str) -> AsyncIterator[Store]:
 
 
 def _record(store: Store, prepared: Prepared, found: Run | None, digest: str, progress: RunProgress) -> Run:
-    """Return the run to continue: the one found, or a new one.
+    """Return the run to continue, which is the one found or a new one.
 
     Args:
         found: the run that the command continues; it is locked.

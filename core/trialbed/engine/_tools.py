@@ -28,7 +28,7 @@ def prepared_selector(
     """Return the selector with the models that it may ask, once it has learnt a catalog.
 
     Args:
-        own: the selector, where it is an object; None for the driver that the settings name.
+        own: the selector, if it is an object; None takes the driver that the settings name.
     """
     selector = own or selector_driver(settings)()
     if settings.selector_model is not None:

@@ -83,12 +83,12 @@ class TrialRunner:
         executors: label of a framework -> what runs its trials.
         live: labels of agents that are objects of this process.
         callbacks: answers the calls of Apis that are functions of this process; None without any.
-        models: by name, opened. ``cached_as``: the identities in the model cache of those that are in it.
-        slots: bounds how many agents work at once; what comes before and after an agent's work needs no slot.
+        models: by name, opened. ``cached_as`` has the identities of models in the model cache.
+        slots: bounds how many agents work at the same time; only the agent's own work takes a slot.
         ambient: whether requests without a token belong to the trial that is open (agents that run in process).
         processes: read logs that are large; None reads all in this process.
         checks: name -> a function that looks at the trials of the queries that name it.
-        shares: whether trials of a query and a model are set up alike; the server is sent what they share once.
+        shares: whether trials of a query and a model have the same setup; it is then sent to the server once.
         powerless: setup and text of each expectation that cannot fail, once it has been reported.
     """
 
@@ -226,9 +226,9 @@ class TrialRunner:
         )
 
     async def _work(self, spec: TrialSpec) -> Outcome:
-        """Have the agent work; one with settings of its own is the same agent, in the same workers.
+        """Have the agent work. An agent with its own settings runs in the same workers.
 
-        An answer that is longer than any that is judged is a failure, beside its beginning.
+        An answer that is too long to be judged is a failure, and its beginning is kept.
         """
         framework = self.run.config.cell(spec.key.framework).framework
         executor = self.executors[spec.key.framework]
@@ -247,7 +247,7 @@ class TrialRunner:
         return found.model_copy(update={"answer": answer, "failure": Failure(kind="answer", message=message)})
 
     async def _close(self, trial: str) -> tuple[WireLog, NothingMeasured | None]:
-        """Close a trial and return the server's log; an empty one and the reason where it is lost."""
+        """Close a trial and return the server's log, or an empty log and the reason if the log is lost."""
         try:
             return await self.control.close_trial(trial), None
         except NothingMeasured as error:
@@ -322,10 +322,10 @@ class TrialRunner:
     async def _examine(
         self, result: TrialResult, query: Query, tools: Sequence[ToolSpec], outside: Sequence[ModelCall | ApiCall]
     ) -> Examined:
-        """Read the trial's requests: long ones in a thread, and very long ones in a process, as they hold this one up.
+        """Read the trial's requests, long ones in a thread and very long ones in a process, to keep this one free.
 
         Raises:
-            ScoringStopped: they are more than can be read within the limits.
+            ScoringStopped: there are more requests than can be read within the limits.
         """
         answer, live = result.outcome.answer or Answer(final_answer=""), self._is_live(result.key)
         size = trial_size(answer, result.wire)

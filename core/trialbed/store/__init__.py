@@ -1,4 +1,4 @@
-"""Runs and trials in a database: written by the engine, read by everything else.
+"""Store runs and trials in a database. The engine writes it, everything else reads it.
 
 The names are loaded when they are first used.
 """

@@ -32,7 +32,7 @@ def add_body(bodies: Bodies, text: str) -> str:
 
 
 def insert_bodies(connection: Connection, bodies: Bodies) -> None:
-    """Write those that the store does not have yet; to ask which these are would take longer."""
+    """Write the bodies that the store does not have yet; a query for them would take longer."""
     rows = [
         {"digest": digest, "body": zlib_ng.compress(body, LEVEL if len(body) > UNCOMPRESSED else 0)}
         for digest, body in sorted(bodies.items())  # one order for all writers, so that none deadlock

@@ -20,16 +20,16 @@ MOST = 64
 
 @dataclass
 class Commits:
-    """The trials that have ended and are not committed yet.
+    """Ended trials that are not committed yet.
 
-    Only a committed trial counts as ended, for the caller as for the store: should the process be killed, the others
-    are run again.
+    Only a committed trial counts as ended, for the caller and for the store. If the process is killed, the others run
+    again.
 
     Args:
-        committed: called for each trial once it is committed, in the order in which they ended.
+        committed: called for each trial once it is committed, in the order they ended.
         gathering: seconds.
         most: how many may wait to be committed.
-        masked: whether there are no secrets in the trials any more.
+        masked: whether secrets are already masked in the trials.
         after: called with trials once they are committed, in a thread, before ``committed``.
     """
 
@@ -49,7 +49,7 @@ class Commits:
     _is_open: bool = field(default=True, init=False)
 
     def put(self, result: TrialResult) -> None:
-        """Take in a trial that has ended, at once."""
+        """Accept a trial that has ended; returns immediately."""
         self._ended.append(result)
         self._waiting += 1
         self._wake.set()
@@ -64,9 +64,9 @@ class Commits:
 
     @asynccontextmanager
     async def open(self) -> AsyncIterator[None]:
-        """Commit trials while the body runs, and in the end all that have ended, however it ends.
+        """Commit trials while the body runs, and all ended trials at its end, even after an error.
 
-        Of the errors of task groups in the body, the first of Trialbed's own is raised in place of the groups.
+        If task groups in the body fail, their first error from Trialbed is raised in place of the groups.
 
         Raises:
             DataError: the store refuses a trial; the body is cancelled.

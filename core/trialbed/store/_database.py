@@ -1,6 +1,6 @@
-"""Opens a database: finds it, sets it up, compacts it, and explains its errors.
+"""Find, create, open and compact a database, and explain its errors.
 
-A reader of SQLite writes, too: into files beside the store, by which readers and writers know of each other.
+Even a reader of SQLite writes files next to the store. Readers and writers use them to find each other.
 """
 
 from __future__ import annotations
@@ -64,7 +64,7 @@ class Database:
 
     @contextmanager
     def explain_errors(self) -> Iterator[None]:
-        """Turn the database's errors into those that say what to do."""
+        """Turn the database's errors into errors with a next step for the user."""
         try:
             yield
         except IntegrityError:
@@ -81,7 +81,7 @@ class Database:
 
     @property
     def mark(self) -> object:
-        """Equal as long as nothing has been written to it; None where that is not known at once."""
+        """A value that stays equal until something is written to the database; None if there is no cheap one."""
         path = self.engine.url.database
         if self.engine.dialect.name != "sqlite" or not path:
             return None
@@ -94,15 +94,15 @@ class Database:
 
 
 def open_database(url_or_path: str, *, read_only: bool = False) -> Database:
-    """Open, and create where absent, the database of this URL or file.
+    """Open the database of this URL or file, and create it if it does not exist.
 
     Args:
-        read_only: refuse every change. The database must then be there.
+        read_only: refuse every change. The database must then exist.
 
     Raises:
         UsageError: the URL is malformed or its driver is not installed.
-        DataError: the database is damaged, not a store, or written by another Trialbed; or it is to be read only, and
-            does not exist or stands in a folder that cannot be written.
+        DataError: the database is damaged, not a store, or written by another Trialbed; or ``read_only`` is set and it
+            does not exist or is in a folder that cannot be written.
     """
     try:
         is_url = "://" in url_or_path

@@ -1,4 +1,4 @@
-"""A lock that one process at a time holds, beside the store or in its database."""
+"""A lock that one process holds at a time, in a file next to the store or in its database."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ UNDER_WAY = "the same run is running in another process; wait until it ends, or 
 
 @contextmanager
 def hold(engine: Engine, name: str) -> Iterator[None]:
-    """Hold the lock of this name; the system releases it when the process ends, however it ends.
+    """Hold the lock of this name; the system releases it when the process ends, even if it is killed.
 
     Raises:
         UsageError: another process has it.
@@ -55,7 +55,7 @@ def hold(engine: Engine, name: str) -> Iterator[None]:
 
 
 def is_held(engine: Engine, name: str) -> bool:
-    """Return whether a process holds the lock of this name, True where that is not known."""
+    """Return whether a process holds the lock of this name, or True if that is not known."""
     if engine.dialect.name == "postgresql":
         return _is_advisory_held(engine, name)
     path = _path(engine, name)

@@ -40,7 +40,7 @@ def open_run(run_id: str = "latest", store: str | None = None) -> StoredRun:
     """A run of a store, with its trials; in a notebook, it shows itself.
 
     Args:
-        run_id: its id, or the beginning of it where no other begins so; ``latest`` for the run that began last.
+        run_id: its id or an unambiguous beginning of it; ``latest`` for the run that began last.
         store: a file or URL, as ``open_store`` takes it.
 
     Raises:
@@ -69,9 +69,9 @@ class StoreReader(AbstractContextManager["StoreReader"]):
 
     @property
     def mark(self) -> object:
-        """Equal as long as nothing has been written to the store; None where that is not known at once.
+        """A value that stays equal until something is written to the store; None if there is no cheap one.
 
-        For a file it is known from the file itself, and the log beside it.
+        For a file it comes from the state of the file and of its log.
         """
         return self._store.mark
 
@@ -112,7 +112,7 @@ class StoreReader(AbstractContextManager["StoreReader"]):
         """The run with this id.
 
         Args:
-            run_id: its id, or the beginning of it where no other begins so; ``latest`` for the run that began last.
+            run_id: its id or an unambiguous beginning of it; ``latest`` for the run that began last.
 
         Raises:
             DataError: the store has no such run, or several; lists them.
@@ -120,7 +120,10 @@ class StoreReader(AbstractContextManager["StoreReader"]):
         return StoredRun(self._store, self._with_current_status(self._store.find_run(run_id)))
 
     def _with_current_status(self, run: Run) -> Run:
-        """The run with the status that it has now: the record of one whose process was killed says ``running``."""
+        """Return the run with its current status.
+
+        If its process was killed, the stored record still says ``running``.
+        """
         if run.status != "running":
             return run
         with self._database.explain_errors():
@@ -129,7 +132,7 @@ class StoreReader(AbstractContextManager["StoreReader"]):
 
 
 def run_kind(name: str, store: str | None = None) -> RunKind | None:
-    """The subjects of a stored run: frameworks or endpoints; None where the name is not one of a run.
+    """Return the subjects of a stored run, frameworks or endpoints, or None if the store has no run of this name.
 
     Args:
         name: its id or the beginning of it, or ``latest``; also with one of its subjects behind a slash.
@@ -142,7 +145,7 @@ def run_kind(name: str, store: str | None = None) -> RunKind | None:
 
 
 def require_frameworks(run: StoredRun) -> StoredRun:
-    """The run, whose subjects must be frameworks.
+    """Return the run, or raise if its subjects are not frameworks.
 
     Raises:
         UsageError: it is a verification.

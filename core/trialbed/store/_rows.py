@@ -1,4 +1,4 @@
-"""Turns records into rows and back: their JSON, and the statements that insert them."""
+"""Convert records to rows and back, with their JSON and the statements that insert them."""
 
 from __future__ import annotations
 
@@ -55,13 +55,16 @@ def decode_record(kind: type[R], text: str, **more: Any) -> R:
 
 
 def encode_id(query_id: int | str, most: int | None = None) -> str:
-    """A query's id as text, so that 5 and "5" differ; with the number of tools on offer if that is not the run's."""
+    """Return a query's id as JSON text, which distinguishes 5 from "5".
+
+    The number of tools on offer is added if it differs from the run's.
+    """
     return json.dumps(query_id if most is None else [query_id, most])
 
 
 @lru_cache(maxsize=256)  # the names of scores, above all
 def column_text(text: str | None) -> str | None:
-    """A text as any database's column can hold it: without NUL and lone surrogates; the record keeps them."""
+    """Return a text that any database's column can hold, without NUL and lone surrogates; the record keeps them."""
     return None if text is None else text.replace("\x00", "").encode(errors="backslashreplace").decode()
 
 
@@ -80,10 +83,10 @@ Rows = list[dict[str, Any]]
 
 
 def insert(connection: Connection, table: Table, rows: Rows, *, only_new: bool = False) -> bool:
-    """Insert rows, which have all columns of the table; return whether all are known to be there now.
+    """Insert rows with a value for every column; return whether all are known to be stored now.
 
     Args:
-        only_new: leave a row whose key exists already as it is.
+        only_new: keep the existing row if its key exists already.
     """
     if not rows:
         return True
@@ -95,7 +98,7 @@ def insert(connection: Connection, table: Table, rows: Rows, *, only_new: bool =
 
 @lru_cache(maxsize=16)
 def _statement(dialect: Dialect, table: Table, only_new: bool) -> tuple[str, Sequence[str] | None]:
-    """The driver's statement, and the columns in the order of its parameters; None where these have names."""
+    """Return the driver's statement and the columns in parameter order, or None if parameters have names."""
     compiled: Any = table.insert().compile(dialect=dialect)
     # SQLite and PostgreSQL have the same clause.
     return f"{compiled.string}{' ON CONFLICT DO NOTHING' if only_new else ''}", compiled.positiontup

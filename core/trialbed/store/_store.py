@@ -40,10 +40,10 @@ class Store(AbstractContextManager["Store"]):
     """Runs and trials in a database.
 
     Every method is one transaction: it is complete when it returns, and has changed nothing if it raises or the process
-    dies. Methods block; any number of threads and processes may call them at once.
+    dies. Methods block; any number of threads and processes may call them concurrently.
 
-    Every method raises ``DataError`` for a database that is damaged, full, locked or out of reach, and those
-    that change or return a run for one that the store does not have; the text says what to do.
+    Every method raises ``DataError`` for a database that is damaged, full, locked or out of reach. Methods that change
+    or return a run also raise it if the store does not have the run. The text says what to do.
     """
 
     def __init__(self, database: Database) -> None:
@@ -51,7 +51,7 @@ class Store(AbstractContextManager["Store"]):
 
     @classmethod
     def open(cls, url_or_path: str) -> Self:
-        """Open the store of this file or SQLAlchemy URL, with its folder and schema made where absent.
+        """Open the store of this file or SQLAlchemy URL; create its folder and schema if they do not exist.
 
         Raises:
             UsageError: the URL is malformed or its driver is not installed.
@@ -72,17 +72,17 @@ class Store(AbstractContextManager["Store"]):
 
     @property
     def mark(self) -> object:
-        """Equal as long as nothing has been written to the store; None where that is not known at once.
+        """A value that stays equal until something is written to the store; None if there is no cheap one.
 
-        For a file it is known from the file itself, and the log beside it.
+        For a file it comes from the state of the file and of its log.
         """
         return self._database.mark
 
     @contextmanager
     def lock(self, name: str) -> Iterator[None]:
-        """Hold the lock of this name, which is released when the process ends, however it ends.
+        """Hold the lock of this name, which is released when the process ends, even if it is killed.
 
-        Locks of a file are files beside it, those of a database are its own advisory locks.
+        The lock of a file is a file next to it; a database uses its own advisory locks.
 
         Raises:
             UsageError: another process holds it.
@@ -149,7 +149,7 @@ class Store(AbstractContextManager["Store"]):
         return decode_record(Run, found[0].record)
 
     def each_run(self, statuses: Collection[str] = ()) -> Iterator[Run]:
-        """Yield every run, or those of some statuses, latest first."""
+        """Yield every run, or only runs with some statuses, latest first."""
         query = select(runs.c.record).order_by(runs.c.created.desc(), runs.c.run_id.desc())
         chosen = query.where(runs.c.status.in_(statuses)) if statuses else query
         with self._database.read() as connection:
@@ -185,7 +185,7 @@ class Store(AbstractContextManager["Store"]):
             compact(self._database.engine)
 
     def add_trial(self, run_id: str, result: TrialResult) -> None:
-        """Commit an attempt of a trial that has ended: with its scores, its calls and their bodies.
+        """Commit an attempt of an ended trial, with its scores, its calls and their bodies.
 
         Secrets of this process's environment are masked in it.
 
@@ -196,7 +196,7 @@ class Store(AbstractContextManager["Store"]):
         self.add_trials(run_id, (result,))
 
     def add_trials(self, run_id: str, results: Sequence[TrialResult], *, masked: bool = False) -> None:
-        """Commit attempts that have ended, in this order and in one transaction: all of them, or none.
+        """Commit ended attempts in this order and in one transaction. If one fails, none is committed.
 
         Secrets of this process's environment are masked in them.
 
@@ -204,7 +204,7 @@ class Store(AbstractContextManager["Store"]):
             masked: whether they have been masked already.
 
         Raises:
-            DataError: as for ``add_trial``, for one of them.
+            DataError: as for ``add_trial``, for any of the attempts.
         """
         redaction = redaction_of(() if masked else secret_values())
         shown = [redaction.record(result) for result in results]
@@ -215,7 +215,7 @@ class Store(AbstractContextManager["Store"]):
             raise DataError(self._refusal(run_id, shown)) from error
 
     def add_scores(self, run_id: str, result: TrialResult, scores: Sequence[Score]) -> None:
-        """Add scores to an attempt that is committed; those of the same name are replaced.
+        """Add scores to a committed attempt; existing scores of the same name are replaced.
 
         Secrets of this process's environment are masked in them.
 
@@ -227,10 +227,10 @@ class Store(AbstractContextManager["Store"]):
             add_scores(connection, run_id, result, masked)
 
     def each_attempt_summary(self, run_id: str, **columns: Any) -> list[AttemptSummary]:
-        """Return the end of each committed attempt in their order: cheaper than ``each_attempt``.
+        """Return a summary of each committed attempt, in order. This is cheaper than ``each_attempt``.
 
         Args:
-            **columns: only the attempts that have these values, as the columns hold them; None is any.
+            **columns: only the attempts with these column values; None matches any.
         """
         names = ("framework", "query_id", "repeat", "attempt", "status", "adapter_digest", "failure", "id")
         own = (trials.c[name] == value for name, value in columns.items() if value is not None)
@@ -246,19 +246,19 @@ class Store(AbstractContextManager["Store"]):
         return sum(one.status != "not measured" for one in counted_attempts(self.each_attempt_summary(run_id)))
 
     def each_attempt(self, run_id: str) -> Iterator[TrialResult]:
-        """Yield every committed attempt, bodies included, in the order in which they were added, read in parts."""
+        """Yield every committed attempt with its bodies in the order they were added, read in parts."""
         every = select(trials.c.id).where(trials.c.run_id == run_id).order_by(trials.c.id)
         with self._database.read() as connection:
             yield from results_of(connection, connection.scalars(every).all())
 
     def add_selections(self, run_id: str, offers: Mapping[int | str, Sequence[ToolSpec]], most: int) -> bool:
-        """Keep the tools that queries of this run are offered, all or none; those that were kept first stay.
+        """Store the tools that queries of this run are offered, all or none; stored tools are not replaced.
 
         Returns:
             Whether all are kept; False if some may have been kept before.
 
         Args:
-            most: the number of tools of the columns that they are for.
+            most: the ``max_tools`` of the columns that the tools are for.
         """
         rows = []
         for query_id, tools in offers.items():
@@ -267,10 +267,10 @@ class Store(AbstractContextManager["Store"]):
         return self._keep(selections, "tools", run_id, rows)
 
     def selections(self, run_id: str, queries: Sequence[int | str], most: int) -> dict[int | str, tuple[ToolSpec, ...]]:
-        """Return the tools offered for queries of this run, without those for which nothing is kept yet.
+        """Return the tools offered for queries of this run. Queries without stored tools are skipped.
 
         Args:
-            most: the number of tools of the columns that they are for.
+            most: the ``max_tools`` of the columns that the tools are for.
         """
         found: dict[int | str, tuple[ToolSpec, ...]] = {}
         for first in range(0, len(queries), IN_ONE):
@@ -284,7 +284,7 @@ class Store(AbstractContextManager["Store"]):
         return found
 
     def add_gold_answer(self, run_id: str, answer: GoldAnswer) -> None:
-        """Keep the answers to the expected calls of a query; those that were kept first stay.
+        """Store the answers to the expected calls of a query; stored answers are not replaced.
 
         Secrets of this process's environment are masked in it.
         """
@@ -354,10 +354,10 @@ def record_run(
     note: str | None,
     own: RunChanges,
 ) -> Run:
-    """Record that a command begins a run, or continues the one that was found; return it.
+    """Record that a command begins a run or continues an existing one, and return it.
 
     Args:
-        tags, note: the user's words for it, which are added to those that it has; None leaves the note.
+        tags, note: the user's words, which are added to the run's; None leaves the note.
         own: further fields.
     """
     known = found.tags if found else ()

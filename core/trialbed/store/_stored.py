@@ -57,20 +57,20 @@ class StoredRun:
 
     @property
     def config(self) -> RunConfig:
-        """The configuration: frameworks, dataset, model, seed and every other setting of the run's identity."""
+        """The frameworks, dataset, model, seed and every other setting of the run's identity."""
         return self.record.config
 
     @property
     def status(self) -> RunStatus:
         """``running``, ``interrupted``, ``incomplete`` (some trials were not measured) or ``finished``.
 
-        A run whose process was killed is ``interrupted`` too.
+        A run is ``interrupted``, too, if its process was killed.
         """
         return self.record.status
 
     @property
     def created_at(self) -> datetime:
-        """The time at which the run began."""
+        """The start time of the run."""
         return self.record.created_at
 
     @property
@@ -99,7 +99,7 @@ class StoredRun:
 
     @property
     def frameworks(self) -> tuple[FrameworkInfo, ...]:
-        """The frameworks as the workers found them: versions, packages, deviations."""
+        """The frameworks as found by the workers, with versions, packages and deviations."""
         return self.record.frameworks
 
     def framework(self, name: str) -> str:
@@ -122,16 +122,16 @@ class StoredRun:
         raise UsageError(f"run {self.run_id}: {said}{hint} {noun}s are {', '.join(self.config.frameworks)}")
 
     def table(self, renamed: Mapping[str, str] | None = None) -> TrialTable:
-        """Return the trials that count as columns, framework by framework in the order of queries and repeats.
+        """Return the trials that count as columns, ordered by framework, query and repeat.
 
         Args:
-            renamed: name of a score -> another one under which it stands, in place of the score that has it.
+            renamed: name of a score -> its name in the table, in place of any score with that name.
         """
         every = self.attempt_table(renamed)
         return every.take(every["counts"])
 
     def attempt_table(self, renamed: Mapping[str, str] | None = None) -> TrialTable:
-        """Return every attempt as ``table`` does; the column ``counts`` marks those that count."""
+        """Return every attempt as ``table`` does, with a column ``counts`` that marks the attempts that count."""
         with self._store.reading() as connection:
             return read_table(connection, self.record, renamed or {})
 
@@ -152,15 +152,15 @@ class StoredRun:
         return self.results_at(self.table()["row"].tolist())
 
     def results_at(self, rows: Sequence[int], renamed: Mapping[str, str] | None = None) -> Iterator[TrialResult]:
-        """Yield the attempts of some rows, as the column ``row`` of a table has them, whole and in this order.
+        """Yield whole attempts by their numbers in a table's column ``row``, in this order.
 
-        They are read a part at a time, each as it is then: writers do not wait for the reader.
+        They are read part by part in their current state, and writers do not wait for the reader.
 
         Args:
             renamed: as ``table`` takes it.
 
         Raises:
-            DataError: one of them is gone.
+            DataError: an attempt has been deleted.
         """
         for first in range(0, len(rows), IN_PART):
             own = rows[first : first + IN_PART]
@@ -185,14 +185,14 @@ class StoredRun:
         failure: FailureKind | None = None,
         status: TrialStatus | None = None,
     ) -> tuple[TrialResult, ...]:
-        """The trials that are committed and fit, whole, in the order in which they ended.
+        """Return the committed trials that match, whole, in the order they ended.
 
-        Of a trial with several attempts it is the one that counts; ``attempts`` has all.
+        If a trial has several attempts, the one returned counts in results; ``attempts`` returns all.
 
         Args:
             framework: trials of this framework, by its name in the run (``langgraph==1.1.0``).
             query_id: trials of this query; 5 and "5" are different queries.
-            failed: True for trials that ended in an error, False for those without failure.
+            failed: True for trials that ended in an error, False for trials without failure.
             failure: trials that failed in this way.
             status: ``answered``, ``failed`` or ``not measured``.
         """
@@ -205,7 +205,7 @@ class StoredRun:
         return tuple(self.results_at(rows))
 
     def _repr_html_(self) -> str:
-        """The run as a notebook shows it: its page in a frame of its own, in which nothing runs."""
+        """Return the run's page for a notebook, in a sandboxed frame without scripts."""
         from trialbed.drivers import load_driver
 
         page = load_driver("components", "pages").run_report(self)
@@ -215,11 +215,11 @@ class StoredRun:
         )
 
     def to_frame(self) -> Any:
-        """Return ``table`` as a pandas DataFrame: a row for each trial that counts, a column for each score.
+        """Return ``table`` as a pandas DataFrame, with a row for each trial that counts and a column for each score.
 
-        A failed trial is 0 in scores of quality, and the times of each worker's first trial are missing wherever
-        tables leave them out, so that means are those of the tables; column ``first`` marks these trials, and
-        ``timing`` of the trial has their times. Scores without a value are missing.
+        A failed trial is 0 in scores of quality. The times of each worker's first trial are missing if tables exclude
+        them, and means are therefore equal to the tables' means. Column ``first`` marks these trials, and ``timing`` of
+        the trial has their times. Scores without a value are missing.
 
         Raises:
             UsageError: pandas is not installed, which comes with the extra ``dataframe``.
@@ -239,10 +239,10 @@ class StoredRun:
         return calls_frame(self.run_id, self.results_at([one.row for one in self._counted()]))
 
     def messages_frame(self) -> Any:
-        """A pandas DataFrame with a row for each message between agent and model, in the trials that count.
+        """Return a pandas DataFrame with a row for each message between agent and model, in the trials that count.
 
-        ``request`` counts the requests of a trial from 0. A request has the messages that it adds to the conversation
-        before it, or all of them where it changed that; ``answer`` marks the model's own, with its ``tokens``.
+        ``request`` counts the requests of a trial from 0. A request has the messages that it adds to the conversation,
+        or all messages if it changed earlier ones; ``answer`` marks the model's own, with its ``tokens``.
 
         Raises:
             UsageError: pandas is not installed.
@@ -254,7 +254,7 @@ class StoredRun:
     def attempts(
         self, *, framework: str | None = None, query_id: int | str | None = None, repeat: int | None = None
     ) -> tuple[TrialResult, ...]:
-        """Every attempt that is committed, whole, in the order in which they ended.
+        """Return every committed attempt, whole, in the order they ended.
 
         A trial has several attempts if it was not measured and run again, or if failed trials were repeated.
 
@@ -271,7 +271,7 @@ class StoredRun:
         return self._store.mark
 
     def trial(self, framework: str, query_id: int | str, repeat: int = 0) -> TrialResult:
-        """One trial: the attempt that counts.
+        """Return the attempt of a trial that counts.
 
         Raises:
             DataError: the run has no such trial, or it has not ended yet.
@@ -286,20 +286,20 @@ class StoredRun:
         )
 
     def tools(self, query_id: int | str, framework: str = "") -> tuple[ToolSpec, ...]:
-        """The tools that a query of this run was offered; empty where the run did not get to select them.
+        """Return the tools that a query of this run was offered; empty if they were not selected yet.
 
         Args:
-            framework: empty for the first; one with another number of tools may be offered others.
+            framework: empty for the first. A framework with another ``max_tools`` may be offered other tools.
         """
         most = self.config.cell(framework or self.config.frameworks[0]).max_tools
         return self._store.selections(self.run_id, [query_id], most).get(query_id, ())
 
     def tools_of(self, result: TrialResult) -> tuple[ToolSpec, ...]:
-        """Return the tools of a trial: those that it was offered, and the agent's own."""
+        """Return the tools of a trial, both offered and the agent's own."""
         return result.wire.tools_of(self.tools(result.key.query_id, result.key.framework))
 
     def gold_answers(self) -> dict[int | str, GoldAnswer]:
-        """Return the answers to the expected calls of its queries, by the query's id; empty where none were made."""
+        """Return the answers to the expected calls by query id; empty if the calls were not made."""
         return self._store.gold_answers(self.run_id)
 
     def _attempts(

@@ -1,4 +1,4 @@
-"""The trials of a run as columns, of which every figure, table, page and comparison is a group-by."""
+"""The trials of a run as columns. Every figure, table, page and comparison groups them."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ SEVERAL, REPLACED = 1, 2
 
 
 class ScoreKind(NamedTuple):
-    """The kind of a score: it lies in [0, 1] in every trial; and a failed trial has it as 0."""
+    """The kind of a score, with its range and its value for failed trials."""
 
     bounded: bool
     quality: bool
@@ -38,17 +38,17 @@ class ScoreKind(NamedTuple):
 
 @dataclass(frozen=True)
 class TrialTable:
-    """Trials in columns, a value of each trial in each.
+    """Trials in columns with one value per trial.
 
     Attributes:
-        labels: the frameworks of the run; ``framework`` has places in it.
-        queries: ids; ``query`` has places in it.
-        columns: those of the store, in which ``failure`` is empty for none, and ``absent`` has the scores that a trial
-            cannot have, so that a failed one is not 0 in them. In place of ``id`` and ``query_id``: ``row`` (identifies
-            the attempt in its store) and ``query``. Added: ``counts``,
-            ``again`` and ``verdict`` (label of the judge's score; empty for none).
+        labels: the frameworks of the run; ``framework`` indexes it.
+        queries: ids; ``query`` indexes it.
+        columns: the columns of the store. ``failure`` is empty if there is no failure. ``absent`` has the scores that a
+            trial cannot have; a failed trial is not 0 in them. In place of ``id`` and ``query_id``: ``row`` (identifies
+            the attempt in its store) and ``query``. Added: ``counts``, ``again`` and ``verdict`` (label of the judge's
+            score, or empty).
         scores: by name, NaN for a trial without a finite value.
-        given: by name, the trials that have the score, if only as one that could not be determined.
+        given: by name, the trials that have the score, even without a value.
         kinds: of the scores, in no order.
         undetermined: row -> score -> why the score has no value.
         reasons: row -> the judge's words on an answer that is not solved.
@@ -67,7 +67,6 @@ class TrialTable:
         return len(self.columns["query"])
 
     def __getitem__(self, name: str) -> NDArray[Any]:
-        """Return one of the columns."""
         return self.columns[name]
 
     def __iter__(self) -> Iterator[TrialRow]:
@@ -115,7 +114,7 @@ class TrialTable:
         return found
 
     def values(self, score: str, *, zeros: bool) -> NDArray[Any]:
-        """Return a score of each trial in which it counts, NaN for the others.
+        """Return a score per trial, NaN if it does not count there.
 
         Args:
             zeros: whether a trial that failed counts as 0.
@@ -131,9 +130,9 @@ class TrialTable:
         return found
 
     def means(self, column: NDArray[Any]) -> NDArray[Any]:
-        """Return the mean of a column over the trials of each of ``queries`` that have a value; NaN without any.
+        """Return the mean of a column per query, over trials with a value; NaN without any.
 
-        Sums have more digits than their addends, so that they are rounded once, as those of ``fmean``.
+        Sums are computed with more digits and rounded once, like ``fmean``.
         """
         import numpy as np
 
@@ -150,7 +149,7 @@ class TrialTable:
 
     @cached_property
     def quality(self) -> tuple[str, ...]:
-        """The scores that say how good an answer is, so that a failed trial counts as 0 in them."""
+        """The scores that measure an answer's quality; a failed trial counts as 0 in them."""
         found = self.names(self.answered)
         return tuple(dict.fromkeys([*ALWAYS, *(name for name in found if self.kinds[name].quality)]))
 
@@ -168,7 +167,7 @@ class TrialTable:
         return set(self["framework"][chosen].tolist()) == set(self["framework"][later].tolist())
 
     def names(self, chosen: NDArray[Any]) -> list[str]:
-        """Return the scores that some trials have, in the order in which they have them first."""
+        """Return the scores of these trials in the order they first appear."""
         first = {name: int(has.argmax()) for name, column in self.given.items() if (has := column & chosen).any()}
         return sorted(first, key=lambda name: first[name])
 
@@ -213,7 +212,7 @@ class TrialRow:
 
     @property
     def verdict(self) -> str:
-        """The judge's: ``Solved``, ``Unsure``, ``Unsolved``, or ``Error`` if there is none."""
+        """The judge's verdict, ``Solved``, ``Unsure`` or ``Unsolved``; ``Error`` without a verdict."""
         return (self["verdict"] if self.status == "answered" else "") or "Error"
 
     @property
@@ -240,15 +239,15 @@ class TrialRow:
 
 
 def read_table(connection: Connection, run: Run, renamed: Mapping[str, str]) -> TrialTable:
-    """Read every attempt of a run, framework by framework in the order of queries and repeats.
+    """Read every attempt of a run, ordered by framework, query and repeat.
 
     The column ``counts`` marks the attempt of each trial that counts.
 
     Args:
-        renamed: name of a score -> another one under which it stands, in place of the score that has it.
+        renamed: name of a score -> its name in the table, in place of any score with that name.
 
     Raises:
-        DataError: a trial is of a query that is not one of the run's.
+        DataError: a trial belongs to a query that is not in the run.
     """
     import numpy as np
 
@@ -327,7 +326,7 @@ def _read_scores(connection: Connection, run_id: str, rows: NDArray[Any], rename
 
 
 def _read_words(connection: Connection, of_run: Any, rows: NDArray[Any], shown: Mapping[str, str]) -> dict[str, Any]:
-    """Read verdicts with the reasons of those that are not Solved, and why scores have no value."""
+    """Read verdicts, the reasons of verdicts other than Solved, and why scores have no value."""
     import numpy as np
 
     judged = next((name for name, other in shown.items() if other == JUDGED), JUDGED)
@@ -384,10 +383,10 @@ def read_headline(connection: Connection, run: Run) -> dict[str, tuple[int, int,
 
 
 def frame_columns(table: TrialTable, run: Run, zeros: Collection[str], untimed: Collection[str]) -> dict[str, Any]:
-    """Return the columns of a data frame: keys, numbers and scores, whose means are those of tables.
+    """Return the columns of a data frame. The means of its scores are equal to the means in tables.
 
     Args:
-        zeros: the scores that a trial that failed has as 0.
+        zeros: the scores that are 0 in a failed trial.
         untimed: the scores that the first trial of a worker does not have.
     """
     import numpy as np

@@ -1,4 +1,4 @@
-"""Trials as rows: the trial, its scores, its calls and their bodies; and the attempt of a trial that counts."""
+"""Convert trials to rows with scores, calls and bodies, and select the attempt of a trial that counts."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from trialbed.wire_log import failed, finish_reasons, observed_usage, refusals
 
 
 class AttemptSummary(NamedTuple):
-    """An attempt in a store, without its answer: the columns of its row, and ``row``, by which it is read whole."""
+    """The columns of an attempt without its answer. ``row`` identifies the whole attempt in the store."""
 
     key: Any
     attempt: int
@@ -41,11 +41,11 @@ A = TypeVar("A", AttemptSummary, TrialResult)
 
 
 def counted_attempts(attempts: Iterable[A]) -> list[A]:
-    """Return the attempt of each trial that counts, in the order in which they are given.
+    """Return the attempt of each trial that counts, in the given order.
 
     This is the first that was measured: a further attempt with the same adapter does not improve a score. If the
-    adapter or its environment changed before a later one, it is the first that was measured with the latest code.
-    If none was measured, it is the last.
+    adapter or its environment changed before a later one, it is the first that was measured with the latest code. If
+    none was measured, it is the last.
     """
     of_trial: dict[Hashable, list[A]] = defaultdict(list)
     given = list(attempts)
@@ -138,7 +138,7 @@ INSERT_TRIALS = trials.insert().returning(trials.c.id, sort_by_parameter_order=T
 
 
 def add_scores(connection: Connection, run_id: str, result: TrialResult, added: Sequence[Score]) -> None:
-    """Add scores to an attempt that is there; those of the same name are replaced.
+    """Add scores to a stored attempt; existing scores of the same name are replaced.
 
     Raises:
         DataError: the attempt is not there.

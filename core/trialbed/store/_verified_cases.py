@@ -20,7 +20,7 @@ Place = tuple[int, int]
 
 
 class VerifiedCase(NamedTuple):
-    """A case of a verification as it is stored: the findings, and the JSON of its request and of its response."""
+    """A stored case of a verification, with its findings and the JSON of its request and response."""
 
     verified: dict[str, Any]
     request: str
@@ -28,7 +28,7 @@ class VerifiedCase(NamedTuple):
 
 
 def verified_cases(run: StoredRun, label: str) -> Iterator[tuple[Place, VerifiedCase]]:
-    """Return the cases of an endpoint in the order of the test set, each as its last session left it.
+    """Return the cases of an endpoint in the order of the test set, each from its last session.
 
     They are read a part at a time.
     """
@@ -43,7 +43,7 @@ def verified_cases(run: StoredRun, label: str) -> Iterator[tuple[Place, Verified
 
 
 def verified_case(run: StoredRun, label: str, place: Place) -> VerifiedCase | None:
-    """Return a case of an endpoint as its last session left it; None where there is none."""
+    """Return a case of an endpoint from its last session, or None if it does not exist."""
     query_id, repeat = place
     with run._store.reading() as connection:
         rows = _rows(connection, run, label, query_id=encode_id(query_id), repeat=repeat)

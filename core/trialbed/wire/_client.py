@@ -49,7 +49,7 @@ class ChatClient(AbstractAsyncContextManager["ChatClient"]):
         api_key: sent as bearer token, or in the dialect's own header; None sends none.
         timeout: seconds of silence after which an answer is given up.
         attempts: requests for one answer.
-        transport: of httpx, where it is not the usual one.
+        transport: an httpx transport, instead of the default.
         spoken: the name of the dialect of requests and answers.
     """
 
@@ -79,10 +79,10 @@ class ChatClient(AbstractAsyncContextManager["ChatClient"]):
         await self._client.aclose()
 
     async def complete(self, request: Mapping[str, Any]) -> Reading:
-        """Send a request; streams if it says so.
+        """Send a request and read the answer; it is streamed if the request asks for a stream.
 
         Args:
-            request: the body, sent as it is.
+            request: the body, sent unchanged.
 
         Returns:
             The reading; its outcome says whether it is an answer. Nothing that the endpoint does raises an exception.

@@ -10,7 +10,7 @@ import orjson
 
 
 class Event(NamedTuple):
-    """One event: its name, empty where it has none, and its data."""
+    """One server-sent event with its data and its name, which may be empty."""
 
     name: str
     data: bytes
@@ -99,7 +99,7 @@ class EventReader:
 
 
 def event_bytes(document: Any, name: str = "") -> bytes:
-    """An event whose data is this document, as compact ASCII JSON.
+    """Return an event with this document as compact ASCII JSON.
 
     Args:
         name: of the event; empty for one without a name.

@@ -1,4 +1,4 @@
-"""Requests to models and their answers in one form, whatever dialect they are written in."""
+"""Requests to models and their answers in one form for all dialects."""
 
 from __future__ import annotations
 
@@ -22,12 +22,12 @@ TEXTS = frozenset(("text", "input_text", "output_text"))
 
 @dataclass(frozen=True, slots=True)
 class Call:
-    """A tool call as a model sends it.
+    """A tool call sent by a model.
 
     Attributes:
         arguments: as text, which need not be JSON.
-        id: empty where there is none.
-        source: the call as the dialect writes it, with further fields; empty where there is none.
+        id: empty if the call has no id.
+        source: the call in its dialect, with further fields; may be empty.
     """
 
     name: str
@@ -38,11 +38,11 @@ class Call:
 
 @dataclass(frozen=True, slots=True)
 class OfferedTool:
-    """A tool as a request offers it.
+    """A tool on offer in a request.
 
     Attributes:
-        parameters: the JSON Schema of its arguments; empty where there is none.
-        source: the tool as the dialect writes it, with further fields.
+        parameters: the JSON Schema of its arguments; may be empty.
+        source: the tool in its dialect, with further fields.
     """
 
     name: str
@@ -52,11 +52,11 @@ class OfferedTool:
 
 
 class ToolChoice(NamedTuple):
-    """The calls that a request wants: ``auto``, ``required`` or ``none``; with a name, a call of that tool.
+    """The calls that a request wants, ``auto``, ``required`` or ``none``; a name asks for a call of that tool.
 
     Attributes:
         mode: ``required`` for dialects' ``any``, too.
-        allowed: the tools of which calls may be, among those on offer; empty for all of them.
+        allowed: the tools on offer that may be called; empty for all.
     """
 
     mode: str = "auto"
@@ -74,7 +74,7 @@ TokenLogprob = tuple[str, float, tuple[tuple[str, float], ...]]
 
 @dataclass(frozen=True, slots=True)
 class GenerationConfig:
-    """The settings of a request that say how its answer shall be generated; None leaves one to the endpoint.
+    """Settings of a request for generating its answer; None leaves a setting to the endpoint.
 
     Attributes:
         max_tokens: of the answer.
@@ -82,8 +82,8 @@ class GenerationConfig:
         parallel_calls: whether it may have several calls.
         reply_schema: the JSON Schema of its text; empty for any JSON object.
         strict_reply: whether its text must follow that schema.
-        effort: how long the model shall think, in the vendor's words; empty where it is not said.
-        verbosity: how long the answer shall be, in the vendor's words; empty where it is not said.
+        effort: how long the model shall think, in the vendor's words; may be empty.
+        verbosity: how long the answer shall be, in the vendor's words; may be empty.
         top_logprobs: the alternatives that are reported for each token; None reports no probabilities.
         choices: the number of answers.
     """
@@ -113,14 +113,14 @@ class ModelMessage:
     """A message of a conversation.
 
     Attributes:
-        role: ``system``, ``user``, ``assistant``, ``tool`` or a vendor's own; empty where the message has none.
-        content: a text, a list of parts, or None, as it came.
+        role: ``system``, ``user``, ``assistant``, ``tool`` or a vendor's own; empty if the message has no role.
+        content: a text, a list of parts, or None, unchanged.
         calls: the calls that the model asks for.
-        call_id: of the call whose result this is.
+        call_id: the id of the call that this is the result of.
         reasoning: the reasoning that the model shows.
-        refusal: the model's own words with which it refuses.
-        is_error: whether the result of a call is marked as an error, where the dialect marks it.
-        source: the message as the dialect writes it, with further fields; None where there is none.
+        refusal: the model's own words for a refusal.
+        is_error: whether the result of a call is marked as an error, if the dialect has such a mark.
+        source: the message in its dialect, with further fields; may be None.
     """
 
     role: str = "assistant"
@@ -146,7 +146,7 @@ class ModelMessage:
 
     @property
     def text(self) -> str:
-        """The text of the content; empty where it has none."""
+        """The text of the content, which may be empty."""
         return "".join(self.texts)
 
 
@@ -159,10 +159,10 @@ class ModelAnswer(ModelMessage):
         created: seconds since 1970.
         finish_reason: ``stop``, ``tool_calls``, ``length``, ``content_filter`` or a vendor's own; None leaves the
             answer unfinished.
-        usage: tokens by name, such as ``prompt_tokens`` and ``completion_tokens``; None where none are reported.
-        hidden_tokens: those of reasoning that was not sent; they were generated before the first token came.
-        fingerprint: names the endpoint's setup; empty where it names none.
-        logprobs: of the tokens of the text, to be written; None where they are not reported.
+        usage: tokens by name, such as ``prompt_tokens`` and ``completion_tokens``; None if not reported.
+        hidden_tokens: tokens of reasoning that was not sent. They were generated before the first token came.
+        fingerprint: names the endpoint's setup; may be empty.
+        logprobs: of the text's tokens, to be written; None if not reported.
         fields: further fields of the message, to be written, as vendors add them.
     """
 
@@ -196,7 +196,7 @@ class ModelRequest(ABC):
     """A request to a model. Its parts are read from the document when they are asked for.
 
     Attributes:
-        document: the request's body as its dialect has it, unknown fields too.
+        document: the request's body in its dialect, with unknown fields.
         unread: why the body is not a JSON object; empty if it is one.
         READ: the dialect's fields that are not settings.
     """
@@ -207,7 +207,7 @@ class ModelRequest(ABC):
 
     @property
     def model(self) -> str:
-        """The name of the model; empty where the request has none."""
+        """The name of the model; empty if the request does not name one."""
         name = self.document.get("model")
         return name if isinstance(name, str) else ""
 
@@ -228,7 +228,7 @@ class ModelRequest(ABC):
 
     @property
     def whole(self) -> Mapping[str, Any]:
-        """The document with all of its conversation, where its dialect lets the server keep a part of it."""
+        """The document with all of its conversation, even if its dialect lets the server keep a part of it."""
         return self.document
 
     @property
@@ -238,7 +238,7 @@ class ModelRequest(ABC):
 
     @property
     def problem_code(self) -> str:
-        """The dialect's own code of the problem; empty where it has none."""
+        """The dialect's own code of the problem, which may be empty."""
         return ""
 
     @property
@@ -259,7 +259,7 @@ class ModelRequest(ABC):
     @cached_property
     @abstractmethod
     def tools(self) -> tuple[OfferedTool, ...]:
-        """The tools on offer; those without a name are left out."""
+        """The tools on offer; tools without a name are skipped."""
 
     @property
     @abstractmethod
@@ -268,18 +268,18 @@ class ModelRequest(ABC):
 
     @property
     def settings(self) -> Mapping[str, Any]:
-        """The rest: sampling settings, limits and fields of vendors, by the dialect's own names."""
+        """The other fields, such as sampling settings, limits and vendors' fields, by the dialect's own names."""
         return {key: value for key, value in self.document.items() if key not in self.READ}
 
     @property
     def generation(self) -> GenerationConfig:
-        """Those of the settings that have the same meaning in every dialect."""
+        """The settings that have the same meaning in every dialect."""
         return GenerationConfig()
 
     @property
     @abstractmethod
     def prompt(self) -> Mapping[str, Any]:
-        """The part of the document that the model reads: the conversation and the tools."""
+        """The conversation and the tools, which the model reads."""
 
     @property
     def wants_usage(self) -> bool:

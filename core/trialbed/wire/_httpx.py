@@ -1,4 +1,4 @@
-"""httpx without its own command, which nothing here uses: what that imports takes longer to import than httpx does."""
+"""httpx without its command line, which nothing here uses and which takes longer to import than httpx itself."""
 
 import ssl
 import sys
@@ -22,9 +22,9 @@ __all__ = ["httpx", "tls_for"]
 def tls_for(url: str) -> ssl.SSLContext | bool:
     """The ``verify`` argument for an HTTP client (httpx) that talks to this URL.
 
-    Loading the system's certificates takes longer than a whole tool call. For a URL without TLS it is a context that
-    has none and trusts no certificate. All such clients of a process share it, as it takes longer to make than the rest
-    of a client; leave it as it is.
+    Loading the system's certificates takes longer than a whole tool call. A URL without TLS gets a context without
+    certificates, which trusts no certificate. All such clients of a process share it, because it takes longer to make
+    than the rest of a client; do not change it.
     """
     return _no_certificates() if url.startswith("http://") else True
 

@@ -1,4 +1,4 @@
-"""Strict JSON: read from endpoints, clients and files, written to files and requests."""
+"""Strict JSON, read from endpoints, clients and files, and written to files and requests."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ ParseFloat = Callable[[str], float]
 
 
 def parse_json(text: bytes | str, parse_float: ParseFloat = float, *, unique: bool = False) -> Any:
-    """The value of a JSON text, exactly: integers of any size and lone surrogates are JSON, ``NaN`` is not.
+    """Return the exact value of a JSON text. Integers of any size and lone surrogates are JSON, ``NaN`` is not.
 
     Args:
         parse_float: reads each number that is not an integer, such as ``finite_float``.
@@ -66,7 +66,7 @@ def parse_json_fast(text: bytes) -> Any:
 
 
 def dump_json(value: Any) -> bytes:
-    """A value as compact JSON; in UTF-8, or in ASCII where it holds lone surrogates or integers beyond 64 bits."""
+    """Return a value as compact JSON, in UTF-8, or in ASCII if it holds lone surrogates or integers beyond 64 bits."""
     try:
         return orjson.dumps(value)
     except TypeError:
@@ -112,7 +112,7 @@ def finite_float(text: str) -> float:
 
 
 def lenient_json(text: bytes | str, otherwise: Any = None) -> Any:
-    """The value of a JSON text as lenient clients read it, with ``NaN``; ``otherwise`` where it is no JSON."""
+    """Return the value of a JSON text, with ``NaN``, as lenient clients do; ``otherwise`` if it is not JSON."""
     try:
         return json.loads(text)
     except (ValueError, RecursionError):
@@ -120,7 +120,7 @@ def lenient_json(text: bytes | str, otherwise: Any = None) -> Any:
 
 
 def parse_object(body: bytes) -> tuple[dict[str, Any], str]:
-    """The object that the body of a request is, and why it is none."""
+    """Return the object in the body of a request, and the reason if it is not an object."""
     try:
         document = json.loads(body)
     except (ValueError, RecursionError) as error:

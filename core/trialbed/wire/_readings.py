@@ -31,10 +31,10 @@ NO_ANSWER = ModelAnswer(created=0, finish_reason=None)
 
 @dataclass(frozen=True, slots=True)
 class Problem:
-    """A problem: a kind from a fixed list (``cut_stream``, ``http_429``) and the details in words.
+    """A problem with its kind, from a fixed list (``cut_stream``, ``http_429``), and the details in words.
 
     Attributes:
-        code: of the error that a body reports, as it came; None where it reports none.
+        code: the code of the error that a body reports, unchanged; may be None.
     """
 
     kind: str
@@ -51,12 +51,12 @@ class Reading:
     """The reading of one response.
 
     Attributes:
-        response: the document, whole or assembled from its stream as far as it came; None if there is none.
+        response: the document, whole or assembled from the received part of its stream; None without any.
         finish_reason: of the first choice.
         first_token: when the first token with content, arguments or reasoning came, on the caller's clock.
         notes: peculiarities that are not failures, such as calls delivered with another finish reason.
-        excerpts: note -> the bytes of an example, where they say more than the response.
-        answer: the answer in the response, as far as it came.
+        excerpts: note -> the bytes of an example, if they say more than the response.
+        answer: the received part of the answer.
     """
 
     outcome: Outcome
@@ -83,7 +83,7 @@ JSON_TYPE = re.compile(r"application/(?:[\w.-]+\+)?json\b")
 def reading_of(
     document: Document, answer: ModelAnswer, problem: Problem | None, notes: Mapping[str, str], **own: Any
 ) -> Reading:
-    """Return the reading of a document that is an answer, or is none because of a problem.
+    """Return the reading of a document, which is an answer unless it has a problem.
 
     Args:
         notes: peculiarity -> the bytes of an example.
@@ -103,13 +103,13 @@ def read_document(
     body: bytes,
     content_type: str = "application/json",
 ) -> Reading:
-    """Read an answer that was not streamed; its document is kept as it came, unknown fields too.
+    """Read an answer that was not streamed; its document is kept unchanged, with unknown fields.
 
     Args:
-        read_answer: reads the answer in the document, as its dialect has it.
+        read_answer: reads the answer in a document of its dialect.
         problem_of: returns why the document is not an answer of the dialect.
         body: of a response with an HTTP status of 2xx.
-        content_type: as the response gives it, in lower case.
+        content_type: of the response, in lower case.
     """
     if is_html(body, content_type):
         return failed("html", f"the body is HTML: {excerpt(body)}")
@@ -128,7 +128,7 @@ def read_document(
 
 
 def read_error(body: str) -> str:
-    """Return the words of an error that came with a status of failure; the body where it says nothing else."""
+    """Return the message of an error response, or the body if it has no message."""
     try:
         error = json.loads(body)["error"]
         return str(error["message"] if isinstance(error, dict) else error)
@@ -143,7 +143,7 @@ def is_html(body: bytes, content_type: str) -> bool:
 
 
 def oddities(body: bytes, content_type: str) -> dict[str, str]:
-    """Peculiarities of the bytes of a body, with their beginning."""
+    """Return peculiarities of a body's bytes, each with an excerpt."""
     found: dict[str, str] = {}
     encoding = json.detect_encoding(body)
     if encoding == "utf-8-sig":

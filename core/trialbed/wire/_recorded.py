@@ -16,9 +16,9 @@ SHORT = 100_000
 
 
 def recorded_request(call: ModelCall) -> ModelRequest | None:
-    """The request of a call; None where its body, as far as the log keeps it, is not a JSON object.
+    """Return the request of a call, or None if its logged body is not a JSON object.
 
-    All calls with the same body share it: nobody may change it.
+    All calls with the same body share it; do not change it.
     """
     read = _read_request if len(call.request) <= SHORT else _read_request.__wrapped__
     return read(call.request, call.dialect or CHAT)
@@ -40,13 +40,13 @@ def recorded_answer(call: ModelCall) -> Reading:
 
 
 def read_response(spoken: str, body: bytes | str, names: Collection[str] = (), *, stream: bool) -> Reading:
-    """Read the body of a response with a status of success, as far as it came.
+    """Read the received body of a response with a status of success.
 
     Args:
         spoken: the name of its dialect.
         body: a text as the log keeps it, or bytes.
-        names: of the tools on offer.
-        stream: whether it is one of events, and not a document.
+        names: the names of the tools on offer.
+        stream: whether it is a stream of events instead of a document.
     """
     if isinstance(body, str):
         body = body.encode(errors="replace")
@@ -61,10 +61,10 @@ _read_short = lru_cache(maxsize=64)(read_response)
 
 
 def read_served(spoken: str, body: bytes, request: ModelRequest, *, stream: bool) -> Reading:
-    """Read an answer to a request as it was served; some endpoints answer a request for a stream with a document."""
+    """Read a served answer. Some endpoints answer a request for a stream with a document."""
     return read_response(spoken, body, request.names, stream=stream and not body.lstrip().startswith(b"{"))
 
 
 def recorded_error(call: ModelCall) -> str:
-    """Return the words of the error with which a call was answered."""
+    """Return the message of a call's error response."""
     return dialect(call.dialect or CHAT).read_error(call.response)

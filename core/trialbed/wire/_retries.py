@@ -1,4 +1,4 @@
-"""Rules for another attempt: after which statuses, how often, and after which waits."""
+"""Rules for retries, with the statuses, the number of attempts and the waits."""
 
 from __future__ import annotations
 
@@ -22,14 +22,14 @@ SPREAD = 0.5
 
 @dataclass(frozen=True)
 class RetryWaits:
-    """The waits between the attempts at one request: as the endpoint asks, else exponential backoff with jitter.
+    """The waits between attempts, as long as the endpoint asks, or with exponential backoff and jitter.
 
     Attributes:
         retries: attempts after the first, at most.
-        patience: seconds for all attempts and waits, after which no further one begins; with 0 there is none.
+        patience: seconds for all attempts and waits, after which no further one begins; 0 disables retries.
         first, longest: seconds before the first retry, doubled for each further one, and before any.
         least: the share of these seconds that is waited at least; the rest is drawn at random (0: full jitter).
-        most_asked: seconds that an endpoint may ask to wait; where it asks for more, there is no retry.
+        most_asked: seconds that an endpoint may ask to wait; if it asks for more, there is no retry.
         draw: a random number between two others.
     """
 
@@ -42,7 +42,7 @@ class RetryWaits:
     draw: Callable[[float, float], float] = random.uniform
 
     def wait(self, number: int, elapsed: float, asked: float | None) -> float | None:
-        """Seconds to wait before the next attempt; None if there is none.
+        """Return the seconds to wait before the next attempt, or None to give up.
 
         Args:
             number: of the attempt that failed, from 1.
@@ -65,14 +65,14 @@ def may_recover(status: int, body: str = "") -> bool:
 
 
 def retry_after(headers: Mapping[str, str], now: datetime | None = None) -> float | None:
-    """Seconds that an endpoint asks to wait before the next request; None if it asks for nothing that can be read.
+    """Return the seconds that an endpoint asks to wait before the next request, or None if it asks for nothing.
 
-    Read from ``Retry-After`` (RFC 9110, section 10.2.3: seconds or a date), or from ``retry-after-ms``, which OpenAI
-    and Azure send and which is more exact.
+    Read from ``Retry-After`` (RFC 9110, section 10.2.3: seconds or a date), or from the more exact ``retry-after-ms``
+    of OpenAI and Azure. Unreadable values ask for nothing.
 
     Args:
         headers: of the response; upper and lower case must not matter in their names.
-        now: the time from which a date counts; that of this machine by default.
+        now: the time that a date is compared with, by default this machine's.
     """
     value = headers.get("retry-after")
     for seconds, unit in ((headers.get("retry-after-ms"), 1000.0), (value, 1.0)):

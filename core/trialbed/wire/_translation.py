@@ -15,9 +15,9 @@ TITLES = {CHAT: "chat completions", "messages": "Messages", "responses": "Respon
 
 
 def translate_request(request: ModelRequest, goal: str = CHAT) -> Document:
-    """Return a request of any dialect as one of another, which streams where it does.
+    """Translate a request of any dialect into another; it streams if the original does.
 
-    A seed is left out where the other dialect has none.
+    A seed is dropped if the other dialect does not have it.
 
     Args:
         goal: the name of the other dialect.

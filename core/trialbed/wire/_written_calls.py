@@ -95,8 +95,8 @@ class WrittenCall(NamedTuple):
     """A call in a text.
 
     Attributes:
-        arguments: as JSON if they could be read, else as they are written.
-        place: the index at which the call, or the name of its tool, begins.
+        arguments: as JSON if they could be read, else the written text.
+        place: the index of the beginning of the call, or of its tool's name.
         end: the index behind it.
         form: ``marked`` behind a tag or a token, ``json``, ``code`` in a fence, ``label`` such as ``Action:``; else
             ``key`` of an object, ``bracket`` or ``line``.
@@ -145,7 +145,7 @@ def written_calls(text: str, schemas: Mapping[str, Any]) -> tuple[WrittenCall, .
 
 
 def _is_example(before: str) -> bool:
-    """Return whether a call without marks is an example: of a document, behind a colon, or in code that does more."""
+    """Return whether an unmarked call is only an example in a document, behind a colon, or in code that does more."""
     words, fence, code = before.rpartition("```")
     does_more = fence and not BLOCK.fullmatch(code)
     words = (words if fence else code).rstrip(" \n*_")
@@ -159,7 +159,7 @@ def _properties(schema: Any) -> Collection[str]:
 
 
 def _form(text: str, place: int) -> str:
-    """Return the form that the mark before a place gives to a call; empty if there is none."""
+    """Return the form of a call from the mark before it, or an empty text without a mark."""
     lead = LEAD.search(text, max(0, place - BEFORE), place)
     if lead is None or lead["marked"] is not None:
         return lead.lastgroup or "" if lead else ""
@@ -238,7 +238,7 @@ def _by_names(text: str, tools: Mapping[str, Collection[str]]) -> Iterator[Writt
 def _arguments(
     text: str, name: re.Match[str], wanted: Collection[str], form: str, is_code: bool
 ) -> tuple[str, int, int] | None:
-    """Return the arguments behind a name, its index, and that of their end; None if it is not called."""
+    """Return the arguments behind a name, their index and the index of their end; None if it is not called."""
     start, end = name.span()
     near = text[end : end + NEAR]
     if SCHEMA.search(near, 0, 160) or ("description" in near[:160] and "description" not in wanted):
@@ -267,7 +267,7 @@ def _arguments(
 
 
 def _pairs(near: str, own: str, wanted: Collection[str], form: str) -> tuple[dict[str, str], int] | None:
-    """Return the arguments that follow a name in tags, lines or words, and where they end. Returns None if none do.
+    """Return the arguments that follow a name in tags, lines or words, and their end. Returns None without any.
 
     Args:
         own: the text before the next name of a tool.
@@ -287,7 +287,7 @@ def _pairs(near: str, own: str, wanted: Collection[str], form: str) -> tuple[dic
 
 
 def _keys(text: str) -> Iterator[tuple[str, str, str, int]]:
-    """Yield the names that get a value in a text: form, name, value and its end; an empty tag has none."""
+    """Yield form, name, value and its end for each name with a value in a text; an empty tag has no value."""
     for found in KEY.finditer(text):
         if not found["bare"] or f"</{found['tag']}" in text[found.end() :]:
             form, value = "element" if found["bare"] else str(found.lastgroup), VALUE.match(text, found.end())
@@ -296,7 +296,7 @@ def _keys(text: str) -> Iterator[tuple[str, str, str, int]]:
 
 
 def _argument_names(value: Mapping[str, Any]) -> list[str]:
-    """Return the names whose values are not placeholders, as in documentation."""
+    """Return the names with values other than placeholders, which documentation has."""
     return [key for key, one in value.items() if not (isinstance(one, str) and PLACEHOLDER.fullmatch(one))]
 
 

@@ -1,4 +1,4 @@
-"""Network addresses, and the headers in which endpoints take their key."""
+"""Network addresses, and the headers that carry an endpoint's key."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ def is_loopback(host: str) -> bool:
 
 
 class HostNames:
-    """The names under which a server may be asked for, by the ``Host`` of a request.
+    """The names that a request's ``Host`` may have on a server.
 
-    A web page whose own name is changed to point to this machine (DNS rebinding) may read the server's answers; its
-    requests are for that name.
+    A web page can change its own name to point to this machine (DNS rebinding) and would then read the server's
+    answers. Its requests carry that name.
 
     Args:
-        names: beside those of loopback.
-        addresses: whether every IP address is one, which no page can take for its name.
+        names: further names, in addition to loopback's.
+        addresses: whether every IP address is allowed, which no page can take for its name.
     """
 
     def __init__(self, names: Iterable[str], *, addresses: bool = False) -> None:
@@ -61,7 +61,7 @@ _NAMED = re.compile(r"@(?=https?://)")
 
 
 def split_address(model: str) -> tuple[str, str | None]:
-    """Split ``NAME@URL``, a model at an endpoint of its own; the address is None where the name has none."""
+    """Split ``NAME@URL``, a model at its own endpoint; the address is None if the name does not have it."""
     *names, url = _NAMED.split(model)
     return ("@".join(names), url.rstrip("/")) if names else (model, None)
 
@@ -88,7 +88,7 @@ def key_headers(url: str, key: str | None, sent: Iterable[str]) -> dict[str, str
 
     Args:
         url: of the endpoint.
-        key: None for none.
+        key: the key; None adds no header.
         sent: names of the request's headers.
     """
     if not key:

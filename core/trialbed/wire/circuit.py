@@ -17,10 +17,10 @@ class CircuitOpen(Exception):
 
 
 class Change:
-    """Wakes those that wait for something to change.
+    """Wakes tasks that wait for something to change.
 
     Args:
-        sleep: waits for so many seconds.
+        sleep: waits for this many seconds.
     """
 
     def __init__(self, sleep: Callable[[float], Awaitable[None]] = asyncio.sleep) -> None:
@@ -94,7 +94,7 @@ class CircuitBreaker:
         """Hold this during an attempt; waits until it may be made. Gives whether it is a probe.
 
         Args:
-            until: the moment up to which it waits, asked for again after each wait; by default it does not wait.
+            until: returns the deadline of the wait, asked again after each wait; by default it does not wait.
             on_wait: called before it waits.
 
         Raises:
@@ -120,7 +120,7 @@ class CircuitBreaker:
         return False
 
     def begins_to_answer(self) -> None:
-        """The first bytes of an answer have come: others may try, too. One failure more opens the circuit again."""
+        """Let others try as well, since an answer has begun to come. One more failure opens the circuit again."""
         if self.is_open:
             self.is_open = False
             self.failures = self._threshold - 1

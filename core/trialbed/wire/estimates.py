@@ -11,7 +11,7 @@ BYTES_PER_TOKEN = 4
 
 
 def compact_bytes(value: Any) -> int:
-    """Bytes of a JSON value as compact UTF-8 JSON, so that the way a client writes its JSON does not matter."""
+    """Return the size of a JSON value as compact UTF-8 JSON, which does not depend on a client's formatting."""
     try:
         return len(orjson.dumps(value))
     except TypeError:  # such as for lone surrogates and integers beyond 64 bits
@@ -20,5 +20,5 @@ def compact_bytes(value: Any) -> int:
 
 
 def estimated_tokens(value: Any) -> int:
-    """A deterministic estimate: a token per 4 bytes of compact JSON, rounded up."""
+    """Estimate the tokens of a value deterministically as one per 4 bytes of compact JSON, rounded up."""
     return -(-compact_bytes(value) // BYTES_PER_TOKEN)

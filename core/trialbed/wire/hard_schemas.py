@@ -1,4 +1,4 @@
-"""A hundred tools whose names and JSON Schemas are hard for frameworks and models to pass on unchanged."""
+"""A hundred tools with names and JSON Schemas that frameworks and models often fail to pass on unchanged."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ class HardSchema(Record):
         stresses: what makes it hard, in words.
         description: the tool's description.
         parameters: a JSON Schema (draft 2020-12).
-        arguments: valid arguments, with which the tool can be called.
+        arguments: valid arguments for a call of the tool.
     """
 
     name: str
@@ -28,12 +28,12 @@ class HardSchema(Record):
 
     @property
     def api(self) -> Api:
-        """The Api behind the tool. It has no documented parameters, so that it takes any arguments."""
+        """The Api behind the tool. It accepts any arguments, because it has no documented parameters."""
         return Api(category="Hard schemas", tool_name="Corpus", api_name=self.name)
 
     @property
     def tool(self) -> ToolSpec:
-        """The tool as it is offered."""
+        """The tool on offer."""
         return ToolSpec(name=self.name, description=self.description, parameters=self.parameters, api=self.api.ref)
 
 

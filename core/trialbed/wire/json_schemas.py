@@ -1,7 +1,7 @@
-"""JSON Schemas that check values: in any draft, with the regular expressions of ECMA 262, and without the network.
+"""JSON Schemas of any draft, with the regular expressions of ECMA 262 and without access to the network.
 
-No value makes a check run without end: patterns are matched by an engine with a bound on its steps, and a schema that
-refers to itself in alternatives checks each part of a value once.
+Every check ends. Patterns are matched by an engine with a bound on its steps, and a schema that refers to itself in
+alternatives checks each part of a value once.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ Schema = Any
 
 
 class UnusableSchema(ValueError):
-    """A schema that cannot be used; the message says why and, where it is known, in which part."""
+    """A schema that cannot be used; the message says why and, if known, names the part."""
 
 
 class Undecided(Exception):
@@ -51,10 +51,10 @@ class Undecided(Exception):
 
 
 class SchemaProblem(NamedTuple):
-    """One way in which a value does not fit.
+    """One reason why a value does not fit.
 
     Attributes:
-        keyword: of the schema, such as ``required``; ``falseSchema`` where a part of the schema is ``false``.
+        keyword: of the schema, such as ``required``; ``falseSchema`` if a part of the schema is ``false``.
         path: to the part of the value.
     """
 
@@ -71,12 +71,12 @@ class SchemaProblem(NamedTuple):
 class JsonSchema:
     """One schema, ready to check values.
 
-    The draft is the one that the schema names, 2020-12 if it names none that is known. Formats are not checked.
-    References outside the schema are not fetched.
+    The schema names its draft; the default is 2020-12, also for unknown drafts. Formats are not checked. References
+    outside the schema are not fetched.
 
     Args:
         schema: any JSON value.
-        root: the schema that it is a part of, in which its references are looked up; by default there is none.
+        root: the schema that it is a part of, which its references point into; by default the schema itself.
 
     Raises:
         UnusableSchema: it is not a schema, has a reference to nothing, or has a pattern that cannot be read.
@@ -87,14 +87,14 @@ class JsonSchema:
         self._validator = _compile(self._schema)
 
     def is_valid(self, value: Any) -> bool:
-        """Return whether a value fits; one that takes a pattern too many steps does not."""
+        """Return whether a value fits; a value that takes a pattern too many steps does not."""
         try:
             return bool(self._validator.is_valid(value))
         except UnicodeEncodeError:
             return bool(self._validator.is_valid(whole_texts(value)))
 
     def problems(self, value: Any, most: int = 5) -> tuple[SchemaProblem, ...]:
-        """The ways in which a value does not fit, up to so many; none if it fits.
+        """Return up to ``most`` reasons why the value does not fit; empty if it fits.
 
         Raises:
             Undecided: a pattern takes too many steps to be matched.
@@ -122,10 +122,10 @@ class JsonSchema:
 
 
 def schema_problems(schema: Schema, value: Any, most: int = 5, root: Schema = None) -> tuple[SchemaProblem, ...]:
-    """Return the ways in which a value does not fit, up to so many; none if it fits or the schema cannot be used.
+    """Return up to ``most`` reasons why a value does not fit; empty if it fits or the schema cannot be used.
 
     Args:
-        root: the schema that this one is a part of, in which its references are looked up.
+        root: the schema that this one is a part of, which its references point into.
     """
     try:
         return _schema_of(json.dumps([schema, root])).problems(value, most)
@@ -172,7 +172,7 @@ def _within(schema: Schema, root: Schema) -> Schema:
 
 
 def _compile(schema: Schema) -> Any:
-    """Return the validator; what only a stricter reader refuses is mended first."""
+    """Return the validator; parts that only a stricter reader refuses are repaired first."""
     try:
         found = _validator(_map_parts(_without_dialect(schema), _mend))
     except Exception as error:  # noqa: BLE001 - a schema from outside can break the compiler in any way
@@ -229,7 +229,7 @@ _RANGE = re.compile(r"(\\[wdsWDS])-(?=[^\]])|-(?=\\[wdsWDS])")
 
 
 def _portable(pattern: str) -> str:
-    r"""A pattern of ECMA 262 whose classes, such as ``[\w-.]``, are written as the engine reads them."""
+    r"""Rewrite the classes of an ECMA 262 pattern, such as ``[\w-.]``, for the engine."""
 
     def write(match: re.Match[str]) -> str:
         return _RANGE.sub(lambda found: f"{found[1] or ''}\\-", match[0]) if match[0][0] == "[" else match[0]
@@ -238,7 +238,7 @@ def _portable(pattern: str) -> str:
 
 
 def _map_parts(schema: Schema, change: Callable[[dict[str, Any]], dict[str, Any]]) -> Schema:
-    """The schema with each part of it that is an object changed; data stay as they are."""
+    """Return the schema with each part that is an object changed; data stay unchanged."""
     if isinstance(schema, list):
         return [_map_parts(item, change) for item in schema]
     if not isinstance(schema, dict):
@@ -254,7 +254,7 @@ def _map_parts(schema: Schema, change: Callable[[dict[str, Any]], dict[str, Any]
 
 
 def _parts(schema: Schema) -> Iterator[dict[str, Any]]:
-    """Each part of a schema that is an object; data are none."""
+    """Yield each part of a schema that is an object; data do not count."""
     left = [schema]
     while left:
         part = left.pop()
@@ -270,7 +270,7 @@ def _parts(schema: Schema) -> Iterator[dict[str, Any]]:
 
 
 def _circles(schema: Schema) -> Iterator[str]:
-    """References that lead back to themselves without anything in between, so that no value could be checked."""
+    """Yield references that lead directly back to themselves and would make a check endless."""
     ending: set[str] = set()
     for part in _parts(schema):
         seen: set[str] = set()
@@ -286,7 +286,7 @@ def _circles(schema: Schema) -> Iterator[str]:
 
 
 def part_at(schema: Schema, reference: str) -> Schema:
-    """Return the part of a schema that a reference points to, as ``#`` and a JSON Pointer; None if there is none."""
+    """Return the part of a schema that a reference (``#`` and a JSON Pointer) points to; None if it does not exist."""
     if reference != "#" and not reference.startswith("#/"):
         return None
     for step in unquote(reference[1:]).split("/")[1:]:

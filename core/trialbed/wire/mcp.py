@@ -1,7 +1,7 @@
 """A trial's tools over the Model Context Protocol (MCP), with the first or second generation of the official SDK.
 
-Both have a low-level server, which passes schemas and arguments on as they are. Its interface differs: other packages
-in an environment decide which generation it has (AutoGen needs the first).
+Both have a low-level server, which passes schemas and arguments on unchanged. Its interface differs: other packages in
+an environment decide which generation it has (AutoGen needs the first).
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ INVALID_PARAMS = -32602
 
 
 class OfferedTools:
-    """The tools of a trial, with their schemas as they are.
+    """The tools of a trial, with unchanged schemas.
 
     Args:
         call: makes a call, and returns its text and whether that is an error's.
@@ -51,7 +51,7 @@ class OfferedTools:
         """Make a call.
 
         Raises:
-            Exception: the trial does not have this tool; the SDK's own, whose code and text are sent.
+            Exception: the trial does not have this tool. The SDK sends the exception's code and text.
         """
         from mcp import types
         from mcp.shared import exceptions
@@ -67,7 +67,7 @@ class OfferedTools:
 
 
 def load_sdk() -> None:
-    """Import the SDK, which takes about as long as starting a server, so that the next request need not."""
+    """Import the SDK in advance, which takes about as long as starting a server, to speed up the next request."""
     import_module("mcp.server.lowlevel")
     import_module("mcp.server.streamable_http_manager")
 

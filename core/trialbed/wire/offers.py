@@ -1,7 +1,7 @@
-"""Finds the function of a request that stands for a trial's tool, as a model that reads them would.
+"""Match the functions in a request to a trial's tools, as a model that reads them would.
 
-Frameworks rename tools: they change case and separators, cut long names, append hashes or numbers, and put a server's
-name before them. The rest of the name and the description identify the tool, as long as they fit one alone.
+Frameworks rename tools. They change case and separators, cut long names, append hashes or numbers, and put a server's
+name before them. The rest of the name and the description identify the tool if they fit only that tool.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ class Offers:
 
     Args:
         tools: the trial's.
-        functions: those of the request; of several with one name, the last counts.
+        functions: the request's; of several with one name, the last counts.
     """
 
     def __init__(self, tools: Sequence[ToolSpec], functions: Iterable[OfferedTool]) -> None:
@@ -42,20 +42,20 @@ class Offers:
         self.functions = {function.name: function for function in functions}
 
     def function(self, tool: str) -> OfferedTool | None:
-        """The function that stands for a tool; None if there is none, or several might."""
+        """Return the function for a tool, or None if none or several match."""
         if tool in self.functions:
             return self.functions[tool]
         name = self._matches.get(tool)
         return None if name is None else self.functions[name]
 
     def tool(self, function: str) -> str | None:
-        """The tool that a function stands for; None if it stands for none, or for one of several."""
+        """Return the tool for a function, or None if none or several match."""
         if function in self._descriptions:
             return function
         return self._tools.get(function)
 
     def might_be(self, tool: str) -> list[str]:
-        """The functions of which each might stand for a tool, where none does for certain."""
+        """Return the functions that may each stand for a tool, if no function does for certain."""
         return sorted(self._possible.get(tool, ()))
 
     @cached_property
@@ -94,7 +94,7 @@ def plain_name(name: str) -> str:
 
 
 class _Named(NamedTuple):
-    """A tool or a function: its plain name, that without a number or a hash behind it, and its plain description."""
+    """A tool or function, with its plain name, the name without a final number or hash, and its plain description."""
 
     name: str
     bare: str

@@ -1,4 +1,4 @@
-"""Finds secrets in texts however they are written there, and masks them.
+"""Find secrets in texts in any of their written forms, and mask them.
 
 An endpoint that repeats a key may escape it for JSON, a URL or HTML, encode it in base64 or hexadecimal, or send it in
 the pieces of a stream, which only together are the key.
@@ -68,7 +68,7 @@ class Redaction:
     """Masks secrets in texts, JSON values, bodies of HTTP and records.
 
     Args:
-        secrets: those of fewer than 8 characters are ignored.
+        secrets: the values; shorter than 8 characters are ignored.
     """
 
     def __init__(self, secrets: Iterable[str]) -> None:
@@ -116,9 +116,9 @@ class Redaction:
         return value
 
     def body(self, text: str) -> str:
-        """The body of a request or an answer without secrets, also where events of a stream hold a piece of one each.
+        """Return the body of a request or an answer without secrets, even if they are split over a stream's events.
 
-        A mask has the length of the text that it hides. An event that held a piece is written anew.
+        A mask has the length of the text that it hides. An event with a piece of a secret is rewritten.
         """
         masked = self.text(text, stars)
         if not self._secrets or _EVENT.search(masked) is None:
@@ -137,7 +137,7 @@ class Redaction:
         return record if cleaned == data else type(record).model_validate(cleaned)
 
     def beginning(self, text: str) -> int:
-        """Return the place from which the text may be the beginning of a secret; its length if there is none."""
+        """Return the place of a secret that may begin at the text's end and go on, or the text's length without one."""
         if not self.may_go_on(text, 1):
             return len(text)
         starts = self._starts.finditer(text, max(0, len(text) - self._longest))
@@ -225,7 +225,7 @@ def _character_pattern(character: str) -> str:
 
 
 def event_texts(value: Any, field: Field = ()) -> Iterator[tuple[Field, Any, Any]]:
-    """Yield where each text in the JSON value of an event stands: its field, its holder, and its key there.
+    """Yield each text in the JSON value of an event with its field, its holder, and its key there.
 
     The field is equal for the texts that a client joins: the path, with choices and calls by their ``index``.
     """
@@ -240,7 +240,7 @@ def event_texts(value: Any, field: Field = ()) -> Iterator[tuple[Field, Any, Any
 
 
 def event_value(line: str) -> Any:
-    """The JSON value of an event's line; None if it has none."""
+    """Return the JSON value of an event's line, or None without a value."""
     if not line.startswith("data:"):
         return None
     value = lenient_json(line[5:])
@@ -248,7 +248,7 @@ def event_value(line: str) -> Any:
 
 
 def event_line(value: Any, line: str) -> str:
-    """The line of an event with another value, as long as it was where that is possible."""
+    """Return the line of an event with another value, padded to its former length if possible."""
     text = "data: " + json.dumps(value, ensure_ascii=False, separators=(",", ":"))
     text = text.encode("utf-8", "backslashreplace").decode()
     ending = line[len(line.rstrip("\r\n")) :]
@@ -297,18 +297,18 @@ def without_pieces(
 
 
 def redact(text: str, secrets: Iterable[str] | None = None) -> str:
-    """The text with every secret value replaced, however it is escaped or encoded.
+    """Return the text with every secret value replaced in all its escaped and encoded forms.
 
     Args:
-        secrets: the values; default: those of this process's environment.
+        secrets: the values; by default the secrets of this process's environment.
     """
     return redaction_of(secret_values() if secrets is None else tuple(secrets)).text(text)
 
 
 def shown_url(url: str) -> str:
-    """A URL as it may be shown: without its user and password, and with secrets masked.
+    """Return a URL for display, without its user and password and with secrets masked.
 
-    It may also be a text that only should be a URL.
+    The text need not be a valid URL.
     """
     return redact(_USER.sub(r"\1", url))
 
@@ -317,11 +317,11 @@ def check_url(url: str, option: str, example: str) -> None:
     """Check the address of a server or an endpoint, which is stored and shown.
 
     Args:
-        option: where it was given.
-        example: an address that would do.
+        option: the option that it was given with.
+        example: a valid address, for the message.
 
     Raises:
-        UsageError: it is no http(s) URL, or has a password, a query or a fragment.
+        UsageError: it is not an http(s) URL, or has a password, a query or a fragment.
     """
     try:
         parts = urlsplit(url)

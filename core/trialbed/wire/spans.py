@@ -9,7 +9,7 @@ Span = tuple[float, float]
 
 
 def covered(spans: Iterable[Span]) -> float:
-    """The seconds that at least one of the spans covers; a span that ends before it starts covers none."""
+    """Return the seconds that at least one of the spans covers; a span that ends before it starts covers nothing."""
     total, end = 0.0, float("-inf")
     for start, stop in sorted(spans):
         begin = max(start, end)

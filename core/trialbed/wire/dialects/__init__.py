@@ -1,4 +1,4 @@
-"""The dialects in which models are asked and answer; each is a module with a reader and a writer.
+"""The dialects of model APIs. Each is a module with a reader and a writer.
 
 A new dialect is a module here with the names of ``Dialect``, and a line in ``PATHS``.
 """

@@ -25,7 +25,7 @@ class EventStream(Protocol):
     """Reads one streamed answer from bytes that may be cut anywhere.
 
     Attributes:
-        pieces: those of its texts that have come since the list was emptied, each with its kind; None collects none.
+        pieces: pieces of text with their kinds since the list was last emptied; None does not collect them.
     """
 
     first_token: float | None
@@ -45,7 +45,7 @@ class EventStream(Protocol):
         """Note a peculiarity that the stream itself does not show."""
 
     def end(self, now: float = 0.0, cut: str | None = None) -> Reading:
-        """Return the reading, once the body has ended; ``cut``: why it ended early, if it did."""
+        """Return the reading at the end of the body; ``cut`` says why it ended early, if it did."""
 
 
 class Dialect(Protocol):
@@ -62,7 +62,7 @@ class Dialect(Protocol):
     HEADERS: Mapping[str, str]
 
     def read_request(self, document: Mapping[str, Any], problem: str = "") -> ModelRequest:
-        """Read a request; ``problem``: why its body is not a JSON object."""
+        """Read a request; ``problem`` says why its body is not a JSON object."""
 
     def write_request(
         self,
@@ -78,17 +78,17 @@ class Dialect(Protocol):
         """
 
     def write_settings(self, request: ModelRequest) -> Document:
-        """Return the further fields of a request of any dialect, as this one has them.
+        """Return the further fields of a request of any dialect in the terms of this one.
 
         Raises:
-            ValueError: one of them has no counterpart; says which.
+            ValueError: a field has no counterpart; says which.
         """
 
     def reply_formats(self, schema: Mapping[str, Any]) -> Sequence[Document]:
         """Return the settings that ask for a reply of this JSON Schema, the strictest first."""
 
     def read_answer(self, document: Document | None) -> ModelAnswer:
-        """Read an answer from its document, as far as it is one; without a message its ``source`` is None."""
+        """Read the answer in a document; without a message its ``source`` is None."""
 
     def read_body(self, body: bytes, content_type: str = "application/json") -> Reading:
         """Read an answer that was not streamed."""
@@ -97,35 +97,35 @@ class Dialect(Protocol):
         """Return a reader of a streamed answer to a request that offers tools with these names."""
 
     def read_error(self, body: str) -> str:
-        """Return the words of an error that came with a status of failure; the body where it says nothing else."""
+        """Return the message of an error response, or the body if it has no message."""
 
     def write_message(self, answer: ModelAnswer) -> Document:
-        """Return the part of an answer that the model writes: its text and its calls."""
+        """Return the part of an answer that the model writes, with its text and its calls."""
 
     def write_answer(self, answer: ModelAnswer, request: ModelRequest, *, piece: int | None = 8) -> tuple[bytes, ...]:
-        """Return the body of the response to a request: a JSON document, or the events of a stream, as it asks.
+        """Return the body of the response, a JSON document or the events of a stream, whichever the request asks for.
 
         Args:
             piece: characters of text or arguments in one event; None sends them whole.
         """
 
     def open_writer(self, head: ModelAnswer, request: ModelRequest) -> AnswerWriter:
-        """Return a writer of a streamed answer to a request, for one that becomes known piece by piece.
+        """Return a writer of a streamed answer that becomes known piece by piece.
 
         Args:
-            head: the id, the model and the time of the answer, and the usage with which its stream begins.
+            head: the id, the model and the time of the answer, and the usage at the beginning of its stream.
         """
 
     def write_error(self, message: str, kind: str, *, code: str | None = None) -> Document:
-        """Return an error as the dialect's clients read it; ``kind``: its type, such as ``invalid_request_error``."""
+        """Return an error for the dialect's clients; ``kind`` is its type, such as ``invalid_request_error``."""
 
 
 @cache
 def dialect(name: str = CHAT) -> Dialect:
-    """The dialect of this name, whose module is imported when it is first asked for.
+    """Return the dialect of this name; its module is imported on first use.
 
     Raises:
-        LookupError: there is none.
+        LookupError: there is no such dialect.
     """
     if name not in PATHS.values():
         raise LookupError(f"there is no dialect {name!r}; there are {', '.join(sorted(PATHS.values()))}")
@@ -134,6 +134,6 @@ def dialect(name: str = CHAT) -> Dialect:
 
 
 def dialect_at(path: str) -> Dialect | None:
-    """The dialect of the requests to a path below ``/v1``; None if it is none's."""
+    """Return the dialect of requests to a path below ``/v1``, or None if no dialect has the path."""
     name = PATHS.get(path) or COUNTS.get(path)
     return None if name is None else dialect(name)

@@ -54,7 +54,7 @@ def whole_number(value: Any) -> int | None:
 
 
 def counts_of(counts: Mapping[str, Any]) -> dict[str, int]:
-    """Return those of the counts that can count tokens."""
+    """Return the values that can be counts of tokens."""
     found = {name: whole_number(count) for name, count in counts.items()}
     return {name: count for name, count in found.items() if count is not None and 0 <= count <= MOST_TOKENS}
 
@@ -88,11 +88,11 @@ def result_content(message: ModelMessage) -> Any:
 def read_generation(
     document: Mapping[str, Any], fields: Mapping[str, str], forms: Collection[str] = ("json_object", "json_schema")
 ) -> GenerationConfig:
-    """Read the settings that have the same meaning in every dialect; wrong ones are left out.
+    """Read the settings that have the same meaning in every dialect; invalid values are skipped.
 
     Args:
-        fields: field, behind those of the objects that it stands in, such as ``text.verbosity`` -> setting. The form of
-            the reply is four of them: ``form``, ``name``, ``strict`` and ``schema``.
+        fields: field with the objects that contain it, such as ``text.verbosity`` -> setting. The form of the reply is
+            four of them: ``form``, ``name``, ``strict`` and ``schema``.
         forms: types of the form that are read.
     """
     found: dict[str, Any] = {}
@@ -127,7 +127,7 @@ def write_generation(wanted: GenerationConfig, fields: Mapping[str, str], goal: 
         tools: whether any are on offer.
 
     Raises:
-        ValueError: one of them asks for something that the dialect does not have.
+        ValueError: a setting asks for something that the dialect does not have.
     """
     usual = GenerationConfig()
     some = [name for name in ("stop", "top_logprobs", "choices", "verbosity") if name not in fields.values()]
@@ -169,11 +169,11 @@ def image_of(part: Mapping[str, Any]) -> str | None:
 
 
 def write_part(part: Any, goal: str, *, own: Collection[str], text: str, image: Callable[[str], Document]) -> Any:
-    """Return a part in a dialect's words.
+    """Return a part in a dialect's terms.
 
     Args:
         goal: the dialect's own part, for the message.
-        own: types of parts that stay as they are.
+        own: types of parts that stay unchanged.
         text: the type of a part with a text.
         image: writes the part with the image at an address.
 
@@ -206,7 +206,7 @@ KINDS = {bool: "a boolean", int: "an integer", float: "a number", str: "a string
 
 
 def find_invalid_part(content: Any, parts: Collection[str]) -> tuple[str, str]:
-    """Return the place and the kind of a value in a tool's result that vendors refuse, both empty if there is none.
+    """Return the place and the kind of a value in a tool's result that vendors refuse; both empty if all are valid.
 
     Args:
         content: a text or a list of parts; the place is empty if it is neither.

@@ -31,7 +31,7 @@ class AnswerStream(ABC):
     Attributes:
         LAST: the event that ends a stream, for messages.
         first_token: when the first token with text, arguments or reasoning came; None if none has come yet.
-        pieces: those of its texts that have come since the list was emptied, each with its kind; None collects none.
+        pieces: pieces of text with their kinds since the list was last emptied; None does not collect them.
     """
 
     LAST = "its last event"
@@ -55,7 +55,7 @@ class AnswerStream(ABC):
 
     @abstractmethod
     def _document(self) -> Document:
-        """Return the answer as far as it came, as one that is not streamed."""
+        """Return the received part of the answer as a document."""
 
     @property
     def over(self) -> bool:
@@ -118,7 +118,7 @@ class AnswerStream(ABC):
             self._break("malformed_event", f"{wrong}: {excerpt(event.data)}")
 
     def _take_last(self, event: Event, now: float) -> None:
-        """Take an event that was not ended; half of one is none."""
+        """Take an unfinished last event, unless its data are cut."""
         self._event = event.data
         if event.data.strip() == DONE or _is_json(event.data):
             self._taken += 1
@@ -153,7 +153,7 @@ class AnswerStream(ABC):
         self._break("error_event", f"the stream reports an error: {excerpt(event.data)}", code)
 
     def note(self, kind: str) -> None:
-        """Note a peculiarity, also one that the stream itself does not show, with the event in which it was seen."""
+        """Note a peculiarity with the current event, even if the stream itself does not show it."""
         if kind not in self._notes:
             self._notes[kind] = excerpt(self._event)
 
@@ -167,7 +167,7 @@ class StreamPart:
     """A part of an answer, such as a text or a call, that comes in pieces.
 
     Attributes:
-        first: as it began.
+        first: its beginning.
         texts: field -> the pieces of its text.
         done: the whole, if it has come.
     """
@@ -179,14 +179,14 @@ class StreamPart:
 
 
 class TypedStream(AnswerStream):
-    """Reads a stream whose events say their type.
+    """Reads a stream of events that name their type.
 
     Args:
         problem_of: returns why a document is not an answer of the dialect.
 
     Attributes:
         ENDS: the types of the events that end a stream.
-        PLACE: the field of events with the place of the part that they are of.
+        PLACE: the field of events with the place of their part.
         KINDS: field of a part -> the kind of its text.
         UNKNOWN: stands for the beginning of a part that did not come.
     """
@@ -246,7 +246,7 @@ class TypedStream(AnswerStream):
             self.pieces.append((self.KINDS[field], text))
 
     def _place(self, event: Mapping[str, Any], otherwise: int) -> int:
-        """Return the place of the part of an answer that an event is of: its index, else another one."""
+        """Return the place of an event's part in the answer, which is its index if it has one."""
         index = event.get(self.PLACE)
         if type(index) is int:
             return index
@@ -255,7 +255,7 @@ class TypedStream(AnswerStream):
 
 
 def _are_events(data: bytes) -> bool:
-    """Return whether each of several lines of data would be an event by itself."""
+    """Return whether the data are several lines that are each a complete event."""
     lines = data.split(b"\n")
     return len(lines) > 1 and all(line.strip() == DONE or _is_json(line) for line in lines)
 

@@ -11,11 +11,11 @@ from trialbed.wire.dialects._fields import pieces
 
 
 class AnswerWriter(ABC):
-    """Writes one answer as a stream: its texts as they come, its calls and its end once all of it is known.
+    """Writes one answer as a stream, texts piece by piece, calls and the end once they are complete.
 
     Args:
-        head: the id, the model and the time of the answer, and the usage with which its stream begins.
-        request: the one that it answers.
+        head: the id, the model and the time of the answer, and the usage at the beginning of its stream.
+        request: the request that it answers.
     """
 
     def __init__(self, head: ModelAnswer, request: ModelRequest) -> None:
@@ -40,7 +40,7 @@ class AnswerWriter(ABC):
         return self._encode(self.rest(answer, None)) + self._after()
 
     def fail(self, message: str, kind: str, *, code: str | None = None) -> bytes:
-        """Return the events with which a stream ends that cannot go on; ``kind``: the error's type."""
+        """Return the last events of a stream that cannot go on; ``kind`` is the error's type."""
         return self._encode(self._failure(message, kind, code)) + self._after()
 
     def rest(self, answer: ModelAnswer, piece: int | None) -> Iterator[Document]:
@@ -65,7 +65,7 @@ class AnswerWriter(ABC):
         yield from self._last(answer)
 
     def _first(self, kind: str) -> Iterable[Document]:
-        """Return the events of the beginning, where it is not written yet."""
+        """Return the events of the beginning unless they are already written."""
         if self._begun:
             return ()
         self._begun = True
@@ -80,14 +80,14 @@ class AnswerWriter(ABC):
 
     @abstractmethod
     def _begin(self, kind: str) -> Iterable[Document]:
-        """Return the events of the beginning; ``kind``: of the first text, empty where there is none."""
+        """Return the events of the beginning; ``kind`` is the kind of the first text, or empty without text."""
 
     @abstractmethod
     def _part(self, kind: TextKind, texts: Iterable[str]) -> Iterable[Document]:
-        """Return the events of pieces of a text, and of its beginning where another one came before."""
+        """Return the events of pieces of a text, and of its beginning if another text came before."""
 
     def _close(self) -> Iterable[Document]:
-        """Return the events of the end of the text that was written last; if ``_cut``, the answer breaks off there."""
+        """Return the events that end the last text; if ``_cut``, the answer breaks off there."""
         return ()
 
     @abstractmethod

@@ -1,4 +1,4 @@
-"""Completions and errors as JSON documents, including those of careless vendors."""
+"""Completions and errors as JSON documents, with the variants that careless vendors send."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def write_error(message: str, kind: str, *, code: str | None = None) -> Document
 
 
 def reports_error(document: Mapping[str, Any]) -> bool:
-    """Return whether a completion or chunk reports an error, beside its choices or in one of them."""
+    """Return whether a completion or chunk reports an error, next to its choices or in a choice."""
     # Some servers send an error as an object of its own, {"object": "error", "message": …}.
     if document.get("object") == FAILED or ("error" in document and _says(document["error"])):
         return True
@@ -51,7 +51,7 @@ def _says(error: Any) -> bool:
 
 
 def read_answer(document: Document | None) -> ModelAnswer:
-    """Read the answer in a completion, as far as it is one; without a message its ``source`` is None."""
+    """Read the answer in a completion; without a message its ``source`` is None."""
     head, choice = document or {}, first_choice(document)
     message = found if isinstance(found := choice.get("message"), dict) else {}
     usage, created = token_counts(head), head.get("created")
@@ -71,7 +71,7 @@ def read_answer(document: Document | None) -> ModelAnswer:
 
 
 def first_choice(response: Document | None) -> Document:
-    """Return the choice of index 0, else the first one; empty if there is none."""
+    """Return the choice of index 0, else the first one; may be empty."""
     objects: list[Document] = objects_of((response or {}).get("choices"))
     for choice in objects:
         if choice.get("index", 0) == 0:
@@ -80,13 +80,13 @@ def first_choice(response: Document | None) -> Document:
 
 
 def first_message(response: Document | None) -> Document:
-    """Return the message of the first choice; empty if there is none."""
+    """Return the message of the first choice; may be empty."""
     message = first_choice(response).get("message")
     return message if isinstance(message, dict) else {}
 
 
 def answered_calls(message: Mapping[str, Any]) -> list[Any]:
-    """Return the calls of a message as they came; a legacy ``function_call`` is a call without an id."""
+    """Return the calls of a message unchanged; a legacy ``function_call`` is a call without an id."""
     calls, function = message.get("tool_calls"), message.get("function_call")
     if isinstance(calls, list) and calls:
         return calls
@@ -109,7 +109,7 @@ def problem_of(document: Document) -> Problem | None:
 
 
 def token_counts(document: Document) -> dict[str, int]:
-    """Return a completion's token counts that are whole numbers, with cached tokens and those of thoughts."""
+    """Return a completion's valid token counts, including cached and reasoning tokens."""
     found: dict[str, int] = {}
     # The places where vendors put usage, least trusted first.
     groq = mapping_of(document.get("x_groq"))

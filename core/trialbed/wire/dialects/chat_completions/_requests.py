@@ -85,7 +85,7 @@ class ChatRequest(ModelRequest):
 
     @cached_property
     def tools(self) -> tuple[OfferedTool, ...]:
-        """The tools on offer; those without a name are left out."""
+        """The tools on offer; tools without a name are skipped."""
         return tuple(tool for one in list_of(self.document.get("tools")) if (tool := _read_tool(one)) is not None)
 
     @property
@@ -105,7 +105,7 @@ class ChatRequest(ModelRequest):
 
     @property
     def generation(self) -> GenerationConfig:
-        """Those of the settings that have the same meaning in every dialect; wrong ones are left out."""
+        """The settings that have the same meaning in every dialect; invalid ones are skipped."""
         found = self.document
         stops = {"stop": [found["stop"]]} if isinstance(found.get("stop"), str) else {}
         limits = [value for key in LIMITS if (value := whole_number(found.get(key))) is not None and value > 0]
@@ -188,7 +188,7 @@ def _write_call(call: Call) -> Document:
 
 
 def _write_content(message: ModelMessage) -> Any:
-    """Return a content: parts of other dialects in the own words, a result that is an error as a text that says so."""
+    """Return a content in this dialect; a result that is an error becomes a text that says so."""
     content = result_content(message)
     return [_write_part(part) for part in content] if isinstance(content, list) else content
 
@@ -216,7 +216,7 @@ def reply_formats(schema: Mapping[str, Any]) -> list[Document]:
 
 
 def read_message(message: Any) -> ModelMessage:
-    """Read a message, however careless; a value that is not an object is the content of a message without a role."""
+    """Read a message with any errors; a value that is not an object is the content of a message without a role."""
     if not isinstance(message, (dict, Mapping)):
         return ModelMessage(role="", content=message, source=message)
     calls = []

@@ -1,4 +1,4 @@
-"""Reads a streamed answer with a strict state machine, and puts its chunks together, however a vendor cuts them.
+"""Reads a streamed answer with a strict state machine, and assembles its chunks from any vendor.
 
 ::
 
@@ -79,7 +79,7 @@ class ChatStreamReader(AnswerStream):
 
     @property
     def _first(self) -> _Choice | None:
-        """The choice of index 0, else the one of the lowest index."""
+        """The choice of index 0, else the choice of the lowest index."""
         return self._choices.get(0) or (self._choices[min(self._choices)] if self._choices else None)
 
     def _add_head(self, chunk: Document) -> None:
@@ -109,7 +109,7 @@ class ChatStreamReader(AnswerStream):
                 self._usage["prompt_tokens_details"] = {"cached_tokens": cached}
 
     def _add_choices(self, chunk: Document) -> bool:
-        """Take the choices of a chunk; return whether it has a token: a text or arguments that are not empty."""
+        """Take the choices of a chunk; return whether it has a token, which is non-empty text or arguments."""
         token = False
         choices = chunk.get("choices")
         if not isinstance(choices, list):
@@ -231,7 +231,7 @@ class _Choice:
         return token
 
     def _call_of(self, piece: Document) -> _CallPieces:
-        """The call that a piece belongs to: by its index, else by its id, else the last one."""
+        """Return the call that a piece belongs to, by its index or its id, else the last one."""
         index, identity = piece.get("index"), piece.get("id")
         if type(index) is int:
             known = self._by_index.get(index)

@@ -73,7 +73,7 @@ def write_call(answer: ModelAnswer, number: int, arguments: str) -> Document:
 
 
 def write_usage(counts: Mapping[str, Any]) -> Document:
-    """Return the tokens of an answer; those that are parts of others stand in their details."""
+    """Return the tokens of an answer, with parts of other counts in their details."""
     usage = {name: count for name, count in counts.items() if name not in DETAILS}
     for part, details in DETAILS.items():
         if part in counts:
@@ -102,7 +102,7 @@ def _token(token: str, logprob: float) -> Document:
 
 
 def write_head(answer: ModelAnswer, kind: str) -> Document:
-    """Return the fields beside the choices; ``kind``: of the object."""
+    """Return the fields next to the choices; ``kind`` is the object's kind."""
     head = {"id": f"chatcmpl-{answer.id}", "object": kind, "created": answer.created, "model": answer.model}
     return {**head, "system_fingerprint": answer.fingerprint} if answer.fingerprint else head
 
@@ -154,7 +154,7 @@ def _repeat_choices(document: Document, number: int) -> Document:
 
 
 def write_chunks(answer: ModelAnswer, request: ModelRequest, *, piece: int | None = PIECE) -> list[Document]:
-    """Return the chunks of a stream: the role, the pieces, the finish reason, the usage.
+    """Return the chunks of a stream with the role, the pieces, the finish reason and the usage.
 
     Args:
         piece: characters of text or arguments in one chunk; None sends the whole message in one.
@@ -175,7 +175,7 @@ open_writer = ChunkWriter
 
 
 def _raw_text(answer: ModelAnswer) -> str:
-    """Return the text for a raw prompt, in which calls stand as Kimi's models write them."""
+    """Return the text for a raw prompt, with calls in the format of Kimi's models."""
     text = answer.content or ""
     if not answer.calls:
         return text

@@ -1,4 +1,4 @@
-"""Messages: ``POST …/messages``, as Anthropic specified them and as its SDKs read them."""
+"""Anthropic's Messages, ``POST …/messages``, by its specification and its SDKs."""
 
 from trialbed.wire._readings import read_error
 from trialbed.wire.dialects.messages._answers import read_answer, read_body, write_error

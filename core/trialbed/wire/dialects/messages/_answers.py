@@ -34,11 +34,11 @@ KINDS = frozenset(OF_STATUS.values())
 
 
 def write_error(message: str, kind: str, *, code: str | None = None) -> Document:
-    """Return an error as Anthropic's clients read it.
+    """Return an error for Anthropic's clients.
 
     Args:
-        kind: its type; one of another dialect becomes that of its status.
-        code: the status, or a code of its own, which stands in the details.
+        kind: its type; a type of another dialect is replaced by the type of its status.
+        code: the status, or a code of its own, which goes into the details.
     """
     status = code is not None and code.isdecimal()
     found = OF_CODE.get(code or "") or (kind if kind in KINDS and not status else OF_STATUS.get(code or "", ""))
@@ -60,10 +60,10 @@ REASONS = {
 
 
 def read_answer(document: Document | None, written: Mapping[int, str] | None = None) -> ModelAnswer:
-    """Read the answer in a message, as far as it is one; without content its ``source`` is None.
+    """Read the answer in a message; without content its ``source`` is None.
 
     Args:
-        written: place of a block -> the arguments of its call as the model wrote them, where a stream shows that.
+        written: place of a block -> the arguments of its call as the model wrote them, if a stream shows them.
     """
     found = document or {}
     content = found.get("content")
@@ -83,14 +83,14 @@ def read_answer(document: Document | None, written: Mapping[int, str] | None = N
 
 
 def canonical_reason(reason: Any) -> str | None:
-    """Return the canonical name of the reason for which a message ends; None where it has none."""
+    """Return the canonical name of the reason a message ends, which may be None."""
     return REASONS.get(reason, reason) if isinstance(reason, str) and reason else None
 
 
 def read_usage(usage: Any) -> dict[str, int] | None:
-    """Return the tokens of a message by their canonical names, among which those of the prompt have the cached ones.
+    """Return the tokens of a message by their canonical names; the prompt's tokens include cached ones.
 
-    A message needs a usage, so that all zeros, which no prompt has, stand for none.
+    A message must have a usage. All zeros, which no prompt has, mean that it was not reported.
     """
     found = mapping_of(usage)
     counts = counts_of(found)

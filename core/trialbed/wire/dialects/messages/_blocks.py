@@ -15,7 +15,7 @@ OWN = frozenset(("text", "image", "document", "search_result"))
 
 
 def read_message(message: Any) -> Iterator[ModelMessage]:
-    """Yield the messages in one of the dialect: each result of a tool, and what else it has, if anything."""
+    """Yield a message for each tool result in a message of the dialect, and one with the rest, if any."""
     if not isinstance(message, Mapping):
         yield ModelMessage(role="", content=message, source=message)
         return
@@ -36,7 +36,7 @@ def read_blocks(blocks: Any, written: Mapping[int, str] | None = None) -> ModelM
     """Read the blocks of a model's message.
 
     Args:
-        written: place of a call -> its arguments as the model wrote them, where a stream shows that.
+        written: place of a call -> its arguments as the model wrote them, if a stream shows them.
     """
     found = objects_of(blocks)
     texts = [text_of(block.get("text")) for block in found if block.get("type", "text") == "text"]
@@ -51,10 +51,10 @@ def read_blocks(blocks: Any, written: Mapping[int, str] | None = None) -> ModelM
 
 
 def write_blocks(message: ModelMessage, number_id: str = "") -> list[Document]:
-    """Return the blocks that say a model's message: its thoughts, its text, its calls.
+    """Return the blocks of a model's message, with its thoughts, its text and its calls.
 
     Args:
-        number_id: the beginning of the ids of calls that have none.
+        number_id: the beginning of the ids of calls without an id.
     """
     blocks: list[Document] = []
     if message.reasoning:
@@ -75,7 +75,7 @@ def call_id(call: Call, place: int, number_id: str = "") -> str:
 
 
 def write_input(call: Call) -> Any:
-    """Return the arguments of a call as the object that they are; as their text where they are none."""
+    """Return the arguments of a call as an object, or as their text if they are not an object."""
     found = lenient_json(call.arguments) if call.arguments.strip() else {}
     return found if isinstance(found, dict) else call.arguments
 
@@ -105,7 +105,7 @@ def write_messages(messages: Sequence[ModelMessage]) -> Document:
 
 
 def _system(contents: Sequence[Any]) -> Any:
-    """Return the system prompt: a text, or blocks where there are several."""
+    """Return the system prompt as a text, or as blocks if there are several."""
     if len(contents) == 1:
         return _user_content(contents[0])
     return [block for content in contents for block in _user_blocks(content)]

@@ -63,7 +63,7 @@ class MessagesRequest(ModelRequest):
 
     @cached_property
     def tools(self) -> tuple[OfferedTool, ...]:
-        """The tools that the client runs; those that the vendor runs are left out."""
+        """The tools that the client runs; the vendor's tools are skipped."""
         return tuple(
             OfferedTool(tool["name"], text_of(tool.get("description")), tool.get("input_schema") or {}, tool)
             for tool in objects_of(self.document.get("tools"))
@@ -82,7 +82,7 @@ class MessagesRequest(ModelRequest):
 
     @property
     def generation(self) -> GenerationConfig:
-        """Those of the settings that have the same meaning in every dialect."""
+        """The settings that have the same meaning in every dialect."""
         found = read_generation(self.document, FIELDS, ("json_schema",))
         alone = mapping_of(self.document.get("tool_choice")).get("disable_parallel_tool_use") is True
         return replace(found, parallel_calls=not alone, strict_reply=found.reply_schema is not None)
@@ -105,7 +105,7 @@ class MessagesRequest(ModelRequest):
 
     @property
     def problem_code(self) -> str:
-        """The code on which the vendor's SDK sends the whole conversation instead of a thread."""
+        """The code that makes the vendor's SDK send the whole conversation instead of a thread."""
         return "thread_unsupported_request" if self.problem == NO_THREADS else ""
 
     @property
@@ -163,7 +163,7 @@ read_request = MessagesRequest
 def write_request(
     model: str, messages: Sequence[ModelMessage], settings: Mapping[str, Any], tools: Sequence[OfferedTool] = ()
 ) -> Document:
-    """Return a request; ``settings`` are its further fields, of which the dialect has no seed.
+    """Return a request; ``settings`` are its further fields, without a seed, which the dialect does not have.
 
     System prompts at the beginning are its ``system``; results of tools stand in one message of the user.
     """

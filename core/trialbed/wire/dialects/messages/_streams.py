@@ -72,7 +72,6 @@ class MessagesStreamReader(TypedStream):
         return False
 
     def _document(self) -> Document:
-        """The message as far as it came."""
         blocks = [_block(self._parts[place]) for place in sorted(self._parts)]
         content = blocks if blocks or isinstance(self._message.get("content"), list) else None
         usage = self._usage or None

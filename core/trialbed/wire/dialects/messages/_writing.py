@@ -79,7 +79,7 @@ class MessagesWriter(AnswerWriter):
 
 
 def write_usage(answer: ModelAnswer) -> Document:
-    """Return the tokens of an answer; those of the prompt without the cached ones."""
+    """Return the tokens of an answer; the prompt's tokens exclude cached ones."""
     counts = answer.usage or {}
     cached = counts.get("cached_tokens") or 0
     prompt = counts.get("prompt_tokens")
@@ -92,7 +92,7 @@ def write_usage(answer: ModelAnswer) -> Document:
 
 
 def write_head(answer: ModelAnswer) -> Document:
-    """Return the fields with which a message begins."""
+    """Return the first fields of a message."""
     return {"id": f"msg_{answer.id}", "type": "message", "model": answer.model}
 
 
@@ -110,13 +110,13 @@ def write_end(answer: ModelAnswer) -> Document:
 def write_message(answer: ModelAnswer) -> Document:
     """Return the role and the blocks of a message.
 
-    Arguments of calls are objects; those that are none stand there as their text, which no vendor's message has.
+    Arguments of calls are objects. Other arguments stay as text, which no vendor's message has.
     """
     return {"role": "assistant", "content": write_blocks(answer, f"{answer.id}_" if answer.id else "")}
 
 
 def write_answer(answer: ModelAnswer, request: ModelRequest, *, piece: int | None = PIECE) -> tuple[bytes, ...]:
-    """Return the body of the response to a request: a message, or the events of one."""
+    """Return the body of the response to a request, which is a message or its events."""
     if not request.stream:
         return (json.dumps(write_document(answer)).encode(),)
     events = MessagesWriter(answer, request).rest(answer, piece)

@@ -1,4 +1,4 @@
-"""Responses: ``POST …/responses``, as OpenAI specified them and as its SDKs read them."""
+"""OpenAI's Responses, ``POST …/responses``, by its specification and its SDKs."""
 
 from trialbed.wire._readings import read_error
 from trialbed.wire.dialects.chat_completions import write_error

@@ -16,7 +16,7 @@ REASONS = {"max_output_tokens": "length", "content_filter": "content_filter"}
 
 
 def read_answer(document: Document | None) -> ModelAnswer:
-    """Read the answer in a response, as far as it is one; without output its ``source`` is None."""
+    """Read the answer in a response; without output its ``source`` is None."""
     found = document or {}
     output = found.get("output")
     said = read_said(objects_of(output))
@@ -48,7 +48,7 @@ def read_usage(usage: Any) -> dict[str, int] | None:
 
 
 def problem_of(document: Document) -> Problem | None:
-    """Return why a response is no answer; None where it is one."""
+    """Return why a response is not an answer, or None if it is one."""
     if document.get("error") or document.get("status") == "failed":
         code = mapping_of(document.get("error")).get("code")
         return Problem("error_body", "the response reports an error", code)

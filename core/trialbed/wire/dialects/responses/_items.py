@@ -108,7 +108,7 @@ def _is_said(item: Any) -> bool:
 
 
 def _kind(item: Mapping[str, Any]) -> str:
-    """Return the type of an item; messages need none."""
+    """Return the type of an item; messages may omit it."""
     kind = item.get("type")
     return kind if isinstance(kind, str) else "message" if "role" in item else ""
 

@@ -51,7 +51,7 @@ class ResponsesRequest(ModelRequest):
     """A request for a response.
 
     Attributes:
-        earlier: the items of the conversation before, where the request only names the response that it follows.
+        earlier: the earlier items of the conversation, if the request only names the response that it follows.
     """
 
     READ = frozenset(("model", "input", "instructions", "tools", "tool_choice", "stream", "stream_options"))
@@ -66,7 +66,7 @@ class ResponsesRequest(ModelRequest):
 
     @cached_property
     def messages(self) -> tuple[ModelMessage, ...]:
-        """The conversation, instructions first, as far as it is known."""
+        """The known conversation, instructions first."""
         told = self.document.get("instructions")
         source = {"role": "system", "content": told}
         first = (ModelMessage(role="system", content=told, source=source),) if told and isinstance(told, str) else ()
@@ -95,7 +95,7 @@ class ResponsesRequest(ModelRequest):
 
     @property
     def generation(self) -> GenerationConfig:
-        """Those of the settings that have the same meaning in every dialect."""
+        """The settings that have the same meaning in every dialect."""
         return read_generation(self.document, FIELDS)
 
     @property
@@ -107,12 +107,12 @@ class ResponsesRequest(ModelRequest):
 
     @property
     def follows(self) -> str:
-        """The id of the response after which the conversation goes on; empty where it names none."""
+        """The id of the response that the conversation continues; may be empty."""
         return text_of(self.document.get(EARLIER))
 
     @property
     def keeps(self) -> bool:
-        """Return whether the response shall be kept, so that another one can follow it."""
+        """Whether the response shall be kept for another one to follow it."""
         return self.document.get("store") is not False
 
     @property
@@ -126,7 +126,7 @@ class ResponsesRequest(ModelRequest):
 
     @property
     def whole(self) -> Mapping[str, Any]:
-        """The document with all of its conversation, as far as it is known."""
+        """The document with all of its known conversation."""
         if not self.earlier:
             return self.document
         kept = {key: value for key, value in self.document.items() if key != EARLIER}
@@ -187,7 +187,7 @@ read_request = ResponsesRequest
 def write_request(
     model: str, messages: Sequence[ModelMessage], settings: Mapping[str, Any], tools: Sequence[OfferedTool] = ()
 ) -> Document:
-    """Return a request; ``settings`` are its further fields, of which the dialect has no seed."""
+    """Return a request; ``settings`` are its further fields, without a seed, which the dialect does not have."""
     kept = {OWN_NAMES.get(key, key): value for key, value in settings.items() if key != "seed"}
     request: Document = {"model": model, **write_conversation(messages), **kept}
     return {**request, "tools": list(map(_write_tool, tools))} if tools else request

@@ -20,8 +20,9 @@ class _KeptResponse(NamedTuple):
     """A response with the conversation before it.
 
     Attributes:
-        items: of the whole conversation; ``size``: bytes of its requests and responses.
-        recorded: whether the response is one of an earlier request's.
+        items: of the whole conversation.
+        size: bytes of its requests and responses.
+        recorded: whether the response belongs to an earlier request.
     """
 
     items: Sequence[Any]
@@ -49,13 +50,13 @@ class KeptResponses:
     def keep(
         self, request: ModelRequest, document: Mapping[str, Any] | None, size: int, *, recorded: bool = False
     ) -> None:
-        """Keep the answer to a request, if its dialect has such, and it does not say otherwise.
+        """Keep the answer to a request if its dialect has stored responses and the request does not opt out.
 
         Args:
             request: with the conversation that ``follow`` gave it.
-            document: the answer; None where there is none, or not all of it is known.
+            document: the answer; None if there is no answer or only a part of it is known.
             size: bytes of the request and the answer.
-            recorded: whether the answer is one of an earlier request's.
+            recorded: whether the answer belongs to an earlier request.
         """
         identity = (document or {}).get("id")
         if document is None or not isinstance(request, ResponsesRequest) or not request.keeps:
@@ -72,7 +73,7 @@ class KeptResponses:
         """Give a request its conversation; return why it is not answered, and the error's code, both empty if it is.
 
         Args:
-            strict: whether it is refused where vendors refuse it though it has the right form.
+            strict: whether to refuse a well-formed request that vendors refuse.
         """
         if request.problem:
             return request.problem, request.problem_code

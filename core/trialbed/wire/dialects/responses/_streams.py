@@ -6,7 +6,7 @@
        │                           │
        └── end of body, error event, response.failed, malformed event: protocol error
 
-The last event holds the whole response; one that is cut is put together from its items.
+The last event holds the whole response. A cut response is assembled from its items.
 """
 
 from __future__ import annotations
@@ -63,7 +63,6 @@ class ResponsesStreamReader(TypedStream):
         return False
 
     def _document(self) -> Document:
-        """The response as far as it came."""
         output = self._response.get("output")
         if self._parts and not list_of(output):
             return {**self._response, "output": [_item(self._parts[place]) for place in sorted(self._parts)]}
@@ -71,7 +70,6 @@ class ResponsesStreamReader(TypedStream):
 
 
 def _item(part: StreamPart) -> Document:
-    """Return an item as far as it came."""
     if part.done:
         return part.done
     said = {field: "".join(pieces) for field, pieces in part.texts.items()}

@@ -36,7 +36,7 @@ OWN_REASONS = {"length": "max_output_tokens"}
 
 
 def write_head(answer: ModelAnswer, request: ModelRequest) -> Document:
-    """Return the fields with which a response begins."""
+    """Return the first fields of a response."""
     given = request.document
     echoed = {name: default if given.get(name) is None else given[name] for name, default in ECHOED.items()}
     echoed["reasoning"] = {**mapping_of(ECHOED["reasoning"]), **mapping_of(echoed["reasoning"])}
@@ -45,7 +45,7 @@ def write_head(answer: ModelAnswer, request: ModelRequest) -> Document:
 
 
 def write_usage(answer: ModelAnswer) -> Document | None:
-    """Return the tokens of an answer; None where it reports none."""
+    """Return the tokens of an answer, or None if it does not report them."""
     counts = answer.usage
     if counts is None:
         return None
@@ -59,16 +59,16 @@ def write_usage(answer: ModelAnswer) -> Document | None:
 
 
 def item_identity(answer: ModelAnswer) -> str:
-    """Return the beginning of the ids of an answer's items, after the kind of the item."""
+    """Return the part of item ids that identifies the answer, between the item's kind and its number."""
     return f"{answer.id}_" if answer.id else ""
 
 
 class _Text(NamedTuple):
-    """The place of a text in an answer: in a part of an item.
+    """The place of a text in an answer, which is a part of an item.
 
     Attributes:
         item: the type of the item; ``parts``: its field with the parts.
-        place: the field of events with the number of the part; ``part_events``: the name of those of the part.
+        place: the field of events with the number of the part; ``part_events``: the name of the part's events.
         events: the name of the events of the text; ``more``: their further fields.
         field: of the part, with the text.
         part: the part without its text.
@@ -201,7 +201,7 @@ def write_message(answer: ModelAnswer) -> Document:
 
 
 def write_answer(answer: ModelAnswer, request: ModelRequest, *, piece: int | None = PIECE) -> tuple[bytes, ...]:
-    """Return the body of the response to a request: a document, or its events."""
+    """Return the body of the response to a request, which is a document or its events."""
     if not request.stream:
         return (json.dumps(write_document(answer, request)).encode(),)
     events = ResponsesWriter(answer, request).rest(answer, piece)
