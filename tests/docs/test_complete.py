@@ -68,13 +68,6 @@ def test_the_overview_of_commands_has_all_of_them() -> None:
     assert sorted([*named, *of_others]) == cli.list_commands(click.Context(cli))
 
 
-def test_the_first_page_links_to_all_others() -> None:
-    docs = ROOT / "docs"
-    links = set(re.findall(r"\]\(([\w/-]+\.md)\)", (docs / "index.md").read_text(encoding="utf-8")))
-    pages = {file.relative_to(docs).as_posix() for file in docs.rglob("*.md")} - {"index.md"}
-    assert sorted(pages - links) == []
-
-
 def test_every_command_and_option_is_described() -> None:
     others = {driver.name for driver in list_drivers("commands") if driver.distribution != "trialbed"}
     for name in cli.list_commands(click.Context(cli)):
