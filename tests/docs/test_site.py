@@ -69,7 +69,7 @@ def test_the_site_of_two_versions_builds_without_a_warning_and_can_be_searched(d
     assert "reference/scores.html" in pages
     api = (site / "reference" / "api.html").read_text(encoding="utf-8")
     assert "to_frame" in api
-    assert "DataFrame: a row for each trial" in api
+    assert "a row for each trial" in api
     texts = {page: page.read_text(encoding="utf-8") for page in site.rglob("*.html")}
     assert [page for page, text in texts.items() if LOADED.search(text)] == []
     # What the copy button of a console block leaves out.

@@ -1,6 +1,6 @@
-"""Isolated environments: frameworks whose dependencies exclude one another, each in an environment of its own.
+"""Isolated environments for frameworks with dependencies that exclude one another.
 
-uv resolves and installs them. An environment is named for its lock, complete as soon as it is visible, and never
+uv resolves and installs them. An environment is named for its lock, complete when it becomes visible, and never
 changed. So runs may share it, and a run that records a lock records exactly what it ran with.
 
 The names are loaded when they are first used.

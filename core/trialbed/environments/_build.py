@@ -1,4 +1,4 @@
-"""Find the environment for each request, or build it with uv: from requirements to exact versions to a folder."""
+"""Find the environment for each request, or use uv to resolve exact versions and install them into a folder."""
 
 from __future__ import annotations
 
@@ -87,7 +87,7 @@ class UvFailed(Exception):
 
 
 def find_uv() -> str | None:
-    """The path of uv: the package's beside this interpreter, else the one on ``PATH``."""
+    """Return the path of uv next to this interpreter, else on ``PATH``."""
     try:
         from uv import find_uv_bin
 
@@ -97,7 +97,7 @@ def find_uv() -> str | None:
 
 
 class Uv:
-    """uv, run in a folder where no project's settings apply.
+    """uv, run in a folder without any project's settings.
 
     Raises:
         EnvironmentFailed: uv is not installed.
@@ -287,7 +287,7 @@ def _write_metadata(folder: Path, framework: FrameworkSpec, lock: str, uv_versio
 
 
 def _remove_credentials(folder: Path) -> None:
-    """Older releases of uv record the URLs of packages as they were given."""
+    """Remove credentials from package URLs, which older releases of uv record unchanged."""
     places = package_folders(venv_python(folder))
     for path in [file for place in places for file in place.glob("*.dist-info/direct_url.json")]:
         text = path.read_text(encoding="utf-8")
@@ -369,7 +369,7 @@ async def provide(
 
 
 def is_fresh(request: BuildRequest) -> bool:
-    """Return whether a request is for a new environment, whatever it was given before."""
+    """Return whether a request needs a new environment, even if it already has one."""
     return request.refresh or bool(request.lock)
 
 
@@ -421,13 +421,13 @@ async def locked_environment(label: str, lock: str, store: EnvironmentStore) -> 
 def needed_environments(
     labels: Sequence[str], store: EnvironmentStore
 ) -> tuple[dict[str, BuildRequest], list[BuildRequest]]:
-    """Look which frameworks cannot run in this interpreter, and so need an environment; profiles share one.
+    """Find frameworks that cannot run in this interpreter and need an environment; profiles share one.
 
     Returns:
-        Label -> request, and the requests of which there is no environment yet.
+        Label -> request, and the requests without an environment yet.
 
     Raises:
-        DriverNotFound: the name of one of these looks misspelt.
+        DriverNotFound: the name of a framework without an environment looks misspelt.
     """
     requests = {label: BuildRequest(FrameworkSpec.parse(label)) for label in labels if not runs_here(label)}
     missing = [one for one in {one.framework.text: one for one in requests.values()}.values() if not store.find(one)]

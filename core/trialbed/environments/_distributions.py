@@ -1,6 +1,6 @@
-"""Installed distributions: the requirements that install them again, and the digest of an adapter's code.
+"""Requirements that reinstall installed distributions, and the digest of an adapter's code.
 
-Requirements are lines of a requirements file. Installers record where a distribution came from beside it
+Requirements are lines of a requirements file. Installers record the origin of a distribution next to it
 (``direct_url.json``); a distribution without that file came from an index. Nothing of an adapter is imported.
 """
 
@@ -48,15 +48,15 @@ _PASSWORD = re.compile(r"([a-z][a-z0-9+.-]{0,40}://)[^/\s:@]*:[^/\s@]+@", re.IGN
 
 
 def python_id() -> str:
-    """The interpreter that requirements are resolved for: this one."""
+    """Return the name of this interpreter, which requirements are resolved for."""
     return f"{platform.python_implementation()} {platform.python_version()} on {sysconfig.get_platform()}"
 
 
 def installed_distribution(name: str) -> Distribution:
-    """The distribution of this name as an installer left it.
+    """Return the installed distribution of this name.
 
-    In a checkout, ``python -m`` puts the folder first on the path, and with it the ``.egg-info`` of a build, which
-    does not say where the distribution was installed from.
+    In a checkout, ``python -m`` puts the folder first on the path, and with it the ``.egg-info`` of a build, which does
+    not say what the distribution was installed from. Such a folder is skipped if there is another.
 
     Raises:
         PackageNotFoundError: it is not installed.
@@ -68,7 +68,7 @@ def installed_distribution(name: str) -> Distribution:
 
 
 def requirement_of(installed: Distribution) -> str:
-    """The requirement that installs this distribution from where it came from."""
+    """Return the requirement that installs this distribution from its origin."""
     direct, name = direct_url(installed), canonicalize_name(installed.name)
     if not direct:
         return f"{name}=={installed.version}"
@@ -124,7 +124,7 @@ def requirement_folder(line: str) -> Path | None:
 
 
 def read_requirement(text: str) -> str:
-    """The requirement for a path, ``-e PATH``, or whatever else uv takes, such as ``NAME==VERSION`` or a URL.
+    """Return the requirement for a path, ``-e PATH``, or other arguments of uv such as ``NAME==VERSION`` or a URL.
 
     Raises:
         UsageError: the folder after ``-e`` does not exist, or the text is no one requirement.
@@ -187,7 +187,7 @@ def _digest_of(files: Iterable[Path], folder: Path) -> str:
 
 
 def package_folders(python: str | Path) -> list[Path]:
-    """The folders of the packages of the environment that an interpreter belongs to."""
+    """Return the package folders of an interpreter's environment."""
     root = Path(python).parent.parent
     return sorted(root.glob("lib/python*/site-packages")) or sorted(root.glob("Lib/site-packages"))
 
@@ -197,10 +197,10 @@ _FINDER = re.compile(r"^MAPPING[^=]*= (\{.*\})$", re.MULTILINE)
 
 
 def adapter_digest(framework: str, environment: Environment | None = None) -> str:
-    """SHA-256 over the files of a framework's adapter, and over the versions of the packages that it runs with.
+    """Return a SHA-256 over the files of a framework's adapter and the versions of the packages that it runs with.
 
-    It changes when a file of the adapter changes, also where it is installed as editable, and when another release of
-    the framework or of a package that they need is installed.
+    It changes when a file of the adapter changes, even if installed as editable, and when another release of the
+    framework or of a required package is installed.
 
     Args:
         environment: the framework's own; None for this interpreter.
@@ -236,7 +236,7 @@ def linked_folders(site: Path) -> Iterator[Path]:
 
 
 def mapped_modules(sites: Iterable[Path]) -> dict[str, Path]:
-    """Return where modules are that setuptools installed as editable into these folders of packages."""
+    """Return the paths of modules that setuptools installed as editable into these folders of packages."""
     found: dict[str, Path] = {}
     for site in sites:
         for finder in sorted(site.glob("__editable___*_finder.py")):
@@ -267,9 +267,9 @@ def _code(entry: EntryPoint, adapter: Distribution) -> Iterator[Path]:
 
 
 def _versions(adapter: Distribution) -> list[str]:
-    """``name==version`` of the packages that the adapter needs and those that they need, sorted.
+    """Return ``name==version`` of the adapter's direct and indirect requirements, sorted.
 
-    Trialbed and its own requirements are left out: its version is part of a run's configuration.
+    Trialbed and its own requirements are left out, because its version is part of a run's configuration.
     """
     known: dict[tuple[str, str], str] = {}
     waiting = [] if canonicalize_name(adapter.name) == OWN else list(_needs(adapter.requires or (), ""))
@@ -285,7 +285,7 @@ def _versions(adapter: Distribution) -> list[str]:
 
 
 def _needs(lines: Iterable[str], extra: str) -> Iterator[tuple[str, str]]:
-    """The packages of requirements, and each of their extras apart."""
+    """Yield the packages of requirements, once without extras and once with each extra."""
     for line in lines:
         with suppress(InvalidRequirement):
             needed = Requirement(line)

@@ -75,7 +75,7 @@ _NAME = re.compile(r"[A-Za-z0-9](?:[A-Za-z0-9._-]*[A-Za-z0-9])?")
 
 @dataclass(frozen=True)
 class FrameworkSpec:
-    """A framework as a user asks for it, whatever its profile.
+    """A framework given by a user, without its profile.
 
     Attributes:
         text: ``NAME`` or ``NAME==VERSION``.
@@ -118,7 +118,7 @@ class FrameworkSpec:
 
     @property
     def packages(self) -> tuple[str, ...]:
-        """The framework's own distributions: as an adapter declares them, else the one of the framework's name."""
+        """The framework's own distributions, declared by an adapter or else named like the framework."""
         adapter = _installed_adapters().get(self.name)
         here = adapter and declared_distributions(installed_distribution(adapter.distribution), self.name)
         return here or PACKAGES.get(self.name, (self.name,))
@@ -137,7 +137,7 @@ class FrameworkSpec:
 
 
 def declared_distributions(adapter: Distribution, name: str) -> tuple[str, ...]:
-    """The distributions that an adapter declares as its framework's own, by name; empty where it declares none."""
+    """Return the names of the distributions that an adapter declares as its framework's own; may be empty."""
     modules = {
         entry.value.partition(":")[0].partition(".")[0]
         for entry in adapter.entry_points
@@ -167,7 +167,7 @@ def runs_here(text: str) -> bool:
 
 
 def adapter_info(name: str) -> Offer:
-    """The installed adapter of a framework: its driver, or that of a profile, ``native`` if it has that.
+    """Return the installed adapter of a framework, which is its driver or a profile's, preferably ``native``.
 
     Raises:
         DriverNotFound: it is not installed; the message says how to install it.
@@ -182,7 +182,7 @@ def adapter_info(name: str) -> Offer:
 
 
 def check_name(spec: FrameworkSpec) -> None:
-    """Refuse a name for which no environment should be built.
+    """Refuse a name that should get no environment.
 
     Raises:
         DriverNotFound: it looks like a misspelt name, and anyone could own the package of that name.
@@ -207,7 +207,7 @@ def adapter_distribution(name: str) -> str:
 
 
 def adapter_requirement(name: str) -> str:
-    """The requirement that installs a framework's adapter: as it is installed here, else from Trialbed's own origin."""
+    """Return the requirement for a framework's adapter, from its installation here, else from Trialbed's own origin."""
     installed = _installed_adapters().get(name)
     if installed is not None and canonicalize_name(installed.distribution) != OWN:
         return requirement_of(installed_distribution(installed.distribution))
@@ -215,7 +215,7 @@ def adapter_requirement(name: str) -> str:
 
 
 def install_command(name: str, *pins: str) -> str:
-    """The command that installs a framework's adapter beside Trialbed, from Trialbed's own origin."""
+    """Return the command that installs a framework's adapter together with Trialbed, from Trialbed's own origin."""
     line = without_credentials(adapter_requirement(name))
     editable = line.startswith("-e ")
     place = line.removeprefix("-e ")
@@ -242,7 +242,7 @@ def _installed_adapters() -> dict[str, Offer]:
 
 
 def _beside(direct: DirectUrl, name: str) -> str | None:
-    """The adapter that is beside Trialbed in the place that Trialbed came from."""
+    """Return the adapter next to Trialbed at Trialbed's origin."""
     path = local_path(direct.get("url", ""))
     if "vcs_info" in direct:
         inner = "/".join(filter(None, (direct.get("subdirectory"), "adapters", name)))
@@ -260,7 +260,7 @@ def _beside(direct: DirectUrl, name: str) -> str | None:
 
 
 def profiles_of(name: str, environment: Environment | None = None) -> tuple[str, ...]:
-    """The profiles of a framework, by name; empty if its adapter has none.
+    """Return the names of a framework's profiles; empty if its adapter does not have profiles.
 
     Args:
         environment: the framework's own; None for this interpreter.
@@ -275,18 +275,18 @@ def expand_profiles(
     environments: Mapping[str, Environment],
     live: Collection[str] = (),
 ) -> dict[str, str]:
-    """The labels of a run: each framework as asked for with its profile, or once for each profile that is wanted.
+    """Return the labels of a run, with each framework once, or once for each wanted profile.
 
     A framework that names a profile keeps it, and one without profiles keeps its name.
 
     Args:
         frameworks: ``NAME[:PROFILE][==VERSION]`` each.
-        wanted: profiles of the frameworks that name none; empty for ``native``.
-        environments: framework as asked for -> its own environment; this interpreter for the others.
-        live: labels of agents of this process, which stay as they are.
+        wanted: profiles for frameworks without one; empty for ``native``.
+        environments: framework in ``frameworks`` -> its own environment; this interpreter for the others.
+        live: labels of agents of this process, which stay unchanged.
 
     Returns:
-        label in the run -> framework as asked for.
+        label in the run -> framework in ``frameworks``.
 
     Raises:
         UsageError: an adapter does not have the profile that is asked for.
@@ -317,9 +317,9 @@ def expand_profiles(
 
 
 def check_wanted(labels: Iterable[str], wanted: Sequence[str]) -> None:
-    """Refuse a profile that no framework of the run has, and no other that is known here.
+    """Refuse a profile that is unknown both in the run's frameworks and in other adapters here.
 
-    Frameworks without profiles keep their names whatever profiles are wanted, so that nothing else refuses it.
+    Frameworks without profiles ignore the wanted profiles, and nothing else would refuse the name.
 
     Args:
         labels: of the run's frameworks.

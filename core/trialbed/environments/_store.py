@@ -128,7 +128,7 @@ class InstalledEnvironment:
 
     @property
     def name(self) -> str:
-        """The folder's name: the framework's and the beginning of the lock's digest."""
+        """The folder's name, made of the framework's and the beginning of the lock's digest."""
         return self.folder.name
 
     @property
@@ -201,12 +201,12 @@ class BuildRequest:
 
     @cached_property
     def key(self) -> str:
-        """Differs for requests that must not share an environment: other frameworks, interpreters, Trialbeds."""
+        """Differs between requests that must not share an environment (other framework, interpreter or Trialbed)."""
         return _digest([self.framework.name, self.framework.release or "", python_id(), own_requirement()])
 
     @cached_property
     def fingerprint(self) -> str:
-        """Changes when the request needs a new environment: with its requirements, and with local ones' contents."""
+        """Changes with the requirements and the contents of local ones, when the request needs a new environment."""
         return _digest([*map(without_credentials, self.requirements), *local_states(self.requirements)])
 
 
@@ -272,7 +272,7 @@ class EnvironmentStore:
         replace_file(path, cached.model_dump_json(indent=2).encode())
 
     def remove(self, installed: InstalledEnvironment) -> None:
-        """Delete an environment, the remains of killed builds, and the note of which requests were given it.
+        """Delete an environment, the remains of killed builds, and the notes of requests that were given it.
 
         Raises:
             UsageError: environments are being built, or its folder cannot be written.

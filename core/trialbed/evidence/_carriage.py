@@ -24,7 +24,7 @@ SHORT = 500
 
 
 def carries(answer: str, value: str) -> bool:
-    """Return whether the answer says a value, such as a fact, in whatever spelling, and does not deny it where it does.
+    """Return whether the answer says a value, such as a fact, in any spelling and without denying it there.
 
     Case, white space, markup, separators of thousands, zeros at the end of a fraction, the space before a unit, and the
     form of times and dates do not matter. A value is said only as a whole: ``21.5`` is not in ``121.5``.
@@ -46,10 +46,10 @@ def wanted(value: str) -> tuple[list[str], list[str]]:
 
 
 class Text:
-    """A text in which values are looked for.
+    """A text to look for values in.
 
     Attributes:
-        words: those that stand in it.
+        words: the words of the text.
     """
 
     def __init__(self, text: str) -> None:
@@ -67,10 +67,10 @@ class Text:
         return dates(self._text)
 
     def says(self, value: str, *, denied: bool = False) -> bool:
-        """Return whether the value stands in it, at a place where it is not denied.
+        """Return whether the value stands in it without being denied.
 
         Args:
-            denied: whether a place at which it is denied counts, too.
+            denied: whether denied places count, too.
         """
         if not wanted(value)[0] and (plain := " ".join(value.split())) and plain in self._plain:
             return True  # nothing but markup, which stands in it unchanged
@@ -101,7 +101,7 @@ def read(text: str) -> Text:
 
 @dataclass(eq=False)
 class Passages:
-    """Texts in an order, read when a value is first looked for: only where its rarest word stands."""
+    """Ordered texts, read when a value is first looked for and only around its rarest word."""
 
     given: Iterable[str]
 

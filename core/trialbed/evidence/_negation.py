@@ -1,7 +1,7 @@
-"""Finds negations: places where a text denies a value that it names.
+"""Find negations, which are places in a text that deny the value they name.
 
-By the words around the place: of English, and the words for *not* of German, French, Spanish, Italian, Portuguese and
-Dutch. Anything unknown counts as said.
+They are found by the English words around the place, and the words for *not* in German, French, Spanish, Italian,
+Portuguese and Dutch. Anything unknown counts as said.
 """
 
 from __future__ import annotations

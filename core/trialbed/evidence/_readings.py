@@ -1,4 +1,4 @@
-"""Dates in a text, and second readings of numbers and times, where more than one convention fits."""
+"""Dates in a text, and second readings of numbers and times that fit more than one convention."""
 
 from __future__ import annotations
 
@@ -145,10 +145,10 @@ def scaled_numbers(text: str) -> list[Token]:
 
 
 def second_readings(text: str) -> list[Token]:
-    """Return the numbers and times of a text that another convention reads otherwise, in their order; none overlap.
+    """Return the numbers and times of a text that another convention reads differently, in order, without overlaps.
 
     ``48 213`` is one number, ``21,5`` is 21.5, ``5 million`` is 5000000, ``20.05 uhr``, ``20h05`` and ``at 20.05`` are
-    a time. Where other words or numbers show that the text is in a language with a comma in fractions, ``48.213`` is
+    a time. If other words or numbers show that the text is in a language with a comma in fractions, ``48.213`` is
     48213.
 
     Args:

@@ -20,8 +20,8 @@ MAX_PAGE = 4000
 def evidence_values(response: Any) -> tuple[str, ...]:
     """Return the distinctive leaf values of a response, in document order, each once, as text.
 
-    Distinctive are texts of 3 to 200 characters and numbers of at least two digits; booleans, nulls and
-    keys are not. A response that is JSON in a text is read. Nobody changes a response whose values were read.
+    Distinctive are texts of 3 to 200 characters and numbers of at least two digits; booleans, nulls and keys are not. A
+    response that is JSON in a text is read. Do not change a response after its values were read.
     """
     # One that is not a text is read once for all scores of its trial.
     return _values_of(response) if isinstance(response, dict | list) else _leaves(_parse(response))
@@ -42,7 +42,7 @@ def every_value(response: Any) -> tuple[str, ...]:
 
 
 def short_values(response: Any) -> tuple[str, ...]:
-    """Return the short texts and numbers of a response, each once: those that say too little to be evidence."""
+    """Return the short texts and numbers of a response that say too little to be evidence, without duplicates."""
     return tuple(dict.fromkeys(_short_leaves(_parse(response))))
 
 

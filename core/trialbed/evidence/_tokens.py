@@ -1,4 +1,4 @@
-"""Texts as tokens in one spelling, so that what says the same compares equal."""
+"""Texts as tokens in one spelling, to compare them by meaning."""
 
 from __future__ import annotations
 
@@ -84,7 +84,7 @@ class Token(NamedTuple):
 
 
 def readable(text: str) -> str:
-    """Return the text that tokens are read from: compatible characters, one kind of dashes and quotes, no markup."""
+    """Return the text to read tokens from, with compatible characters, one kind of dashes and quotes, and no markup."""
     whole = _ENTITY.sub(lambda entity: html.unescape(entity[0]), text) if "&" in text else text
     # Each search for rare signs takes longer than the search for its mark, and most texts have none.
     same = whole.lower()
@@ -126,7 +126,7 @@ def _spelling(found: re.Match[str]) -> str:
 
 
 def spelled_time(hour: int, minute: int, second: int, half: str | None) -> str:
-    """Return a time of the day in its one spelling; ``half`` is ``a`` or ``p`` where hours count to 12."""
+    """Return a time of the day in its one spelling; ``half`` is ``a`` or ``p`` for hours that count to 12."""
     if half and 1 <= hour <= 12:
         hour = hour % 12 + (12 if half == "p" else 0)
     return f"{hour:02}:{minute:02}" + (f":{second:02}" if second else "")

@@ -63,7 +63,7 @@ def answer_key(query: Query, wire: WireLog, tools: Sequence[ToolSpec] = ()) -> t
 
 @once_for(128)
 def _unknown_gold(query: Query, tools: Sequence[ToolSpec]) -> tuple[frozenset[str], tuple[str, ...]]:
-    """Return the texts of a task and of the documentation of its Apis, and the expected values that they lack."""
+    """Return all texts of a task and its Apis' documentation, and the expected values that they lack."""
     left = unnamed_gold(query)
     if not left:
         return frozenset(), ()
@@ -98,12 +98,12 @@ def _values(call: ApiCall) -> str:
 
 
 def end_of(call: ModelCall | ApiCall) -> float:
-    """Return the time at which a request was answered, in seconds since the trial was opened."""
+    """Return the time a request was answered, in seconds since the trial was opened."""
     return call.started + call.duration
 
 
 def model_words(turn: ModelCall) -> Iterator[str]:
-    """Yield all that the model wrote in an answer: its text, its thoughts, and the arguments of its calls."""
+    """Yield everything that the model wrote in an answer, such as text, thoughts and the arguments of calls."""
     if not failed(turn):
         answer = recorded_answer(turn).answer
         yield from filter(None, (answer.text, answer.reasoning, answer.refusal))
@@ -129,11 +129,11 @@ CUT = "…[cut: "
 
 @once_for(8)
 def unsourced(query: Query, answer: str, wire: WireLog) -> str:
-    """Return why an answer is not the trial's: it has no source in it. Empty where it has one.
+    """Return why an answer has no source in the trial; empty if it has one.
 
-    A reference fact needs an Api's result, or the model's own words. Where the model ended with words of its own, and
-    the answer is another text, the model's words alone count: where the model gave up, a framework answers by itself.
-    Words that repeat only what a request gave the model are no source.
+    A reference fact needs an Api's result, or the model's own words. If the model ended with other words than the
+    answer, only the model's words count, because a framework may answer alone after the model gave up. Words that only
+    repeat a request's text are not a source.
 
     Args:
         wire: with the calls that count.

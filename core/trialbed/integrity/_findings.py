@@ -131,16 +131,16 @@ Opening = tuple[datetime, datetime]
 
 
 def outside_clock(outcome: Outcome, wire: WireLog, opening: Opening) -> tuple[Outcome, Sequence[ModelCall | ApiCall]]:
-    """Find the requests that were sent after the agent's time had ended, or answered before it began.
+    """Find requests that were sent after the agent's time had ended, or answered before it began.
 
-    An agent that works when its answer is read, or when it is closed, works after its time. Where it is not certain
-    on which side of the two messages a request lies, it is within: an executor that is held up reads both messages
-    late, so that the agent may have begun as much earlier as its last request ended before the second one was read.
-    None are where the executor saw no end.
+    An agent that works when its answer is read, or when it is closed, works after its time. A request that may lie on
+    either side of a boundary counts as within. A delayed executor reads both messages late, and the agent may then have
+    begun earlier, by as much as its last request ended before the second message was read. If the executor saw no end,
+    no request is outside.
 
     Returns:
-        The outcome, with a wall time that reaches from the first to the last of them where there are any; and the
-        requests, in order.
+        The outcome, and the requests in order. If there are any, the outcome's wall time reaches from the first to the
+        last of them.
     """
     if outcome.ended_at is None:
         return outcome, ()

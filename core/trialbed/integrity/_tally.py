@@ -1,4 +1,4 @@
-"""The integrity of a framework's row: findings on the wire that bear on whether its scores can be compared."""
+"""The integrity of a framework's row, from findings on the wire that affect whether its scores can be compared."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ WORDS: Mapping[IntegrityKind, tuple[str, str]] = {
 
 @dataclass(frozen=True, slots=True)
 class IntegrityTally:
-    """The findings of one kind: how many, in how many trials, and the names in them."""
+    """The findings of one kind, with their number, the number of trials, and the names in them."""
 
     count: int
     trials: int
@@ -54,9 +54,9 @@ class Integrity:
     """The integrity of one framework in one run.
 
     Attributes:
-        trials: those that were looked at; 0 of a run that was stored before findings were.
+        trials: how many were checked; 0 in a run that was stored before findings existed.
         found: kind -> its tally, for the kinds that were found.
-        void: why the row cannot be compared with others, so that no score of it is shown; empty where it can.
+        void: why the row cannot be compared with others; its scores are then hidden. Empty if it can.
     """
 
     trials: int = 0
@@ -83,12 +83,12 @@ def _line(kind: IntegrityKind, found: IntegrityFinding | IntegrityTally, trials:
 def framework_integrity(config: RunConfig, framework: str, facts: Iterable[Mapping[str, Any]]) -> Integrity:
     """Sum up the findings of a framework's trials in a run.
 
-    A row is void where a model answered that the run does not allow: its scores are then not those of the run's model.
-    All else either scores nothing, or is a fact that readers judge. An agent that is an object of the caller's program
-    may ask for any model.
+    A row is void if a model answered that the run does not allow, because its scores are then not the run's model's.
+    Other findings either score nothing, or are facts for readers to judge. An agent that is an object of the caller's
+    program may ask for any model.
 
     Args:
-        facts: those of each trial, as they are stored; without ``integrity`` where none were looked for.
+        facts: the stored facts of every trial; without ``integrity`` if the trial was not checked.
     """
     trials = [one["integrity"] for one in facts if one.get("integrity") is not None]
     every = [found for findings in trials for found in findings]  # of each kind, a trial has one at most

@@ -1,7 +1,8 @@
-"""Runs one agent of a Python file as a program: ``python -m trialbed.live FILE.py NAME``, the task on standard input.
+"""Run one agent of a Python file as a program.
 
-The agent is a function or an object as ``evaluate`` takes them, or an agent of a framework, as its documentation makes
-one. What the file prints goes to standard error.
+``python -m trialbed.live FILE.py NAME`` reads the task from standard input. The agent is a function or an object that
+``evaluate`` takes, or an agent of a framework, made like in its documentation. Output of the file goes to standard
+error.
 """
 
 from __future__ import annotations
@@ -52,7 +53,7 @@ class TalkingAgent:
 
     @cached_property
     def llama_state(self) -> dict[str, Any]:
-        """The state of a conversation with LlamaIndex: the memory keeps the messages, and the context all else."""
+        """The state of a conversation with LlamaIndex; the memory keeps the messages, the context the rest."""
         memory = importlib.import_module("llama_index.core.memory").Memory.from_defaults(session_id=THREAD)
         return {"memory": memory, "ctx": importlib.import_module("llama_index.core.workflow").Context(self.agent)}
 
@@ -62,7 +63,7 @@ class TalkingAgent:
         return self.agent.create_session()
 
     def ask_graph(self, text: str) -> Any:
-        """Ask a graph of LangGraph: one without a checkpointer gets the earlier messages too."""
+        """Ask a graph of LangGraph. Without a checkpointer, it also gets the earlier messages."""
         message = {"role": "user", "content": text}
         settings: dict[str, Any] = {"context": {}} if self.agent.context_schema else {}
         if getattr(self.agent, "checkpointer", None):

@@ -72,15 +72,15 @@ class LiveAgent:
     """One agent of this process.
 
     * A function is called for each trial, several trials at a time.
-    * A class with ``answer`` is made anew for each trial, several trials at a time.
+    * A class with ``answer`` is instantiated for each trial, several trials at a time.
     * An object with ``answer`` has one trial after the other, since it may keep something of each.
 
     The function, the method ``answer`` and the class get by name what they ask for: ``query``, ``history``, and the
-    others of ``ARGUMENTS`` and ``TOOL_FORMS``. The first parameter is the query if it has none of these names. Any
-    other needs a default.
+    others of ``ARGUMENTS`` and ``TOOL_FORMS``. The first parameter is the query if no name is one of these. Any other
+    needs a default.
 
     Raises:
-        UsageError: it is none of these, or asks for something else.
+        UsageError: it is something else, or asks for something else.
     """
 
     def __init__(self, label: str, agent: Any) -> None:
@@ -102,7 +102,7 @@ class LiveAgent:
 
     @property
     def takes_tools(self) -> bool:
-        """Return whether it gets the trial's tools, or the address at which they are called."""
+        """Whether it gets the trial's tools, or the address for calling them."""
         asked = {*self._asked, *self._made_with}
         return callable(getattr(self.agent, "bind_tools", None)) or not asked.isdisjoint({*TOOL_FORMS, *ADDRESSES})
 
@@ -114,7 +114,7 @@ class LiveAgent:
 
     @property
     def converses(self) -> bool:
-        """Return whether it can be asked again: a function that gets the history, or an object that may keep it."""
+        """Whether it can be asked again, like a function that gets the history, or an object that may keep it."""
         if self.is_class and issubclass(self.agent, BaseAgent):
             return bool(self.agent.converses)
         return self.is_class or self.is_object or HISTORY in self._asked
@@ -185,10 +185,10 @@ class LiveAgent:
 
 
 class LiveExecutor(Executor):
-    """Runs agents of this process, each in an event loop of its own, and in threads.
+    """Runs agents of this process, each with its own event loop, and in threads.
 
-    Code in Python that does not return in time is ended. A thread that is in C cannot be killed: an object whose
-    ``answer`` goes on there ends the run, since its later requests could be taken for those of its next trial.
+    Python code that does not return in time is ended. A thread in C code cannot be killed. If an object's ``answer``
+    goes on there, the run ends, because its later requests could be attributed to its next trial.
 
     Args:
         agents: label in the run -> the agent.
@@ -270,7 +270,7 @@ class LiveExecutor(Executor):
         return Outcome(started_at=started_at, wall_time=wall_time, answer=answer, failure=failure)
 
     async def _in_time(self, work: Coroutine[Any, Any, Answer], spec: TrialSpec) -> Answer:
-        """Return an answer within the time of a trial, in which waiting for the endpoint does not count.
+        """Return an answer within the time of a trial, without counting time spent waiting for the endpoint.
 
         Raises:
             LateCode: the time is used up.

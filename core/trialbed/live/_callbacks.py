@@ -1,6 +1,6 @@
-"""Answers the server from this process: calls of its own functions and objects, and the messages of its user.
+"""Answer the server's calls of this process's own functions and objects, and the messages of its user.
 
-The server of the run sees and records them as all others. It asks for the answers here.
+The run's server sees and records these calls like all others, and asks for the answers here.
 """
 
 from __future__ import annotations
@@ -38,11 +38,10 @@ CLOSING_SECONDS = 10.0
 class CallbackServer:
     """Answers calls of Apis, and agents that ask the user, for the trials that are open; an async context manager.
 
-    The caller's code runs in threads, and in an event loop of its own where it is ``async``, so that the run goes on
-    whatever it does.
+    The caller's code runs in threads, or in its own event loop if it is ``async``, and cannot block the run.
 
     Args:
-        bodies: the Apis whose calls functions of the calling program answer.
+        bodies: the Apis that functions of the calling program answer.
         simulator: answers for all other Apis, if it is an object.
         user: returns the user's next message in a trial, given the log so far; None ends the conversation.
         seconds: that one call may take.
@@ -85,7 +84,7 @@ class CallbackServer:
             await _end(self._code, body.end_run)
 
     def apis(self, query: Query) -> tuple[ApiRef, ...]:
-        """Return the Apis of a query whose calls this process answers."""
+        """Return the Apis of a query that this process answers."""
         return tuple(api.ref for api in query.apis if self._simulator is not None or api.ref in self._bodies)
 
     def open(self, trial: str, query: Query, observe: Callable[[WireLog], WireLog] = lambda log: log) -> None:
@@ -98,7 +97,7 @@ class CallbackServer:
         self._trials[trial] = _CalledTrial(query, self._bodies, self._simulator, self._code, self._seconds, observe)
 
     async def close(self, trial: str) -> tuple[Json, Failure | None]:
-        """Return the state in which a trial ended, and the failure of a tool, which is not the agent's fault."""
+        """Return the final state of a trial, and the failure of a tool, which is not the agent's fault."""
         ended = self._trials.get(trial)
         if ended is None:
             return None, None
@@ -227,7 +226,7 @@ class _CalledTrial:
         return found.response
 
     async def end(self) -> Json:
-        """Return the state of the world, or of the objects whose methods are tools, after the calls."""
+        """Return the state of the world, or of objects with methods as tools, after the calls."""
         try:
             await self._make()
             return await self._read_state()
@@ -252,7 +251,7 @@ class _CalledTrial:
 
     @contextmanager
     def _failing(self, name: str, code: object) -> Iterator[None]:
-        """Record an exception of the user's code: its fault is not the agent's."""
+        """Record an exception of the user's code, which is not the agent's fault."""
         try:
             yield
         except Exception as error:  # noqa: BLE001 - recorded

@@ -1,6 +1,6 @@
-"""A model for the parts of Trialbed that are helped by one: selectors, simulators and judges.
+"""Access to a model for selectors, simulators and judges.
 
-The names are loaded when they are first used: who only reads a model's reply needs no client.
+The names are loaded when they are first used; reading a model's reply needs no client.
 """
 
 import lazy_loader

@@ -37,10 +37,10 @@ class ModelAccess:
     output, a temperature or a seed is asked without it from then on.
 
     Args:
-        endpoint: where the model is, with the settings of its requests.
+        endpoint: the model's endpoint, with the settings of its requests.
         budget: the most that may be asked; shared by all who are given the same budget.
-        cache: where replies are kept; None keeps none.
-        origin: names the endpoint in the cache, where its URL is not the same in each run.
+        cache: keeps replies; None keeps nothing.
+        origin: names the endpoint in the cache, if its URL differs from run to run.
         timeout: seconds of silence after which a reply is given up.
     """
 
@@ -95,14 +95,14 @@ class ModelAccess:
         correction: str = CORRECTION,
         **settings: Any,
     ) -> T:
-        """Ask the model, and read its reply. One that cannot be read is asked for once more.
+        """Ask the model, and read its reply. If the reply cannot be read, ask once more.
 
         Args:
-            read: reads a reply; raises ``ValueError``, which says why, where that is not possible.
+            read: reads a reply; raises ``ValueError`` with the reason if it cannot.
             messages: the conversation; each has a ``role`` and a ``content``.
             schema: the JSON Schema of the reply, for endpoints with structured output.
-            seed: another one than the endpoint's.
-            correction: the message to the model then; ``{problem}`` is why.
+            seed: replaces the endpoint's.
+            correction: the message to the model in the second attempt; ``{problem}`` is the reason.
             **settings: further fields of the request.
 
         Raises:

@@ -1,4 +1,4 @@
-"""Budgets of helpers: how much each may ask its model, and how much it did."""
+"""Budgets of helpers, with the most that each may ask its model, and its use so far."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ class ModelBudget:
 
     Args:
         requests: the most requests; None for any number.
-        prices: of the model's tokens, where they are known.
+        prices: of the model's tokens, if they are known.
     """
 
     def __init__(
@@ -56,7 +56,7 @@ class ModelBudget:
             self._use = use.model_copy(update={"usage": use.usage + usage, "cost": total})
 
     def add_unreported(self) -> None:
-        """Count an answer whose tokens are not known."""
+        """Count an answer without a reported number of tokens."""
         with self._lock:
             self._use = self._use.model_copy(update={"unreported": self._use.unreported + 1})
 

@@ -28,7 +28,8 @@ class CompletionCache:
     nothing is found in it.
 
     Args:
-        path: the file, made with its folder where absent; ``:memory:`` keeps the replies in this object only.
+        path: the file, which is made with its folder if it does not exist; ``:memory:`` keeps the replies in this
+            object only.
     """
 
     def __init__(self, path: str | Path) -> None:

@@ -41,5 +41,5 @@ class RelayedModel(ModelAccess):
         return cast("str", await self._ask("reply", request, schema))
 
     def copy(self) -> ModelAccess:
-        """Return this access: it has no connections."""
+        """Return this access, since it has no connections."""
         return self

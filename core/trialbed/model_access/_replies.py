@@ -24,12 +24,12 @@ class FoundObject(NamedTuple):
 
 
 def read_object(reply: str, *keys: str) -> FoundObject:
-    """The one JSON object with these keys in a reply: alone, in a code fence, or among words.
+    """Return the one JSON object with these keys in a reply, alone, in a code fence, or among words.
 
     Text between the thinking tags of a reasoning model is left out. Objects that are equal count as one.
 
     Raises:
-        Unreadable: there is none, or there are several that differ.
+        Unreadable: there is no such object, or there are several that differ.
     """
     text = without_thoughts(reply)
     found: list[dict[str, Any]] = []

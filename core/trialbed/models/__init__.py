@@ -1,6 +1,6 @@
-"""The models of a run: named by its settings or objects of the calling program; found, checked, kept and opened.
+"""Find, check, cache and open the models of a run, which settings name or the calling program passes as objects.
 
-The names are loaded when they are first used: most runs have no model that is an object.
+The names are loaded when they are first used, since most runs have no model that is an object.
 """
 
 import lazy_loader

@@ -93,7 +93,7 @@ def listing_advice() -> Iterator[str]:
 
 
 def close_scheme(text: str) -> str | None:
-    """Return the model that is probably meant where the scheme is misspelt; None where none is close."""
+    """Return the model that is probably meant if the scheme is misspelt, or None if no scheme is close."""
     scheme, separator, name = text.partition(":")
     close = closest(scheme, _schemes(), cutoff=0.75) if separator else None
     return f"{close}:{name}" if close and close != scheme else None

@@ -1,4 +1,4 @@
-"""The helpers of a run: their access to their models, and the use that they make of it."""
+"""The helpers of a run, with their access to models and their use of them."""
 
 from __future__ import annotations
 
@@ -29,10 +29,10 @@ class Helper(NamedTuple):
 
 
 class HelperModels(AbstractAsyncContextManager["HelperModels"]):
-    """An async context manager that makes each helper's access to its model: a budget of its own, and one cache.
+    """An async context manager that makes each helper's access to its model, with its own budget and one shared cache.
 
     Args:
-        run: whose helpers they are, which has prices; None outside of a run.
+        run: the run of the helpers, which has prices; None outside of a run.
     """
 
     def __init__(self, settings: RunSettings, run: Run | None = None) -> None:
@@ -69,7 +69,7 @@ class HelperModels(AbstractAsyncContextManager["HelperModels"]):
         return ModelAccess(endpoint, budget=budget, cache=self._cache, origin=origin, timeout=timeout)
 
     def prices(self, role: HelperRole, model: str) -> Prices | None:
-        """The prices of a helper's model: those that the run began with, else those of today."""
+        """Return the prices of a helper's model at the time the run began, else today's."""
         helper = next((own for own in helpers_of(self.settings) if own[:2] == (role, model)), None)
         if helper is None:
             return None
@@ -81,7 +81,7 @@ class HelperModels(AbstractAsyncContextManager["HelperModels"]):
         return next(filter(None, found), None) or known_prices(model, helper.base_url)
 
     def uses(self) -> list[HelperUse]:
-        """All that helpers have asked through this, as far as they asked anything."""
+        """Return the use by every helper that asked its model anything."""
         return [
             self.use_of(role, model, budget.use)
             for (role, model), budget in self._budgets.items()
@@ -89,7 +89,7 @@ class HelperModels(AbstractAsyncContextManager["HelperModels"]):
         ]
 
     def use_of(self, role: HelperRole, model: str, use: ModelUse) -> HelperUse:
-        """Return a use as that of a helper."""
+        """Return a helper's use with its role, model and prices."""
         return HelperUse(role=role, model=model, prices=self.prices(role, model), **dict(use))
 
 
@@ -102,7 +102,7 @@ def helpers_of(settings: RunSettings) -> Iterator[Helper]:
 
 
 def helper_endpoint(model: str, settings: RunSettings) -> ModelEndpoint:
-    """The endpoint of a helper's model, without the gateway: the one that it names, with its own key, or the run's."""
+    """Return the endpoint of a helper's model without the gateway, which is its own with its own key, or the run's."""
     name, url = split_address(model)
     variable = settings.api_key_env if url is None else key_variable(settings, url)
     return ModelEndpoint(

@@ -1,6 +1,6 @@
-"""Models that are objects: of the calling program, or of a file of the user's. They answer in this process.
+"""Models that are objects of the calling program, or of a user's file. They answer in this process.
 
-The server forwards requests to them as to any endpoint, so that it never runs code that a request names.
+The server forwards requests to them as to any endpoint, and never runs code that a request names.
 """
 
 from __future__ import annotations
@@ -35,10 +35,10 @@ FINAL = {"x-should-retry": "false"}
 
 
 class ObjectModel(ModelDriver):
-    """A model that is an object: a function of a ``ModelRequest``, or an object with such a method ``answer``.
+    """A model that is an object, either a function of a ``ModelRequest`` or an object with such a method ``answer``.
 
-    Its answer is a ``ModelAnswer``, a text, a ``Call`` or several of them. An attribute ``identity`` says what changes
-    whenever it may answer otherwise; without one, its source does.
+    Its answer is a ``ModelAnswer``, a text, a ``Call`` or several of them. An attribute ``identity`` changes if it may
+    answer differently; without it, the source counts.
 
     Attributes:
         answer: the function.
@@ -61,7 +61,7 @@ class ObjectModel(ModelDriver):
 
     @asynccontextmanager
     async def open(self, name: str, settings: RunSettings) -> AsyncIterator[OpenedModel]:
-        """Serve it on this machine, to those that know its key."""
+        """Serve it on this machine to clients that know its key."""
         key, code = secrets.token_urlsafe(24), ForeignCode(self.answer)
         try:
             ask = partial(_answer, self.answer, f"Bearer {key}", partial(code.call, seconds=settings.timeout))
@@ -94,7 +94,7 @@ async def _answer(
     Args:
         model: the object.
         bearer: the authorization header that a request must have.
-        call: calls it, and holds up nobody but those who ask.
+        call: calls it without blocking other requests.
     """
     from aiohttp import web
 
@@ -119,7 +119,7 @@ def as_answer(said: Any) -> ModelAnswer:
     """Return the words of an object as an answer. A turn of a script, such as ``say("done")``, makes its own.
 
     Raises:
-        TypeError: it is none.
+        TypeError: it is not an answer.
     """
     if isinstance(said, str):
         return ModelAnswer(content=said)
@@ -141,7 +141,7 @@ def _error(spoken: Dialect, message: str, status: int) -> web.Response:
 
 
 def _make(thing: Any, title: str) -> Any:
-    """Return the object; one of the class where it is a class that has ``answer``."""
+    """Return the object, or an instance if it is a class with ``answer``."""
     found = thing() if isinstance(thing, type) and hasattr(thing, "answer") else thing
     if isinstance(found, type) or not callable(getattr(found, "answer", found)):
         raise UsageError(f"{title}: {thing!r:.60} is neither a function nor an object with answer(request)")

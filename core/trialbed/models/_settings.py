@@ -31,17 +31,17 @@ Settings = TypeVar("Settings", bound=RunSettings)
 
 
 def with_endpoint(settings: Settings, *, own_judge: bool = False, own_model: ModelDriver | None = None) -> Settings:
-    """Return the settings with an endpoint for their models, as OpenAI's clients find it where none is named.
+    """Return the settings with an endpoint for their models, found like OpenAI's clients do if none is set.
 
     That is ``OPENAI_BASE_URL``, or OpenAI's own address if there is a key for it.
 
     Args:
         own_judge: whether the judge is an object, which needs no driver and has its own model.
-        own_model: the driver of the run's model, where the model is an object.
+        own_model: the driver of the run's model, if the model is an object.
 
     Raises:
-        UsageError: a model or a judge is not known, an address is none of the web, or a model has no endpoint
-            or no key; says what to do.
+        UsageError: a model or a judge is not known, an address is not a web address, or a model has no endpoint or no
+            key; says what to do.
     """
     if not settings.model or not all(name.strip() for name in settings.model):
         raise UsageError("--model is empty; name a model, such as scripted:gold")
@@ -72,10 +72,10 @@ def with_endpoint(settings: Settings, *, own_judge: bool = False, own_model: Mod
 
 
 def judge_choice(settings: RunSettings) -> tuple[str, str | None]:
-    """Return the judge's driver, and the model that it asks, if any, as it is named.
+    """Return the judge's driver and the name of its model, if any.
 
     Raises:
-        UsageError: a judge that asks a model has none, or two are named.
+        UsageError: a judge that asks a model has no model, or two are named.
     """
     judge = settings.judge
     if judge == MODEL_JUDGE or judge in judge_drivers():
@@ -92,7 +92,7 @@ def judge_choice(settings: RunSettings) -> tuple[str, str | None]:
 
 
 def helper_models(settings: RunSettings, *, own_judge: bool = False) -> Iterator[tuple[HelperRole, str, str]]:
-    """Yield the model of each helper, the judge first: its role, its option, and the model as it is named.
+    """Yield the role, the option and the model's name of each helper with a model, the judge first.
 
     Args:
         own_judge: whether the judge is an object, which has its own model.
@@ -121,10 +121,10 @@ def check_standing(settings: RunSettings) -> None:
 
 
 def run_model(name: str, own: ModelDriver | None = None) -> FoundModel:
-    """A model of a run.
+    """Return a model of a run.
 
     Args:
-        own: its driver, where the model is an object.
+        own: its driver, if the model is an object.
     """
     return find_model(name) if own is None else FoundModel(own, name)
 
@@ -139,7 +139,7 @@ def model_info(name: str, settings: RunSettings, own: ModelDriver | None = None)
 
 
 def is_at_endpoint(model: str, settings: RunSettings) -> bool:
-    """Return whether a model is an endpoint's, so that it can be asked outside of trials."""
+    """Return whether a model is at an endpoint and can be asked outside of trials."""
     return find_model(split_address(model)[0]).describe(settings).at_endpoint
 
 
@@ -159,7 +159,7 @@ def key_hint(variable: str, models: Iterable[str] = ()) -> str:
     """Return advice for an endpoint that wants a key.
 
     Args:
-        models: of the run; those that name their endpoints have other variables.
+        models: the run's; models that name their endpoints use other variables.
     """
     if any(split_address(model)[1] for model in models):
         return "give the key of each host by --endpoint-key-env HOST=VARIABLE, and check that it is the endpoint's"
@@ -201,7 +201,7 @@ def _openai(option: str, model: str, settings: RunSettings) -> str:
 
 
 def _is_own_server(url: str, settings: RunSettings) -> bool:
-    """Return whether an address is that of the server that the run's agents use."""
+    """Return whether an address belongs to the server of the run's agents."""
     asked, own = urlsplit(url), urlsplit(settings.server_url or "")
     port = own.port or getattr(settings, "server_port", 0)
     host, own_host = asked.hostname or "", own.hostname or "localhost"
@@ -225,7 +225,7 @@ def check_endpoint_keys(settings: RunSettings) -> None:
 
 
 def _check_name(variable: str, option: str = "") -> None:
-    """Refuse a variable that does not look secret: workers would be given it, and its value could be stored."""
+    """Refuse a variable without a secret's name, because workers would get it and its value could be stored."""
     if os.environ.get(variable) and not is_secret(variable):
         raise UsageError(
             f"{option or f'--api-key-env {variable}'}: a key is kept from agents, stores and logs only if the name of "
@@ -245,9 +245,9 @@ OPTION = "--model-cache"
 
 
 def choose_cache(name: str, settings: RunSettings, model: ModelInfo) -> tuple[Path, str] | None:
-    """Return the cache that the settings ask for, or that the model has if they say nothing; None for none.
+    """Return the cache in the settings, or the model's default; None for no cache.
 
-    It is a file, and the identity of the model in it: answers of another one are not found.
+    The result is a file and the identity of the model in it. Another model's answers are not found.
 
     Raises:
         UsageError: the model's answers are not for a cache, its folder cannot be made, or the server is not the run's.

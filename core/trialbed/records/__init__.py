@@ -1,4 +1,4 @@
-"""Frozen records: the data that passes between the parts of Trialbed, and its vocabulary."""
+"""Frozen records for the data that passes between the parts of Trialbed, and its vocabulary."""
 
 from trialbed.records._annotations import Annotation, Rating
 from trialbed.records._answers import GIVE_UP, Answer, ClaimedCall, Finish, finish_of

@@ -14,7 +14,7 @@ class Annotation(Record):
 
     Attributes:
         framework, query_id, repeat: identify the trial within its run.
-        rating: the person's verdict on the answer; None where there is none.
+        rating: the person's verdict on the answer, if any.
         correction: a right answer, in place of the trial's.
     """
 

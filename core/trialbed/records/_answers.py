@@ -18,7 +18,7 @@ GIVE_UP = "GIVE_UP"
 
 
 def finish_of(text: str) -> Finish | None:
-    """The finish of an agent whose last message says ``text``: None for an empty one."""
+    """Return how an agent with this last message finished, or None if the message is empty."""
     stripped = text.strip()
     if not stripped:
         return None
@@ -26,13 +26,13 @@ def finish_of(text: str) -> Finish | None:
 
 
 class ClaimedCall(Record):
-    """A tool call as the framework reports it.
+    """A tool call that the framework reports.
 
     Attributes:
-        name: as reported: the tool's name or the original ``{tool_name}_{api_name}``.
-        api: the Api meant, None where no tool of this name was offered.
-        arguments: as reported; text where the framework kept text that is not a JSON object.
-        response: the response that the framework reports, as text.
+        name: the reported name, which is the tool's name or the original ``{tool_name}_{api_name}``.
+        api: the Api meant; None if no tool of this name was offered.
+        arguments: the reported arguments; text if the framework kept text that is not a JSON object.
+        response: the reported response, as text.
     """
 
     name: str
@@ -46,19 +46,19 @@ LONG = 50_000
 
 
 class Answer(Record):
-    """The outcome of a trial in the agent's own words; all of it is a claim.
+    """The outcome of a trial in the agent's own words, which are not verified.
 
     The text alone is enough: ``Answer(final_answer="Paris")`` has answered and finished, and claims nothing else.
 
     Attributes:
         final_answer: text for the user; empty when the agent did not finish.
-        calls: in the order in which the framework reports them.
-        finish: how the agent ended: an answer, giving up, or None when it did not finish (step limit, empty text).
-            Where it is not given, the text decides, as ``finish_of`` reads it.
-        usage: tokens as the framework counts them, None where it does not.
-        model_turns: model calls as the framework counts them, None where it does not.
-        reports_calls: whether it says which calls were made; if not, ``calls`` is empty and claims nothing. Where it is
-            not given, it does if ``calls`` is given.
+        calls: in the order of the framework's report.
+        finish: how the agent ended: an answer, giving up, or None when it did not finish (step limit, empty text). If
+            it is not given, ``finish_of`` reads it from the text.
+        usage: tokens counted by the framework, None if it does not count them.
+        model_turns: model calls counted by the framework, None if it does not count them.
+        reports_calls: whether it says which calls were made; if not, ``calls`` is empty and claims nothing. By default
+            it is true if ``calls`` is given.
     """
 
     final_answer: str

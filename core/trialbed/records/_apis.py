@@ -1,4 +1,4 @@
-"""The virtual world: Apis, their parameters, and the JSON Schema of their arguments."""
+"""Apis of the virtual world, their parameters, and the JSON Schema of their arguments."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from trialbed.records._base import Json, Record, SparseRecord
 
 
 class ApiRef(Record):
-    """The identity of an Api: the triple (category, tool_name, api_name), as the dataset spells it."""
+    """The identity of an Api, which is the dataset's triple (category, tool_name, api_name)."""
 
     category: str
     tool_name: str
@@ -25,12 +25,12 @@ class ApiRef(Record):
 
     @property
     def pair(self) -> tuple[str, str]:
-        """(tool_name, api_name): what expectations and answers name."""
+        """The names in expectations and answers, (tool_name, api_name)."""
         return self.tool_name, self.api_name
 
     @property
     def title(self) -> str:
-        """The original name, ``{tool_name}_{api_name}``, or that of a function; written in answers, never split."""
+        """The original name, ``{tool_name}_{api_name}``, or a function's name; written in answers, never split."""
         return f"{self.tool_name}_{self.api_name}" if self.tool_name else self.api_name
 
 
@@ -49,7 +49,7 @@ class Api(SparseRecord):
 
     Attributes:
         tool_name: empty for a function of the calling program.
-        json_schema: the whole JSON Schema of the arguments, where the parameters do not say all of it.
+        json_schema: the whole JSON Schema of the arguments, if the parameters do not say all of it.
     """
 
     category: str
@@ -78,7 +78,7 @@ class Api(SparseRecord):
 
 
 def unique_apis(apis: Iterable[Api]) -> tuple[Api, ...]:
-    """Each identity once, as its first occurrence describes it."""
+    """Return the first Api with each identity."""
     found: dict[tuple[str, str, str], Api] = {}
     for api in apis:
         found.setdefault((api.category, api.tool_name, api.api_name), api)
@@ -115,10 +115,10 @@ VALUES: dict[str, Any] = {
 
 
 def parameters_schema(required: Sequence[Parameter], optional: Sequence[Parameter]) -> dict[str, Any]:
-    """The ``object`` schema of these parameters.
+    """Return the ``object`` schema of these parameters.
 
-    A name that occurs twice is one property: its first description is used and it is required if any
-    occurrence is. Names are kept as they are.
+    A name that occurs twice becomes one property. Its first description is used and it is required if any occurrence
+    is. Names are kept unchanged.
     """
     properties: dict[str, Any] = {}
     wanted = {parameter.name for parameter in required}
@@ -141,7 +141,7 @@ def json_type(word: str) -> str:
 
 
 def usable_default(parameter: Parameter) -> Any:
-    """The parameter's default if it is a value of its type, read from text where the text is one; else None.
+    """Return the parameter's default if it is a value of its type, or a text that can be read as one; else None.
 
     An empty text does not count as a default.
     """

@@ -1,4 +1,4 @@
-"""What became of an expected call of a trial."""
+"""The fate of an expected call of a trial."""
 
 from __future__ import annotations
 
@@ -22,13 +22,13 @@ STAGES: tuple[Stage, ...] = get_args(Stage)
 
 
 class AttributedCall(SparseRecord):
-    """An expected call and what became of it.
+    """An expected call, and the stage that lost it.
 
     Attributes:
         lost: the first stage that it did not pass; None if its result was used.
         reason: why, in words; empty if it was not lost.
-        requests: the requests to the model that show a loss by the framework, from 1: the one whose answer asks for the
-            call, and the next, if there is one.
+        requests: the requests to the model that show a loss by the framework, from 1. They are the request that was
+            answered with the call, and the next, if there is one.
     """
 
     gold: GoldCall

@@ -1,4 +1,4 @@
-"""The file of ``--faults``, from which a plan of faults is read."""
+"""Read a plan of faults from the file given with ``--faults``."""
 
 from __future__ import annotations
 

@@ -30,7 +30,7 @@ Rate = Annotated[float, Ge(0), Le(1)]
 
 
 class ToolFaults(Record):
-    """The faults of calls: each call of an Api meets one of these with this probability."""
+    """The faults of tool calls. Each call meets one fault with this probability."""
 
     model_config = ConfigDict(extra="forbid")
 
@@ -39,7 +39,7 @@ class ToolFaults(Record):
 
 
 class ModelFaults(Record):
-    """The faults of requests to the model: each meets one of these with this probability."""
+    """The faults of requests to the model. Each request meets one fault with this probability."""
 
     model_config = ConfigDict(extra="forbid")
 
@@ -50,9 +50,9 @@ class ModelFaults(Record):
 class FaultPlan(Record):
     """Assigns faults to calls and requests.
 
-    It is drawn from the seed, the query, the repeat and the place, and from nothing else, so that it is the same for
-    every framework and profile: a call's place is its Api, and how many calls of that Api came before it in its trial;
-    a request's place is how many requests to the model came before it.
+    A draw depends only on the seed, the query, the repeat and the place, and is therefore the same for every framework
+    and profile. A call's place is its Api and the number of earlier calls of that Api in the trial. A request's place
+    is the number of earlier requests to the model.
 
     Attributes:
         slow_seconds: how long a slow answer takes longer.
@@ -70,7 +70,7 @@ class FaultPlan(Record):
     huge_bytes: Annotated[int, Gt(0), Le(MOST_BYTES)] = 1_000_000
 
     def tool_fault(self, trial: str, api: str, place: int) -> ToolFault | None:
-        """The fault of a call of an Api; None for most.
+        """Return the fault for a call of an Api; None for most calls.
 
         Args:
             trial: the query and the repeat.

@@ -1,4 +1,4 @@
-"""A framework: its label in a run, its deviations, its environment, and how a worker found it."""
+"""Frameworks with their labels in a run, deviations, environments and the workers' findings."""
 
 from __future__ import annotations
 
@@ -54,14 +54,14 @@ def varied_framework(label: str) -> str:
 
 
 def label_settings(label: str) -> str:
-    """The settings that a framework has of its own, as its label has them; empty for those of the run."""
+    """Return the settings in a framework's label; empty if it uses the run's."""
     return label.partition(SETTINGS)[2]
 
 
 def labels_in_words(text: str) -> str:
-    """A text with the settings of labels in words: ``reference with 20 tools`` for ``reference@max_tools=20``.
+    """Return a text with the settings of labels in words.
 
-    Commands stay as they are, so that they can be copied.
+    ``reference@max_tools=20`` becomes ``reference with 20 tools``. Commands stay unchanged for copying.
     """
     return "".join(part if place % 2 else _in_words(part) for place, part in enumerate(COMMAND.split(text)))
 
@@ -77,15 +77,16 @@ def framework_release(label: str) -> str | None:
 
 
 def framework_package(label: str) -> str:
-    """The label without its profile, ``langgraph==1.1.0``: the installed part, which the profiles share."""
+    """Return the label without its profile, such as ``langgraph==1.1.0``, since profiles share an installation."""
     release = framework_release(label)
     return framework_name(label) + (f"{PIN}{release}" if release else "")
 
 
 def meant_labels(name: str, labels: Sequence[str]) -> list[str]:
-    """The labels that a name stands for: itself, or those of which it is the framework, with or without the profile.
+    """Return the labels that a name stands for, which are the label itself or all labels of that framework.
 
-    Of a framework with settings of its own, it is the one with the run's, unless the name has such settings too.
+    The name may lack the profile. If a framework has several settings, the name means the label with the run's settings
+    unless it has settings too.
     """
     if name in labels:
         return [name]
@@ -110,12 +111,12 @@ def with_profile(label: str, profile: str) -> str:
 
 
 class Deviation(Record):
-    """A difference from what Trialbed asks for that a framework forces.
+    """A difference from Trialbed's rules that a framework forces.
 
     Attributes:
-        check: the conformance check that the framework cannot pass for this reason, as ``bench adapter check``
-            names it; empty where no check looks at it. A check that passes all the same is reported: the
-            declaration is no longer true.
+        check: the conformance check that the framework cannot pass for this reason, by its name in ``bench adapter
+            check``; empty if no check covers it. If the check passes, that is reported, because the declaration is no
+            longer true.
         text: in words, for the report.
         upstream: URL of the framework's own documentation or issue, if there is one.
     """
@@ -138,25 +139,26 @@ class Environment(Record):
 
     @property
     def lock_digest(self) -> str:
-        """SHA-256 of the lock: equal digests mean the same packages."""
+        """The SHA-256 of the lock; equal digests mean the same packages."""
         return hashlib.sha256(self.lock.encode()).hexdigest()
 
 
 class FrameworkInfo(Record):
-    """A framework as a worker found it.
+    """A framework as found by a worker.
 
     Attributes:
-        name: the label in the run: the framework's name, its profile if it has profiles, and the release if one was
-            asked for.
-        version: the framework's own, as installed where the worker runs.
-        deviations: those that the adapter declares.
-        packages: ``name==version`` of everything installed where the worker runs, sorted.
+        name: the label in the run, which has the framework's name, its profile if it has profiles, and the release if
+            one was asked for.
+        version: the version of the framework that is installed for the worker.
+        deviations: the deviations that the adapter declares.
+        packages: ``name==version`` of everything installed for the worker, sorted.
         lock: the lock of its own environment; empty if it runs in the engine's interpreter.
-        lock_digest: SHA-256 of the lock; empty likewise.
-        sandbox: the mechanisms that held its worker, as found before anything of it was loaded; empty for none.
+        lock_digest: SHA-256 of the lock; empty without a lock.
+        sandbox: the mechanisms that confined its worker, found before any adapter code was loaded; empty without a
+            sandbox.
         takes_tools: whether the agent asks for the trial's tools; if not, only its own tools are called.
-        dialect: in which its adapter says that it asks the model. ``finish_tool``: with which a model ends; empty for a
-            text.
+        dialect: the dialect that its adapter declares for requests to the model.
+        finish_tool: the tool that a model ends with; empty for a text.
         converses: whether the agent can be asked again, and goes on with the conversation.
     """
 

@@ -15,13 +15,14 @@ HelperRole = Literal["judge", "selector", "simulator", "user"]
 
 
 class ModelUse(Record):
-    """All that was asked of a model.
+    """Requests to a model, and their tokens and cost.
 
     Attributes:
-        requests: those sent, repetitions of failed ones left out.
-        cached: replies that were kept from earlier requests, and cost nothing.
-        unreported: answers whose tokens the endpoint did not report.
-        usage: the tokens that it reported; ``cost``: their price in US dollars, None where no price is known.
+        requests: how many were sent, without repetitions of failed ones.
+        cached: replies from earlier requests, which cost nothing.
+        unreported: answers without reported tokens.
+        usage: the tokens that the endpoint reported.
+        cost: their price in US dollars, None if no price is known.
     """
 
     requests: int = 0
@@ -37,11 +38,12 @@ class ModelUse(Record):
 
 
 class HelperUse(ModelUse):
-    """All that a helper of a run has asked of its model.
+    """The use that a helper of a run has made of its model.
 
     Attributes:
-        role: the helper; ``model``: the name of the one that it asked.
-        prices: of the model, as they were known when it was first asked; None where they are not.
+        role: the helper.
+        model: the name of its model.
+        prices: of the model, at the time of the first request; None if they are not known.
     """
 
     role: HelperRole
@@ -56,7 +58,7 @@ class HelperUse(ModelUse):
 
 
 def added_uses(before: Iterable[HelperUse], more: Iterable[HelperUse]) -> tuple[HelperUse, ...]:
-    """Return the uses of several sessions as those of one run."""
+    """Return the uses of several sessions, added up by role and model."""
     found: dict[tuple[str, str], HelperUse] = {}
     for use in (*before, *more):
         key = use.role, use.model
@@ -69,8 +71,8 @@ class Budget(Record):
 
     Attributes:
         limit: in US dollars, or in tokens of requests and answers.
-        prices: of the first model, where the limit is in US dollars.
-        others: the run's other models, with their prices where the limit is in US dollars.
+        prices: of the first model, if the limit is in US dollars.
+        others: the run's other models, with their prices if the limit is in US dollars.
     """
 
     limit: float = Field(gt=0, allow_inf_nan=False)
@@ -82,13 +84,13 @@ class Budget(Record):
         """Return the part of the budget that one request uses.
 
         Args:
-            model: its model, where that is not the first of the run.
+            model: its model, if that is not the first of the run.
         """
         prices = self.others.get(model, self.prices)
         return float(usage.total_tokens) if prices is None else prices.cost(usage)
 
     def helpers_part(self, use: ModelUse) -> float:
-        """Return the part of the budget that a helper has used; none where its price is not known."""
+        """Return the part of the budget that a helper has used, or 0 if its price is not known."""
         return float(use.usage.total_tokens) if self.unit == "tokens" else use.cost or 0.0
 
     def text_of(self, amount: float) -> str:

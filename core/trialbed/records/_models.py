@@ -20,7 +20,7 @@ completions.
 
 
 class ModelEndpoint(Record):
-    """The endpoint that an agent asks its model at: the trial's own gateway URL and a dummy key.
+    """The endpoint of an agent's model, with the trial's own gateway URL and a dummy key.
 
     Attributes:
         base_url: ends in ``/v1``; the path carries the trial's token.
@@ -46,7 +46,7 @@ class ModelEndpoint(Record):
         return self.base_url.removesuffix("/v1")
 
     def given(self, *names: str) -> dict[str, Any]:
-        """Return those of the settings that have a value: ``given("temperature", "max_tokens", "seed")``."""
+        """Return the named settings that have a value, as in ``given("temperature", "max_tokens", "seed")``."""
         return {name: value for name in names if (value := getattr(self, name)) is not None}
 
 
@@ -55,17 +55,17 @@ LATEST_DEADLINE = 24 * 3600.0
 
 
 class Limits(Record):
-    """The bounds of a trial: model requests (``max_steps``) and wall time in seconds (``timeout``)."""
+    """The bounds of a trial, in model requests (``max_steps``) and seconds of wall time (``timeout``)."""
 
     max_steps: int = Field(default=12, ge=1)
     timeout: float = Field(default=120.0, gt=0)
 
     @property
     def request_timeout(self) -> float:
-        """The seconds that an adapter's HTTP client must give a request: more than any trial has.
+        """The timeout in seconds of an adapter's HTTP client, longer than any trial.
 
-        The executor keeps a trial's deadline, and moves it by the time in which the gateway repeats failed requests. A
-        client that gives up earlier would fail its framework for an endpoint's bad moment.
+        The executor keeps a trial's deadline, and extends it while the gateway repeats failed requests. A client that
+        gives up earlier would blame its framework for a failure of the endpoint.
         """
         return self.timeout + LATEST_DEADLINE
 
@@ -74,8 +74,8 @@ class Usage(Record):
     """Tokens of one or more model calls.
 
     Attributes:
-        cached_tokens: those of the prompt that the endpoint had in its cache.
-        reasoning_tokens: those of the completion that the model thought in, which no answer shows.
+        cached_tokens: tokens of the prompt that the endpoint had in its cache.
+        reasoning_tokens: tokens of the model's thoughts, which are part of the completion and not shown in any answer.
     """
 
     prompt_tokens: int = 0
@@ -85,7 +85,7 @@ class Usage(Record):
 
     @classmethod
     def of(cls, counts: Mapping[str, int]) -> Usage | None:
-        """The tokens that an answer reports, by the names of chat completions; None where it does not."""
+        """Return an answer's reported tokens, by the names of chat completions, or None if it reports none."""
         if not {"prompt_tokens", "completion_tokens"} <= counts.keys():
             return None
         prompt, completion = counts["prompt_tokens"], counts["completion_tokens"]

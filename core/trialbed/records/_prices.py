@@ -14,8 +14,8 @@ class TokenRate(Record):
     """Prices in US dollars for a million tokens.
 
     Attributes:
-        above: the tokens that a prompt must have more of, for these prices to be its request's.
-        cached: of the tokens of a prompt that the endpoint had in its cache; None where they cost as the others do.
+        above: the prices apply to prompts with more tokens than this.
+        cached: of prompt tokens in the endpoint's cache; None if they cost the same.
     """
 
     above: int = 0
@@ -25,7 +25,7 @@ class TokenRate(Record):
 
 
 class Prices(Record):
-    """The prices of a model, as they were known when its run began.
+    """The prices of a model at the time its run began.
 
     Attributes:
         rates: by the length of the prompt, ascending; the first is for every length.
@@ -38,7 +38,7 @@ class Prices(Record):
     def cost(self, usage: Usage) -> float:
         """Return the cost of one request in US dollars.
 
-        Reasoning tokens are output; the price of a long prompt is that of all its tokens.
+        Reasoning tokens count as output. The rate for a long prompt applies to all its tokens.
         """
         rate = next(rate for rate in reversed(self.rates) if usage.prompt_tokens > rate.above or not rate.above)
         cached = rate.input if rate.cached is None else rate.cached

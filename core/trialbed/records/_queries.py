@@ -15,25 +15,25 @@ from trialbed.records._base import Json, Record, SparseRecord
 
 
 class GoldCall(Record):
-    """A call that solves (part of) a query; ``arguments`` is None where the dataset names the Api only."""
+    """A call that solves (part of) a query; ``arguments`` is None if the dataset names only the Api."""
 
     api: ApiRef
     arguments: dict[str, Json] | None = None
 
 
 class Expected(SparseRecord):
-    """All that a task expects, beside its facts, expected calls and final state; it is solved if everything is met.
+    """Expectations of a task in addition to its facts, calls and final state. It is solved if all are met.
 
     Attributes:
-        ways: other series of calls that solve the task as well as its expected calls.
+        ways: other series of calls that also solve the task.
         in_order: whether the calls are made in the given order; others may stand between them.
         only: whether no other calls are made.
         never: tools that must not be called.
-        most_calls, most_requests, most_tokens, most_seconds: the limits of the trial: calls of tools, requests
-            to the model, tokens of all of them, and wall time.
+        most_calls, most_requests, most_tokens, most_seconds: the limits of the trial: calls of tools, requests to the
+            model, tokens of all of them, and wall time.
         checks: the names of functions that look at the trial.
         criteria: texts that a model finds true of the trial or not.
-        tests: further expectations, each with a name of its own.
+        tests: further expectations, each with its own name.
     """
 
     ways: tuple[tuple[GoldCall, ...], ...] = ()
@@ -52,12 +52,12 @@ class Expected(SparseRecord):
 
     @property
     def all_checks(self) -> tuple[str, ...]:
-        """The names of its checks, and of those of its tests."""
+        """The names of its checks, including the checks of its tests."""
         return tuple(dict.fromkeys([*self.checks, *(name for test in self.tests for name in test.expected.checks)]))
 
     @property
     def all_criteria(self) -> tuple[str, ...]:
-        """Its criteria, and those of its tests."""
+        """Its criteria, including the criteria of its tests."""
         return tuple(dict.fromkeys([*self.criteria, *(text for test in self.tests for text in test.expected.criteria)]))
 
 
@@ -66,9 +66,9 @@ class TaskTest(SparseRecord):
 
     Attributes:
         facts: texts that the answer must say.
-        calls, states_calls, final_state: as those of a query.
+        calls, states_calls, final_state: like a query's.
         expected: all else; it has no tests.
-        turn: the number of the turn, from 1, whose answer, calls and requests are meant; 0 for the whole trial.
+        turn: the number of the turn, from 1, that is tested; 0 for the whole trial.
     """
 
     name: str
@@ -83,7 +83,7 @@ class TaskTest(SparseRecord):
 
     @property
     def expects_something(self) -> bool:
-        """Return whether a trial can fail it: how calls are compared says nothing about calls that are not stated."""
+        """Whether a trial can fail it. Options for comparing calls do not count if no calls are stated."""
         only_adds = {"in_order": False, "only": False}
         stated = self.expected.model_copy(update=only_adds)
         return bool(self.facts or self.states_calls or self.final_state is not None or stated != Expected())
@@ -95,7 +95,7 @@ class UserTurn(Record):
     Attributes:
         text: the message.
         calls: how many of the query's expected calls, in their order, are this turn's.
-        facts: texts that a right answer to it contains; scripted models say those that the request shows.
+        facts: texts that a right answer contains; scripted models say a fact if the request shows it.
     """
 
     text: str
@@ -168,23 +168,23 @@ class User(SparseRecord):
 
 
 class Query(SparseRecord):
-    """One task: its text, the Apis on offer, the expected calls, and the facts of a right answer.
+    """One task with its text, the Apis on offer, the expected calls, and the facts of a right answer.
 
     Attributes:
-        query_id: as the dataset spells it; unique within the dataset.
+        query_id: the dataset's id; unique within the dataset.
         apis: the Apis on offer, expected ones and distractors, each identity once.
-        gold_calls: in the order in which they solve the query; empty where no tool is needed.
-        states_calls: whether the query says which calls solve it. Where it does not, calls have no right or wrong.
+        gold_calls: the calls that solve the query, in order; empty if no tool is needed.
+        states_calls: whether the query says which calls solve it. If not, no call is right or wrong.
         reference_answer: a right answer in words, if the dataset has one.
         reference_facts: texts that a right answer contains, each checkable by a rule.
         initial_state: the first state of the Apis' world; None for the simulator's own.
-        final_state: the state of the Apis' world after a right solution; None where they change nothing.
+        final_state: the state of the Apis' world after a right solution; None if they change nothing.
         expected: further expectations, which then decide, with the facts, calls and state, whether the task is solved;
             None leaves that to the judge.
         allow_forced_calls: whether calls count that the agent's request forced with its ``tool_choice``.
         tags: the user's words for groups of queries.
-        turns: the messages of a user who writes several, the first of which is the text; empty for one message.
-        policy: written rules that the agent gets with its instructions; empty for none.
+        turns: the messages of a user who writes several, beginning with the text; empty for one message.
+        policy: written rules that the agent gets with its instructions; may be empty.
         user: a user who answers the agent; the only turn has the goal, the expected calls and the facts then.
     """
 
@@ -214,7 +214,7 @@ class Query(SparseRecord):
 
     @property
     def own_tools(self) -> frozenset[ApiRef]:
-        """The expected and forbidden tools that are the agent's own: the task does not offer them, and names them."""
+        """The expected and forbidden tools that are the agent's own, which the task names but does not offer."""
         expected = self.expected or Expected()
         parts = (expected, *(test.expected for test in expected.tests))
         calls = [*self.gold_calls, *(call for test in expected.tests for call in test.calls)]
@@ -231,7 +231,7 @@ class Query(SparseRecord):
 
     @property
     def impossible_call(self) -> str:
-        """Explain the first expected call whose argument names do not fit its API; empty if all of them fit."""
+        """Explain the first expected call with argument names that do not fit its API; empty if all of them fit."""
         for call in self.gold_calls:
             api = next((api for api in self.apis if api.ref == call.api), None)
             if call.arguments is None or api is None or api.json_schema is not None:
@@ -247,11 +247,11 @@ class Query(SparseRecord):
 
 
 class ToolSpec(Record):
-    """An Api as an agent sees it, as data: model-safe name, description, JSON Schema of the arguments.
+    """An Api for an agent, with a model-safe name, a description, and the JSON Schema of the arguments.
 
     Attributes:
-        topped_up: whether it fills up a model's choice of tools, which was too short. The record as JSON lacks it:
-            agents do not learn of it.
+        topped_up: whether it was added because a model chose too few tools. The record as JSON lacks it, to hide it
+            from agents.
     """
 
     name: str

@@ -1,4 +1,4 @@
-"""A run: its frozen configuration, the endpoints that a verification is about, and its stored record."""
+"""Runs with their frozen configuration, the endpoints of a verification, and their stored record."""
 
 from __future__ import annotations
 
@@ -56,12 +56,12 @@ class EndpointInfo(Record):
 
 
 class RunCell(SparseRecord):
-    """A column of a run: an agent with a model, a temperature, instructions and a number of tools.
+    """A column of a run, which is an agent with a model, a temperature, instructions and a number of tools.
 
     Attributes:
-        label: its name in the run: the framework's, and what it has otherwise than the run's first cell.
+        label: its name in the run, made of the framework's and the differences from the run's first cell.
         framework: with its profile and its release, or the name of a program, an object or an endpoint.
-        model_identity: changes whenever the model may answer otherwise; empty if its name says it all.
+        model_identity: changes if the model may answer differently; empty if its name says it all.
         told_model: the name of the model that frameworks are given.
         temperature: None leaves it to the framework.
         max_tools: the most tools that a trial is offered.
@@ -91,7 +91,7 @@ class RunConfig(SparseRecord, IdentitySettings):
         adapter_digests: ``framework of a cell -> SHA-256`` over the files of its adapter and the versions of what that
             needs; empty for a live object.
         dataset: as given on the command line, or a copy of its queries; ``dataset_digest`` is the SHA-256 of these.
-        dataset_file: the file of tasks that was given, where ``dataset`` is a copy; empty otherwise.
+        dataset_file: the file of tasks that was given, if ``dataset`` is a copy; empty otherwise.
         code_digest: the SHA-256 of the source of agents, tools, scorers and the like that are objects of the program
             that made the run; None without any.
         catalog_digest: the SHA-256 of the Apis that the selector chooses from, and ``catalog_apis`` how many they are;
@@ -144,7 +144,7 @@ class RunConfig(SparseRecord, IdentitySettings):
 
     @property
     def named_dataset(self) -> str:
-        """The dataset as the user gave it, where that can be given again."""
+        """The dataset as the user gave it, if it can be given again."""
         return self.dataset_file or self.dataset
 
     def queries_with(self, tag: str) -> tuple[int | str, ...]:
@@ -158,7 +158,7 @@ class RunConfig(SparseRecord, IdentitySettings):
         return self.tags[tag]
 
     def command(self, framework: str) -> str | None:
-        """The program that runs under this label, as it was given; None for an adapter."""
+        """Return the program that runs under this label, unchanged; None for an adapter."""
         declared = dict(text.split("=", 1) for text in self.commands)
         return declared.get(self.cell(framework).framework)
 
@@ -172,7 +172,7 @@ RunKind = Literal["frameworks", "endpoints"]
 
 
 class Run(Record):
-    """A run as the store knows it.
+    """A stored run.
 
     Attributes:
         environment: ``name==version`` of everything installed in the engine's interpreter, sorted;
@@ -183,12 +183,12 @@ class Run(Record):
         tags, note: the user's names for the run.
         against: the framework that the others are compared with, if one was named.
         margin: the largest difference of a score that does not matter.
-        prices: model -> those of its tokens, as they were known when the run began; models without are left out.
+        prices: model -> prices of its tokens at the time the run began; models without known prices are skipped.
         helpers: the use that its judge, its selector and its simulators make of their models, over all sessions.
-        endpoints: those that a verification is about, in the order of their labels in ``config.frameworks``; empty
-            where the subjects are frameworks.
-        annotations: the words of people on its trials, at most one for each.
-        lost: node -> how many trials were lost with it, over all sessions, each of which ran again.
+        endpoints: the endpoints of a verification, in the order of their labels in ``config.frameworks``; empty if the
+            subjects are frameworks.
+        annotations: the words of people on its trials, at most one annotation per trial.
+        lost: node -> how many trials were lost with it and ran again, over all sessions.
         on_nodes: whether trials of it ran on nodes of an executor.
         over_budget: whether its last session ended because its budget covered no further trial.
     """
@@ -218,17 +218,17 @@ class Run(Record):
     over_budget: bool = False
 
     def prices_of(self, framework: str) -> Prices | None:
-        """The prices of the model of a framework's trials; None where they are not known."""
+        """Return the prices of the model in a framework's trials, or None if they are not known."""
         return self.prices.get(self.config.cell(framework).model)
 
     def takes_tools(self, framework: str) -> bool:
-        """Return whether the agent in a column takes the trials' tools, as far as it is known."""
+        """Return whether the agent in a column is known to take the trials' tools."""
         names = framework, self.config.cell(framework).framework
         return all(info.takes_tools for info in self.frameworks if info.name in names)
 
     @property
     def kind(self) -> RunKind:
-        """The subjects: frameworks or endpoints."""
+        """The kind of subjects, frameworks or endpoints."""
         return "endpoints" if self.endpoints else "frameworks"
 
     @property

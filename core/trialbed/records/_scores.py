@@ -85,7 +85,7 @@ def failures_line(failures: Iterable[tuple[str, int]]) -> str:
 
 
 class Failure(Record):
-    """The reason why there is no result: the kind, one line for people, and detail (traceback, end of stderr)."""
+    """The reason for a missing result, with its kind, one line for people, and detail (traceback, end of stderr)."""
 
     kind: FailureKind
     message: str
@@ -96,13 +96,13 @@ class Score(Record):
     """One score of one trial.
 
     Attributes:
-        name: as shown and as named by ``--fail-under``.
-        value: a number, None where it could not be determined.
-        label: a word for it where there is one (``Solved``).
+        name: the name shown, and given to ``--fail-under``.
+        value: a number, None if it could not be determined.
+        label: a word for it, if there is one (``Solved``).
         detail: the evidence for the number.
-        bounded: whether values lie in [0, 1], so that the mean has an interval.
-        quality: whether a bounded score says how good the answer is, more being better: a trial that failed counts as
-            0 then, as its user got nothing. False leaves failed trials out.
+        bounded: whether values lie in [0, 1]; the mean then has an interval.
+        quality: whether a bounded score says how good the answer is, more being better. A failed trial then counts as
+            0, because its user got nothing. False excludes failed trials.
         failure: why there is no value.
     """
 
@@ -117,18 +117,18 @@ class Score(Record):
 
 @dataclass(frozen=True)
 class ScoreDescription:
-    """A score as its scorer declares it, over all trials.
+    """The description of a score by its scorer, over all trials.
 
     Attributes:
-        unit: of its values, such as ``s``, ``ms`` or ``tokens``; empty for none.
-        meaning: in a line, as it stands below a table.
+        unit: of its values, such as ``s``, ``ms`` or ``tokens``; may be empty.
+        meaning: one line, shown below tables.
         bounded: whether values lie from 0 to 1.
-        quality: whether a bounded score says how good an answer is, so that a failed trial counts as 0.
+        quality: whether a bounded score says how good an answer is; a failed trial then counts as 0.
         lower_is_better: whether less is better.
-        ideal: the value at which a score that explains others says nothing, so that a table leaves its row out where
-            every framework has it; None for scores that are always shown.
+        ideal: the value of an explanatory score that has nothing to explain. A table skips its row if every framework
+            has this value. None for scores that are always shown.
         missing: when a trial without failure has no value, in words; empty if it always has one.
-        leads: whether it is the measure of its dataset, which leads the figures of runs that have it.
+        leads: whether it is the main measure of its dataset, and comes first in the figures of such runs.
     """
 
     name: str
@@ -143,11 +143,11 @@ class ScoreDescription:
 
     @property
     def label(self) -> str:
-        """The name with the unit, where the name does not say it."""
+        """The name with the unit, unless the name includes it."""
         name = shown_name(self.name)
         return name if not self.unit or self.unit in self.name.split("_") else f"{name}, {self.unit}"
 
 
 def leading_scores(described: Mapping[str, ScoreDescription]) -> tuple[str, ...]:
-    """Return the measures of a dataset itself, which come before those of every run."""
+    """Return a dataset's own measures, which come before the measures of every run."""
     return tuple(name for name, score in described.items() if score.leads)

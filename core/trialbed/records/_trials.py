@@ -1,4 +1,4 @@
-"""One trial: the input of a worker and the server, and their output."""
+"""The input of a worker and the server for one trial, and their output."""
 
 from __future__ import annotations
 
@@ -52,12 +52,12 @@ class TrialSpec(Record):
 
     @classmethod
     def at(cls, root: str, endpoint: ModelEndpoint, **fields: Any) -> TrialSpec:
-        """Return a trial whose model and Apis a server has below an address.
+        """Return a trial with its model and Apis below a server's address.
 
         Args:
             root: the address, which ends in the trial's token.
             endpoint: the settings of the model; without an address of its own, the model is below ``root`` too.
-            fields: the others.
+            fields: the other fields.
         """
         served = endpoint if endpoint.base_url else endpoint.model_copy(update={"base_url": f"{root}/v1"})
         token = root.rpartition("/")[2]
@@ -65,19 +65,18 @@ class TrialSpec(Record):
 
 
 class Outcome(Record):
-    """The outcome of a trial: an answer or a failure, and how long the agent ran.
+    """The outcome of a trial, an answer or a failure, and how long the agent ran.
 
     Attributes:
-        started_at: the beginning of ``wall_time`` on the worker's clock, or that of the making of an agent which could
-            not be made.
+        started_at: the beginning of ``wall_time`` on the worker's clock. If the agent could not be made, the beginning
+            of the attempt to make it.
         wall_time: seconds from binding the tools to the end of ``answer()``, on the executor's clock.
-        first: whether it was the first trial of its worker process, which does once what later trials find done; never
-            where the agent is an object of the caller's process.
-        ended_at: when the executor was told that ``answer()`` had ended, on its own clock; None where it was not, and
-            where the agent is an object of the caller's process.
-        cpu_time: processor seconds of the worker in that time, user and system, in all threads, and those of children
-            that it waited for in it; as the worker itself says. None where it did not say, where the agent is an object
-            of the caller's process.
+        first: whether it was the first trial of its worker process, which does one-time work for later trials; never if
+            the agent is an object of the caller's process.
+        ended_at: when the executor learned that ``answer()`` had ended, on its own clock. None if it did not, and if
+            the agent is an object of the caller's process.
+        cpu_time: processor seconds of the worker in that time, user and system, in all threads and in children that it
+            waited for, by its own account. None if it gave none, and if the agent is an object of the caller's process.
         node: where it ran; empty if the executor has no nodes.
     """
 
@@ -94,9 +93,9 @@ class Outcome(Record):
 class Timing(Record):
     """Wall time of a trial in seconds, split into model, tools, waiting and framework.
 
-    ``model`` and ``tool`` are the union of the server's intervals (parallel calls count once, and time
-    in which both were waited for counts as model); ``framework`` is the rest of ``wall``. ``waiting`` is time in
-    which the gateway repeated a failed request, or gave a recorded answer; it is in none of the others.
+    ``model`` and ``tool`` are the union of the server's intervals (parallel calls count once, and time in which both
+    were waited for counts as model); ``framework`` is the rest of ``wall``. ``waiting`` is the gateway's time for
+    repeating failed requests or giving recorded answers; the others do not include it.
     """
 
     wall: float
@@ -110,21 +109,21 @@ TrialStatus = Literal["answered", "failed", "not measured"]
 
 
 class TrialResult(Record):
-    """A trial that has ended, as it is stored and reported, scores included.
+    """A trial that has ended, in its stored and reported form with scores.
 
     Attributes:
         attempt: counts from 0; a trial is attempted again if it was not measured, or on request if it failed.
-        adapter_digest: SHA-256 over the files of the adapter's code and the versions of its requirements; empty where
-            there is no adapter.
+        adapter_digest: SHA-256 over the files of the adapter's code and the versions of its requirements; empty without
+            an adapter.
         earlier: how the trial ended in a worker that had run others, before it was repeated in a fresh one: it failed
             there without a single model request, which may have been the fault of an earlier trial.
-        topped_up_tools: those of ``selected_tools`` that fill up a model's choice, which was too short.
-        integrity: the findings on the wire that bear on whether its scores are the framework's and the model's; None
-            where these were not looked for, as before this was a field.
-        gold_calls: what became of the query's expected calls; None if the trial was not measured.
-        absent: the scores that no trial of the query can have, so that a failed one is not 0 in them.
+        topped_up_tools: the part of ``selected_tools`` that was added because a model chose too few.
+        integrity: the findings on the wire that bear on whether its scores are the framework's and the model's; None if
+            they were not looked for, as before this was a field.
+        gold_calls: the fate of the query's expected calls; None if the trial was not measured.
+        absent: the scores that no trial of the query can have; a failed trial is not 0 in them.
         cost: of the tokens that the run's model reported, in US dollars; None if its prices are not known.
-        verified: a verification's findings about the endpoint's answer, by the keys of its results file; None where the
+        verified: a verification's findings about the endpoint's answer, by the keys of its results file; None if the
             subject is a framework.
     """
 
@@ -149,7 +148,7 @@ class TrialResult(Record):
 
     @property
     def status(self) -> TrialStatus:
-        """Answered, failed (the user got nothing: every quality score is 0), or not measured (it has no score)."""
+        """Answered, failed (the user got nothing and every quality score is 0), or not measured (without scores)."""
         failure = self.outcome.failure
         if failure is None:
             return "answered"
@@ -161,7 +160,7 @@ class TrialResult(Record):
     def answer(self) -> Answer | None:
         """The answer with the calls, tokens and turns that the agent claims; None if it gave none.
 
-        It stands beside a failure if the server saw more than the agent says, such as requests past the limit.
+        It comes with a failure if the server saw more than the agent says, such as requests past the limit.
         """
         return self.outcome.answer
 
@@ -191,7 +190,7 @@ class TrialResult(Record):
 
 
 class GoldAnswer(Record):
-    """The answers to a query's expected calls where the run made them itself.
+    """The answers to a query's expected calls, if the run made them itself.
 
     Attributes:
         seconds: from the first call to the last answer.
@@ -209,38 +208,40 @@ class GoldAnswer(Record):
 
 
 class TrialRegistration(Record):
-    """``POST /control/trials``: open a trial under a token.
+    """Open a trial under a token with ``POST /control/trials``.
 
     Attributes:
         trial: the token, ``[A-Za-z0-9_-]{8,64}``; unguessable, since it is the only protection of the trial's URLs.
         model: ``SCHEME:NAME`` of a model that answers in the gateway, such as ``scripted:gold``, or a model name that
             the server's upstream endpoint knows.
-        model_name: the name of the model that the agent is given, which its requests bear; None for its own.
+        model_name: the name of the model that the agent is given and uses in its requests; None for the model's own.
         allowed_models: further models that its requests may name, ``*`` for any; others are refused.
-        base_url: the upstream endpoint expected; must be the one the server was started with. None where the
-            model answers in the gateway, or for whichever the server has.
-        tools: those offered to the agent. ``apis``: their documentation, for the simulator.
-        script: the expected calls, for scripted models. ``finish_tool``: with which they end; empty for a text.
+        base_url: the upstream endpoint expected; must be the one the server was started with. None if the model answers
+            in the gateway, or for any endpoint of the server.
+        tools: the tools offered to the agent.
+        apis: their documentation, for the simulator.
+        script: the expected calls, for scripted models.
+        finish_tool: the tool that ends their script; empty for a text.
         turns: the messages of a user who writes several; empty for one message.
-        user: the one who answers, and ``gold_calls``: the calls after which the goal is reached.
+        user: the simulated user who answers.
+        gold_calls: the calls that reach the user's goal.
         simulator: name of the simulator that answers for these Apis.
-        called_back: those of them whose calls the program answers that opens the trial, at ``callback_url``, which
-            nobody else may know. Only a server that is started for one run asks there, also for the messages of a user
-            of kind ``caller``.
+        called_back: the Apis that the opening program answers itself, at ``callback_url``, which must stay secret. Only
+            a server that is started for one run asks there, also for the messages of a user of kind ``caller``.
         state: the first state of the Apis' world; None for the simulator's own.
         ambient: whether requests without a token (``/virtual``, ``/v1``) belong to this trial; one trial at a time.
-        limits: the bounds that the gateway keeps: it refuses requests past ``max_steps`` and after ``timeout`` seconds,
-            and gives up on an endpoint that is silent for as long. None for no bounds.
-        max_trial_tokens: how many tokens the model may use, as it reports them; the gateway refuses the request after
+        limits: the bounds that the gateway enforces. It refuses requests past ``max_steps`` and after ``timeout``
+            seconds, and gives up on an endpoint that is silent for as long. None for no bounds.
+        max_trial_tokens: how many tokens the model may use, by its own report; the gateway refuses the request after
             that. None for any number.
-        lease: seconds after which the server closes the trial unless its opener renews it with
-            ``PUT /control/trials/{trial}``. None: the server closes it when it has been idle for long.
-        faults: those put in on purpose; None for none. ``fault_key``: seeds their draw beside the plan's seed; equal
-            for the trials that shall meet the same faults.
-        cached_as: the model's identity in the server's model cache, where equal requests share one answer; empty for a
-            model whose answers are not kept there.
+        lease: seconds after which the server closes the trial unless its opener renews it with ``PUT
+            /control/trials/{trial}``. None: the server closes it when it has been idle for long.
+        faults: the faults to inject, if any.
+        fault_key: seeds their draw in addition to the plan's seed; equal for trials that shall meet the same faults.
+        cached_as: the model's identity in the server's model cache, which shares one answer between equal requests;
+            empty if its answers are not cached.
         keep: whether the server keeps all but ``trial``, ``seed`` and ``fault_key`` for trials that are opened like
-            this one: its answer then has the ``setup`` that a ``TrialOpening`` names.
+            this one. Its answer then has the ``setup`` that a ``TrialOpening`` names.
     """
 
     trial: str
@@ -271,11 +272,11 @@ class TrialRegistration(Record):
 
 
 class TrialOpening(Record):
-    """``POST /control/trials``: open a trial like one before, of which nothing is sent again.
+    """Open a trial like an earlier one with ``POST /control/trials``, without sending the common part again.
 
     Attributes:
-        setup: the one that the answer to a registration with ``keep`` named. A server that does not know it, or not any
-            more, answers 404, and takes a whole registration instead.
+        setup: the setup in the answer to a registration with ``keep``. A server that does not know it, or not any more,
+            answers 404, and takes a whole registration instead.
         trial, seed, fault_key: the trial's own, as in ``TrialRegistration``.
     """
 

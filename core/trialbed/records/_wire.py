@@ -1,4 +1,4 @@
-"""The wire log: all that the server saw of a trial."""
+"""The wire log, with everything that the server saw of a trial."""
 
 from __future__ import annotations
 
@@ -19,15 +19,15 @@ CircuitState = Literal["closed", "open", "down"]
 
 
 class EndpointStatus(Record):
-    """The condition of the endpoint of a server's models.
+    """The condition of an endpoint for a server's models.
 
     Attributes:
-        state: ``closed`` while it works; ``open`` while it only fails, so that requests wait; ``down`` when it failed
-            for so long that they fail at once (the states of a circuit breaker).
+        state: ``closed`` while it works; ``open`` while it only fails and requests wait; ``down`` after it failed for
+            so long that requests fail immediately (the states of a circuit breaker).
         answered: how many requests it has answered.
         reason: its last failure, in words, unless it works and no request waits.
         waiting: how many requests have failed and wait to be repeated, or are being repeated.
-        held: how many wait for their turn, because of a limit of its own or of the user's.
+        held: how many wait for their turn, because of its own limit or the user's.
         at_a_time: how many it gets at a time, since it refused some for want of capacity; None for any number.
     """
 
@@ -40,13 +40,13 @@ class EndpointStatus(Record):
 
 
 class SentCall(Record):
-    """A tool call as the model sent it: ``arguments`` is the raw text, ``problem`` says why it cannot be made.
+    """A tool call sent by the model. ``arguments`` is the raw text, ``problem`` says why it cannot be made.
 
     ``problem`` is ``unknown tool`` (a name that was not offered), ``invalid json`` or ``not an object``.
 
     Attributes:
-        tool: the trial's tool for which the framework offered this name, as far as its name and description show; empty
-            where the name is the tool's own, or no tool's.
+        tool: the trial's tool that the framework offered under this name, if its name and description show it. Empty if
+            the name is the tool's own, or belongs to no tool.
     """
 
     name: str
@@ -108,7 +108,7 @@ class Attempt(Record):
 
     Attributes:
         started: seconds since the trial was opened; ``duration``: seconds.
-        status: HTTP status of the endpoint, 0 where there was none.
+        status: HTTP status of the endpoint, 0 if there was no response.
         error: what went wrong, in words.
         wait: seconds that the gateway waited before the next attempt.
     """
@@ -126,27 +126,30 @@ class ModelCall(Record):
     Attributes:
         first_token: seconds from the request to the first byte of the answer's body; None if none came.
         status: HTTP status given to the framework; 0 if the framework disconnected first.
-        usage: as the model reported it, None where it did not.
-        request: the request's body; ``response``: the body given back, byte for byte, as text.
+        usage: the model's reported usage, if any.
+        request: the request's body.
+        response: the body given back, byte for byte, as text.
         text_calls: calls that the model wrote as text instead of sending them; they are never made.
-        error: what went wrong, in words, and ``cause``, whose fault it is: ``request`` (refused, or answered with
-            5xx every time, because of the request), ``endpoint`` (capacity, connection, no answer), ``limit``
-            (past one of the trial's limits), ``budget`` (the run may use no more), ``gateway`` (Trialbed's own),
-            ``gone`` (the framework closed the connection), ``replay`` (a recorded model has no answer to it), ``path``
-            (nothing is served there, so that no model was asked). None where the call succeeded.
-        limit: the setting past which it was refused; None where it was not.
+        error: what went wrong, in words.
+        cause: whose fault the error is: ``request`` (refused, or answered with 5xx every time, because of the request),
+            ``endpoint`` (capacity, connection, no answer), ``limit`` (past one of the trial's limits), ``budget`` (the
+            run may use no more), ``gateway`` (Trialbed's own), ``gone`` (the framework closed the connection),
+            ``replay`` (a recorded model has no answer to it), ``path`` (nothing is served there, and no model was
+            asked). None if the call succeeded.
+        limit: the exceeded setting that it was refused for; None if it was not refused.
         attempts: the earlier attempts of the gateway, which failed and were repeated.
-        waited: seconds of ``duration`` spent in failed attempts and in waiting for the next; no framework's time.
-        fault: the fault that was put in on purpose; empty without one. Such a request has no cause.
+        waited: seconds of ``duration`` spent in failed attempts and in waiting for the next; not counted as the
+            framework's.
+        fault: the injected fault; may be empty. A request with one has no cause.
         dialect: of the request and its answer; empty for chat completions.
-        other_model: the model that it asked for, where that is not the trial's; ``(none)`` where it named none,
-            ``(unreadable)`` where the body cannot be read. Empty where it is the trial's.
+        other_model: the requested model, if it is not the trial's; ``(none)`` if the request names no model,
+            ``(unreadable)`` if the body cannot be read. Empty for the trial's model.
         provoked: whether the endpoint refused it, and answered a plain request of the gateway's own in its place.
-        recorded: seconds that the model took when this answer was recorded; None for an answer of now.
-        translated: the dialect in which the endpoint was asked, as it does not speak that of the request. The answer
-            was translated back. Empty where nothing was translated.
-        added: the names of its headers, and after ``?`` those in its query, that no usual client sends. They reach no
-            endpoint.
+        recorded: seconds that the model took when this answer was recorded; None for a new answer.
+        translated: the dialect that the endpoint was asked in, because it does not speak the request's. The answer was
+            translated back. Empty if nothing was translated.
+        added: the names of its headers, and after ``?`` the names in its query, that no usual client sends. They reach
+            no endpoint.
     """
 
     # Stores of earlier versions have further fields.
@@ -187,14 +190,14 @@ class ApiCall(Record):
     """One request to the virtual API.
 
     Attributes:
-        api: the Api asked for, in the dataset's spelling when it is one of the trial, else as sent.
-        offered: whether the Api is one of the trial's.
-        arguments: the parsed ``tool_input``, or its text where it does not parse.
+        api: the Api asked for, in the dataset's spelling if the trial has it, else unchanged.
+        offered: whether the Api belongs to the trial.
+        arguments: the parsed ``tool_input``, or its text if it cannot be parsed.
         error: the API error given back, empty on success.
         provenance: ``cache:<how it was made>``, ``real``, ``template``, ``mini``, ``llm:<model>`` …; empty on error.
-        fault: the fault that was put in on purpose, an injected instruction with its code after a colon; empty without.
-        source: ``server`` for a request that Trialbed answered; ``conversation`` for a call of one of the agent's own
-            tools, of which the model's requests show the result. Its duration is the time between these requests.
+        fault: the injected fault, an injected instruction with its code after a colon; may be empty.
+        source: ``server`` for a request that Trialbed answered; ``conversation`` for a call of the agent's own tool,
+            with its result taken from the model's requests. Its duration is the time between these requests.
     """
 
     started: float
@@ -220,10 +223,10 @@ class EmbeddingCall(Record):
 
     Attributes:
         status: HTTP status given to the framework; 0 if it disconnected first.
-        model: that it asked for.
+        model: the requested model.
         texts: how many it sent.
         tokens: of the texts, as reported; None if it was refused.
-        estimated: whether the tokens are an estimate, as nobody reported them.
+        estimated: whether the tokens are an estimate, because they were not reported.
     """
 
     started: float
@@ -263,10 +266,10 @@ class WireLog(Record):
         model_name: the name of the model that the agent was given.
         lost: the calls of its script that a scripted model could not make in this trial.
         filled: the arguments that it made up.
-        state: the trial's world after the calls; None where the Apis change nothing.
+        state: the trial's world after the calls; None if the Apis change nothing.
         failure: the first failure of a simulator or a world by its own fault, which is not the agent's.
         embedding_calls: requests for vectors of texts.
-        own_tools: the agent's own tools that count: those that it called, or that the task names.
+        own_tools: the agent's own tools that it called, or that the task names.
         turns: the messages of the user in a conversation, in order; empty if the task is one message.
     """
 
@@ -299,6 +302,6 @@ class WireLog(Record):
         return self.model_copy(update={"model_calls": model_calls, "api_calls": api_calls})
 
     def tools_of(self, served: Sequence[ToolSpec]) -> tuple[ToolSpec, ...]:
-        """Return the trial's tools and the agent's own, which replace those of the same name."""
+        """Return the trial's tools and the agent's own, which replace tools of the same name."""
         own = {tool.name for tool in self.own_tools}
         return (*(tool for tool in served if tool.name not in own), *self.own_tools)

@@ -1,4 +1,4 @@
-"""A trial's tool as a tool of LangChain; imported only where LangChain is used."""
+"""A trial's tool as a tool of LangChain; imported only if LangChain is used."""
 
 from __future__ import annotations
 
@@ -91,7 +91,7 @@ class LangChainTool(StructuredTool):
         return self
 
     def _to_args_and_kwargs(self, tool_input: Any, *_: Any) -> tuple[tuple[()], dict[str, Any]]:
-        """Pass arguments on as they are, where LangChain would convert those of a model and leave some out."""
+        """Pass arguments on unchanged; LangChain would convert a model's arguments and drop some."""
         return (), dict(tool_input)
 
     def _run(self, **arguments: Any) -> str:  # type: ignore[override, unused-ignore]
@@ -106,10 +106,10 @@ def _is_model_call(given: Any) -> bool:
 
 
 def arguments_model(spec: ToolSpec) -> type[BaseModel]:
-    """Return a Pydantic model with a field for each parameter of a tool, each under a name of ``field_names``.
+    """Return a Pydantic model with a field for each parameter of a tool, named by ``field_names``.
 
-    Optional parameters have the schema's default, or None. Those without come before those with a default, as in the
-    parameters of a function: there is code that writes a function from the fields, and takes None for no default.
+    Optional parameters have the schema's default, or None. Fields without a default come first, as in the parameters of
+    a function, because some code writes a function from the fields, and takes None for no default.
     """
     required = spec.parameters.get("required", ())
     properties = _properties(spec)

@@ -71,7 +71,7 @@ def _type(schema: Any) -> Any:
 
 
 class _Described:
-    """A type whose schema is given."""
+    """A type with a given schema."""
 
     kind: ClassVar[Any]
     schema: ClassVar[dict[str, Any]]

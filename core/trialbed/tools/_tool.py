@@ -1,4 +1,4 @@
-"""The tool an agent calls: a model-safe name, a JSON Schema, and a call that goes to the virtual API."""
+"""The tool an agent calls, with a model-safe name, a JSON Schema, and a call that goes to the virtual API."""
 
 from __future__ import annotations
 
@@ -22,10 +22,10 @@ JSON_HEADERS = {"Content-Type": "application/json"}
 
 
 class ToolClient:
-    """Posts the calls of a process's tools: with one client for async code, and one for all other threads.
+    """Posts the calls of a process's tools, with one client for async code and one for all other threads.
 
-    Connections are kept once it is attached to an event loop; before, and for calls in another loop, each call has its
-    own. A process that was forked makes its own, too: no two can share one.
+    Connections are kept once it is attached to an event loop. Before that, and for calls in another loop, each call has
+    its own. A forked process makes its own too, because processes cannot share a connection.
     """
 
     def __init__(self) -> None:
@@ -34,7 +34,7 @@ class ToolClient:
         self._blocking: dict[int, httpx.Client] = {}
 
     def attach(self) -> None:
-        """Keep the connections of the running event loop, unless those of another one are kept already."""
+        """Keep the connections of the running event loop, unless another loop's are kept already."""
         self._loop = self._loop or asyncio.get_running_loop()
 
     async def post(self, url: str, body: bytes) -> Reply:
@@ -145,10 +145,10 @@ class Tool:
         return {"type": "function", "function": function}
 
     def as_function(self, *, is_async: bool = False) -> Callable[..., Any]:
-        """The same as a plain function, from whose typed parameters and docstring frameworks make tools.
+        """Return the tool as a plain function with typed parameters and a docstring, for frameworks that need one.
 
-        Names that no parameter can have become identifiers, such as ``from_``. An optional argument that is None is
-        left out of the call.
+        Names that are not valid for a parameter become identifiers, such as ``from_``. An optional argument that is
+        None is left out of the call.
 
         Args:
             is_async: whether its calls are awaited.
@@ -206,7 +206,7 @@ class Tool:
 class ValueTool(Tool):
     """A tool of an agent that is a function or an object of this process.
 
-    Its calls return the values that the Api answers with, and raise ``ApiRefused`` where it answers with an error.
+    Its calls return the Api's values, and raise ``ApiRefused`` if the Api answers with an error.
     """
 
     async def ainvoke(self, arguments: Mapping[str, Any]) -> Any:
@@ -242,7 +242,7 @@ def _body(reply: Reply) -> Mapping[str, Any]:
 
 
 def reply_text(body: Mapping[str, Any]) -> str:
-    """Return the text that an agent gets for an answer of the virtual API: JSON for data, text as it is."""
+    """Return the text of a virtual API's answer for an agent, with data as JSON and text unchanged."""
     response = body.get("response", "")
     text = response if isinstance(response, str) else json.dumps(response, ensure_ascii=False)
     error = body.get("error", "")

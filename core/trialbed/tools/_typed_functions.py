@@ -1,4 +1,4 @@
-"""A trial's tool as a plain function with typed parameters, from which frameworks make tools of their own."""
+"""A trial's tool as a plain function with typed parameters, for frameworks that make their own tools from one."""
 
 from __future__ import annotations
 
@@ -67,9 +67,9 @@ def _docstring(description: str, properties: Mapping[str, Any]) -> str:
 
 
 def field_names(parameters: Iterable[str]) -> dict[str, str]:
-    """Return the names of fields by the names of parameters: their own, where Python and Pydantic allow these.
+    """Return the names of fields by the names of parameters, unchanged if Python and Pydantic allow them.
 
-    Others become identifiers that no other parameter has: ``from`` is ``from_``, and ``_id`` is ``param_id``.
+    Others become identifiers that no other parameter has, such as ``from_`` for ``from`` and ``param_id`` for ``_id``.
     """
     given = list(parameters)
     names = {name: name for name in given if _can_be_field(name)}
