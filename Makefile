@@ -26,51 +26,73 @@ COMPILE := $(BIN)/python -m compileall -qq -j 0 -x 'site-packages/(.*/)?($(UNUSE
     core server tool_selection plugins $(BESIDE) || true
 SOURCES := setup.py setup.cfg pyproject.toml $(BESIDE:=/pyproject.toml)
 
+VERSION = $(shell sed -n 's/^version = //p' setup.cfg)
+# Folders that are released: Trialbed, the adapters, and the packages with the names of other projects.
+RELEASED = . $(patsubst %/pyproject.toml,%,$(wildcard adapters/[a-z]*/pyproject.toml compatibility/*/pyproject.toml))
+
 # Without bytecode, every program that is started would compile all that it imports anew.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: demo quick test test-slow adapters pythons check docs docs-version clean
+.PHONY: help install demo quick test test-slow adapters pythons format lint check docs docs-version release clean
+.DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
 
-demo: $(VENV)/.demo
+help: ## list the commands
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-13s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
+	@echo 'JOBS=4 make test runs four tests at a time. PYTHON=python3.12 make install uses that Python for a new .venv.'
+
+install: $(VENV)/.dev ## install everything that tests and checks need into .venv
+
+demo: $(VENV)/.demo ## compare LangGraph with a plain loop: no key needed
 	$(BIN)/bench run --framework reference --framework langgraph --model scripted:$(POLICY)
 
-quick: $(VENV)/.test
+quick: $(VENV)/.test ## run the unit tests: about a minute
 	$(QUICKLY) tests/unit
 
-test: $(VENV)/.test
+test: $(VENV)/.test ## run the unit tests and the quick functional ones: about three minutes
 	$(QUICKLY) -m "not slow"
 
-test-slow: $(VENV)/.dev
+test-slow: $(VENV)/.dev ## run all other tests: about a quarter of an hour
 	$(SLOWLY) -m "slow and not matrix" $(SLOW)
 
-# The documentation as a site with search, in build/site.
-docs: $(VENV)/.test
-	$(BIN)/python docs/generate.py
-	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict
-
-# The same as one version among others, with a switch between them, on this repository's branch gh-pages. Nothing is pushed.
-docs-version: $(VENV)/.test
-	$(BIN)/python docs/generate.py
-	export NO_MKDOCS_2_WARNING=1 PATH="$(abspath $(BIN)):$$PATH"; \
-	    version=$$(python -c 'from importlib.metadata import version; print(version("trialbed"))'); \
-	    mike deploy --update-aliases --alias-type redirect "$$version" latest && mike set-default latest
-
-# Parts of test-slow: each adapter beside its framework at today's newest releases; Trialbed on all Pythons.
-adapters: $(VENV)/.dev
+# Two parts of test-slow.
+adapters: $(VENV)/.dev ## run the adapters' own tests with the newest releases of their frameworks
 	$(QUICKLY) tests/suites/test_adapters.py
 
-pythons: $(VENV)/.dev
+pythons: $(VENV)/.dev ## run unit tests on the oldest and the newest Python, and a trial on each
 	$(QUICKLY) tests/suites/test_pythons.py
 
-check: $(VENV)/.dev
+format: $(VENV)/.dev ## format the code, and fix what ruff can fix
+	$(BIN)/ruff check --quiet --fix-only .
+	$(BIN)/ruff format .
+
+lint: $(VENV)/.dev ## check the code's format and style: a second
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
+
+check: lint ## lint, and check types, plain English and the budget: about a minute
 	$(BIN)/mypy
 	$(BIN)/python .ci/english.py
 	$(BIN)/python .ci/budget.py
 
-clean:
+docs: $(VENV)/.test ## build the documentation in build/site
+	$(BIN)/python docs/generate.py
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict
+
+docs-version: $(VENV)/.test ## add this version's documentation to the local branch gh-pages
+	$(BIN)/python docs/generate.py
+	export NO_MKDOCS_2_WARNING=1 PATH="$(abspath $(BIN)):$$PATH"; \
+	    mike deploy --update-aliases --alias-type redirect $(VERSION) latest && mike set-default latest
+
+release: $(BIN)/uv ## build and check the distributions in dist/, and say which tag to push
+	rm -rf dist
+	for folder in $(RELEASED); do $(BIN)/uv build --quiet --out-dir dist $$folder || exit 1; done
+	$(BIN)/uvx --quiet 'twine>=6,<8' check --strict dist/*
+	mkdir -p build
+	$(BIN)/python .ci/notes.py $(VERSION) > build/release-notes.md
+	@echo 'Nothing was pushed. To release: git tag v$(VERSION) && git push origin v$(VERSION)'
+
+clean: ## remove the environments and everything that was built
 	rm -rf $(VENV) .tox build dist *.egg-info adapters/*/build adapters/*/*.egg-info compatibility/*/build
 
 $(BIN)/uv:
