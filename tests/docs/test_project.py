@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import configparser
+import os
 import re
 import subprocess
 import sys
 from pathlib import Path
 from typing import Any
 
+import pytest
 import yaml
 
 ROOT = Path(__file__).parents[2]
@@ -39,6 +41,49 @@ def test_make_without_a_target_lists_every_target() -> None:
     done = subprocess.run(["make", "--no-print-directory"], cwd=ROOT, capture_output=True, text=True, check=True)
     shown = re.findall(r"^make ([a-z-]+) +\S", done.stdout, re.MULTILINE)
     assert sorted(shown) == sorted(targets())
+
+
+@pytest.mark.parametrize("file", WORKFLOWS, ids=lambda file: file.stem)
+def test_a_workflow_runs_what_exists_with_few_permissions(file: Path) -> None:
+    workflow = read_yaml(file)
+    assert workflow["permissions"] == {"contents": "read"}
+    for job in workflow["jobs"].values():
+        steps = job.get("steps", [])
+        assert all(map(PINNED.match, [step["uses"] for step in [*steps, job] if "uses" in step]))
+        for command in (step["run"] for step in steps if "run" in step):
+            for script in re.findall(r"\.ci/\w+", command):
+                assert os.access(ROOT / script, os.X_OK), script
+    called = re.findall(r"uses: \./(\S+)", file.read_text(encoding="utf-8"))
+    assert [name for name in called if not (ROOT / name).is_file()] == []
+
+
+def test_ci_runs_what_is_run_by_hand() -> None:
+    (job,) = read_yaml(GITHUB / "workflows" / "ci.yml")["jobs"].values()
+    assert [step["run"] for step in job["steps"] if "run" in step] == [".ci/run"]
+
+
+def test_only_the_job_that_publishes_gets_a_token_of_the_index() -> None:
+    jobs = read_yaml(GITHUB / "workflows" / "release.yml")["jobs"]
+    assert [name for name, job in jobs.items() if "id-token" in job.get("permissions", {})] == ["publish"]
+    assert jobs["publish"]["environment"] == "pypi"
+    assert "ci" in jobs["build"]["needs"]
+
+
+@pytest.mark.parametrize("form", FORMS, ids=lambda file: file.stem)
+def test_a_form_asks_each_question_once(form: Path) -> None:
+    found = read_yaml(form)
+    assert {"name", "description", "body"} <= set(found)
+    questions = [part for part in found["body"] if part["type"] != "markdown"]
+    assert len({part["id"] for part in questions}) == len(questions)
+    assert all(part["attributes"]["label"] for part in questions)
+
+
+def test_dependabot_looks_where_requirements_are() -> None:
+    updates = read_yaml(GITHUB / "dependabot.yml")["updates"]
+    patterns = [name.strip("/") for update in updates for name in update.get("directories", [])]
+    found = {str(file.relative_to(ROOT)) for name in patterns for file in ROOT.glob(f"{name or '.'}/pyproject.toml")}
+    released = [file for root in ("adapters", "compatibility") for file in (ROOT / root).glob("*/pyproject.toml")]
+    assert found == {str(file.relative_to(ROOT)) for file in (ROOT / "pyproject.toml", *released)}
 
 
 def test_the_notes_of_a_release_are_its_section_of_the_changelog() -> None:
