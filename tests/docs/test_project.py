@@ -86,6 +86,12 @@ def test_dependabot_looks_where_requirements_are() -> None:
     assert found == {str(file.relative_to(ROOT)) for file in (ROOT / "pyproject.toml", *released)}
 
 
+def test_hooks_and_make_use_one_release_of_ruff() -> None:
+    (pinned,) = re.findall(r"^ruff==(\S+)$", read_ini("setup.cfg")["options.extras_require"]["dev"], re.MULTILINE)
+    repositories = read_yaml(ROOT / ".pre-commit-config.yaml")["repos"]
+    assert {repo["rev"] for repo in repositories if "ruff" in repo["repo"]} == {f"v{pinned}"}
+
+
 def test_the_notes_of_a_release_are_its_section_of_the_changelog() -> None:
     def notes(version: str) -> subprocess.CompletedProcess[str]:
         command = [sys.executable, str(ROOT / ".ci" / "notes.py"), version]
