@@ -92,6 +92,13 @@ def test_hooks_and_make_use_one_release_of_ruff() -> None:
     assert {repo["rev"] for repo in repositories if "ruff" in repo["repo"]} == {f"v{pinned}"}
 
 
+def test_the_citation_is_of_this_version() -> None:
+    citation, metadata = read_yaml(ROOT / "CITATION.cff"), read_ini("setup.cfg")["metadata"]
+    assert (citation["version"], citation["license"]) == (metadata["version"], metadata["license"])
+    heading = f"## [{citation['version']}] - {citation['date-released']}\n"
+    assert heading in (ROOT / "CHANGELOG.md").read_text(encoding="utf-8")
+
+
 def test_the_notes_of_a_release_are_its_section_of_the_changelog() -> None:
     def notes(version: str) -> subprocess.CompletedProcess[str]:
         command = [sys.executable, str(ROOT / ".ci" / "notes.py"), version]
