@@ -110,3 +110,11 @@ def test_the_notes_of_a_release_are_its_section_of_the_changelog() -> None:
     missing = notes("99.0.0")
     assert missing.returncode == 1
     assert "has no section `## [99.0.0]" in missing.stderr
+
+
+def test_a_decision_is_short_and_says_why() -> None:
+    assert len(DECISIONS) >= 10
+    for file in DECISIONS:
+        text = file.read_text(encoding="utf-8")
+        assert len(text.split()) <= 150, file
+        assert re.findall(r"^\*\*(\w+)\.\*\*", text, re.MULTILINE) == ["Context", "Decision", "Consequences"], file
