@@ -18,7 +18,7 @@ SLOWLY := $(PYTEST) -n $(SLOW_JOBS) --dist loadfile --no-loadscope-reorder
 # Files with slow tests: each worker would take seconds to import the thousands of others.
 SLOW = $(shell grep -rlE '\bmark\.(slow|packaging)\b' --include='test_*.py' adapters/langgraph tests | sort)
 # The distributions beside Trialbed's own that tests need.
-BESIDE := adapters/langgraph adapters/vendors compatibility/masbench compatibility/verifiers
+BESIDE := adapters/langgraph adapters/vendors $(wildcard compatibility/*)
 # Tests' processes start at the same time, and each would compile what it imports. Two fifths of the packages are left out:
 # their own tests, and what no test imports. A file that does not compile is a template, or for another Python.
 UNUSED := tests?|air|data|llm|mypyc?|pip|pkg_resources|pygments/lexers|rllib|serve|setuptools|train|tune

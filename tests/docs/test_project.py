@@ -12,6 +12,7 @@ from typing import Any
 
 import pytest
 import yaml
+from support.distributions import FRAMEWORKS
 
 ROOT = Path(__file__).parents[2]
 GITHUB = ROOT / ".github"
@@ -110,6 +111,11 @@ def test_the_notes_of_a_release_are_its_section_of_the_changelog() -> None:
     missing = notes("99.0.0")
     assert missing.returncode == 1
     assert "has no section `## [99.0.0]" in missing.stderr
+
+
+def test_tox_has_every_adapter() -> None:
+    (listed,) = re.findall(r"\{([^}]*)\}-\{latest,oldest\}", " ".join(read_ini("tox.ini").sections()))
+    assert sorted(listed.split(",")) == sorted(FRAMEWORKS)
 
 
 def test_a_decision_is_short_and_says_why() -> None:
