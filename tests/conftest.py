@@ -1,4 +1,20 @@
-"""What holds for all tests: their order, what is slow, Hypothesis' settings, and fixtures."""
+"""Settings, order and fixtures of all tests. These are the rules for writing one:
+
+* Mark a test that takes more than five seconds as `slow`, and give `slow(60)` the seconds that the slow tests of its
+  file take together: the longest files start first. `pyproject.toml` lists the other markers.
+* Tests run in parallel and in any order. Write to `tmp_path`, use port 0, and set variables with `monkeypatch`.
+* Wait for an event, not for a time. Inject the clock, and set timeouts that only a hang can reach.
+* Run commands with `support.bench.bench_in`: it forks a process that has imported Trialbed, which saves two seconds of
+  CPU per command. Only a test of the start itself starts the real program (`support.warm` has both).
+* Frameworks' environments come from `framework_environment`, built wheels from `wheels`, installations from
+  `bare_installation` and `new_installation`. They are built once, in `.tox`, and shared: change none of them.
+* `postgres_url` is an empty database. Tests with it are skipped if PostgreSQL is not installed, and tests on
+  StableToolBench's data unless `TRIALBED_TEST_DATA` names a folder with a copy in `stabletoolbench/`.
+* `support.cases.for_each` runs all cases of one property in one test and names those that fail.
+* Hypothesis takes a new seed for each run if `CI` is set. The header shows it; `--hypothesis-seed=N` repeats the run.
+  `@settings(max_examples=examples(2))` asks for twice the usual number of examples.
+* Tests that run pytest load only the plugins that they name (`PYTEST_DISABLE_PLUGIN_AUTOLOAD`).
+"""
 
 from __future__ import annotations
 

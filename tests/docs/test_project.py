@@ -44,6 +44,15 @@ def test_make_without_a_target_lists_every_target() -> None:
     assert sorted(shown) == sorted(targets())
 
 
+def test_every_target_that_a_page_or_workflow_names_exists() -> None:
+    files = [*ROOT.glob("*.md"), *ROOT.glob("docs/*/*.md"), *GITHUB.rglob("*.*"), ROOT / ".pre-commit-config.yaml"]
+    # The changelog also names targets of the past.
+    texts = {file: file.read_text(encoding="utf-8") for file in files if file.name != "CHANGELOG.md"}
+    named = {(file.name, name) for file, text in texts.items() for name in MAKE.findall(text)}
+    assert {("CONTRIBUTING.md", "install"), ("release.yml", "release")} <= named
+    assert {(file, name) for file, name in named if name not in targets()} == set()
+
+
 @pytest.mark.parametrize("file", WORKFLOWS, ids=lambda file: file.stem)
 def test_a_workflow_runs_what_exists_with_few_permissions(file: Path) -> None:
     workflow = read_yaml(file)
@@ -124,3 +133,7 @@ def test_a_decision_is_short_and_says_why() -> None:
         text = file.read_text(encoding="utf-8")
         assert len(text.split()) <= 150, file
         assert re.findall(r"^\*\*(\w+)\.\*\*", text, re.MULTILINE) == ["Context", "Decision", "Consequences"], file
+
+
+def test_contributing_fits_on_one_screen() -> None:
+    assert len((ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8").splitlines()) <= 45

@@ -162,7 +162,12 @@ def test_what_cannot_be_used_is_a_wrong_option(bench: Bench, tmp_path: Path) -> 
 
 
 def test_a_recorded_real_model_comes_with_trialbed(bench: Bench) -> None:
-    """It goes stale when the requests of a framework, the tools or the dataset change: see CONTRIBUTING.md."""
+    """It is stale if a framework, the tools or the dataset changed. Record it again in half an hour, with the weights:
+
+    bench run --model local:qwen2.5-coder-0.5b --limit 3 --timeout 3600 --yes --profile native --profile controlled \
+        -f reference -f langgraph -f crewai -f autogen -f openai-agents -f agno
+    bench record latest -o plugins/trialbed_plugins/recordings/embedded/qwen2.5-coder-0.5b.cassette
+    """
     assert "replay:qwen2.5-coder-0.5b" in bench("models").out
     labels = ("reference", "langgraph", "langgraph:controlled")
     chosen = [part for label in labels for part in ("--framework", label)]
