@@ -1,6 +1,6 @@
 """Run nine frameworks at every fault of the wire-fault atlas, and write how each trial ended as JSON.
 
-    python benchmarks/wire_faults.py docs/reference/wire-faults.json --env-dir FOLDER
+    python benchmarks/wire_faults.py docs/results/wire-faults.json --env-dir FOLDER
 
 Each framework has one task with one tool, in its native profile, once for each row. The model is that of
 `bench serve --faults atlas`; it also sees whether a framework asks for streams. The cells:

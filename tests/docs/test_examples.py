@@ -11,7 +11,7 @@ import shutil
 import socket
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 import click
@@ -72,16 +72,16 @@ def shown_file(page: Path, name: str) -> str:
     return found
 
 
-def commands() -> Iterator[tuple[str, str]]:
-    for page in PAGES:
+def commands(pages: Iterable[Path]) -> Iterator[tuple[str, str]]:
+    for page in pages:
         shown = [block for language in ("console", "yaml") for block in blocks(page, language)]
         whole = [block.replace(" \\\n", " ") for block in shown]
         lines = [line for block in whole for line in block.splitlines() if not line.startswith("run ")]
         for line in lines:
-            yield from ((str(page.relative_to(ROOT)), found.strip()) for found in COMMAND.findall(line))
+            yield from ((page.name, found.strip()) for found in COMMAND.findall(line))
 
 
-COMMANDS = sorted(set(commands()))
+COMMANDS = sorted(set(commands(PAGES)))
 
 
 def parse(group: click.Group, arguments: list[str]) -> None:
@@ -102,7 +102,9 @@ def test_the_commands_were_found() -> None:
     assert ("README.md", "run --framework reference --framework langgraph") in COMMANDS
 
 
-def test_commands_parse(subtests: pytest.Subtests, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_commands_parse(subtests: pytest.Subtests, docs: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    from parts import PAGES as WRITTEN
+
     monkeypatch.chdir(tmp_path)
     for folder in ("StableToolBench", "tool_response_cache", "MASBench", "tau2-bench"):
         (tmp_path / folder).mkdir()
@@ -118,7 +120,7 @@ def test_commands_parse(subtests: pytest.Subtests, tmp_path: Path, monkeypatch: 
     ):
         (tmp_path / file).touch()
     use_plugin_files(tmp_path, monkeypatch)
-    for page, command in COMMANDS:
+    for page, command in sorted({*COMMANDS, *commands(docs / name for name in WRITTEN)}):
         with subtests.test(command, page=page):
             parse(cli, shlex.split(command))
 
@@ -154,8 +156,9 @@ def test_plugin_check_accepts_every_plugin_of_the_guides(tmp_path: Path, monkeyp
     assert sorted(one.kind for one in checked) == kinds
 
 
-def test_python_examples_compile() -> None:
-    found = [(page, block) for page in PAGES for block in blocks(page, "python")]
+def test_python_examples_compile(docs: Path) -> None:
+    pages = [*PAGES, docs / "reference" / "python-api.md"]
+    found = [(page, block) for page in pages for block in blocks(page, "python")]
     assert len(found) > 50
     for page, block in found:
         if not re.match(r"\w+\(\n|\w+\(.*\) -> ", block):  # the signatures in the reference
@@ -339,7 +342,7 @@ def test_the_selector_of_the_guide_selects(tmp_path: Path, monkeypatch: pytest.M
 def test_the_requests_of_the_guides_are_answered(tmp_path: Path) -> None:
     (curl,) = (block for block in blocks(DOCS / "how-to" / "run-at-scale.md", "console") if "$ curl" in block)
     requests = [json.loads(curl.split("-d '")[1].rsplit("'", 1)[0])]
-    requests.append(json.loads(blocks(DOCS / "reference" / "virtual-api.md", "json")[0]))
+    requests.append(json.loads(blocks(DOCS / "reference" / "protocols.md", "json")[0]))
     command = warm_command([sys.executable, "-m", "trialbed", "serve", "--port", "0"])
     with subprocess.Popen(
         command, cwd=tmp_path, env=environment(tmp_path), stdout=subprocess.PIPE, text=True

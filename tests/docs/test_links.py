@@ -6,9 +6,12 @@ import re
 from collections.abc import Iterator
 from pathlib import Path
 
+import pytest
+
 ROOT = Path(__file__).parents[2]
-DOCS = ROOT / "docs"
-PAGES = sorted([*DOCS.rglob("*.md"), *ROOT.glob("*.md")])
+IN_THE_REPOSITORY = sorted(ROOT.glob("*.md"))
+"""Pages that are read where those that code writes are not."""
+
 LINK = re.compile(r"(?<!!)\[[^\]]+\]\(([^)\s]+)\)")
 FENCE = re.compile(r"^```.*?^```", re.MULTILINE | re.DOTALL)
 OTHER_SITES = ("https://", "http://")
@@ -31,28 +34,42 @@ def anchors(page: Path) -> set[str]:
     return {re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-") for heading in headings}
 
 
-def test_links_lead_somewhere() -> None:
-    for page in PAGES:
+@pytest.fixture
+def pages(docs: Path) -> list[Path]:
+    return [*IN_THE_REPOSITORY, *sorted(docs.rglob("*.md"))]
+
+
+def test_links_lead_somewhere(pages: list[Path], docs: Path) -> None:
+    for page in pages:
         for link in links(page):
             path, _, anchor = link.partition("#")
             target = (page.parent / path).resolve() if path else page
+            if target.is_relative_to(docs.parent) and not target.is_relative_to(docs):
+                target = ROOT / target.relative_to(docs.parent)
             assert target.exists(), f"{page}: {link}"
-            assert ROOT in target.parents, f"{page}: {link}"
+            assert target.is_relative_to(ROOT) or target.is_relative_to(docs), f"{page}: {link}"
             if anchor:
                 assert anchor in anchors(target), f"{page}: {link}"
 
 
-def test_every_page_is_in_the_navigation() -> None:
+def test_every_page_is_in_the_navigation(docs: Path) -> None:
     listed = set(re.findall(r"^ +- ([\w/-]+\.md)$", (ROOT / "mkdocs.yml").read_text(encoding="utf-8"), re.MULTILINE))
-    assert listed == {page.relative_to(DOCS).as_posix() for page in DOCS.rglob("*.md")}
+    assert listed == {page.relative_to(docs).as_posix() for page in docs.rglob("*.md")}
+
+
+def test_no_page_of_the_repository_leads_to_one_that_is_not_committed() -> None:
+    from parts import PAGES
+
+    found = {link.partition("#")[0] for page in IN_THE_REPOSITORY for link in links(page)}
+    assert sorted(found & {f"docs/{name}" for name in PAGES}) == []
 
 
 def test_the_readme_leads_to_the_documentation() -> None:
     assert "docs/index.md" in set(links(ROOT / "README.md"))
 
 
-def test_a_page_has_one_title_and_no_leftovers() -> None:
-    for page in PAGES:
+def test_a_page_has_one_title_and_no_leftovers(pages: list[Path]) -> None:
+    for page in pages:
         text = prose(page)
         assert text.startswith("# "), page
         assert len(re.findall(r"^# ", text, re.MULTILINE)) == 1, page

@@ -8,11 +8,11 @@ from pathlib import Path
 from trialbed_adapter_lab.releases import ReleasesReport
 from trialbed_adapter_lab.report_command import read_report
 
-REFERENCE = Path(__file__).parents[2] / "docs" / "reference"
+RESULTS = Path(__file__).parents[2] / "docs" / "results"
 
 
 def test_each_issue_of_a_framework_is_about_a_change_that_was_measured() -> None:
-    folder = REFERENCE / "frameworks" / "releases"
+    folder = RESULTS / "releases"
     reports = {path.stem: read_report(ReleasesReport, path, "bench releases") for path in folder.glob("*.json")}
     for issue in tomllib.loads((folder / "issues.toml").read_text())["issue"]:
         found = [

@@ -9,7 +9,7 @@ from pathlib import Path
 ROOT = Path(__file__).parents[2]
 DOCS = ROOT / "docs"
 PICTURES = DOCS / "pictures"
-PAGES = [ROOT / "README.md", *DOCS.rglob("*.md")]
+PAGES = [ROOT / "README.md", *(page for page in DOCS.rglob("*.md") if page.parent.name != "results")]
 SOURCES = (*(ROOT / "plugins" / name for name in ("trialbed_pages", "trialbed_verify")), ROOT / "core/trialbed/scoring")
 SHOWN = re.compile(r"!\[([^\]]*)\]\(([^)\s]+)\)")
 

@@ -1,4 +1,4 @@
-"""The pages of the wire protocols name each field that the code reads or writes."""
+"""The page of the wire protocols names each field that the code reads or writes."""
 
 from __future__ import annotations
 
@@ -37,9 +37,10 @@ ANSWERS = (
 
 
 def words(name: str) -> set[str]:
-    """The names on the page of a dialect: those in code marks, and the parts of those with dots."""
-    page = (ROOT / "docs" / "reference" / "protocols" / f"{name.replace('_', '-')}.md").read_text(encoding="utf-8")
-    codes = [word for code in re.findall(r"`([^`]+)`", page) for word in re.findall(r"[\w.]+", code)]
+    """The names in the section of a dialect: those in code marks, and the parts of those with dots."""
+    page = (ROOT / "docs" / "reference" / "protocols.md").read_text(encoding="utf-8")
+    section = page.split(f"### {name.replace('_', ' ').capitalize()}\n")[1].split("\n### ")[0]
+    codes = [word for code in re.findall(r"`([^`]+)`", section) for word in re.findall(r"[\w.]+", code)]
     return {part for code in codes for part in (code, *code.split("."))}
 
 

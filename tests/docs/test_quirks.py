@@ -12,7 +12,7 @@ import pytest
 
 from trialbed.metrics import replayed, tool_call_accuracy, tool_call_f1, topic_adherence
 
-PAGE = Path(__file__).parents[2] / "docs" / "reference" / "metrics.md"
+PAGE = Path(__file__).parents[2] / "docs" / "reference" / "scores.md"
 CONSTANTS = {"true": True, "false": False, "null": None}
 
 

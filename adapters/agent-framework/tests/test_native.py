@@ -1,4 +1,4 @@
-"""What the framework does by itself: the rows of the table in docs/reference/frameworks/agent-framework.md."""
+"""What the framework does by itself: the rows of the table in docs/reference/frameworks.md."""
 
 from __future__ import annotations
 

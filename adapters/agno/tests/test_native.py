@@ -1,4 +1,4 @@
-"""What Agno does by itself: the rows of the tables in docs/reference/frameworks/agno.md."""
+"""What Agno does by itself: the rows of the tables in docs/reference/frameworks.md."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Effects of the flow, the crew and the window: the section "Tuned" of docs/reference/frameworks/crewai.md."""
+"""Effects of the flow, the crew and the window: the section "Tuned" of docs/reference/frameworks.md."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What ADK does by itself: the rows of the table in docs/reference/frameworks/google-adk.md."""
+"""What ADK does by itself: the rows of the table in docs/reference/frameworks.md."""
 
 from __future__ import annotations
 

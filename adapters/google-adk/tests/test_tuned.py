@@ -1,4 +1,4 @@
-"""Effects of ``LiteLlm`` and the plugin: the section "Tuned" of docs/reference/frameworks/google-adk.md."""
+"""Effects of ``LiteLlm`` and the plugin: the section "Tuned" of docs/reference/frameworks.md."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What LangGraph does by itself: the rows of the tables in docs/reference/frameworks/langgraph.md."""
+"""What LangGraph does by itself: the rows of the tables in docs/reference/frameworks.md."""
 
 from __future__ import annotations
 

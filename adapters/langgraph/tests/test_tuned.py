@@ -1,4 +1,4 @@
-"""Effects of the middleware: the section "Tuned" of docs/reference/frameworks/langgraph.md."""
+"""Effects of the middleware: the section "Tuned" of docs/reference/frameworks.md."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What Pydantic AI does by itself: the rows of the table in docs/reference/frameworks/pydantic-ai.md."""
+"""What Pydantic AI does by itself: the rows of the table in docs/reference/frameworks.md."""
 
 from __future__ import annotations
 

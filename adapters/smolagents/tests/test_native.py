@@ -1,4 +1,4 @@
-"""What smolagents does by itself: the rows of the table in docs/reference/frameworks/smolagents.md."""
+"""What smolagents does by itself: the rows of the table in docs/reference/frameworks.md."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Effects of ``CodeAgent``: the section "Tuned" of docs/reference/frameworks/smolagents.md."""
+"""Effects of ``CodeAgent``: the section "Tuned" of docs/reference/frameworks.md."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """Tool-call accuracy and F1 as Ragas 0.4.3 computes them, to the last bit.
 
 The rules are those of ``ToolCallAccuracy`` and ``ToolCallF1`` of ``ragas.metrics.collections``, stated in
-docs/reference/metrics.md with the oddities of each.
+docs/reference/scores.md with the oddities of each.
 """
 
 from __future__ import annotations

@@ -184,7 +184,7 @@ def _replace_files(folder: Path, files: Mapping[str, bytes], earlier: Collection
                 (Path(work) / name).replace(folder / name)
         for name in earlier:
             if name not in files:
-                (folder / name).unlink()
+                (folder / name).unlink(missing_ok=True)
     except OSError as error:
         raise _not_written(folder, error) from error
 

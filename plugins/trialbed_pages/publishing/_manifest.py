@@ -132,7 +132,9 @@ def changed_files(folder: Path, manifest: PublicationManifest) -> Iterator[str]:
         path = folder / name
         try:
             if not path.is_file():
-                yield f"{name} is missing"
+                # Pages and figures follow from the numbers, so a folder may lack them.
+                if name == NUMBERS or name not in manifest.made:
+                    yield f"{name} is missing"
             elif not path.resolve().is_relative_to(folder.resolve()):
                 yield f"{name} is a link to a file outside of the folder"
             elif digest_of(path) != digest:
@@ -145,7 +147,7 @@ def check_unchanged(folder: Path, manifest: PublicationManifest) -> None:
     """Check that a folder holds the published files.
 
     Raises:
-        DataError: a file was changed, or is missing; names each.
+        DataError: a file was changed, or one that cannot be made again is missing; names each.
     """
     if wrong := list(changed_files(folder, manifest)):
         raise DataError(f"{folder} is not as it was published: {'; '.join(wrong)}")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import os
 import shutil
 import subprocess
@@ -145,7 +146,8 @@ def reproduce(
         differences += islice(_unequal(published.name, there, here), MOST)
     evidence = manifest.model_copy(update={"files": manifest.kept, "made": ()})
     files = {} if is_part else made_files(evidence, made)
-    same = tuple(name for name in files if name in manifest.made and files[name] == (folder / name).read_bytes())
+    digests = {name: hashlib.sha256(content).hexdigest() for name, content in files.items()}
+    same = tuple(name for name in manifest.made if digests.get(name, "") == manifest.files.get(name))
     other = () if is_part else tuple(sorted({*manifest.made, *files} - {*same}))
     trials = sum(one.trials for run in made for one in run.frameworks)
     return Reproduction(trials, same, other, tuple(differences), files)

@@ -25,7 +25,7 @@ from trialbed_scripted import serve as serve_model
 pytestmark = pytest.mark.slow(40)
 
 SDKS = ("openai==2.36.0", "anthropic==0.125.0")
-"""The oldest that ``docs/reference/dialects.md`` names."""
+"""The oldest that ``docs/reference/protocols.md`` names."""
 
 DIALECTS = sorted({*PATHS.values()})
 RESULT = '{"temperature": 48213}'

@@ -1,7 +1,7 @@
 """The Microsoft Agent Framework as its documentation teaches it, for one agent that answers one question with tools.
 
 From agent-framework-core 1.23.0 with agent-framework-openai 1.17.0 and their documentation,
-https://learn.microsoft.com/agent-framework/; docs/reference/frameworks/agent-framework.md says why, where that offers
+https://learn.microsoft.com/agent-framework/; docs/reference/frameworks.md says why, where that offers
 several ways.
 
 * Agent, instructions and run: "Your first agent", ``Agent(client=, instructions=, tools=)`` and ``await agent.run()``.

@@ -1,6 +1,6 @@
 """The native profile: what CrewAI's documentation teaches for one agent that answers one question with tools.
 
-From crewai 1.15.30 and its documentation; docs/reference/frameworks/crewai.md says why, where that offers several ways.
+From crewai 1.15.30 and its documentation; docs/reference/frameworks.md says why, where that offers several ways.
 
 * Agent and instructions: https://docs.crewai.com/en/concepts/agents, "Direct Agent Interaction with kickoff()".
 * Tools: https://docs.crewai.com/en/learn/create-custom-tools, "Subclassing BaseTool". ``args_schema`` may be a JSON

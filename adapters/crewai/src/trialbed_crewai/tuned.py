@@ -1,6 +1,6 @@
 """The tuned profile, as CrewAI's quickstart and tools page teach it: flow, crew of one agent, pydantic tools.
 
-From crewai 1.15.30 and its documentation; docs/reference/frameworks/crewai.md has the effect of each choice.
+From crewai 1.15.30 and its documentation; docs/reference/frameworks.md has the effect of each choice.
 
 * Flow, crew and task: https://docs.crewai.com/en/quickstart, a step that runs a crew of one agent and one task.
 * Tools: https://docs.crewai.com/en/learn/create-custom-tools, "Subclassing BaseTool": ``args_schema`` is a pydantic

@@ -1,6 +1,6 @@
 """Google's Agent Development Kit as its documentation teaches it, for one agent that answers one question with tools.
 
-From google-adk 2.13.0 and its documentation, https://adk.dev/; docs/reference/frameworks/google-adk.md says why, where
+From google-adk 2.13.0 and its documentation, https://adk.dev/; docs/reference/frameworks.md says why, where
 that offers several ways.
 
 * Agent and instruction: "LLM agents", ``Agent(name=, model=, instruction=, tools=)``.

@@ -1,7 +1,7 @@
 """The native profile: as the SDK's documentation teaches for one agent that answers one question with tools.
 
 From openai-agents 0.24.0 and its documentation, https://openai.github.io/openai-agents-python/;
-docs/reference/frameworks/openai-agents.md says why, where that offers several ways.
+docs/reference/frameworks.md says why, where that offers several ways.
 
 * Agent and instructions: quickstart/, "Create your first agent" and "Run your first agent".
 * Tools: tools/, "Custom function tools": a ``FunctionTool`` per JSON Schema, strict by default. The page has errors

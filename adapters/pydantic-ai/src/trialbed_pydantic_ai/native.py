@@ -1,6 +1,6 @@
 """Pydantic AI as its documentation teaches it, for one agent that answers one question with tools.
 
-From pydantic-ai 2.68.0 and its documentation, https://pydantic.dev/docs/ai/; docs/reference/frameworks/pydantic-ai.md
+From pydantic-ai 2.68.0 and its documentation, https://pydantic.dev/docs/ai/; docs/reference/frameworks.md
 says why, where that offers several ways.
 
 * Agent, instructions and run: agents/, ``Agent(model, instructions=, tools=)`` and ``await agent.run(query)``.

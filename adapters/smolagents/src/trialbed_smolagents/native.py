@@ -1,7 +1,7 @@
 """smolagents as its documentation teaches it, for one agent that answers one question with tools.
 
 From smolagents 1.26.0 and its documentation, https://huggingface.co/docs/smolagents;
-docs/reference/frameworks/smolagents.md says why, where that offers several ways.
+docs/reference/frameworks.md says why, where that offers several ways.
 
 * Agent and run: "Agents - Guided tour", ``ToolCallingAgent(tools, model)`` and ``agent.run(task)``; ``instructions``.
 * A conversation: the section on the chat UI of the same page, ``run(message, reset=False)``.

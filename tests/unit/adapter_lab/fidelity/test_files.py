@@ -9,7 +9,7 @@ import pytest
 
 from trialbed.cli import main
 
-MEASURED = Path(__file__).parents[4] / "docs" / "reference" / "fidelity.json"
+MEASURED = Path(__file__).parents[4] / "docs" / "results" / "fidelity.json"
 
 
 def test_a_file_is_shown_and_written_again_unchanged(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -122,6 +122,17 @@ def test_a_changed_or_missing_file_is_refused_by_its_name_and_the_folder_is_not_
     assert (folder / "numbers.json").read_text() == "other\n"
 
 
+def test_pages_and_figures_may_be_missing_and_are_written_again(folder: Path) -> None:
+    there = read_manifest(folder)
+    made = [name for name in there.made if name != "numbers.json"]
+    for name in made:
+        (folder / name).unlink()
+    check_unchanged(folder, there)
+    write_publication(folder, manifest(), [run()], EVIDENCE)
+    assert made
+    assert [name for name in made if not (folder / name).is_file()] == []
+
+
 def test_a_new_publication_replaces_the_files_of_the_earlier_one_and_leaves_others(folder: Path) -> None:
     (folder / "notes.txt").write_text("mine")
     write_publication(folder, manifest(), [run("second")], {"recordings/second.cassette": b"others"})

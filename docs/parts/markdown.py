@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import inspect
 import re
-from collections.abc import Mapping
-from types import ModuleType
 from typing import Any
 
 NAMED = re.compile(r"^(\*{0,2}\w+(?:, \w+)*): ")
@@ -13,11 +11,13 @@ SECTION = re.compile(r"^(Args|Returns|Raises|Attributes|Class attributes):$")
 
 
 def table(titles: tuple[str, ...], rows: list[tuple[str, ...]]) -> str:
+    """Return a table."""
     lines = [titles, tuple("---" for _ in titles), *rows]
     return "\n".join(f"| {' | '.join(line)} |" for line in lines)
 
 
 def escaped(text: str) -> str:
+    """Return a text for a cell of a table."""
     return text.replace("|", "\\|")
 
 
@@ -40,20 +40,11 @@ def markdown(text: str) -> str:
     return re.sub(r"\n{3,}", "\n\n", "\n".join(lines)).strip()
 
 
-def names(module: ModuleType, described: Mapping[str, str] | None = None) -> str:
-    """The table of the names that a module offers.
-
-    Args:
-        described: those without a docstring, which constants and types are -> their descriptions.
-    """
-    meanings = dict(described or {})
-    rows = [(f"`{name}`", meanings.get(name) or first_paragraph(getattr(module, name))) for name in module.__all__]
-    return table(("name", "what it is"), rows)
-
-
 def first_paragraph(item: Any) -> str:
+    """Return the first paragraph of a docstring, for a cell of a table."""
     return escaped((inspect.getdoc(item) or "").split("\n\n")[0].replace("\n", " ").replace("``", "`"))
 
 
 def docstring(item: Any) -> str:
+    """Return a docstring as Markdown."""
     return markdown(inspect.getdoc(item) or "")
