@@ -128,7 +128,8 @@ the trial with kind `answer` and the place.
 ## Records
 
 Records are frozen. Those of pydantic are changed with `model_copy(update=…)` and written with `model_dump_json()`,
-the others with `dataclasses.replace`. A field without a default is required.
+the others with `dataclasses.replace`. Fields in bold are required. The others have the default that is shown, else
+None, False, 0 or an empty value.
 
 {records}
 
@@ -236,11 +237,17 @@ CHOSEN_BY = {
 WHOLE = (trialbed.Task, trialbed.ScoreContext)
 """Records that are described in full before the others."""
 
-PLAIN = (trialbed.RunConfig, *(getattr(views, name) for name in views.__all__))
+PLAIN = (
+    *(trialbed.RunConfig, trialbed.RunCell, trialbed.HelperUse, trialbed.ModelUse, trialbed.TokenRate),
+    *(getattr(views, name) for name in views.__all__),
+)
 """Records of which the names and types of the fields say enough; those of a run are settings of ``bench run``."""
 
 LISTED = re.compile(r"^    (?P<names>\w+(?:, \w+)*): (?P<text>.*)")
 BLOCK = re.compile(r"^(Attributes|Args):$")
+EMPTY = ("None", "False", "0", "0.0", "''", "()", "{}")
+"""Defaults that are not shown."""
+
 CHECKED = "Annotated["
 """Begins the type of a field that is also checked in another way."""
 
@@ -336,7 +343,8 @@ def _names(module: ModuleType, apart: Iterable[str] = ()) -> str:
 
 
 def _sentence(text: str) -> str:
-    """The first sentence of a text."""
+    """The first sentence of a text for a cell of a table, as a line."""
+    text = text.replace("\\|", "|")
     return re.split(r"(?<=[.;])\s", text, maxsplit=1)[0].rstrip(";.") + "." if text else ""
 
 
@@ -381,7 +389,8 @@ def _record(item: type) -> str:
     lines = [f"### {item.__name__}", "", _sentence(first_paragraph(item)), ""]
     plain = []
     for name, default in _fields(item):
-        shown = f"`{name}: {_annotation(item, name)}{'' if default is None else f' = {default}'}`"
+        shown = f"`{name}: {_annotation(item, name)}{'' if default in (None, *EMPTY) else f' = {default}'}`"
+        shown = f"**{shown}**" if default is None else shown
         if meaning := _sentence(meanings.get(name, "").replace("``", "`")):
             lines.append(f"- {shown}: {meaning}")
         else:

@@ -91,6 +91,19 @@ Probes of the level `info` demand nothing and show figures. A probe binds *all* 
 | `error` | the check could not be completed | no |
 | `seen` | a figure of an `info` probe | yes |
 
+## Check an adapter
+
+`bench adapter check NAME` runs the same probes on [your adapter](../how-to/write-an-adapter.md) or, with
+`--command`, on a program. `--quick` runs fewer than half of the checks, those that find most defects. `--fuzz SECONDS`
+draws conversations with mistakes and delays, plays each with the adapter and the plain loop, and prints a breach as a
+test for pytest. `deviations` on the adapter's class, or `--known CHECK=REASON`, declare what a framework cannot do;
+every report shows them, and the check still runs.
+
+Trials run as in a worker: a fresh agent, `bind_tools`, `answer`, `close`. The model and the tools have their own
+thread. An oracle checks every request of every trial: prompt, tools, settings, conversation, calls, and at the end
+the answer, claims and tokens. The event loop's clock can be put forward, so a slow model costs no time; adapters
+whose `answer` is not `async` skip those checks.
+
 """
 
 FAULTY = """\
