@@ -1,4 +1,4 @@
-"""The contracts of drivers: one abstract class per kind.
+"""The contracts of drivers, with one abstract class per kind.
 
 The names are loaded when they are first used.
 """

@@ -29,32 +29,32 @@ SYSTEM_PROMPT = (
 
 
 class BaseAgent(ABC):
-    """One framework, wrapped so that it answers one query with the tools it is given.
+    """One framework, wrapped to answer one query with the tools it is given.
 
     A driver of the group ``trialbed.frameworks`` is a subclass, named ``NAME``, or ``NAME:PROFILE`` if the adapter sets
-    its framework up in several ways. ``native`` is the program that the framework's own documentation teaches, with
-    all its defaults; ``tuned`` adds the options that it offers for robustness; in ``controlled`` it is a conductor
-    only: the requests, the parsing of arguments and the error texts are Trialbed's, for all alike; a profile that is
-    called as a dialect, such as ``messages``, is the native program over another class for models. Per trial the
-    worker makes a fresh instance, calls ``bind_tools`` once, ``answer`` for each message of the user, which in most
-    tasks is one, and ``close`` once, all on one event loop.
+    its framework up in several ways. ``native`` is the program that the framework's own documentation teaches, with all
+    its defaults; ``tuned`` adds the options that it offers for robustness. In ``controlled`` it is only a conductor,
+    and the requests, the parsing of arguments and the error texts are Trialbed's, equal for all frameworks. A profile
+    named like a dialect, such as ``messages``, is the native program over another class for models. Per trial the
+    worker makes a fresh instance, calls ``bind_tools`` once, ``answer`` for each message of the user (mostly one), and
+    ``close`` once, all on one event loop.
 
-    For ``run_benchmark``, which takes an object, ``answer`` is enough: an object makes itself, with a model of its own.
+    For ``run_benchmark``, which takes an object, ``answer`` is enough. The object exists already and has its own model.
 
     The endpoint, the tools and the system prompt are the trial's in every profile. The gateway and the worker enforce
-    the limits, so an agent need not: a model request past the last one is refused, and ends the trial.
+    the limits, so an agent need not. A model request past the limit is refused, and ends the trial.
 
     Class attributes:
         contract: the version of the contract that the adapter was written for (``"3"``); checked at load.
-        deviations: each point in which the framework departs from the contract (a prompt that it adds, a setting that
-            it does not take); shown in the report, and compared with the conformance checks.
-        dialect: in which it asks its model, by the name that ``trialbed.wire.dialects`` has for it.
+        deviations: each departure of the framework from the contract (a prompt that it adds, a setting that it does not
+            take); shown in the report, and compared with the conformance checks.
+        dialect: the dialect of its model requests, by its name in ``trialbed.wire.dialects``.
         converses: whether ``answer`` can be called again on the same instance, with the user's next message, and
             continues the conversation; its answer then claims the calls and tokens of that turn alone. Trialbed refuses
             tasks with several turns for other adapters.
         has_turns: whether the user writes several messages in this trial. The worker sets it before ``bind_tools``, as
             some frameworks need another setup for a conversation.
-        finish_tool: the framework's own tool with which a model hands its answer over, as it offers it; empty where the
+        finish_tool: the framework's own tool that a model calls with its answer, by its name on offer; empty if the
             answer is a text. Scripted models end with it.
     """
 
@@ -93,8 +93,8 @@ class BaseAgent(ABC):
     def answer(self, query: str) -> Answer | Mapping[str, Any] | Awaitable[Answer | Mapping[str, Any]]:
         """Answer the query; may be ``async``.
 
-        Exceptions of the framework may be raised as they are. A tool's failure is its text. The calls and tokens in
-        the answer are those that the framework reports, not those the adapter could count.
+        Exceptions of the framework may be raised unchanged. A tool's failure is its text. The calls and tokens in the
+        answer are the framework's report, not counted by the adapter.
         """
 
     def close(self) -> Awaitable[None] | None:  # noqa: B027 - closing nothing is the usual case

@@ -22,7 +22,7 @@ class Dataset(ABC):
         name: the driver's name, or the file's.
         test_set: names the result document (``G1_instruction``, ``mini``).
         simulator: which simulator answers for these Apis when neither the cache nor the real API does.
-        functions: the Apis whose calls functions of this process answer, each with its ``trialbed.tasks.ToolBody``.
+        functions: the Apis that functions of this process answer, each with its ``trialbed.tasks.ToolBody``.
         checks: name -> a function that looks at the trials of the queries that name it.
         scorers: name -> a plugin that scores all trials.
         files: its own files, which no agent may read.
@@ -41,11 +41,11 @@ class Dataset(ABC):
         """All queries, in the dataset's order."""
 
     def apis(self) -> Sequence[Api]:
-        """Every Api of the dataset, each identity once: those of its queries, unless a subclass has others."""
+        """Return every Api of the dataset once; these are the Apis of its queries, unless a subclass has others."""
         return unique_apis(api for query in self.queries() for api in query.apis)
 
     def digest(self) -> str:
-        """SHA-256 over the queries as JSON, in order: equal digests mean the same tasks."""
+        """The SHA-256 over the queries as JSON, in order; equal digests mean the same tasks."""
         digest = hashlib.sha256()
         for query in self.queries():
             digest.update(f"{query.identity_json()}\n".encode())
@@ -63,10 +63,10 @@ class DatasetDriver(ABC):
 
     @abstractmethod
     def open(self, test_set: str | None, data_dir: Path) -> Dataset:
-        """The dataset of this test set (None: the driver's default).
+        """Return the dataset of this test set (None: the driver's default).
 
         Raises:
-            UsageError: the test set does not exist; lists those that do, and how to get more.
+            UsageError: the test set does not exist; lists the existing ones, and how to get more.
             DataError: its files are malformed; names file and key.
         """
 
@@ -74,11 +74,11 @@ class DatasetDriver(ABC):
         """Change the tools of datasets that are opened from now on.
 
         Args:
-            mcp: commands or URLs of MCP servers, whose tools are added.
+            mcp: commands or URLs of MCP servers that add tools.
             answers: the source of answers, as ``--tool-answers`` has it; None for the dataset's own.
 
         Raises:
-            UsageError: the tools of its datasets are what they are.
+            UsageError: the tools of its datasets cannot be changed.
         """
         raise UsageError("--mcp and --tool-answers are for files of tasks: give one as --dataset")
 

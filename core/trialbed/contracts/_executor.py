@@ -17,10 +17,10 @@ from trialbed.records import Environment, Failure, FrameworkInfo, Outcome, Trial
 
 @dataclass(frozen=True)
 class LostTrial:
-    """In place of an outcome: the node is gone, and how the trial would have ended cannot be known.
+    """Returned instead of an outcome if the node is gone, and the end of the trial is unknown.
 
     The engine runs it again as a new trial, under a new token. It is neither a failure of the framework nor a sign that
-    the server or the model's endpoint is out.
+    the server or the model's endpoint is down.
 
     Attributes:
         node: its name.
@@ -45,8 +45,8 @@ class Executor(ABC):
         environments: framework -> its own environment; a framework that is not in it runs in this interpreter.
 
     Attributes:
-        reuses_workers: whether a trial may run in a process that ran others. If so, one that fails there before it asks
-            the model anything is repeated once, with ``TrialSpec.fresh``.
+        reuses_workers: whether a trial may run in a process that ran others. If a trial fails there before it asks the
+            model anything, it is repeated once, with ``TrialSpec.fresh``.
         runs_commands: whether it can run programs without an adapter.
         runs_sandboxed: whether it can put workers into a sandbox.
         hidden: set by the engine before it is entered: the files and folders that workers in a sandbox must not see,
@@ -54,8 +54,8 @@ class Executor(ABC):
         option_names: name of an option -> its meaning in a line; ``--executor-option`` takes these and no others.
         remote: whether workers are on other machines, which cannot reach this one's loopback.
         commands: set by the engine before it is entered: label in the run -> the program that runs under it.
-        options: set by the engine before it is entered: those that the user gave, by name.
-        concurrency: set by the engine before it is entered: how many trials the run has at once, at most.
+        options: set by the engine before it is entered: the user's options, by name.
+        concurrency: set by the engine before it is entered: the largest number of concurrent trials in the run.
         waited: set by the engine before the first trial: returns how many seconds a trial has spent waiting for failed
             model requests to be repeated. A trial's deadline is that much later, since no framework is to blame for it.
     """
@@ -92,7 +92,7 @@ class Executor(ABC):
 
         Args:
             hidden: files and folders that workers must not see.
-            server_url: where the server is, if that is known already.
+            server_url: the server's address, if that is known already.
 
         Raises:
             UsageError: workers in the sandbox cannot reach the server, or need a hidden folder.
@@ -101,21 +101,21 @@ class Executor(ABC):
         return ()
 
     def connect(self, server_url: str) -> None:  # noqa: B027 - most need not know
-        """Learn where the server is, the only place that sandboxed workers can connect to.
+        """Learn the server's address, the only place that sandboxed workers can connect to.
 
         The engine calls this once, before the first trial; it may have asked for descriptions before.
         """
 
     def server_host(self) -> str | None:
-        """Return the address of this machine at which workers find a server; None for its loopback.
+        """Return the address of this machine that workers reach a server at; None for its loopback.
 
-        The engine asks once, when the executor is entered, and starts the server of the run there. A server of
-        ``--server-url`` stays where it is.
+        The engine asks once, when the executor is entered, and starts the server of the run there. A server given with
+        ``--server-url`` stays at its own address.
         """
         return None
 
     async def time_waited(self, trial: str) -> float:
-        """Seconds by which the deadline of a trial is later; 0 where they are not known."""
+        """Return the seconds that the deadline of a trial is later, or 0 if they are not known."""
         if self.waited is None:
             return 0.0
         try:
@@ -137,8 +137,8 @@ class Executor(ABC):
     async def describe(self, framework: str) -> FrameworkInfo:
         """Start a worker of this framework and return its report.
 
-        An executor of several machines starts one on each that there is, and compares their reports (``difference``).
-        Later it runs trials on no machine where another one comes out.
+        An executor with several machines starts a worker on each, and compares their reports (``difference``). It does
+        not run trials on a machine with a different report.
 
         Args:
             framework: the label in the run: the driver's name, with a release if one was asked for.
@@ -152,8 +152,9 @@ class Executor(ABC):
     async def execute(self, spec: TrialSpec) -> Outcome | LostTrial:
         """Run one trial in a worker of its framework; never raises for a fault of the trial.
 
-        The caller bounds how many run at once. A crash, hang, leak or garbage ends as ``Outcome.failure``. The first
-        trial of a worker process has ``Outcome.first``: its times are kept apart. It waits where no machine has room.
+        The caller bounds how many run concurrently. A crash, hang, leak or garbage ends as ``Outcome.failure``. The
+        first trial of a worker process has ``Outcome.first``, and its times are reported separately. The call waits
+        while no machine has room.
 
         Raises:
             NothingMeasured: no machine is left, and none comes. The run ends, and the same command goes on with it.
@@ -168,7 +169,7 @@ MOST_PACKAGES = 3
 
 
 def difference(first: FrameworkInfo, second: FrameworkInfo, fields: Sequence[str] = SAME) -> str:
-    """Describe the first difference between two descriptions of a framework; empty if there is none."""
+    """Describe the first difference between two descriptions of a framework; empty if they are equal."""
     for name in fields:
         one, other = getattr(first, name), getattr(second, name)
         if one == other:

@@ -20,7 +20,7 @@ STATUS_VALUES: dict[AnswerStatus, float] = {"Solved": 1.0, "Unsure": 0.5, "Unsol
 
 
 class Vote(Record):
-    """One vote of a judge: the status, why, the seed it was asked with, and how it was reached."""
+    """One vote of a judge, with its status, reason and seed, and how it was reached."""
 
     status: AnswerStatus
     reason: str = ""
@@ -32,11 +32,11 @@ class Verdict(Record):
     """A judge's finding.
 
     Attributes:
-        status: of most votes; Unsure where two have most.
+        status: of most votes; Unsure if two are equally frequent.
         value: the mean of the votes' values, in [0, 1].
         reason: why, in words.
         votes: the status of each vote.
-        ballots: each vote with its reason, where the judge gives them.
+        ballots: each vote with its reason, if the judge gives them.
     """
 
     status: AnswerStatus
@@ -60,7 +60,7 @@ class Judge(ABC):
         prompts: the folder of an installed copy of a judge's own prompts (``--judge-prompts``), set likewise.
 
     Args:
-        endpoint: where its model is; None if the user names none.
+        endpoint: the endpoint of its model; None if the user names no model.
         votes: how many verdicts one answer gets.
     """
 
@@ -74,14 +74,14 @@ class Judge(ABC):
 
     @property
     def about(self) -> Mapping[str, Json]:
-        """The settings that its verdicts depend on beside the model and the votes, such as the digest of its prompt.
+        """The settings that its verdicts depend on, such as the digest of its prompt, without the model and the votes.
 
         A calibration is of the judge with these values, and result documents have them.
         """
         return {}
 
     def calibration(self) -> Mapping[str, Json] | None:
-        """Return its agreement with labelled cases where every instance has the same; None where it must be measured.
+        """Return its agreement with labelled cases if all instances share it, or None if it must be measured.
 
         It has the form of ``bench judge calibrate --json``. A calibration that the user measured comes first.
         """
@@ -102,7 +102,7 @@ class Judge(ABC):
         answer: Answer,  # noqa: ARG002
         wire: WireLog,  # noqa: ARG002
     ) -> Verdict:
-        """Say whether a criterion of a task, in words, is met: Solved if it is, Unsolved if not.
+        """Return whether a criterion of a task, in words, is met, as the verdict Solved or Unsolved.
 
         Raises:
             JudgeError: no usable verdict, or the judge reads no criteria.

@@ -1,4 +1,4 @@
-"""The contract of the drivers of models: they name one, and open it for a run."""
+"""The contract of model drivers, which name a model and open it for a run."""
 
 from __future__ import annotations
 
@@ -20,19 +20,20 @@ MODEL_CONTRACT = "1"
 
 @dataclass(frozen=True, kw_only=True)
 class ModelInfo:
-    """A model as its driver describes it, before it is opened.
+    """A model described by its driver, before it is opened.
 
     Attributes:
-        identity: changes whenever the model may answer otherwise: a digest of its weights, its template or its
-            recording, never a port or a path. Empty where its name, and the address of its endpoint, say it all.
+        identity: changes if the model may answer differently. A digest of its weights, its template or its recording,
+            never a port or a path. Empty if its name and the address of its endpoint say it all.
         told_name: the name that frameworks are given in place of its own; None for its own.
-        at_endpoint: whether it is one of the run's endpoint (``--base-url``), which must be named then.
-        costs: whether its answers cost money; None where that is not known.
-        deterministic: whether it gives equal requests of a trial equal answers; None where that is not known.
-        needs: its requirements beside its name, in words, such as a file or a key; empty for nothing.
-        cached: whether equal requests share one answer of the model cache; None only where ``--model-cache`` names a
-            file, False never.
-        answers_seed: whether it has any answer for the trials of a seed, as a recording has for some; None for any.
+        at_endpoint: whether it is served by the run's endpoint (``--base-url``), which must be named then.
+        costs: whether its answers cost money; None if that is not known.
+        deterministic: whether it gives equal requests of a trial equal answers; None if that is not known.
+        needs: its requirements in addition to its name, in words, such as a file or a key; empty for nothing.
+        cached: whether equal requests share one answer of the model cache; None only if ``--model-cache`` names a file,
+            False never.
+        answers_seed: returns whether it has any answer for the trials of a seed, as a recording has for some; None for
+            any.
     """
 
     identity: str = ""
@@ -50,9 +51,9 @@ class OpenedModel:
     """A model that is open.
 
     Attributes:
-        model: its name where requests are put to it: at its endpoint, or as ``SCHEME:NAME`` in the gateway.
-        base_url: its endpoint, ending in ``/v1``; None where the gateway answers for it by ``ModelDriver.begin``.
-        api_key: sent to that endpoint as bearer token; None for none.
+        model: its name in requests, either at its endpoint or as ``SCHEME:NAME`` in the gateway.
+        base_url: its endpoint, ending in ``/v1``; None if the gateway answers for it by ``ModelDriver.begin``.
+        api_key: sent to that endpoint as bearer token, if any.
         notes: for the user, before the first trial, a sentence each.
         at_once: how many requests it answers at a time; no more trials are run at a time. None for any number.
     """
@@ -67,8 +68,8 @@ class OpenedModel:
 class ModelDriver(ABC):
     """The models of one scheme; a driver of the group ``trialbed.models`` is a subclass that takes no arguments.
 
-    The name of its entry point is the scheme: ``bench run --model SCHEME:NAME``. A driver whose models are endpoints,
-    or programs that it starts, implements ``open``; one whose models answer in the gateway implements ``begin``.
+    The name of its entry point is the scheme: ``bench run --model SCHEME:NAME``. A driver implements ``open`` if its
+    models are endpoints, or programs that it starts, and ``begin`` if its models answer in the gateway.
 
     Class attributes:
         contract: the contract's version the driver was written for (``"1"``); checked at load.
@@ -77,7 +78,7 @@ class ModelDriver(ABC):
     contract: ClassVar[str]
 
     def advice(self) -> str:
-        """Why it cannot list models that it could serve, and how it can; empty where nothing is missing."""
+        """Return why it cannot list models that it could serve, and how to change that; empty if nothing is missing."""
         return ""
 
     def names(self, settings: RunSettings) -> Sequence[str]:  # noqa: ARG002 - drivers override it
@@ -108,7 +109,7 @@ class ModelDriver(ABC):
         return nullcontext(OpenedModel(model=f"{self.scheme}:{name}"))
 
     def begin(self, name: str, registration: TrialRegistration) -> TrialModel | None:  # noqa: ARG002
-        """The model for one trial, which the gateway asks; None where an endpoint answers.
+        """Return the model for one trial, which the gateway asks, or None if an endpoint answers.
 
         This runs in the server, which need not be on the machine of ``open``.
 

@@ -33,7 +33,7 @@ class ToolSelector(ABC):
         """Learn the catalog, once, before the first ``select``.
 
         Args:
-            apis: the dataset's Apis and those of ``--catalog``, each identity once. They may be a
+            apis: the Apis of the dataset and of ``--catalog``, each identity once. They may be a
                 ``trialbed.catalogs.ApiCatalog``, which reads an Api when it is asked for.
         """
 
@@ -43,7 +43,7 @@ class ToolSelector(ABC):
 
 
 class SelectionStage(Protocol):
-    """Turns a selector's choice into tools: unique model-safe names, schemas, one order for all frameworks.
+    """Turns a selector's choice into tools, with unique model-safe names, schemas, and one order for all frameworks.
 
     The component ``selection`` opens one over a catalog, with ``open_selection(apis)``.
     """

@@ -28,10 +28,10 @@ class Example(Record):
 
 
 class World(ABC):
-    """The state that the Apis of one trial act on: a plain object, made for the trial and gone with it.
+    """The state that the Apis of one trial act on, as a plain object that lives as long as the trial.
 
-    It is made, called and read in one thread of its own, one call after the other. One that does not return within the
-    trial's time is given up, and the trial is not measured; others go on meanwhile.
+    It is made, called and read in its own thread, one call after the other. A call that does not return within the
+    trial's time is given up, and the trial is not measured; other trials go on.
 
     Class attributes:
         checked: whether arguments that do not fit the Api's schema are refused before the world sees them.
@@ -67,7 +67,7 @@ class Simulator(ABC):
             none.
         system_prompt: the system prompt for that model (``--simulator-prompt``); None for its own.
         needs_model: whether it can answer nothing without one; it is refused then, before it is asked.
-        invented: whether its Apis exist nowhere else, so that no real API is asked for them.
+        invented: whether its Apis exist nowhere else; no real API is then asked for them.
         max_examples: how many cached answers of the Api ``simulate_like`` is given at most; with 0 it is not called.
     """
 
@@ -80,7 +80,7 @@ class Simulator(ABC):
 
     @property
     def label(self) -> str:
-        """The mark of its answers: the provenance, and all else that they depend on (``llm:<model>``)."""
+        """The mark of its answers, with the provenance and everything else that they depend on (``llm:<model>``)."""
         return self.provenance
 
     def revision(self, api: Api | None) -> str:  # noqa: ARG002 - simulators override it
@@ -91,7 +91,7 @@ class Simulator(ABC):
         return ""
 
     def settings(self) -> Mapping[str, Json]:
-        """The settings that its answers are made with, such as the model's; stored beside each of them."""
+        """The settings that its answers are made with, such as the model's; stored with every answer."""
         return {}
 
     def world(self) -> World | None:
@@ -110,13 +110,13 @@ class Simulator(ABC):
         """Answer one call.
 
         Args:
-            api: the Api's documentation, None where it is unknown.
+            api: the Api's documentation, None if it is unknown.
             ref: ``category/tool_name/api_name`` as asked for, to name it in errors.
-            arguments: the parsed input. It may not fit the Api's schema: an exception is an API error then.
+            arguments: the parsed input. It may not fit the Api's schema; an exception is an API error then.
 
         Raises:
             SimulationError: no answer can be given; becomes an API error.
-            Exception: the simulator is broken: the trial is not measured, if the Api is known and the arguments fit.
+            Exception: the simulator is broken. The trial is not measured, if the Api is known and the arguments fit.
         """
 
     async def simulate_like(

@@ -41,12 +41,12 @@ class ModelReply:
     """An answer, and how fast it is given.
 
     Attributes:
-        answer: in canonical form; where it names no model, the gateway puts in the trial's, and the time.
+        answer: in canonical form; if it names no model, the gateway adds the trial's, and the time.
         first: seconds before its first byte.
         pause: seconds between the pieces of a stream.
-        body: the whole response, sent as it is in place of the answer; a stream of events if the request asks for one.
-        status, content_type, headers: of that response; its type is that of JSON or of events by default.
-        recorded: seconds that the model took for it when it was recorded; None for an answer of now.
+        body: the whole response, sent unchanged in place of the answer; a stream of events if the request asks for one.
+        status, content_type, headers: of that response; the default type is JSON's or an event stream's.
+        recorded: seconds that the model took for it when it was recorded; None for a new answer.
     """
 
     answer: ModelAnswer = field(default_factory=ModelAnswer)
@@ -61,10 +61,10 @@ class ModelReply:
 
 @dataclass(frozen=True)
 class ServedAnswer:
-    """A whole answer as a framework was given it.
+    """A whole answer that a framework was given.
 
     Attributes:
-        body: byte for byte; a stream of events where ``stream`` is true.
+        body: byte for byte; a stream of events if ``stream`` is true.
         duration: seconds that the model took.
     """
 
@@ -85,10 +85,10 @@ class QuestionRefused(Exception):
 
 
 class TrialModel(ABC):
-    """A model as it answers one trial in the gateway; made for the trial and gone with it.
+    """A model that answers one trial in the gateway, and lives as long as the trial.
 
     Attributes:
-        asks: the name of the model at the server's endpoint that answers where this one does not.
+        asks: the name of the model at the server's endpoint that answers if this one does not.
         is_strict: whether requests that vendors refuse are refused before it is asked.
     """
 

@@ -13,12 +13,12 @@ VENDOR_CONTRACT = "1"
 class Vendor:
     """An OpenAI-compatible endpoint and its peculiarities; a driver of the group ``trialbed.vendors`` is a subclass.
 
-    A subclass of a few lines is enough: the class attributes say where the endpoint is and how it names models,
-    ``prepare`` adds whatever else its requests need.
+    A subclass of a few lines is enough. The class attributes give the endpoint's address and its names of models,
+    ``prepare`` adds anything else that its requests need.
 
     Class attributes:
         contract: the contract's version the driver was written for (``"1"``); checked at load.
-        base_url: where the vendor is, ending before ``/chat/completions``; empty if it has to be given.
+        base_url: the vendor's address, ending before ``/chat/completions``; empty if it has to be given.
         key_variable: the environment variable that usually holds its key.
         models: unified model name -> the vendor's own id.
 
@@ -37,7 +37,7 @@ class Vendor:
         self.provider = provider
 
     def model_id(self, model: str) -> str:
-        """The vendor's id of a model; a name it does not map stays as it is."""
+        """Return the vendor's id of a model; other names stay unchanged."""
         return self.models.get(model, model)
 
     def headers(self, api_key: str) -> dict[str, str]:
@@ -45,7 +45,7 @@ class Vendor:
         return {"Authorization": f"Bearer {api_key}"}
 
     def prepare(self, request: dict[str, Any], model: str) -> dict[str, Any]:  # noqa: ARG002 - drivers override it
-        """The request as this vendor needs it: the same one, or a changed copy.
+        """Return the request that this vendor needs, which is the same one or a changed copy.
 
         Args:
             request: the body, with the vendor's model id.
@@ -82,10 +82,10 @@ class ModelAdapter(ABC):
         tools: list[dict[str, Any]] | None,  # noqa: ARG002 - drivers override it
         tokenizer: str,  # noqa: ARG002 - drivers override it
     ) -> str:
-        """The conversation as the text of a raw completion.
+        """Return the conversation as the text of a raw completion.
 
         Args:
-            tokenizer: the name or folder of the tokenizer whose chat template is used.
+            tokenizer: the name or folder of the tokenizer with the chat template.
 
         Raises:
             UsageError: the family has no raw completions, or the tokenizer cannot be loaded.

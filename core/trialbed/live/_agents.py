@@ -102,7 +102,7 @@ class LiveAgent:
 
     @property
     def takes_tools(self) -> bool:
-        """Whether it gets the trial's tools, or the address for calling them."""
+        """Return whether it gets the trial's tools, or the address for calling them."""
         asked = {*self._asked, *self._made_with}
         return callable(getattr(self.agent, "bind_tools", None)) or not asked.isdisjoint({*TOOL_FORMS, *ADDRESSES})
 
@@ -114,7 +114,7 @@ class LiveAgent:
 
     @property
     def converses(self) -> bool:
-        """Whether it can be asked again, like a function that gets the history, or an object that may keep it."""
+        """Return whether it can be asked again, as a function that gets the history, or an object that may keep it."""
         if self.is_class and issubclass(self.agent, BaseAgent):
             return bool(self.agent.converses)
         return self.is_class or self.is_object or HISTORY in self._asked

@@ -1,4 +1,4 @@
-"""The run that options and objects describe: looked up, checked and frozen, before anything is started.
+"""Look up, check and freeze the run that options and objects describe, before anything is started.
 
 The names are loaded when they are first used.
 """

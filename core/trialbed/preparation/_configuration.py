@@ -38,9 +38,10 @@ FOLLOWING = ("dataset_file", "tags")
 
 
 def config_digest(config: RunConfig) -> str:
-    """SHA-256 of the configuration as canonical JSON; the same command resumes the run with the same digest.
+    """Return the SHA-256 of the configuration as canonical JSON; the same command resumes the run with the same digest.
 
-    A setting counts only where it differs from its default, so that a run is the same as before one was added.
+    A setting counts only if it differs from its default. New settings therefore do not change the digests of older
+    runs.
     """
     values = config.model_dump(mode="json", exclude_defaults=True, exclude={*FOLLOWING})
     text = json.dumps(values, sort_keys=True, ensure_ascii=False)
@@ -58,14 +59,14 @@ def run_config(
     objects: RunObjects = NO_OBJECTS,
     catalog: ApiCatalog | None = None,
 ) -> RunConfig:
-    """The frozen configuration of these options.
+    """Return the frozen configuration of these options.
 
     Args:
         commands: the programs among the frameworks.
-        models: as their drivers describe them.
-        dataset_file: the file of tasks that was given, where the options name a copy.
-        objects: the parts of the run that are objects of this process, which no installed distribution answers for.
-        catalog: the Apis that the selector chooses from; None if it needs none.
+        models: by name, described by their drivers.
+        dataset_file: the file of tasks that was given, if the options name a copy.
+        objects: the parts of the run that are objects of this process and belong to no installed distribution.
+        catalog: the Apis that the selector chooses from; None if it needs no catalog.
     """
     adapters = [name for name in options.frameworks if name not in commands and name not in objects.agents]
     # Not the file's name: its content decides which run this is.
@@ -93,7 +94,7 @@ def run_config(
 
 
 def _cells(options: RunOptions, models: Mapping[str, ModelInfo]) -> Iterator[RunCell]:
-    """Yield the columns of a run; the label of each has every setting of which the run has several."""
+    """Yield the columns of a run; each label has every setting with several values in the run."""
     # With the host of their endpoint alone, unless another model has that name.
     names = {model: model for model in options.model if split_address(model)[1] is None}
     for model in options.model:

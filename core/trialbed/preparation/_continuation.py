@@ -42,7 +42,7 @@ def find_run(store: Store, prepared: Prepared) -> Run | None:
 
 
 def remarks(store: Store, prepared: Prepared) -> Iterator[str]:
-    """Yield remarks before a new run: limits that it needs, and another run that the user may mean."""
+    """Yield remarks for the user before a new run, about limits that it needs, or another run they may mean."""
     config = prepared.config
     # One request for each call, and one for the answer; the limit counts for each message of the user.
     steps = []
@@ -72,7 +72,7 @@ def with_labels_of(there: RunConfig, here: RunConfig) -> RunConfig:
 
 
 def why_not_extended(there: RunConfig, here: RunConfig) -> str | None:
-    """Return why a run of one configuration does not become one of another by more trials; None if it does."""
+    """Return why more trials cannot turn a run of one configuration into another's, or None if they can."""
     here = with_labels_of(there, here)
     if files := _changed_files(there, here):
         return f"{files} changed since it began"

@@ -33,16 +33,16 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, kw_only=True)
 class RunObjects:
-    """Objects that take the places of drivers; each that is missing is the driver that the options name.
+    """Objects that replace drivers; for any other part, the options name the driver.
 
     Attributes:
         agents: label in the run -> the agent.
-        bodies: the Apis whose calls functions of the calling program answer.
-        simulator: answers for all other Apis: an object, or a driver's name; None for that of the dataset.
+        bodies: the Apis that functions of the calling program answer.
+        simulator: answers for all other Apis. An object, or a driver's name; None for the dataset's.
         plugins: name -> a plugin of this run alone, such as its scorers.
         model: the driver of the one model; the options have its name.
         checks: name -> a function that looks at the trials of the queries that name it.
-        user: plays the users of kind ``caller``: returns the next message after the last answer in a trial's log, or
+        user: plays the users of kind ``caller``. It returns the next message after the last answer in a trial's log, or
             None to end the conversation.
     """
 
@@ -58,10 +58,10 @@ class RunObjects:
     user: Callable[[WireLog], Awaitable[str | None]] | None = None
 
     def with_dataset(self, dataset: Dataset) -> RunObjects:
-        """Return the objects with those that a dataset brings: its functions, checks and scores.
+        """Return the objects, with the dataset's functions, checks and scores.
 
         Raises:
-            UsageError: a score of the dataset has the name of one that was given.
+            UsageError: a score of the dataset has the name of a given one.
         """
         twice = next((name for name in dataset.scorers if name in self.plugins), None)
         if twice is not None:
@@ -74,7 +74,7 @@ class RunObjects:
         )
 
     def code_digest(self) -> str | None:
-        """Return the SHA-256 of the source of all of them, which a continued run shares; None without any."""
+        """Return the SHA-256 of the objects' source, which a continued run shares; None without objects."""
         plugins = {name: getattr(plugin, "code", plugin) for name, plugin in self.plugins.items()}
         texts = [
             f"{kind} {name}: {source_of(thing)}"
@@ -95,12 +95,12 @@ NO_OBJECTS = RunObjects()
 
 @dataclass(frozen=True)
 class Setup:
-    """An agent under its own name in a run: ``evaluate({"terse": Setup("langgraph", system_prompt="Be brief.")})``.
+    """An agent under its own name, as in ``evaluate({"terse": Setup("langgraph", system_prompt="Be brief.")})``.
 
     Attributes:
         agent: a framework's label, or an agent of this process.
-        system_prompt: its instructions, or the path of a file that has them; None for those of the run.
-        temperature: of its model; None for that of the run.
+        system_prompt: its instructions, or the path of a file that has them; None for the run's.
+        temperature: of its model; None for the run's.
     """
 
     agent: Any
@@ -110,17 +110,17 @@ class Setup:
 
 @dataclass(frozen=True, kw_only=True)
 class RunOptions(RunSettings):
-    """The settings of a run, and those that only its caller has.
+    """The settings of a run, and further ones for its caller.
 
     Attributes:
         server_port: the port of a server that is started; 0 for any.
-        environments: framework as asked for -> its own environment, for those that do not run in this interpreter.
+        environments: framework in ``frameworks`` -> its own environment, unless it runs in this interpreter.
         fresh: discard an unfinished run of the same configuration instead of resuming it.
         retry_failed: run the failed trials of the latest run of this configuration again.
-        extend: the id of a run that becomes one of this configuration by more frameworks, queries or repeats, or
-            ``last`` for the latest that can; None for no such run.
-        allow_incomplete: where some trials are not measured, compare frameworks over the queries that all have.
-        gold_answers: make each query's expected calls once, before its trials, and keep what they are answered.
+        extend: the id of a run to extend to this configuration with more frameworks, queries or repeats, or ``last``
+            for the latest that can be extended; None for a run of its own.
+        allow_incomplete: if some trials are not measured, compare frameworks over the queries that all have.
+        gold_answers: make each query's expected calls once, before its trials, and keep the answers.
         columns: name of a column -> its agent, by its label among the frameworks; empty if each has its own label.
     """
 
@@ -135,12 +135,12 @@ class RunOptions(RunSettings):
 
 
 def with_labels(options: RunOptions, live: Collection[str], commands: Mapping[str, AgentCommand]) -> RunOptions:
-    """The options with each framework under its label in the run, which names its profile, and its environment.
+    """Return the options with each framework's label in the run, which names its profile, and its environment.
 
-    The programs are there by their names. Each model, judge, temperature and number of tools is there once.
+    Programs are listed by their names. Each model, judge, temperature and number of tools is listed once.
 
     Args:
-        live: labels of agents of this process, which stay as they are.
+        live: labels of agents of this process, which stay unchanged.
 
     Raises:
         UsageError, DriverNotFound: as ``expand_profiles`` and ``check_wanted`` say, or a program is called like a
@@ -174,17 +174,17 @@ def with_labels(options: RunOptions, live: Collection[str], commands: Mapping[st
 
 
 def read_keywords(given: Mapping[str, Any], caller: Callable[..., Any], without: Collection[str]) -> dict[str, Any]:
-    """Return the settings that a function was given by keyword, each as the options of a run have it.
+    """Return the settings in a function's keyword arguments, converted for the options of a run.
 
     A list, or a single value, stands for the tuple of a setting that is repeatable; a record or a mapping for its JSON;
     text for a path.
 
     Args:
         caller: the function, named in errors, which suggest its own parameters too.
-        without: settings that it does not take as such.
+        without: settings that it does not take.
 
     Raises:
-        UsageError: a name is not that of a setting, or a value cannot be one; says what can.
+        UsageError: a name is not a setting's, or a value is not valid for it; says which are.
     """
     known = {field.name for field in fields(RunOptions)} - set(without)
     for name in given:
@@ -215,7 +215,7 @@ def _adapter(setting: str) -> TypeAdapter[Any]:
 
 
 def _parameters(function: Callable[..., Any]) -> set[str]:
-    """The parameters that have a name; the first of a method is none that a caller gives."""
+    """Return the names of the parameters that a caller can give, without a method's ``self``."""
     named = (Parameter.POSITIONAL_OR_KEYWORD, Parameter.KEYWORD_ONLY)
     return {name for name, own in signature(function).parameters.items() if own.kind in named and name != "self"}
 
@@ -309,11 +309,11 @@ class Prepared:
     """The parts of a run that do not depend on the server or the workers.
 
     Attributes:
-        catalog: the Apis that the selector chooses from; None if it needs none.
+        catalog: the Apis that the selector chooses from; None if it needs no catalog.
         objects: the parts of it that are objects of this process.
         simulator: answers for Apis which nothing of this process answers for.
-        cache: the file that keeps the answers of its models; None where none are kept.
-        cached_as: the identities in it of the models whose answers it keeps.
+        cache: the file that keeps the answers of its models; None if they are not kept.
+        cached_as: the identities of the models in the cache.
         notes: for the user, before the first trial, a sentence each.
     """
 

@@ -1,4 +1,4 @@
-"""Prepares a run: looks everything up that it needs, before anything is started."""
+"""Look up everything that a run needs, before anything is started."""
 
 from __future__ import annotations
 
@@ -111,10 +111,10 @@ def prepare(options: RunOptions, objects: RunObjects = NO_OBJECTS, *, keeps: boo
 
 
 def check_prompts(config: RunConfig, promptless: Sequence[str]) -> None:
-    """Warn of agents to which their system prompt is not sent.
+    """Warn about agents that do not get their system prompt.
 
     Args:
-        promptless: the agents that take none.
+        promptless: the agents that do not take one.
 
     Raises:
         UsageError: one has columns that differ by their prompts alone.
@@ -142,10 +142,10 @@ def selector_driver(settings: RunSettings) -> type[ToolSelector]:
 
 
 def check_criteria(queries: Sequence[Query], settings: RunSettings, own: Judge | None) -> None:
-    """See that somebody can judge the criteria of tasks.
+    """Check that there is a judge for the criteria of tasks.
 
     Raises:
-        UsageError: nobody can; says how a model is named.
+        UsageError: there is no judge for them; says how to name a model.
     """
     query = next((one for one in queries if one.expected and one.expected.all_criteria), None)
     if query is None:
@@ -162,10 +162,10 @@ def check_criteria(queries: Sequence[Query], settings: RunSettings, own: Judge |
 def recorded_queries(
     options: RunOptions, queries: Sequence[Query], models: Mapping[str, ModelInfo], *, own: bool = False
 ) -> tuple[Sequence[Query], str]:
-    """Leave out queries that a recorded model has no answers for, where the user has not chosen queries.
+    """Skip queries that a recorded model cannot answer, unless the user has chosen queries.
 
-    A recording that has answers for none leaves all: each trial says in what it differs. Returns the queries, and a
-    sentence on those without answers; empty if the models have all.
+    If a recording answers no query, all are kept, and each trial reports its difference. Returns the queries, and a
+    sentence on skipped ones; empty if no query is skipped.
 
     Args:
         own: whether the dataset is an object of the calling program, which has chosen its tasks.
@@ -186,13 +186,13 @@ def recorded_queries(
 
 
 def check_prices(options: RunOptions, *, own_judge: bool = False) -> None:
-    """See that each price is that of a model of the run or of its helpers.
+    """Check that each price belongs to a model of the run or of its helpers.
 
     Args:
         own_judge: whether the judge is an object, which has its own model.
 
     Raises:
-        UsageError: one is not, or is not of the form.
+        UsageError: a price does not, or is not of the form.
     """
     helpers = (one.model for one in helpers_of(options) if not (own_judge and one.role == "judge"))
     known = dict.fromkeys([*options.model, *helpers])
@@ -203,13 +203,13 @@ def check_prices(options: RunOptions, *, own_judge: bool = False) -> None:
 
 
 def prices_of(options: RunOptions, config: RunConfig, found: Run | None) -> dict[str, Prices]:
-    """Return the prices of a run's models, as far as they are known.
+    """Return the known prices of a run's models.
 
     Args:
-        found: the run that is continued, whose prices stay as they are.
+        found: the run that is continued; its prices do not change.
 
     Raises:
-        UsageError: it began with others than are given now.
+        UsageError: it began with prices other than the given ones.
     """
     known = model_prices(options, config.models)
     if found is None:

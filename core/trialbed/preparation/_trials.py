@@ -1,4 +1,4 @@
-"""The trials of a run, in their order, with their seeds, and those that are due."""
+"""The trials of a run in their order, their seeds, and the trials that are due."""
 
 from __future__ import annotations
 
@@ -50,8 +50,8 @@ class DueTrials(NamedTuple):
     """The trials of a run that are due, in their order, each with the number of its next attempt.
 
     Attributes:
-        measured: the frameworks of which trials were measured.
-        current: those of which trials were measured with the code that their adapters have now.
+        measured: the frameworks with measured trials.
+        current: the frameworks with trials measured by their adapters' current code.
     """
 
     trials: list[tuple[TrialKey, int]]
@@ -60,10 +60,10 @@ class DueTrials(NamedTuple):
 
 
 def due_trials(config: RunConfig, attempts: Iterable[AttemptSummary], *, retry_failed: bool = False) -> DueTrials:
-    """Return the trials that were never measured, by the ends of the attempts of a run so far.
+    """Return the trials that were never measured in the attempts of a run so far.
 
-    With ``retry_failed`` also those that failed, unless one was answered by today's code of its adapter: a further
-    answer would change nothing.
+    ``retry_failed`` adds failed trials, unless one was answered by the adapter's current code. A further answer would
+    change nothing.
     """
     digests = {cell.label: config.adapter_digests.get(cell.framework, "") for cell in config.cells}
     found, by_key = DueTrials([], set(), set()), defaultdict[TrialKey, list[AttemptSummary]](list)

@@ -83,7 +83,7 @@ class TaskTest(SparseRecord):
 
     @property
     def expects_something(self) -> bool:
-        """Whether a trial can fail it. Options for comparing calls do not count if no calls are stated."""
+        """Return whether a trial can fail it. Options for comparing calls do not count if no calls are stated."""
         only_adds = {"in_order": False, "only": False}
         stated = self.expected.model_copy(update=only_adds)
         return bool(self.facts or self.states_calls or self.final_state is not None or stated != Expected())

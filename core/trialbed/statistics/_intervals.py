@@ -22,7 +22,7 @@ TOLERANCE = 1e-12
 
 
 class Interval(NamedTuple):
-    """A confidence interval: its ends and its level (0.95 for 95 %)."""
+    """The ends and the level (0.95 for 95 %) of a confidence interval."""
 
     low: float
     high: float
@@ -32,14 +32,14 @@ class Interval(NamedTuple):
 def clustered_interval(parts: Sequence[float], wholes: Sequence[float]) -> Interval:
     """Return the interval of a share over observations that belong to clusters, such as the trials of a case.
 
-    Wilson's score interval with the number of observations that would have the variance between clusters if they
-    were independent: from the number of clusters, where all observations of one agree, to their own number. Source:
-    E. Korn and B. Graubard, "Confidence Intervals for Proportions with Small Expected Number of Positive Counts
-    Estimated from Survey Data", Survey Methodology 24 (1998), 193-201.
+    This is Wilson's score interval with the number of independent observations that would have the variance between
+    clusters. It lies between the number of clusters, if all observations of a cluster agree, and the number of
+    observations. Source: E. Korn and B. Graubard, "Confidence Intervals for Proportions with Small Expected Number of
+    Positive Counts Estimated from Survey Data", Survey Methodology 24 (1998), 193-201.
 
     Args:
         parts: per cluster, the sum of its observations, each in [0, 1].
-        wholes: per cluster, their number; clusters without any are left out, not all.
+        wholes: per cluster, their number. Clusters without observations are skipped; there must be others.
     """
     known = [(part, whole) for part, whole in zip(parts, wholes, strict=True) if whole > 0]
     total = math.fsum(whole for _, whole in known)
@@ -70,11 +70,11 @@ def wilson_interval(proportion: float, n: float) -> Interval:
 
 
 def quantile(ordered: Sequence[float], share: float) -> float:
-    """The value below which this share of values lies, between neighbours in proportion (type 7 of Hyndman and Fan).
+    """Return a quantile, interpolated between neighbours (type 7 of Hyndman and Fan).
 
     Args:
         ordered: the values from least to greatest; at least one.
-        share: 0.5 for the median.
+        share: of the values that lie below it, 0.5 for the median.
     """
     place = share * (len(ordered) - 1)
     below = math.floor(place)
@@ -87,23 +87,24 @@ def paired_interval(
 ) -> Interval:
     """Return the interval of the mean of paired differences.
 
-    A score interval: it holds every mean from which the observed one is less than 1.96 standard errors away, where the
-    standard error is that of the likeliest distribution with that mean. So it covers where few queries change, and it
-    has a width where none does. Where all differences are -1, 0 or 1, it is that of T. Tango, "Equivalence Test and
-    Confidence Interval for the Difference in Proportions for the Paired-Sample Design", Statistics in Medicine 17
-    (1998), 891-908. For others, such as means over repeats, the likeliest distribution is that of empirical likelihood
-    (A. Owen, "Empirical Likelihood Ratio Confidence Intervals for a Single Functional", Biometrika 75 (1988), 237-249)
-    over the differences seen and one more at either end, as large as a difference can be.
+    This is a score interval. It holds every mean that lies less than 1.96 standard errors from the observed one, with
+    the standard error of the likeliest distribution with that mean. It therefore covers the mean even if few queries
+    change, and it has a width even if no query does. If all differences are -1, 0 or 1, it is the interval of T. Tango,
+    "Equivalence Test and Confidence Interval for the Difference in Proportions for the Paired-Sample Design",
+    Statistics in Medicine 17 (1998), 891-908. For others, such as means over repeats, the likeliest distribution comes
+    from empirical likelihood (A. Owen, "Empirical Likelihood Ratio Confidence Intervals for a Single Functional",
+    Biometrika 75 (1988), 237-249) over the differences seen and one more at either end, as large as a difference can
+    be.
 
-    So queries that were not seen may differ by all that the score allows, whatever was seen: no interval is narrower
-    than that of as many queries of which none differs. One that took them to be like those seen would be wrong where
-    rare losses are large (R. Bahadur and L. Savage, "The Nonexistence of Certain Statistical Procedures in
+    Unseen queries may therefore differ as much as the score allows. No interval is narrower than the interval of
+    equally many queries without differences. An interval that took unseen queries to be like the seen ones would be
+    wrong if rare losses are large (R. Bahadur and L. Savage, "The Nonexistence of Certain Statistical Procedures in
     Nonparametric Problems", Annals of Mathematical Statistics 27 (1956), 1115-1122).
 
     Args:
         differences: one per query, all repeats of a query in one, or how often each occurs; at least one.
-        largest: the largest difference that there can be: 1 of scores in [0, 1]. None where the score has no bounds:
-            the largest that was seen takes its place.
+        largest: the largest possible difference, which is 1 for scores in [0, 1]. None for a score without bounds; the
+            largest seen is then used.
     """
     import numpy as np
 
@@ -115,11 +116,11 @@ def paired_interval(
 def paired_intervals(
     values: NDArray[Any], counts: NDArray[Any], *, largest: float | None = 1.0
 ) -> tuple[NDArray[Any], NDArray[Any]]:
-    """Return the lower and the upper ends of ``paired_interval`` of each comparison.
+    """Return the lower and the upper ends of ``paired_interval`` for many comparisons.
 
     Args:
-        values: the differences of its queries.
-        counts: how many queries have each of them; not all are 0.
+        values: the differences of the queries, a row per comparison.
+        counts: how many queries have each difference; not all are 0.
     """
     import numpy as np
 
@@ -138,7 +139,7 @@ def paired_intervals(
 
 
 def _largest_seen(values: NDArray[Any], counts: NDArray[Any]) -> NDArray[Any]:
-    """Return the largest difference of a query: more than that where more than half have it, and 1 without any."""
+    """Return the largest difference of a query, increased if more than half have it; 1 without any difference."""
     import numpy as np
 
     sizes = np.abs(values)
@@ -150,8 +151,8 @@ def _largest_seen(values: NDArray[Any], counts: NDArray[Any]) -> NDArray[Any]:
 def _lower_ends(values: NDArray[Any], counts: NDArray[Any]) -> NDArray[Any]:
     """Return the lower end of the score interval of each comparison of values from -1 to 1.
 
-    The likeliest distributions with lower and lower means lie on a line: first the observed values are tilted, then
-    weight moves to the least value that there can be. The end is where the observed mean is z standard errors away.
+    As the mean decreases, the likeliest distribution first tilts the observed values, then moves weight to the least
+    possible value. The end is the mean that is z standard errors below the observed one.
     """
     import numpy as np
 
@@ -161,7 +162,7 @@ def _lower_ends(values: NDArray[Any], counts: NDArray[Any]) -> NDArray[Any]:
     seen = (values * shares).sum(1)
 
     def moments(tilt: NDArray[Any], moved: NDArray[Any]) -> tuple[NDArray[Any], NDArray[Any]]:
-        """Return mean and variance of tilted distributions, of whose weight a share has moved to the least value."""
+        """Return mean and variance of tilted distributions with a share of their weight moved to the least value."""
         weights = shares / (1 + tilt[:, None] * values)
         kept = (1 - moved) / weights.sum(1)
         mean = kept * (weights * values).sum(1) - moved
@@ -190,7 +191,7 @@ def _lower_ends(values: NDArray[Any], counts: NDArray[Any]) -> NDArray[Any]:
 
 
 def count_values(values: Iterable[float] | Mapping[float, int] | NDArray[Any]) -> Counter[float]:
-    """Return how often each number occurs: few of them, mostly, however many numbers there are."""
+    """Return how often each number occurs; there are mostly few different ones."""
     if isinstance(values, Mapping):
         return Counter(values)
     import numpy as np
@@ -201,7 +202,7 @@ def count_values(values: Iterable[float] | Mapping[float, int] | NDArray[Any]) -
 
 
 def pass_at_k(trials: int, successes: int, k: int) -> float:
-    """Return the chance that at least one of k trials succeeds: pass@k, without bias.
+    """Return the unbiased estimate of pass@k, the chance that any of k trials succeeds.
 
     Source: M. Chen et al., "Evaluating Large Language Models Trained on Code", arXiv:2107.03374 (2021), equation 1.
 
@@ -214,7 +215,7 @@ def pass_at_k(trials: int, successes: int, k: int) -> float:
 
 
 def pass_hat_k(trials: int, successes: int, k: int) -> float:
-    """Return the chance that each of k trials succeeds: pass^k, without bias.
+    """Return the unbiased estimate of pass^k, the chance that all of k trials succeed.
 
     Source: S. Yao et al., "tau-bench: A Benchmark for Tool-Agent-User Interaction in Real-World Domains",
     arXiv:2406.12045 (2024), section 5.

@@ -61,7 +61,7 @@ class PairedTest(NamedTuple):
 
     Attributes:
         method: ``McNemar`` or ``sign flips``.
-        up, down: the cases in favour of the second condition and of the first; None where a case has no winner.
+        up, down: the cases in favour of the second condition and of the first; None if a case has no winner.
     """
 
     method: str
@@ -75,12 +75,12 @@ def paired_test(
 ) -> PairedTest:
     """Test that paired differences have mean 0.
 
-    McNemar's test where every case is won, lost or tied as a whole, else the permutation test that flips signs.
+    McNemar's test is used if every case is won, lost or tied as a whole, else the permutation test that flips signs.
 
     Args:
         differences: one per case, second condition less first, all trials of a case in one; at least one.
         draws: of the permutation test.
-        of_amounts: whether they are of tokens, times and the like, of which no case is won or lost.
+        of_amounts: whether they are amounts such as tokens and times, which do not win or lose a case.
     """
     import numpy as np
 
@@ -157,18 +157,18 @@ def sign_flips(moved: NDArray[Any], *, draws: int) -> NDArray[Any]:
 
 
 def sign_flip_limit(differences: NDArray[Any], large: int = LARGE) -> float | None:
-    """Return the two-sided p-value of ``sign_flips`` by the expansion of its distribution; None for too few.
+    """Return the two-sided p-value of ``sign_flips`` by the expansion of its distribution; None for too few values.
 
-    The sum of differences with random signs has no skewness, so that the first correction to the normal distribution is
-    that for its kurtosis: W. Albers, P. Bickel and W. van Zwet, "Asymptotic Expansions for the Power of Distribution
-    Free Tests in the One-Sample Problem", The Annals of Statistics 4 (1976), 108-156. Where all differences are
-    multiples of one number, sums go in steps of twice that, and half a step is taken off (W. Feller, "An Introduction
-    to Probability Theory and Its Applications", volume 2, 2nd edition (1971), XVI.4).
+    The sum of differences with random signs has no skewness. The first correction to the normal distribution is
+    therefore for its kurtosis: W. Albers, P. Bickel and W. van Zwet, "Asymptotic Expansions for the Power of
+    Distribution Free Tests in the One-Sample Problem", The Annals of Statistics 4 (1976), 108-156. If all differences
+    are multiples of one number, sums go in steps of twice that, and half a step is taken off (W. Feller, "An
+    Introduction to Probability Theory and Its Applications", volume 2, 2nd edition (1971), XVI.4).
 
     Args:
-        differences: none of them 0.
-        large: they are too few where their sum has the kurtosis of this many equal ones, or more: a few large ones
-            among thousands of small ones are few.
+        differences: without zeros.
+        large: they are too few if their sum has at least the kurtosis of this many equal ones. A few large differences
+            among thousands of small ones are too few.
     """
     import numpy as np
 
@@ -184,7 +184,7 @@ def sign_flip_limit(differences: NDArray[Any], large: int = LARGE) -> float | No
 
 
 def _step(sizes: NDArray[Any]) -> float:
-    """Return the largest number of which all sizes are multiples; 0 where there is none, or a very small one."""
+    """Return the largest common divisor of all sizes, or 0 without one or if it is very small."""
     import numpy as np
 
     largest = float(sizes.max())
@@ -200,15 +200,15 @@ def _step(sizes: NDArray[Any]) -> float:
 def paired_p_values(
     values: NDArray[Any], counts: NDArray[Any], *, draws: int, of_amounts: bool = False, large: int = LARGE
 ) -> NDArray[Any]:
-    """Return the p-value of ``paired_test`` of each comparison, as ``paired_intervals`` takes them.
+    """Return the p-value of ``paired_test`` for many comparisons, given like in ``paired_intervals``.
 
-    Where a case has no winner, they are those of the permutation test that flips signs: exact where each difference is
-    as likely as its negative, for others good at many cases (it uses the spread of the differences, not their shape).
-    Source: R. A. Fisher, "The Design of Experiments" (1935), section 21.
+    If a case has no winner, the permutation test that flips signs is used. It is exact if each difference is as likely
+    as its negative, and good for others if there are many cases (it uses the spread of the differences, not their
+    shape). Source: R. A. Fisher, "The Design of Experiments" (1935), section 21.
 
     Args:
-        draws: sign patterns drawn, where there are more than that; the least p-value is then 1 / (draws + 1).
-        large: the cases that differ beyond which ``sign_flip_limit`` takes the place of draws.
+        draws: sign patterns drawn, if there are more than that; the least p-value is then 1 / (draws + 1).
+        large: ``sign_flip_limit`` replaces draws if more cases than this differ.
     """
     import numpy as np
 
@@ -243,10 +243,10 @@ def are_whole(values: NDArray[Any]) -> NDArray[Any]:
 
 
 def holm(p_values: Mapping[Test, float]) -> dict[Test, float]:
-    """Return the p-values adjusted so that the chance of any false finding among them is at most the level.
+    """Return p-values adjusted to keep the chance of any false finding among them within the level.
 
-    Source: S. Holm, "A Simple Sequentially Rejective Multiple Test Procedure", Scandinavian Journal of Statistics
-    6 (1979), 65-70.
+    Source: S. Holm, "A Simple Sequentially Rejective Multiple Test Procedure", Scandinavian Journal of Statistics 6
+    (1979), 65-70.
 
     Args:
         p_values: test -> its p-value.
@@ -270,11 +270,11 @@ class EnoughQueries(NamedTuple):
 
 
 class Pilot(NamedTuple):
-    """The paired differences of a comparison, from which those of larger ones are drawn.
+    """The paired differences of a comparison, which are resampled to plan larger ones.
 
     Attributes:
         counts: each difference with the number of queries that have it.
-        largest: the largest difference that there can be; None for a score without bounds.
+        largest: the largest possible difference; None for a score without bounds.
     """
 
     counts: tuple[tuple[float, int], ...]
@@ -310,7 +310,7 @@ class Pilot(NamedTuple):
             beyond: this number and smaller ones are skipped.
 
         Returns:
-            None if none of up to 10,000 does, as where the mean difference is as large as the margin.
+            None if no number up to 10,000 does, for example because the mean difference equals the margin.
         """
         sizes = [size for size in SIZES if size > beyond]
 

@@ -1,4 +1,4 @@
-"""The bootstrap over cases, and its limit where there are many."""
+"""The bootstrap over cases, and its limit for many cases."""
 
 from __future__ import annotations
 
@@ -40,8 +40,8 @@ class Estimate:
     """A figure, its interval, and how many observations stand behind it.
 
     Attributes:
-        value: None where it is undefined (no observation, a ratio without a denominator): missing, never 0.
-        interval: None where the value is, or where there is too little data for one.
+        value: None if it is undefined (no observation, a ratio without a denominator), which means missing, never 0.
+        interval: None if the value is, or if there is too little data for an interval.
         n: the observations: cases, answers or calls, as the figure says.
     """
 
@@ -77,7 +77,7 @@ class CaseBootstrap:
         """Return a figure of column sums, with its percentile interval.
 
         Args:
-            figure: computes it from one sum per column: numbers or, for the draws, arrays of them; nan where undefined.
+            figure: computes it from one sum per column (numbers or, for the draws, arrays of them); nan if undefined.
             columns: one value per case.
             n: observations to state; default: the cases.
         """
@@ -127,7 +127,7 @@ class CaseBootstrap:
 
 
 def _percentile_interval(draws: NDArray[Any], level: float) -> Interval | None:
-    """Return the percentile interval of draws; None where the figure is undefined in more than one draw of ten."""
+    """Return the percentile interval of draws, or None if the figure is undefined in more than one draw of ten."""
     import numpy as np
 
     defined = draws[np.isfinite(draws)]
@@ -148,11 +148,11 @@ def _apply(figure: Figure, sums: NDArray[Any]) -> NDArray[Any]:
 def mean_estimate(values: NDArray[Any]) -> Estimate:
     """Return a mean with its percentile interval of the bootstrap.
 
-    Cases are drawn where there are 2,000 or fewer. With more, the ends are the quantiles that the distribution of the
-    draws has by the expansion of E. Cornish and R. Fisher, "Moments and Cumulants in the Specification of
-    Distributions", Revue de l'Institut International de Statistique 5 (1938), 307-320; P. Hall, "The Bootstrap and
-    Edgeworth Expansion" (1992), chapter 3, shows it to be that of the bootstrap. Where few cases are so large that the
-    mean is still skewed, all is drawn.
+    Up to 2,000 cases are resampled. With more, the ends are quantiles of the distribution of the draws by the expansion
+    of E. Cornish and R. Fisher, "Moments and Cumulants in the Specification of Distributions", Revue de l'Institut
+    International de Statistique 5 (1938), 307-320; P. Hall, "The Bootstrap and Edgeworth Expansion" (1992), chapter 3,
+    shows that this equals the bootstrap's. If a few cases are so large that the mean is still skewed, cases are
+    resampled after all.
 
     Args:
         values: one per case; at least one. Resamples depend on their order.
@@ -169,7 +169,7 @@ def mean_estimate(values: NDArray[Any]) -> Estimate:
 
 
 def _mean_limit(values: NDArray[Any], mean: float) -> Interval | None:
-    """Return the interval by the expansion; None where the mean is too skewed for it."""
+    """Return the interval by the expansion, or None if the mean is too skewed for it."""
     import numpy as np
 
     # In one order, so that sums are rounded alike wherever the values come from.

@@ -31,11 +31,11 @@ class TaskDataset(Dataset):
     """Tasks with the functions that they need.
 
     Args:
-        tools: those that tasks may name, and that those have which name none.
-        files: in which they stand, and the data of these: no agent may read them.
+        tools: the tools that tasks may name; tasks that name no tools have all of them.
+        files: the files of the tasks and their data, which no agent may read.
 
     Attributes:
-        sources: the files that the tasks are made of, which may be given to others; empty where they are objects.
+        sources: the files that the tasks are made of, which may be given to others; empty if the tasks are objects.
 
     Raises:
         UsageError: a task cannot be one; says which.
@@ -98,10 +98,10 @@ def misfit(call: GoldCall, schema: JsonSchema) -> str:
 
 
 def write_queries(queries: Sequence[Query], name: str, folder: Path | None = None) -> Path:
-    """Keep queries as a dataset's file, and return its path; equal ones are one file.
+    """Store queries as a dataset's file, and return its path; equal queries share a file.
 
     Args:
-        folder: in whose folder of tasks it is; None for the state folder.
+        folder: contains the folder of tasks; None for the state folder.
     """
     if not re.fullmatch(r"[A-Za-z0-9][A-Za-z0-9._ -]{0,99}", name):
         raise UsageError(f"name: {name!r} cannot name tasks: use letters, digits, '.', '_', '-' and spaces")

@@ -20,19 +20,19 @@ class Expect:
 
     Attributes:
         facts: texts that the answer must say.
-        calls: the calls that solve the task: ``call("find", id=7)``, or a tool's name where any arguments will do.
+        calls: the calls that solve the task: ``call("find", id=7)``, or a tool's name if any arguments will do.
             Scripted models play these. Empty: a right agent calls nothing. None: nothing is said about calls.
-        ways: other series of calls that solve it as well.
+        ways: other series of calls that also solve it.
         in_order: whether the calls are made in the given order; others may stand between them.
         only: whether no other calls are made.
         never: the names of tools that must not be called.
         state: the state after a right solution; None says nothing about it.
-        most_calls, most_requests, most_tokens, most_seconds: the limits of a trial: calls of tools, requests to
-            the model, tokens of all of them, and wall time.
-        check: a function, or several, that look at the trial as scores do, and return whether it is right: a bool, or a
-            text that names the fault. A failed ``assert`` says so, too.
+        most_calls, most_requests, most_tokens, most_seconds: the limits of a trial: calls of tools, requests to the
+            model, tokens of all of them, and wall time.
+        check: a function, or several, that look at the trial like scores do, and return a bool, or a text that names
+            the fault. A failed ``assert`` is a fault, too.
         criteria: texts, such as "The answer is polite", which the judge's model finds true of the trial or not.
-        tests: name -> further expectations, each of which is reported by its name.
+        tests: name -> further expectations, which are reported by their names.
     """
 
     facts: str | Sequence[str] = ()
@@ -57,10 +57,10 @@ class Turn:
     """A message of the user in a task of several, with the expectations of the agent's work on it.
 
     Attributes:
-        text: the message, as agents get it.
-        expect: facts that the answer to it must say; or an ``Expect``, without a state, seconds and tests, whose calls
-            are made before the next message.
-        calls: as those of a ``Task``, for this message.
+        text: the message that agents get.
+        expect: facts that the answer to it must say; or an ``Expect`` without a state, seconds and tests. Its calls are
+            made before the next message.
+        calls: like a ``Task``'s, for this message.
     """
 
     text: str

@@ -1,4 +1,4 @@
-"""Python functions as tools: the Api that a signature and a docstring describe, and the answers to its calls."""
+"""Python functions as tools, with the Api of their signature and docstring, and the answers to its calls."""
 
 from __future__ import annotations
 
@@ -44,10 +44,10 @@ class ApiBody(Protocol):
     """The answers to the calls of an Api, made in the program that runs it.
 
     Attributes:
-        owner: equal for the Apis that share the object of a trial; None where there is no such object.
+        owner: equal for the Apis that share the object of a trial; None without such an object.
         provenance: the mark of its answers in the wire log.
         has_to_end: whether something is held for a trial, or for the run, that has to be ended.
-        checked: whether calls whose arguments do not fit the schema are refused before.
+        checked: whether calls with arguments that do not fit the schema are already refused.
     """
 
     @property
@@ -68,7 +68,7 @@ class ApiBody(Protocol):
 
     @property
     def code(self) -> Any:
-        """The function, class or object that is named where it fails."""
+        """The function, class or object that is named in its failures."""
 
     def source(self) -> str:
         """Return a text that distinguishes versions of the code."""
@@ -87,7 +87,7 @@ class ApiBody(Protocol):
 
 
 class AnsweredApi(NamedTuple):
-    """A tool of a task: an Api, and the answers to its calls."""
+    """A tool of a task, which is an Api and the answers to its calls."""
 
     api: Api
     body: ApiBody
@@ -95,11 +95,11 @@ class AnsweredApi(NamedTuple):
 
 @dataclass(frozen=True)
 class ToolBody:
-    """The answers to the calls of an Api: those of a function, or of a method of an object that each trial has anew.
+    """Answers the calls of an Api with a function, or with a method of an object that is made for each trial.
 
     Attributes:
         owner: the class of the object; None for a function.
-        only: the names of the parameters that calls give, where others are a framework's; None for all.
+        only: the names of the parameters that calls give, if a framework gives the others; None for all.
     """
 
     function: Callable[..., Any]
@@ -120,7 +120,7 @@ class ToolBody:
 
     @cached_property
     def reader(self) -> TypeAdapter[Any]:
-        """A reader of the arguments of a call into those of the function: its positional ones, and those by name.
+        """Reads the arguments of a call into the function's positional and named arguments.
 
         Raises:
             UsageError: a parameter has a type that arguments in JSON cannot have.
@@ -155,10 +155,10 @@ class ToolBody:
             raise UsageError(f"{named_code.__qualname__} cannot be a tool: {reason}") from error
 
     def schema(self) -> dict[str, Any]:
-        """Return the JSON Schema of the arguments, with the descriptions that the docstring has.
+        """Return the JSON Schema of the arguments, with the descriptions in the docstring.
 
         Raises:
-            UsageError: there is none, or calls cannot give the arguments by name.
+            UsageError: it cannot be made, or calls cannot give the arguments by name.
         """
         name = _code_of(self.function).__name__
         try:
@@ -185,10 +185,10 @@ class ToolBody:
         return self.owner(**{STATE: state}) if takes_state else self.owner()
 
     async def end_trial(self, owner: Any) -> None:
-        """Nothing: the object of a trial goes with it."""
+        """Do nothing; a trial's object is dropped with the trial."""
 
     async def end_run(self) -> None:
-        """Nothing: trials share no more than the code."""
+        """Do nothing; trials share only the code."""
 
     async def call(self, arguments: Mapping[str, Json], owner: Any, run: Way) -> Json:
         """Call the function, and return its result as JSON.
@@ -199,7 +199,7 @@ class ToolBody:
 
         Raises:
             ApiRefused: the arguments do not fit, or the function refuses them.
-            Exception: whatever else the function raises.
+            Exception: any other exception of the function.
         """
         try:
             positional, named = self.reader.validate_python(ArgsKwargs((), dict(arguments)))
@@ -210,7 +210,7 @@ class ToolBody:
 
 
 def function_tools(given: Callable[..., Any]) -> Iterator[tuple[Api, ToolBody]]:
-    """Yield the Api of a function, or those of the public methods of a class, each with the answers to its calls.
+    """Yield the Api of a function, or of each public method of a class, with the answers to its calls.
 
     Raises:
         UsageError: a parameter has a type that arguments in JSON cannot have.
@@ -231,7 +231,7 @@ def _api(body: ToolBody, category: str) -> Api:
 
 
 def _code_of(function: Any) -> Any:
-    """Return the code whose name a tool has: a function, that beneath ``partial``, or the class of an object."""
+    """Return the code that a tool is named after, such as the function in a ``partial``, or the class of an object."""
     while isinstance(function, partial):
         function = function.func
     return function if hasattr(function, "__qualname__") else type(function)
@@ -271,7 +271,7 @@ def _parameter(name: str, schema: Mapping[str, Any]) -> Parameter:
 
 
 def _documentation(function: Callable[..., Any]) -> tuple[str, dict[str, str]]:
-    """Return the description in a docstring, and those of the parameters below ``Args:``."""
+    """Return a docstring's description, and the descriptions of parameters below ``Args:``."""
     description: list[str] = []
     parameters: dict[str, str] = {}
     section, last, depth = "", "", 0

@@ -19,10 +19,10 @@ MOST_MESSAGES = 1000
 
 
 def check_given(task: Any, where: str) -> None:
-    """Check the kinds of the values of a ``Task``.
+    """Check the kinds of a ``Task``'s values.
 
     Raises:
-        UsageError: one of them is of another kind; names it.
+        UsageError: a value is of another kind; names it.
     """
     _check(where, "user", task.user, isinstance(task.user, User | None), "a User(…)")
     if task.user and (task.text or task.turns):
@@ -53,10 +53,10 @@ def check_given(task: Any, where: str) -> None:
 
 
 def check_turn(turn: Turn, where: str) -> None:
-    """Check the kinds of the values of a ``Turn``.
+    """Check the kinds of a ``Turn``'s values.
 
     Raises:
-        UsageError: one of them is of another kind; names it.
+        UsageError: a value is of another kind; names it.
     """
     _check(where, "text", turn.text, isinstance(turn.text, str) and bool(turn.text.strip()), "a message in words")
     is_expect = isinstance(turn.expect, Expect) or _are_texts(turn.expect)
@@ -64,10 +64,10 @@ def check_turn(turn: Turn, where: str) -> None:
 
 
 def check_expect(expect: Expect, where: str) -> None:
-    """Check the kinds of the values of an ``Expect``, of a task or of one of its tests.
+    """Check the kinds of an ``Expect``'s values, in a task or a test.
 
     Raises:
-        UsageError: one of them is of another kind; names it.
+        UsageError: a value is of another kind; names it.
     """
     for name in ("facts", "criteria"):
         _check(where, name, getattr(expect, name), _are_texts(getattr(expect, name)), TEXTS)

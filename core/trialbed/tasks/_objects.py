@@ -1,4 +1,4 @@
-"""Tools of frameworks as tools of tasks: they are known by their attributes, so no framework is imported."""
+"""Use tools of frameworks as tools of tasks. They are recognized by their attributes, without importing a framework."""
 
 from __future__ import annotations
 
@@ -81,7 +81,7 @@ def object_tools(given: Any, where: str) -> Iterator[tuple[Api, ToolBody | None]
 
 
 def _name_holder(given: Any) -> Any:
-    """Return the object with the name and the description of a tool; None if there is none."""
+    """Return the object with the name and the description of a tool, or None if it is not a tool."""
     for found in (given, getattr(given, "metadata", None)):  # LlamaIndex's are in its metadata
         if (
             not isinstance(given, type)
@@ -93,7 +93,7 @@ def _name_holder(given: Any) -> Any:
 
 
 def _members(given: Any) -> list[Any]:
-    """Return the tools of a toolkit: of Agno, and of LangChain."""
+    """Return the tools of a toolkit of Agno or LangChain."""
     functions = getattr(given, "functions", None)
     if isinstance(functions, Mapping):
         return list(functions.values())

@@ -44,9 +44,9 @@ T = TypeVar("T")
 
 
 def tool(given: T) -> T:
-    """Mark a function, or a class whose public methods are tools, as one of a file of tasks.
+    """Mark a function, or a class with public methods as tools, for the tasks of its file.
 
-    Tasks of the file that name no tools of their own have all of them, and a task may name a tool instead of having it.
+    Tasks of the file that do not name tools have all marked tools, and a task may name a tool instead of having it.
     """
     # Tools of frameworks may refuse attributes that they do not know.
     (type if isinstance(given, type) else object).__setattr__(given, MARK, True)
@@ -60,29 +60,29 @@ def call(tool: str, /, **arguments: Json) -> ScriptedCall:
 
 @dataclass(frozen=True)
 class Task:
-    """A task: its text, the tools that may be used, and the expected answer, calls and state.
+    """A task with its text, the tools that may be used, and the expected answer, calls and state.
 
     Attributes:
-        text: the task in words, as agents get it.
-        tools: functions, whose bodies answer the calls; a class, of which each trial has an object, and whose public
-            methods are the tools; ``Api``, which the simulator answers for; or the ``Tool`` of another program. In a
-            file of tasks, also the names of the file's tools; None for all of these.
+        text: the task in the words that agents get.
+        tools: functions that answer the calls; a class with the tools as public methods, instantiated for each trial;
+            ``Api``, which the simulator answers for; or the ``Tool`` of another program. In a file of tasks, also the
+            names of the file's tools; None for all of these.
         expect: a fact, or facts, that a right answer must hold; or an ``Expect``, which says all that is expected.
-        calls: the calls that solve the task, in order: ``call("find", id=7)``; a tool's name where any arguments will
-            do; or a ``GoldCall``. Scripted models play these. Empty: a right agent calls nothing. None: the task says
+        calls: the calls that solve the task, in order: ``call("find", id=7)``; a tool's name if any arguments will do;
+            or a ``GoldCall``. Scripted models play these. Empty: a right agent calls nothing. None: the task says
             nothing about calls, and they are not scored. A task without tools names the agent's own.
         answer: a right answer in words, for judges that read one.
         state: the first state of the world that the tools act on. A class of tools gets it as ``state``, if it has a
             parameter of this name.
         final_state: the state after a right solution: the ``state()`` of a class of tools.
         id: unique among the tasks of a run; its place, counted from 1, if None.
-        allow_forced_calls: whether calls count that the agent's request forced with its ``tool_choice``, as
-            structured output by tools does.
-        tags: names of groups that it belongs to, by which tasks are chosen and figures are given.
-        turns: the messages of a user who writes several, in place of the text: each a text, or a ``Turn`` with
-            expectations of its own. The agent gets the next one when it has answered.
-        lengths: numbers of messages, such as ``[3, 10, 30]``. The task stands once for each, with the tag ``10 turns``
-            and small talk before the last message, so that its facts were given longer ago.
+        allow_forced_calls: whether calls count that the agent's request forced with its ``tool_choice``, as structured
+            output by tools does.
+        tags: names of groups that it belongs to, for selecting tasks and grouping figures.
+        turns: the messages of a user who writes several, in place of the text: each a text, or a ``Turn`` with its own
+            expectations. The agent gets the next one when it has answered.
+        lengths: numbers of messages, such as ``[3, 10, 30]``. The task is repeated for each number, with the tag ``10
+            turns`` and small talk before the last message, which puts its facts further back.
         policy: written rules that the agent gets with its instructions.
         user: a user who answers the agent, in place of the text and of turns. The first message is the goal; facts may
             be said in any answer.
@@ -109,7 +109,7 @@ class CompiledTasks(NamedTuple):
     """The queries of tasks, and the code of this process that they need.
 
     Attributes:
-        functions: the Apis whose calls functions answer.
+        functions: the Apis that functions answer.
         checks: name -> a function that looks at the trials of the queries that name it.
     """
 
@@ -122,10 +122,10 @@ def compile_tasks(tasks: Iterable[Task | Query], tools: Iterable[Tool] = ()) -> 
     """Return the queries of tasks, with the functions that they need.
 
     Args:
-        tools: those that tasks may name, and that those have which name none.
+        tools: the tools that tasks may name; tasks that name no tools have all of them.
 
     Raises:
-        UsageError: a task is none, cannot be one, or two functions have the same name; says which.
+        UsageError: a value is not a task, a task is invalid, or two functions have the same name; says which.
     """
     compiled = CompiledTasks((), {}, {})
     shared = [api for given in tools for api in _apis(given, {}, compiled, "tools")]
@@ -419,7 +419,7 @@ def _expected_value(value: Any, path: str, where: str, schema: str, checks: dict
 
 
 def _check_argument(tool: str, path: str, holds: Callable[[Any], Any], context: Any) -> Accepted:
-    """Return the values of an argument for which a function holds, among all calls of a tool, made or asked for."""
+    """Return the accepted values of an argument among all calls of a tool, made or asked for."""
     own = [call for call in (*context.calls, *context.asked) if tool in (call.api.api_name, call.api.title)]
     found = Accepted()
     for value in (value for call in own for value in (call.arguments, getattr(call, "sent", None))):

@@ -1,8 +1,8 @@
-"""Calls of tools: those that a model asked for, the result of each, and their agreement with those wanted.
+"""Tool calls that a model asked for, their results, and their agreement with expected calls.
 
-``asked_calls`` reads a trial's calls from the wire, ``compare_calls`` holds the agent's claims against them, and
-``align_gold_calls`` finds the call that stands for each expected one. ``align`` and the rules below it compare any
-calls, for the metrics. The names are loaded when they are first used.
+``asked_calls`` reads a trial's calls from the wire, ``compare_calls`` checks the agent's claims against them, and
+``align_gold_calls`` finds a call for each expected one. ``align`` and the rules below it compare any calls, for the
+metrics. The names are loaded when they are first used.
 """
 
 import lazy_loader

@@ -38,10 +38,10 @@ def align(
     *,
     ordered: bool,
 ) -> tuple[CallFinding, ...]:
-    """Return the rows of the best alignment: pairs, then missing calls, where they are due, and extra ones.
+    """Return the rows of the best alignment in the order of the calls made, with missing calls in their places.
 
     Args:
-        groups: the calls wanted; those of one group in any order.
+        groups: the calls wanted; calls in a group may be in any order.
         ordered: whether the groups have an order. Pairs of one name that break it give no points.
     """
     right = [call for group in groups for call in group]
@@ -83,8 +83,8 @@ def align(
 def _compare(made: ToolCall, right: ToolCall, schema: Schema, comparer: ValueComparer) -> Compared:
     """Compare a pair of calls of one name.
 
-    The points are the mean over the arguments that count: those of the reference, and those that are extra. Left out,
-    an argument counts as its default, and ``null`` as left out.
+    The points are the mean over all arguments of the reference and all extra arguments. An omitted argument counts as
+    its default, and ``null`` as omitted.
     """
     if right.args is None:
         return 1.0, (), "any arguments are right"
@@ -153,10 +153,10 @@ def accuracy_of(rows: tuple[CallFinding, ...], order: str) -> Diagnosis:
 
 
 def f1_of(rows: tuple[CallFinding, ...], made: int, right: int) -> Diagnosis:
-    """Return the harmonic mean of the points per call made and per call that is right.
+    """Return the harmonic mean of the points per call made and per expected call.
 
     Args:
-        made: the number of calls that were made; ``right``: of those that are right.
+        made: the number of calls that were made; ``right``: the number of expected calls.
     """
     points = sum(row.points for row in rows)
     precision, recall = (points / count if count else float(made == right) for count in (made, right))
@@ -185,7 +185,7 @@ SMALL = 3
 
 
 def free_pairs(made: Sequence[int], right: Sequence[int], names: Names, compare: Compare) -> Pairs:
-    """Return the best pairs where any order is right: for each name as many as there can be.
+    """Return the best pairs in any order, with as many pairs of each name as possible.
 
     Args:
         made: places of the calls made that are to be paired; ``right``: of those wanted.
@@ -203,10 +203,10 @@ def are_in_order(pairs: Pairs) -> bool:
 
 
 def ordered_pairs(groups: Sequence[Sequence[int]], names: Names, compare: Compare) -> Pairs:
-    """Return the best pairs where the order matters: calls of a group are made after those of the groups before it.
+    """Return the best pairs in order. Calls of a group must be made after the calls of earlier groups.
 
-    The best have the most points and, among those, the most pairs. A recursion over (groups, calls made), as for the
-    longest common subsequence; a group of several calls takes a stretch of the calls made.
+    The best have the most points and, for equal points, the most pairs. They are found by a recursion over (groups,
+    calls made), as for the longest common subsequence; a group of several calls takes a stretch of the calls made.
     """
     best: list[Value] = [(0.0, 0)] * (len(names[0]) + 1)
     taken: list[list[Pairs]] = []

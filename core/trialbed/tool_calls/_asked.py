@@ -29,17 +29,17 @@ class AskedCall:
     """A call that the model asked for.
 
     Attributes:
-        name: as the model sent it, or the Api's title.
+        name: the name that the model sent, or the Api's title.
         api: the Api meant; None for a tool that was not offered.
-        arguments: as the server got them, else as the model sent them; text where it does not parse.
+        arguments: as the server got them, else as the model sent them; text if it cannot be parsed.
         started: seconds since the trial was opened.
         reached: whether the virtual API saw it.
-        problem: why there is no result: the Api's error, the fault of the call, or that the framework did not
+        problem: why there is no result, which is the Api's error, the fault of the call, or that the framework did not
             make it. Empty if the Api accepted it.
         response: of the Api.
-        asked: when the model's answer that asks for it was complete, in the same seconds; None where there is none, as
-            for an agent with a model of its own.
-        sent: the arguments as the model sent them, where the server got others; empty where they are the same.
+        asked: when the model's answer with the call was complete, in the same seconds; None without such an answer, for
+            example if the agent has its own model.
+        sent: the arguments that the model sent, if the server got others; empty if they are the same.
     """
 
     name: str
@@ -65,14 +65,14 @@ class AskedCall:
 
 @once_for(8)
 def asked_calls(wire: WireLog, tools: Sequence[ToolSpec], unasked: Collection[ApiCall] = ()) -> tuple[AskedCall, ...]:
-    """Return every call that the model asked for: those that an Api got, and those that never reached one.
+    """Return every call that the model asked for, with calls that never reached an Api.
 
-    They are in the order in which the model asked for them. Calls of one answer of the model are made at the same time
-    by many frameworks, and then reach the Apis in any order, which says nothing of the model.
+    They are in the order of the model's requests for them. Many frameworks make the calls of one answer concurrently.
+    These reach the Apis in any order, which says nothing about the model.
 
-    A call that was sent and can be made accounts for one that the virtual API saw, with the same arguments or else
-    with others, as frameworks convert and repair them. If none is left, the framework did not make it. Calls of the
-    framework's own tools are left out.
+    A call that was sent and can be made accounts for one that the virtual API saw, with the same arguments or else with
+    others, as frameworks convert and repair them. If no such call is left, the framework did not make it. Calls of the
+    framework's own tools are skipped.
 
     Args:
         unasked: the calls that no answer of the model asked for, as ``unasked_calls`` gives them.

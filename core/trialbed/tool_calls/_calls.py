@@ -1,4 +1,4 @@
-"""The tool calls of a trial, three times: as the model sent them, as the server saw them, as the agent claims."""
+"""The tool calls of a trial as sent by the model, as seen by the server, and as claimed by the agent."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ class ClaimComparison:
 
     @property
     def agreement(self) -> float:
-        """The share of calls that are both, of all that are either (Jaccard over multisets); 1 where there are none."""
+        """The share of calls both claimed and observed among all calls (Jaccard over multisets); 1 without calls."""
         total = self.agreed + len(self.invented) + len(self.unreported)
         return self.agreed / total if total else 1.0
 
@@ -41,8 +41,8 @@ class ClaimComparison:
 def claimed_calls(answer: Answer) -> list[tuple[Pair, Json]]:
     """Return the Api and the arguments of the claims that can be calls, in the order reported.
 
-    They name an Api, with arguments that are none or an object. An agent that also reports calls that could not be made
-    (of an unknown tool, of text that does not parse) reports truly; it does not claim to have called an Api.
+    They name an Api, with an object as arguments or without arguments. An agent that also reports calls that could not
+    be made (of an unknown tool, of text that does not parse) reports truly; it does not claim to have called an Api.
     """
     return [
         (call.api.pair, call.arguments)
@@ -56,7 +56,7 @@ def compare_calls(answer: Answer, wire: WireLog) -> ClaimComparison:
     """Match claims to observed calls of the same Api, one to one.
 
     A claim with arguments needs a call with the same ones; a claim without takes any call that is left. A claim under a
-    name that is no Api's is invented where the model sent no call of that name either.
+    name that is no Api's is invented if the model sent no call of that name either.
     """
     claims = claimed_calls(answer)
     turns = [call for turn in wire.model_calls for call in (*turn.tool_calls, *turn.text_calls)]
@@ -78,14 +78,14 @@ def compare_calls(answer: Answer, wire: WireLog) -> ClaimComparison:
 
 
 def signature_of(call: ApiCall) -> Signed:
-    """Return a call that the virtual API saw, as its Api and arguments."""
+    """Return the Api and the arguments of a call that the virtual API saw."""
     return call.api.pair, canonical(call.arguments)
 
 
 def canonical(arguments: Json) -> str:
-    """Arguments as JSON text that is equal for equal arguments; text that is JSON is read.
+    """Return arguments as JSON text that is equal for equal arguments; text that is JSON is read.
 
-    Arguments that are nested too deeply to be read are their own text, or all equal where they are not text.
+    Arguments that are nested too deeply to be read are their own text, or all equal if they are not text.
     """
     try:
         return json.dumps(plain_numbers(parse_arguments(arguments)), sort_keys=True, separators=(",", ":"))

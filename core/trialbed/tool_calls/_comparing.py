@@ -92,7 +92,7 @@ class ValueComparer:
         return self.compare(tool, path, given, inner, schema)[0]
 
     def _pair_values(self, tool: str, path: str, given: Any, wanted: Any, schema: Schema) -> float:
-        """Return the share of values that can be paired, each with one that it meets."""
+        """Return the share of values that can be paired with an equal one."""
         from scipy.optimize import linear_sum_assignment  # few tasks have lists in any order
 
         compare = partial(self.compare, tool, f"{path}[]", schema=item_schema(schema))
@@ -164,7 +164,7 @@ def same_text(given: Any, wanted: Any, _: str | None) -> bool:
 
 
 def same_date(given: Any, wanted: Any, _: str | None) -> bool:
-    """Return whether two values are the same date or time; texts are compared where either is something else."""
+    """Return whether two values are the same date or time; other values are compared as text."""
     one, other = _moment(given), _moment(wanted)
     if one is None or other is None:
         return same_text(given, wanted, None)

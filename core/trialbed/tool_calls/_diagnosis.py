@@ -1,4 +1,4 @@
-"""The diagnosis of a score: which call stands for which, their differences, and the points of each."""
+"""The diagnosis of a score, with the pairs of calls, their differences, and the points of each."""
 
 from __future__ import annotations
 
@@ -14,10 +14,11 @@ class ToolCall:
 
     Attributes:
         name: of the tool.
-        args: the arguments by name. None in a reference that names the tool only: any arguments are right then; and in
-            a call that was made where they are not recorded.
-        id: as the model gave it; empty where it gave none.
-        problem: why ``args`` is not what the model sent, such as arguments that are not JSON; empty where it is.
+        args: the arguments by name. None in a reference that only names the tool and accepts any arguments, and in a
+            call made without a record of them.
+        id: the model's id for the call; may be empty.
+        problem: why ``args`` differs from the model's arguments, for example because they are not JSON; empty if it
+            does not.
     """
 
     name: str
@@ -38,9 +39,9 @@ class ArgumentFinding:
     """One argument of a pair of calls.
 
     Attributes:
-        given: the value in the call made; ``wanted``: in the reference. None where it is absent: see ``status``.
-        rule: by which the two were compared.
-        points: from 0 to 1; None where it does not count.
+        given: the value in the call made; ``wanted``: in the reference. None if it is absent (see ``status``).
+        rule: the rule for comparing the two.
+        points: from 0 to 1; None if it does not count.
     """
 
     name: str
@@ -65,14 +66,14 @@ class ArgumentFinding:
 
 @dataclass(frozen=True, slots=True)
 class CallFinding:
-    """One row of the alignment: a call made, a call wanted, or a pair of them.
+    """One row of the alignment, which is a call made, a call wanted, or a pair of them.
 
     Attributes:
-        made: the place of the call made, from 0; ``right``: that of the reference. None where it is absent.
+        made: the place of the call made, from 0; ``right``: the place in the reference. None if it is absent.
         points: of the row, from 0 to 1.
         arguments: of a pair; empty for other rows.
-        args: the arguments of the call made, or, where it is missing, of the reference; None where they are not known.
-        note: why it gave no more, where the arguments do not say so.
+        args: the arguments of the call made, or of the reference if no call was made; None if they are not known.
+        note: the reason for lost points, if the arguments do not show it.
     """
 
     status: CallStatus
@@ -98,7 +99,7 @@ class Diagnosis:
     """The reasons for a score.
 
     Attributes:
-        metric: its name, and ``order``, where it counts: ``strict`` or ``flexible``.
+        metric: its name; ``order`` is ``strict`` or ``flexible`` if it counts, else empty.
         compat: the program whose rules were followed, such as ``ragas``; empty for Trialbed's own.
         formula: how the value follows from the rows, with the numbers in it.
         calls: the rows of the alignment; none if the rules were another program's.
@@ -132,7 +133,7 @@ class Diagnosis:
 
 
 def shown_whole(arguments: str) -> str:
-    """Return the arguments of a call in brackets, cut where they are long."""
+    """Return the arguments of a call in brackets, cut if they are long."""
     return f"({arguments if len(arguments) <= 2 * SHOWN else arguments[: 2 * SHOWN] + '…'})"
 
 
@@ -142,6 +143,6 @@ def quantity(number: float, word: str) -> str:
 
 
 def shown(value: Any, longest: int = SHOWN) -> str:
-    """Return a value as JSON, cut where it is long."""
+    """Return a value as JSON, cut if it is long."""
     text = json.dumps(value, ensure_ascii=False, default=str)
     return text if len(text) <= longest else f"{text[:longest]}…"

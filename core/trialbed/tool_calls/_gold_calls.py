@@ -26,8 +26,8 @@ class AlignedCall:
 
     Attributes:
         gold: the expected call.
-        call: the call that stands for it and for no other; None if there is none left of its Api.
-        points: how far their arguments agree, from 0 to 1; 1 where the expected call has none, 0 without a call.
+        call: the call that stands only for it; None if no call of its Api is left.
+        points: how far their arguments agree, from 0 to 1; 1 if the expected call names no arguments, 0 without a call.
         arguments: the finding on each argument.
     """
 
@@ -79,8 +79,8 @@ class Alignment:
 
     Attributes:
         gold: every expected call, in order, with the call that stands for it.
-        others: the calls that stand for none, in order.
-        f1: the metric ``tool_call_f1`` of the calls; ``accuracy``: ``tool_call_accuracy``, in which their order counts.
+        others: the calls that stand for no expected call, in order.
+        f1: the metric ``tool_call_f1`` of the calls; ``accuracy``: ``tool_call_accuracy``, which counts their order.
     """
 
     gold: tuple[AlignedCall, ...]
@@ -91,13 +91,13 @@ class Alignment:
 
 @once_for(8)
 def align_gold_calls(gold: Sequence[GoldCall], calls: Sequence[AskedCall], tools: Sequence[ToolSpec]) -> Alignment:
-    """Find for each expected call the call of its Api that stands for it, one to one, so that most arguments agree.
+    """Pair each expected call with one call of its Api, to make most arguments agree.
 
-    Of equal calls, one that was accepted stands rather than one that failed.
+    Of equal calls, an accepted one is preferred to a failed one.
 
     Args:
-        calls: those that the model asked for, in order.
-        tools: those on offer, for the schemas of the arguments.
+        calls: the calls that the model asked for, in order.
+        tools: the tools on offer, for the schemas of the arguments.
     """
     # Of pairs that are worth the same, the earlier is taken.
     places = sorted(range(len(calls)), key=lambda place: not calls[place].accepted)
@@ -135,7 +135,7 @@ def _key(api: ApiRef | None) -> str:
 
 
 def _read_arguments(value: Json) -> dict[str, Json] | None:
-    """Return the arguments of a call; None where they are not an object."""
+    """Return the arguments of a call, or None if they are not an object."""
     if isinstance(value, str):
         value = lenient_json(value or "{}")
     return value if isinstance(value, dict) else None

@@ -1,4 +1,4 @@
-"""Expected arguments that more than one value meets: objects of JSON with a key that begins with ``$``."""
+"""Expected arguments that accept more than one value, as JSON objects with a key that begins with ``$``."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ MATCHERS: Mapping[str, tuple[str, ...]] = {
 
 
 class Accepted(list["Json"]):
-    """The values for which a function in expected arguments holds."""
+    """The values that a function in expected arguments accepts."""
 
 
 DROPPED = object()
@@ -44,13 +44,13 @@ def any_value(example: Json = None) -> dict[str, Json]:
     """Expect the argument, with any value; Python's ``any`` means the same. In files ``{$any: }``.
 
     Args:
-        example: the value that scripted models send; one that the tool's schema allows if None.
+        example: the value that scripted models send; None for any value that the tool's schema allows.
     """
     return {"$any": None, "example": example}
 
 
 def one_of(*values: Json) -> dict[str, Json]:
-    """Expect one of several values, of which scripted models send the first; in files ``{$one_of: [a, b]}``."""
+    """Expect any of several values; scripted models send the first. In files ``{$one_of: [a, b]}``."""
     return {"$one_of": list(values)}
 
 
@@ -84,7 +84,7 @@ def matcher_problem(wanted: Json, schema: str = "") -> str:
     """Return the fault of a matcher; empty if it is right, or if the value is not one.
 
     Args:
-        schema: JSON of the tool's, whose own properties are not misspelled matchers.
+        schema: JSON of the tool's; its properties are not misspelled matchers.
     """
     kind = matcher_of(wanted)
     for key in wanted if not kind else ():
@@ -126,7 +126,7 @@ def example_of(wanted: Json) -> Json:
 
 
 def examples_of(arguments: Mapping[str, Json]) -> dict[str, Json]:
-    """Return the expected arguments of a call with values that meet them; those without an example are excluded."""
+    """Return the expected arguments of a call with values that meet them; arguments without an example are excluded."""
     found = {name: example_of(value) for name, value in arguments.items()}
     return {name: value for name, value in found.items() if value is not DROPPED}
 

@@ -1,4 +1,4 @@
-"""The origins of the calls that the Apis got: whether the model decided on each, as far as the wire shows."""
+"""The origins of calls that Apis got. A call is the model's decision or not, by the evidence on the wire."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ class RequestedCall:
         time: when the answer began, in seconds.
         pair: the Api; None for a tool of the framework's own.
         arguments: as canonical JSON, which is equal for calls that ask for the same.
-        barred: why it is not the model's decision; empty where it is.
+        barred: why it is not the model's decision; empty if it is.
     """
 
     place: tuple[int, int]
@@ -68,9 +68,9 @@ CallSource = tuple[Origin, RequestedCall | None]
 def call_sources(wire: WireLog, tools: Sequence[ToolSpec]) -> tuple[CallSource, ...]:
     """Return the source of each call that an Api got, in order.
 
-    Each call that the model sent accounts for one call of its Api: for one with the same arguments, or else for one
-    with others that say the same, as frameworks convert arguments, fill in defaults and repair them. A call that the
-    model wrote as text counts where the request offered no tools, because the framework describes them in its prompt.
+    Each call that the model sent accounts for one call of its Api, with the same arguments or else with equivalent
+    ones, because frameworks convert arguments, fill in defaults and repair them. A call that the model wrote as text
+    counts if the request offered no tools, because the framework describes them in its prompt.
     """
     requested = requested_calls(wire, tools)
     # The model's own decisions first: a call that was forced accounts for nothing that one of them accounts for.
@@ -109,10 +109,10 @@ def call_sources(wire: WireLog, tools: Sequence[ToolSpec]) -> tuple[CallSource, 
 
 
 def unasked_calls(wire: WireLog, tools: Sequence[ToolSpec], *, forced: bool = False) -> tuple[ApiCall, ...]:
-    """Return the calls of Apis on which the model did not decide, in order; see ``call_sources``.
+    """Return the calls of Apis that the model did not decide on, in order; see ``call_sources``.
 
     Args:
-        forced: whether those that a request forced count as the model's.
+        forced: whether calls that a request forced count as the model's.
     """
     asked = ASKED | {"forced"} if forced else ASKED
     sources = call_sources(wire, tools)
@@ -120,7 +120,7 @@ def unasked_calls(wire: WireLog, tools: Sequence[ToolSpec], *, forced: bool = Fa
 
 
 def find_forced_calls(wire: WireLog, tools: Sequence[ToolSpec], calls: Sequence[ApiCall]) -> list[ApiCall]:
-    """Return those of the calls that a request forced with its ``tool_choice``."""
+    """Return the calls that a request forced with its ``tool_choice``."""
     chosen = {id(call) for call in calls}
     sources = zip(wire.api_calls, call_sources(wire, tools) if chosen else (), strict=False)
     return [call for call, (origin, _) in sources if origin == "forced" and id(call) in chosen]
@@ -169,7 +169,7 @@ def requested_calls(wire: WireLog, tools: Sequence[ToolSpec]) -> tuple[Requested
 
 
 def is_forced(request: ModelRequest, tools: int) -> bool:
-    """Return whether a request leaves the model one call only: by name, or as the only tool that it offers of several.
+    """Return whether a request leaves the model only one call, by name or by offering only one of several tools.
 
     Args:
         tools: how many the trial has.
@@ -179,7 +179,7 @@ def is_forced(request: ModelRequest, tools: int) -> bool:
 
 
 def _is_of_api(call: SentCall, forms: Collection[str], wire: WireLog, time: float) -> bool:
-    """Return whether an Api had answered with a call as the model then makes it, such as one that it links to."""
+    """Return whether an earlier response of an Api contains the call, for example as a link."""
     names = {_compact([call.name]), _compact([call.tool_name])}
     for made in wire.api_calls:
         if made.started + made.duration <= time:
@@ -192,12 +192,12 @@ def _is_of_api(call: SentCall, forms: Collection[str], wire: WireLog, time: floa
 def _is_dictated(
     call: SentCall, forms: Collection[str], text: str, tools: Sequence[ToolSpec], others: Collection[str]
 ) -> bool:
-    """Return whether a request has a call as the model then makes it: its arguments, and its name beside them.
+    """Return whether a request already contains the call, with its arguments next to its name.
 
     Args:
-        forms: of the arguments, as ``_compact`` gives them; none for a call without any.
-        others: tools that the model has called with the same arguments, by its own decision: where these stand beside
-            them, the request repeats the model's words.
+        forms: the arguments in the forms of ``_compact``; empty for a call without arguments.
+        others: tools that the model has called with the same arguments, by its own decision. If their names are next to
+            the arguments, the request repeats the model's words.
     """
     for arguments in forms:
         place = -1
@@ -213,7 +213,7 @@ def _is_dictated(
 
 
 def _compact(texts: Iterable[str]) -> str:
-    """Return texts without space, quotes and backslashes, so that JSON within JSON reads as itself."""
+    """Return texts without space, quotes and backslashes, which makes JSON within JSON read like JSON."""
     return "".join("\n".join(texts).split()).translate(_DROPPED)
 
 
@@ -291,7 +291,7 @@ def _numbers(text: str) -> set[float]:
 
 
 def _schema_values(schema: Any) -> Iterator[Any]:
-    """Yield the values that a schema gives itself: defaults, constants and sole choices, at any depth."""
+    """Yield the values in a schema, such as defaults, constants and sole choices, at any depth."""
     left = [schema]
     while left:
         one = left.pop()

@@ -25,7 +25,7 @@ def observe_own_tools(
         tools: the trial's.
         handed_over: whether the agent takes them. If it does not, its own tool of the same name counts in their place,
             unless the server got a call of it.
-        every: whether all of the agent's tools count, or only those that the task names. An adapter adds tools of its
+        every: whether all of the agent's tools count, or only tools that the task names. An adapter adds tools of its
             framework, which are not the task's.
     """
     named = {api.api_name: api for api in query.own_tools}
@@ -71,7 +71,7 @@ WRITTEN = "the model is told of the tool in words, so that calls of it are text 
 
 
 def is_written(api: ApiRef, query: Query, wire: WireLog) -> bool:
-    """Return whether a request that offers no tools describes one in words; those of the user do not count."""
+    """Return whether a request without tools describes one in words, other than the user's."""
     word = re.compile(rf"\b{re.escape(api.api_name)}\b")
     requests = (recorded_request(turn) for turn in wire.model_calls)
     return any(
@@ -83,7 +83,7 @@ def is_written(api: ApiRef, query: Query, wire: WireLog) -> bool:
 
 
 def why_unobservable(api: ApiRef, query: Query, wire: WireLog, *, handed_over: bool) -> str:
-    """Return why nothing would show a call of a tool, so that none is no evidence; empty if it would be seen.
+    """Return why a call of a tool would not be seen and its absence proves nothing; empty if it would be seen.
 
     Args:
         handed_over: whether the agent takes the trial's tools.
@@ -120,10 +120,11 @@ def has_own_result(wire: WireLog, name: str, arguments: Json) -> bool:
 
 
 def invented_calls(wire: WireLog, query: Query, tools: Sequence[ToolSpec]) -> list[str]:
-    """Return the names of the agent's own tools whose calls, with results, stand in requests and in no answer before.
+    """Return the names of the agent's own tools with calls and results in requests but in no earlier answer.
 
     The calls in the first request of a conversation are a history that the agent gives. Others are counted by name, as
-    frameworks edit arguments and ids. Agents that take the trial's tools are left out: frameworks add calls of theirs.
+    frameworks edit arguments and ids. The result is empty if the agent takes the trial's tools and no other tools
+    count, because frameworks add their own calls.
 
     Args:
         tools: the trial's, with the agent's own.
@@ -147,7 +148,7 @@ def invented_calls(wire: WireLog, query: Query, tools: Sequence[ToolSpec]) -> li
 def _results(
     turns: Sequence[tuple[ModelCall, ModelRequest | None]],
 ) -> Iterator[tuple[ModelCall, SentCall, ModelCall, ModelMessage]]:
-    """Yield the calls that the model asked for and whose results came back: both requests, the call and its result."""
+    """Yield the model's calls that got results, with both requests, the call and its result."""
     asked: dict[_Key, list[tuple[ModelCall, SentCall]]] = defaultdict(list)
     told: dict[_Key, int] = defaultdict(int)
     changed: dict[_Key, _Key] = {}

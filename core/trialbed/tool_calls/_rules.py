@@ -1,4 +1,4 @@
-"""Rules by which two values of an argument are compared, and which of them an argument's schema asks for."""
+"""Rules for comparing two values of an argument, and the choice of a rule by an argument's schema."""
 
 from __future__ import annotations
 
@@ -104,7 +104,7 @@ def parse_rule(text: str) -> tuple[str, str | None]:
 
 
 def choose_rule(schema: Schema, wanted: Any) -> str:
-    """Return the rule that an argument's schema asks for, or, where it says nothing, the reference's value."""
+    """Return the rule for an argument's schema, or for the reference's value if the schema says nothing."""
     if "const" in schema or "enum" in schema or "pattern" in schema:
         return "exact"
     form = schema.get("type")
@@ -133,7 +133,7 @@ def is_number(value: Any) -> bool:
 
 
 def variant(schema: Schema, value: Any) -> Schema:
-    """The part of a schema with alternatives that is for a value of this type; the schema itself if it has none."""
+    """Return the alternative in a schema for values of this type, or the schema itself if it has no alternatives."""
     choices = schema.get("anyOf", schema.get("oneOf"))
     for one in choices if isinstance(choices, (list, tuple)) else ():
         form = one.get("type") if isinstance(one, Mapping) else None
@@ -143,14 +143,14 @@ def variant(schema: Schema, value: Any) -> Schema:
 
 
 def property_schema(schema: Schema, name: str) -> Schema:
-    """Return the schema of a property; empty where it is not described."""
+    """Return the schema of a property; empty if it is not described."""
     properties = schema.get("properties")
     found = properties.get(name) if isinstance(properties, Mapping) else None
     return found if isinstance(found, Mapping) else NO_SCHEMA
 
 
 def item_schema(schema: Schema) -> Schema:
-    """Return the schema of an array's elements; empty where it is not described."""
+    """Return the schema of an array's elements; empty if it is not described."""
     found = schema.get("items")
     return found if isinstance(found, Mapping) else NO_SCHEMA
 

@@ -21,15 +21,15 @@ MAX_VALUES = 1000
 
 
 class Uses:
-    """The places where the results of a trial's calls may have been used: the answer, and the arguments of later calls.
+    """Places that may use the results of a trial's calls, in the answer and in the arguments of later calls.
 
-    Later are the calls for which the model asked after a call was made; others of the same answer of the model were
-    asked for without its result.
+    A call is later if the model asked for it after another call was made. Calls of the same answer of the model were
+    asked for without each other's results.
 
     Args:
         query: values in it do not count.
         answer: the trial's.
-        calls: those of the trial.
+        calls: the trial's.
         known: other texts whose values do not count.
     """
 
@@ -49,7 +49,7 @@ class Uses:
         Values in the query or in the call's own arguments do not count.
 
         Returns:
-            None where the response has no values to look for.
+            None if the response has no values to look for.
         """
         return self._look_for(evidence_values(call.response), evidence_values(call.arguments), self._asked, call)
 
@@ -57,7 +57,7 @@ class Uses:
         """Return whether any of a response's values was used.
 
         Args:
-            own: values of the call's own arguments; ``asked``: has those of all calls.
+            own: values of the call's own arguments; ``asked``: has the values of all calls' arguments.
         """
         made, later = Passages([" ".join(own)]), bisect_right(self._times, call.started)
         found: bool | None = None
@@ -70,9 +70,9 @@ class Uses:
 
     @once_for(16)
     def shows(self, call: AskedCall) -> bool | None:
-        """Return the same as ``of``, and None too where the answer or a later call has a short value of the response.
+        """Return the same as ``of``, and None too if the answer or a later call has a short value of the response.
 
-        Such a value, as the shelf ``A3`` or a count of 2, may stand there by chance: it shows neither use nor disuse.
+        Such a value, like the shelf ``A3`` or a count of 2, may occur by chance and shows neither use nor disuse.
         """
         used = self.of(call)
         if used is not False:
@@ -97,7 +97,7 @@ def last_turn(wire: WireLog) -> ModelCall | None:
 
 
 def said(turn: ModelCall) -> Iterator[str]:
-    """Return the model's words: its text, and the texts in the arguments of calls, such as that of ``Finish``."""
+    """Yield the model's words, which are its text and the arguments of its calls, such as the text of ``Finish``."""
     answer = recorded_answer(turn).answer
     if answer.text:
         yield " ".join(answer.text.split())
@@ -106,7 +106,7 @@ def said(turn: ModelCall) -> Iterator[str]:
 
 
 def replaced(answer: str, wire: WireLog) -> bool:
-    """Return whether an answer is another text than the one with which the model ended, and no part of it."""
+    """Return whether an answer differs from the model's last text and is not a part of it."""
     last, words = last_turn(wire), " ".join(answer.split())
     if last is None or last.tool_calls:
         return False
@@ -115,7 +115,7 @@ def replaced(answer: str, wire: WireLog) -> bool:
 
 
 def holds_last_text(answer: str, wire: WireLog) -> bool:
-    """Return whether an answer has the text with which the model ended, such as among what a program prints besides."""
+    """Return whether an answer contains the model's last text, for example in the output of a program."""
     last, words = last_turn(wire), " ".join(answer.split())
     return last is not None and not last.tool_calls and any(text and text in words for text in said(last))
 
@@ -126,7 +126,7 @@ def was_told(wire: WireLog, arguments: Json, response: Json, started: float) -> 
     Values in the call's arguments or in the requests before it do not count.
 
     Returns:
-        None where this cannot be seen: the response has no values to look for, there is no later request, or a request
+        None if this is unknown, because the response has no values to look for, there is no later request, or a request
         was not kept whole.
     """
     requests = [(turn.started > started, recorded_request(turn)) for turn in wire.model_calls]
@@ -157,11 +157,11 @@ def _texts(request: ModelRequest | None) -> Iterator[str]:
 def relied_on(
     query: Query, answer: str, wire: WireLog, unasked: Collection[ApiCall], asked: Sequence[AskedCall]
 ) -> tuple[ApiCall, ...]:
-    """Return those of the calls that no answer of the model asked for that the answer rests on.
+    """Return the calls without a request by the model that the answer relies on.
 
-    It rests on none that was refused, that returned after the model had written the answer, or of whose result nothing
-    is in the answer or in a later call that the results of other calls do not say too. Where a result has no values to
-    look for, it may have been used, and counts.
+    The answer does not rely on a call that was refused, or that returned after the model had written the answer. Its
+    result must be in the answer or in a later call, and not also in the results of other calls. A call counts if its
+    result has no values to look for, because it may have been used.
 
     Args:
         unasked: the calls that no answer of the model asked for.

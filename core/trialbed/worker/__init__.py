@@ -1,4 +1,4 @@
-"""The worker: a process that runs the trials of one framework, one at a time.
+"""The worker, a process that runs the trials of one framework, one at a time.
 
 ``python -m trialbed.worker --framework NAME`` exchanges JSON lines over its standard streams (``_protocol``); an
 executor starts it with ``worker_command`` in ``worker_environment``.

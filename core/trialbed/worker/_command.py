@@ -1,4 +1,4 @@
-"""An agent that is a program of its own, started anew for each trial."""
+"""An agent that is a separate program, started again for each trial."""
 
 from __future__ import annotations
 
@@ -98,7 +98,7 @@ class CommandAgent(BaseAgent):
         return read_output(self._talking(message), self._tools)
 
     def close(self) -> None:
-        """End a program with which there was a conversation."""
+        """End a program that a conversation was held with."""
         self._running.close()
 
     def task(self, query: str) -> dict[str, Any]:
@@ -122,7 +122,7 @@ class CommandAgent(BaseAgent):
         }
 
     def environment(self) -> dict[str, str]:
-        """The variables of the program: the worker's, which have no secrets, and the trial's addresses."""
+        """Return the program's variables, which are the worker's without secrets, and the trial's addresses."""
         return {
             **os.environ,
             "OPENAI_BASE_URL": self.endpoint.base_url,
@@ -266,7 +266,7 @@ def _failure(shown: str, code: int, errors: IO[bytes]) -> CommandFailed:
 def _end_at_bounds(
     process: subprocess.Popen[bytes], bounds: Sequence[tuple[IO[bytes], int]], ended: threading.Event
 ) -> None:
-    """End a program that writes more than it may; ``ended``: that it has ended."""
+    """End a program that writes too much; ``ended`` is set when it has ended."""
     while not ended.wait(LOOK):
         if any(_size(stream) > most for stream, most in bounds):
             end_group(process)
@@ -286,7 +286,7 @@ def end_group(process: subprocess.Popen[bytes]) -> None:
 
 
 def read_output(text: str, tools: Sequence[Tool]) -> Answer:
-    """The answer that a program printed: a JSON document with ``final_answer`` or ``answer``, or else plain text.
+    """Return the answer that a program printed, as a JSON document with ``final_answer`` or ``answer``, or plain text.
 
     Raises:
         AnswerError: it is such a document, and malformed.

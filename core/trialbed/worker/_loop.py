@@ -1,4 +1,4 @@
-"""The worker's process: it loads the adapter of a framework, and runs trials until there are no more."""
+"""The worker's process, which loads a framework's adapter and runs trials until there are no more."""
 
 from __future__ import annotations
 
@@ -309,7 +309,7 @@ class WorkerTrial:
         return self._outcome(answer=answer)
 
     def failed(self, error: BaseException) -> Outcome:
-        """The outcome of a trial whose agent raised this."""
+        """Return the outcome of a trial with an agent that raised this."""
         self._owner_only()
         if self._ended == self._begun:
             self._ended, self._cpu_ended = time.perf_counter(), _processor_time()
@@ -358,7 +358,7 @@ def _processor_time() -> float:
 
 
 def failure_of(error: BaseException) -> Failure:
-    """The failure for an exception of an agent: its type and text, and the end of its traceback."""
+    """Return the failure for an agent's exception, with its type and text, and the end of its traceback."""
     kinds: dict[type[BaseException], FailureKind] = {
         ModelFailed: "model",
         AnswerError: "answer",
@@ -387,7 +387,7 @@ def seed_random_state(seed: int) -> None:
 
 
 def _writable(answer: Answer) -> Answer:
-    """The answer as it can be sent.
+    """Return the answer in a form that can be sent.
 
     Raises:
         AnswerError: it cannot be written as JSON.
@@ -416,10 +416,10 @@ async def _settle(value: Any) -> Any:
 class Channel:
     """Receives commands and sends replies, on descriptors that the framework does not know.
 
-    Standard input becomes empty and standard output becomes standard error, so that a framework that reads or
-    prints cannot disturb the protocol. A forked child has no channel.
+    Standard input becomes empty and standard output becomes standard error. A framework that reads or prints therefore
+    cannot disturb the protocol. A forked child has no channel.
 
-    The worker ends with its input, even during a trial: its supervisor sees to that, or a thread where there is none.
+    The worker ends with its input, even during a trial, by its supervisor, or by a thread without a supervisor.
     """
 
     def __init__(self, commands: int, replies: int) -> None:
@@ -464,7 +464,7 @@ class Channel:
             rest = rest[os.write(self._replies, rest) :]
 
     def owner_only(self) -> None:
-        """End the process at once if it is a fork of the worker."""
+        """End the process immediately if it is a fork of the worker."""
         if os.getpid() != self._owner:
             os._exit(0)
 
@@ -484,14 +484,14 @@ def _listen(stream: BinaryIO, received: SimpleQueue[bytes]) -> None:
 
 
 def _end() -> NoReturn:
-    """End at once with the process's group, even during a trial: the executor is gone or has no more trials."""
+    """End the process and its group immediately, even during a trial, if the executor is gone or has no more trials."""
     if not SUPERVISED and hasattr(os, "killpg"):
         os.killpg(0, signal.SIGKILL)
     os._exit(0)
 
 
 class ProcessState:
-    """The state after the adapter was loaded: changes of its framework until then hold for every trial."""
+    """The state after the adapter was loaded; earlier changes by its framework hold for every trial."""
 
     def __init__(self) -> None:
         self._modules = frozenset(sys.modules)

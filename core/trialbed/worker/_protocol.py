@@ -1,4 +1,4 @@
-"""The protocol between an executor and a worker: the command and environment of the process, and its messages.
+"""The protocol between an executor and a worker, with the command and environment of the process, and its messages.
 
 Each message is one JSON object on a line.
 
@@ -20,7 +20,7 @@ that socket, with the ends of three pipes for its input, output and error output
 ``ready``. It answers with the id of the worker's supervisor, or a negative number if it cannot fork, and when that ends
 with its id and status.
 
-Every reply carries the nonce of ``hello``, so that no accidental print of a framework is taken for one.
+Every reply carries the nonce of ``hello``, to distinguish it from accidental prints of a framework.
 """
 
 from __future__ import annotations
@@ -82,7 +82,7 @@ class Hello(Record):
 
     Attributes:
         nonce: marks the worker's replies.
-        forks: the descriptor of a socket at which a template is asked for workers; None if none is wanted.
+        forks: the descriptor of a socket for asking a template for workers; None for a plain worker.
     """
 
     type: Literal["hello"] = "hello"
@@ -125,7 +125,7 @@ class Ready(Record):
 
 
 class Failed(Record):
-    """The adapter cannot be used: the class of the error in ``trialbed.errors``, its text, and the traceback."""
+    """The adapter cannot be used; has the class of the error in ``trialbed.errors``, its text, and the traceback."""
 
     type: Literal["failed"] = "failed"
     nonce: str
@@ -143,7 +143,7 @@ class Started(Record):
 
 
 class ClockSwitch(Record):
-    """The trial's work begins now, or has ended: the executor reads its own clock when this arrives."""
+    """The trial's work begins now, or has ended; the executor reads its own clock when this arrives."""
 
     type: Literal["clock"] = "clock"
     nonce: str
@@ -197,7 +197,6 @@ def read_reply(line: bytes, nonce: str) -> Ready | Failed | Started | ClockSwitc
 
 
 def message_line(message: Record) -> bytes:
-    """The message as its line."""
     return message.model_dump_json().encode() + b"\n"
 
 
@@ -215,12 +214,12 @@ def worker_command(framework: str, python: str | None = None, command: CommandSp
 def worker_environment(
     mark: str, base: Mapping[str, str] | None = None, *, own_packages: bool = False
 ) -> dict[str, str]:
-    """The environment of a worker.
+    """Return the environment of a worker.
 
-    It has the variables of a list, which names no secret, no setting of Trialbed or of a vendor, and nothing that says
-    where ``bench`` was started, where an agent could look for expected answers. The worker's key is a dummy, the real
-    one stays with the server. Relative entries of ``PYTHONPATH`` are made absolute, since a worker has a working
-    directory of its own.
+    It has the variables of a list, without secrets and without settings of Trialbed or of a vendor. It does not reveal
+    the folder ``bench`` was started in, because an agent could look for expected answers there. The worker's key is a
+    dummy, the real one stays with the server. Relative entries of ``PYTHONPATH`` are made absolute, since a worker has
+    a working directory of its own.
 
     Args:
         mark: distinguishes this worker from others.
@@ -239,10 +238,10 @@ def worker_environment(
 
 
 def without_proxy(variables: Mapping[str, str], hosts: str) -> dict[str, str]:
-    """Return the variables that name the hosts which no proxy is asked for, with more of them.
+    """Return the variables for hosts without a proxy, with more hosts.
 
-    Hosts are not named for nothing: a client of httpx takes half as long again to be made then. Where there may be no
-    proxy, this is empty.
+    Naming hosts makes creating an httpx client half as slow again. The result is therefore empty if there cannot be a
+    proxy.
     """
     # Elsewhere than on Linux, the system may name a proxy, too.
     if sys.platform == "linux" and not any(name.lower().endswith("_proxy") for name in variables):
@@ -258,9 +257,9 @@ def ask_directly(server_url: str) -> None:
 
 
 def waited_at(server_url: str) -> Callable[[str], Awaitable[float]]:
-    """Return what says how much later a trial's deadline is, as ``Executor.waited`` does, by asking the server.
+    """Return a function that asks the server how much later a trial's deadline is, like ``Executor.waited``.
 
-    ``GET /t/<trial>/waited`` needs no token: the trial's is in its path. Where the server does not answer, the deadline
+    ``GET /t/<trial>/waited`` needs no token: the trial's is in its path. If the server does not answer, the deadline
     stays.
 
     Args:

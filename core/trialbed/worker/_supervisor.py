@@ -1,8 +1,8 @@
-"""The parent of a worker: outlives it and ends all that it started, whatever happens to it or to the engine.
+"""The parent of a worker, which outlives it and ends everything that it started, even if the engine is killed.
 
-Linux gives the descendants of a *subreaper* back to it when their own parent ends, even those that have left the
-worker's session and environment. The subreaper is a process of its own, since the worker may end in any way, and is
-outside of the worker's sandbox. This file runs alone, as a program without packages.
+Linux gives the descendants of a *subreaper* back to it when their own parent ends, even if they have left the worker's
+session and environment. The subreaper is a separate process, since the worker may end in any way, and is outside of the
+worker's sandbox. This file runs alone, as a program without packages.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ PAUSE = 0.01
 
 
 def supervised_command(command: Sequence[str]) -> list[str]:
-    """The command that runs a worker's command under a supervisor, where there is one."""
+    """Return the command that runs a worker's command, under a supervisor if the platform has one."""
     return [sys.executable, "-I", "-S", __file__, *command] if SUPERVISED else [*command]
 
 
@@ -57,7 +57,7 @@ def supervise(command: Sequence[str]) -> NoReturn:
 
 
 def fork_supervised() -> None:
-    """Fork the worker, and return in it alone: this process supervises it, and ends in the same way."""
+    """Fork the worker, and return only in it; this process supervises it, and ends in the same way."""
     libc = ctypes.CDLL(None, use_errno=True)
     libc.prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
     supervisor = os.getpid()
@@ -105,7 +105,7 @@ class Supervisor:
         return wake
 
     def _leave_descriptors(self) -> None:
-        """Close the worker's descriptors except its input, so that the executor sees when the worker closes them."""
+        """Close the worker's descriptors except its input; the executor then sees when the worker closes them."""
         nowhere = os.open(os.devnull, os.O_WRONLY)
         for output in (1, 2):
             os.dup2(nowhere, output)
@@ -113,7 +113,7 @@ class Supervisor:
         os.closerange(3, MOST_INHERITED)
 
     def _reap(self) -> bool:
-        """Wait for those that have ended; returns whether children are left."""
+        """Wait for ended children; returns whether any are left."""
         while True:
             try:
                 pid, status = os.waitpid(-1, os.WNOHANG)
@@ -162,7 +162,7 @@ def _send(pid: int, number: signal.Signals) -> None:
 
 
 def end_as(status: int) -> NoReturn:
-    """End with this status of a process, so that the executor sees how the worker ended."""
+    """End with this process status, for the executor to see how the worker ended."""
     if os.WIFSIGNALED(status):
         import resource  # not there on Windows, where this module is imported too
 
