@@ -1,6 +1,6 @@
-"""Trialbed: measures how well agent frameworks and model vendors use tools.
+"""Trialbed measures how well agent frameworks and model vendors use tools.
 
-The public names are loaded when they are first used, so that ``import trialbed`` stays light.
+The public names are loaded when they are first used, which keeps ``import trialbed`` light.
 """
 
 from typing import Any

@@ -1,4 +1,4 @@
-"""Agents that are any program, started by a command: their names, their files and their versions."""
+"""Agents that are programs started by a command, with their names, files and versions."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class AgentCommand:
 
     Attributes:
         name: its label in a run.
-        text: the command as it was given, without the name.
+        text: the given command, without the name.
         arguments: the program and its arguments; files that they name have absolute paths.
         files: the files and folders among them, with the program itself.
     """
@@ -48,12 +48,12 @@ class AgentCommand:
 
 
 def agent_commands(given: Sequence[str], folder: Path) -> dict[str, AgentCommand]:
-    """The commands by their names.
+    """Return the commands by their names.
 
     Args:
         given: ``[NAME=]COMMAND`` each. Without a name, a command is called like the first file that it names, without
             its ending, or like its program.
-        folder: where the files are that are not given with their whole path.
+        folder: relative paths of files start here.
 
     Raises:
         UsageError: a command cannot be read, its program is missing, or two have one name.

@@ -56,29 +56,29 @@ def evaluate(
     or ``[tool.trialbed.run]`` of ``pyproject.toml``, and have the defaults of ``bench run`` at last.
 
     Args:
-        agents: one or several: a framework's label, as ``bench run --framework`` takes it, which runs in processes of
-            its own; or an agent of this process, which is a function, a class or an object with ``answer``. A mapping
+        agents: one or several. Either a framework's label, as for ``bench run --framework``, which runs in its own
+            processes, or an agent of this process, which is a function, a class or an object with ``answer``. A mapping
             gives them names, and a ``Setup`` as its value also instructions or a temperature.
-        tasks: tasks, queries, a ``Dataset``, or a dataset's name as ``bench run --dataset`` takes it; where they are
-            left out, the dataset of the settings, ``mini`` by default.
-        model: a model as ``bench run --model`` takes it, or several; ``scripted:gold`` by default; or an object: a
-            function of a ``trialbed.wire.ModelRequest``, or an object with such a method ``answer``, which returns a
-            ``ModelAnswer``, a text, a ``Call`` or several.
+        tasks: tasks, queries, a ``Dataset``, or a dataset's name as for ``bench run --dataset``; by default, the
+            dataset of the settings or ``mini``.
+        model: a model as for ``bench run --model``, or several; ``scripted:gold`` by default. It may be a function of a
+            ``trialbed.wire.ModelRequest``, or an object with such a method ``answer``, which returns a ``ModelAnswer``,
+            a text, a ``Call`` or several.
         scorers: functions of a trial, made by ``scorer`` or not, or objects with the hook ``score_trial``.
-        judge: a judge's name or a model; a ``Judge``, or a function of query, answer and wire log;
-            ``rule`` by default.
-        selector: a selector's name, or a ``ToolSelector``; ``query`` by default: the query's own tools.
-        simulator: answers for Apis that no function answers for: its name, or a ``Simulator``; None for the dataset's.
-        name: of the tasks, where they have none.
-        progress: whether progress is shown on standard error; by default, where a run takes long and standard error is
-            a terminal or a notebook.
-        build: whether environments are built for frameworks that are not installed here, as ``bench run --yes`` does:
-            minutes, and hundreds of megabytes each. By default they are not, and the error says how to get them.
+        judge: a judge's name or a model; a ``Judge``, or a function of query, answer and wire log; ``rule`` by default.
+        selector: a selector's name, or a ``ToolSelector``; ``query`` by default, which selects the query's own tools.
+        simulator: answers for Apis that no function answers for. Its name, or a ``Simulator``; None for the dataset's.
+        name: of the tasks, if they do not have one.
+        progress: whether progress is shown on standard error; by default, if a run takes long and standard error is a
+            terminal or a notebook.
+        build: whether environments are built for frameworks that are not installed here, as ``bench run --yes`` does.
+            Each takes minutes and hundreds of megabytes. By default they are not built, and the error says how to get
+            them.
         **settings: any other setting of ``bench run`` under its name with underscores: ``base_url``, ``repeat``,
             ``limit``, ``concurrency``, ``seed``, ``timeout``, ``store``, ``extend`` …
 
     Returns:
-        The report: its text is the table, and in a notebook it shows itself.
+        The report, which prints as the table and shows itself in a notebook.
 
     Raises:
         TrialbedError: nothing could be measured, or something that was asked for is not there; says why.
@@ -126,9 +126,9 @@ async def run_agents(
     """Run agents on tasks as ``evaluate`` does.
 
     Args:
-        settings: those that the caller chose.
+        settings: the caller's settings.
         ambient: whether requests without a token belong to the open trial.
-        documents: whether result documents are written where no setting names their folder.
+        documents: whether result documents are written if no setting names their folder.
         **given: as ``run_parts`` takes it.
     """
     read_env_file(Path.cwd())
@@ -148,10 +148,10 @@ async def run_agents(
 
 
 def configured_settings(start: Path) -> dict[str, Any]:
-    """Return the settings that the nearest settings file and the environment give, as ``bench run`` reads them.
+    """Return the settings in the nearest settings file and the environment, as ``bench run`` reads them.
 
     Raises:
-        SettingsError: a value is not one of its setting, or the file has an option that its command has not.
+        SettingsError: a value does not fit its setting, or the file has an option that its command does not have.
     """
     file = read_settings_file(start)
     variables = {"TRIALBED_YES", "TRIALBED_ENV_DIR", *(item.variable for item in declared_settings())}
@@ -206,10 +206,10 @@ async def with_environments(
 
 
 def function_progress(wanted: bool | None) -> RunProgress:
-    """Return the progress of a function that runs trials: on standard error, or none.
+    """Return the progress display on standard error for a function that runs trials, or a silent one.
 
     Args:
-        wanted: None to show it where a run takes long, and a person may be looking: at a terminal, or in a notebook.
+        wanted: None to show it if a run takes long and a person may be looking, at a terminal or in a notebook.
     """
     if not (wanted or (wanted is None and (sys.stderr.isatty() or "ipykernel" in sys.modules))):
         return RunProgress()
@@ -231,11 +231,11 @@ def run_parts(
     simulator: Any = None,
     name: str = TASKS,
 ) -> tuple[RunOptions, RunObjects]:
-    """Return the options of a run, and the objects that take the places of drivers in it, as ``evaluate`` takes them.
+    """Return the options of a run, and the objects that replace drivers in it, from arguments of ``evaluate``.
 
     Args:
-        agents: None for those of the settings.
-        settings: as the options have them.
+        agents: None for the agents in the settings.
+        settings: in the form of the options.
 
     Raises:
         UsageError: an object does not fit its place, or two have the same name.
@@ -297,10 +297,10 @@ def _check_objects(judge: Any, selector: Any, simulator: Any, tasks: Any) -> Non
 
 
 def _models(given: Any) -> tuple[tuple[str, ...], Any]:
-    """Return the names of models, and the object that one of them is; None for names alone.
+    """Return the names of models, and the model that is an object; None for names alone.
 
     Raises:
-        UsageError: several are given, and one is an object.
+        UsageError: several are given, including an object.
     """
     if given is None or isinstance(given, str):
         return () if given is None else (given,), None
@@ -312,10 +312,10 @@ def _models(given: Any) -> tuple[tuple[str, ...], Any]:
 
 
 def _agents(given: Agents) -> tuple[tuple[str, ...], dict[str, Any], dict[str, Setup]]:
-    """Return the frameworks of a run, the agents of this process among them, and its columns if these have own names.
+    """Return the frameworks of a run, the agents of this process among them, and its columns if these are named.
 
     Raises:
-        UsageError: two have the same name, or one has none.
+        UsageError: two have the same name, or one lacks a name.
     """
     if isinstance(given, Mapping):
         pairs = list(given.items())
@@ -340,7 +340,7 @@ def _agents(given: Agents) -> tuple[tuple[str, ...], dict[str, Any], dict[str, S
 
 
 def _name_of(thing: Any) -> str:
-    """Return a name for an object: a function's or class's own, else that of its class."""
+    """Return an object's own name, else its class's."""
     name = getattr(thing, "name", None) or getattr(thing, "__name__", None) or type(thing).__name__
     return re.sub(r"[^A-Za-z0-9_.-]+", "", str(name)) or "agent"
 

@@ -1,4 +1,4 @@
-"""Attribution: for each expected call of a trial, whether its result reached the user, or where it was lost."""
+"""Attribute each expected call of a trial, by whether its result reached the user, or which stage lost it."""
 
 from __future__ import annotations
 
@@ -109,12 +109,12 @@ FAILED_BY = {"model": "model", "limit": "model"} | dict.fromkeys(
 
 @dataclass(frozen=True)
 class Attribution:
-    """The expected calls of many trials by the stage at which they were lost, or used.
+    """The expected calls of many trials by the stage that lost them, or as used.
 
     Attributes:
         counts: every stage in order, then ``used`` -> the expected calls that were lost there, or used.
         first: stage -> the query and the first of its calls that was lost there.
-        losers: each of ``LOSERS`` -> the expected calls that it lost.
+        losers: loser in ``LOSERS`` -> the expected calls that it lost.
     """
 
     counts: Mapping[str, int]
@@ -185,11 +185,11 @@ def attribute(
     *,
     takes_tools: bool = True,
 ) -> tuple[AttributedCall, ...]:
-    """Say of each expected call of a query whether its result was used in a scored trial, or where it was lost.
+    """Attribute each expected call of a query in a scored trial, as used or as lost at a stage.
 
-    A call is lost at the first stage that it does not pass. One that was never asked for in a trial that ended in an
-    error is lost by that error, as the model could not ask any more. Calls that no answer of the model asked for stand
-    for no expected call.
+    A call is lost at the first stage that it does not pass. If a trial ended in an error, calls that were never asked
+    for are lost by that error, because the model could not ask any more. Calls that no answer of the model asked for
+    stand for no expected call.
 
     Args:
         tools: the tools that the query was offered.
@@ -244,7 +244,7 @@ def attribute(
 
 
 def _requests(result: TrialResult, call: AskedCall | None) -> tuple[int, ...]:
-    """Return the number of the request whose answer asks for a call, and of the next; without one, of the last."""
+    """Return the numbers of the request that was answered with a call, and of the next; without a call, of the last."""
     turns = result.wire.model_calls
     asked = None if call is None else call.started if call.asked is None else call.asked
     number = next((at for at, turn in enumerate(turns, 1) if turn.started + turn.duration == asked), len(turns))
@@ -252,7 +252,7 @@ def _requests(result: TrialResult, call: AskedCall | None) -> tuple[int, ...]:
 
 
 def _unsent(tool: ToolSpec, turns: Sequence[ModelCall]) -> str:
-    """Return the reason why a tool was not called: the model wrote the call as text, or did not ask for it."""
+    """Return why a tool was not called, because the model wrote the call as text, or did not ask for it."""
     from trialbed.wire import recorded_answer, written_calls  # most runs lose no call
 
     offered = {tool.name: tool.parameters}
@@ -329,8 +329,8 @@ def _ends(result: TrialResult, calls: Sequence[AskedCall]) -> tuple[str, str]:
     """Return how the framework ended the run with the model's last answer; two empty texts if it did not.
 
     Returns:
-        The problem of the answer's calls where none can be made and the framework did not say so; and that the agent
-        made them and ended.
+        The problem of the answer's calls, if all are faulty and the framework did not say so. A text saying that the
+        agent made the calls and ended.
     """
     turns, failure = result.wire.model_calls, result.outcome.failure
     if not turns or failed(turns[-1]):

@@ -1,4 +1,4 @@
-"""The Python API: benchmark an agent object."""
+"""The Python API for benchmarking an agent object."""
 
 from __future__ import annotations
 
@@ -64,12 +64,12 @@ def run_benchmark(
 ) -> dict[str, Any]:
     """Benchmark a live agent object, write its result document and return it.
 
-    The agent's requests to the server's ``/virtual`` and ``/v1`` are counted as the open trial's. If nothing
-    answers at ``server_url`` and it is this machine, a server is started there for as long as the run lasts.
+    The agent's requests to the server's ``/virtual`` and ``/v1`` are counted as the open trial's. If nothing answers at
+    ``server_url`` and it is this machine, a server is started there for as long as the run lasts.
 
     Args:
-        agent: anything with ``answer(query)``, which may be async, or a function; ``bind_tools(tools=…,
-            server_url=…)`` is called before each query where it exists.
+        agent: anything with ``answer(query)``, which may be async, or a function; ``bind_tools(tools=…, server_url=…)``
+            is called before each query if it exists.
         test_set: a dataset as ``--dataset`` takes it, a StableToolBench test set such as ``G1_instruction``, or queries
             or tasks.
         max_queries: how many queries at most, None for all.
@@ -80,12 +80,12 @@ def run_benchmark(
         output_dir: the folder of the result document, ``results/tools`` if None.
         verbose: whether each trial's outcome is written to stderr when it ends.
         use_tool_selector: whether ``tool_selector_model`` chooses the tools; otherwise they are the query's own.
-        tool_selector_model: a selector's name, or a model's, which the selector ``llm`` asks where the judge
-            model is asked.
+        tool_selector_model: a selector's name, or a model's, which the selector ``llm`` asks at the judge model's
+            address.
         max_tools: how many tools at most.
-        use_colors: whether what ``verbose`` writes has colours, where stderr is a terminal.
-        **settings: further fields of a run: ``model``, ``base_url``, ``repeat``, ``seed``, ``timeout``,
-            ``max_steps``, ``store``, ``output``, ``judge_votes``, ``fresh`` …
+        use_colors: whether the output of ``verbose`` has colours, if stderr is a terminal.
+        **settings: further fields of a run: ``model``, ``base_url``, ``repeat``, ``seed``, ``timeout``, ``max_steps``,
+            ``store``, ``output``, ``judge_votes``, ``fresh`` …
 
     Returns:
         The result document. Why trials failed, or were not measured, is also logged as a warning of ``trialbed``.
@@ -143,7 +143,7 @@ async def arun_benchmark(
 
 
 def _log_failures(summary: Summary) -> None:
-    """Warn of trials that failed or were not measured: callers of a library see no table."""
+    """Warn of failed and unmeasured trials, because callers of a library see no table."""
     for line in reason_lines(summary):
         log.warning("%s: %s", summary.framework, line)
     if summary.incomplete:
@@ -155,7 +155,7 @@ def _log_failures(summary: Summary) -> None:
 
 
 class _Written(RunProgress):
-    """Progress as a line per trial; colours are left out where stderr is not a terminal."""
+    """Progress as a line per trial; colours are left out if stderr is not a terminal."""
 
     def __init__(self, *, use_colors: bool) -> None:
         super().__init__()
@@ -194,7 +194,7 @@ async def _is_there(url: str) -> bool:
 
 
 def _dataset_name(test_set: str) -> str:
-    """Return the dataset of a test set: a dataset's own name or file, or StableToolBench's."""
+    """Return the dataset of a test set, which is its own name or file, or StableToolBench's."""
     name = test_set.partition(":")[0]
     if name in {driver.name for driver in list_drivers("datasets")} or test_set.endswith(".json"):
         return test_set
@@ -202,7 +202,7 @@ def _dataset_name(test_set: str) -> str:
 
 
 def _selector(name: str) -> dict[str, str]:
-    """The settings of a selector: its own name, or that of a model, which ``llm`` asks.
+    """Return the settings of a selector, or of ``llm`` with a model of this name.
 
     Raises:
         UsageError: it looks like a misspelt selector.

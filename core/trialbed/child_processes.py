@@ -27,7 +27,7 @@ async def end_process(process: Process) -> None:
     """Kill a process unless it has ended, wait for it, and close its pipes.
 
     ``Process.wait`` also waits until the pipes are closed: forever, if their output is not read or another process
-    holds them. If the process has ended by itself, it leaves them open.
+    holds them. A process that has ended before leaves them open.
     """
     transport: asyncio.SubprocessTransport = process._transport  # type: ignore[attr-defined] # has no public name
     with suppress(ProcessLookupError):

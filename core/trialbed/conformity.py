@@ -1,4 +1,4 @@
-"""Checks that a class fulfils its contract: its methods, which of them are ``async``, and their parameters."""
+"""Check that a class fulfils its contract, with its methods, ``async`` or not, and their parameters."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ VARIABLE = (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD)
 
 
 def driver_problems(kind: str, driver: Any) -> Sequence[str]:
-    """Return in words in which points a driver of this kind departs from its contract."""
+    """Describe each departure of a driver of this kind from its contract."""
     from trialbed import contracts  # drivers are listed without it
 
     if kind not in CONTRACTS:
@@ -54,7 +54,7 @@ def check_object(name: str, given: Any, contract: type) -> None:
         name: of the argument.
 
     Raises:
-        UsageError: it does not; says in which points.
+        UsageError: it does not; names every departure.
     """
     if not isinstance(given, contract):
         raise UsageError(
@@ -100,7 +100,7 @@ def made_world(simulator: Simulator, state: Json) -> World | None:
 
 @lru_cache(maxsize=128)
 def class_problems(given: Any, contract: Any, *, constructor: bool = True) -> tuple[str, ...]:
-    """Return in words in which points a class departs from the contract that it is a subclass of.
+    """Describe each departure of a class from the contract that it is a subclass of.
 
     Args:
         constructor: whether it is made as the contract says.
@@ -126,11 +126,11 @@ def class_problems(given: Any, contract: Any, *, constructor: bool = True) -> tu
 
 
 def _no_arguments(self: Any) -> None:
-    """Stand for the constructor of a contract that has none: the driver is made without arguments."""
+    """Stand for the constructor of a contract without one, which takes no arguments."""
 
 
 def _function(owner: type, name: str) -> Any:
-    """Return the function of a method; None where there is something else."""
+    """Return the function of a method, or None if it is something else."""
     found = inspect.getattr_static(owner, name, None)
     found = found.__func__ if isinstance(found, (classmethod, staticmethod)) else found
     return found if inspect.isfunction(found) else None
@@ -142,12 +142,12 @@ def _is_async(function: Any) -> bool:
 
 
 def _may_be_either(asked: Any) -> bool:
-    """Return whether a contract takes the result and an awaitable of it alike."""
+    """Return whether a contract allows both the result and an awaitable of it."""
     return "Awaitable" in str(asked.__annotations__.get("return", ""))
 
 
 def _first_line(function: Any) -> str:
-    """Return where a function begins, in brackets; empty where it has no source."""
+    """Return the first line of a function, in brackets; empty without a source."""
     code = getattr(function, "__code__", None)
     return f' (File "{code.co_filename}", line {code.co_firstlineno})' if code is not None else ""
 

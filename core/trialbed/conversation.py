@@ -1,4 +1,4 @@
-"""A conversation between an agent and the user of a trial, whose messages the server hands out."""
+"""A conversation between an agent and the user of a trial. The server hands out the user's messages."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""Drivers, of which one is chosen by name: listing and loading them.
+"""List and load drivers, which are chosen by name.
 
-Listing reads metadata and imports nothing. Loading a broken driver is an error that names the
-distribution, its version and the cause.
+Listing reads metadata and imports nothing. Loading a broken driver is an error that names the distribution, its version
+and the cause.
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ def load_driver(kind: str, name: str, contract: str = "") -> Any:
     """Import the driver of this name and return what its entry point names (usually a class).
 
     Args:
-        contract: the version that the driver must state as its ``contract``; empty for any, or none.
+        contract: the version that the driver must state in ``contract``; empty for any, or without one.
 
     Raises:
         DriverNotFound, DriverBroken, ContractMismatch: as their docstrings say.

@@ -16,12 +16,12 @@
     │   ├── SandboxUnavailable   the requested sandbox cannot be created here
     │   └── ServerUnavailable
     ├── ModelFailed              the model could not be reached or refused the request; an agent raises it
-    │   └── ModelUnavailable     the endpoint gave no completion, or a budget is used up, whatever was asked
+    │   └── ModelUnavailable     the endpoint gave no completion, or a budget is used up, for any request
     ├── ApiRefused               an API refuses a call, or cannot be called; tools and worlds raise it
     ├── SimulationError          a simulator could not answer; becomes an API error, is never cached
     └── JudgeError               a judge gave no usable verdict; becomes the score's error, never a guess
 
-The text of an error is shown to the user as it is: what is wrong, where, and what to do next.
+The text of an error is shown to the user unchanged. It says what is wrong, its place, and what to do next.
 """
 
 from __future__ import annotations
@@ -95,7 +95,7 @@ class ContractMismatch(DriverError):
 
 
 class NothingMeasured(TrialbedError):
-    """No trial could give a number: server, model or environment is not usable."""
+    """No trial could give a number, because server, model or environment is not usable."""
 
 
 class EnvironmentFailed(NothingMeasured):
@@ -125,7 +125,7 @@ class ModelFailed(TrialbedError):
 
 
 class ModelUnavailable(ModelFailed):
-    """The endpoint gave no completion, or the budget is used up: no other question would have been answered either."""
+    """The endpoint gave no completion, or the budget is used up, and no other request would get an answer either."""
 
 
 class ApiRefused(TrialbedError, ValueError):

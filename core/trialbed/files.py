@@ -1,8 +1,8 @@
-"""Reads texts, writes files, atomically or where an option names them, and makes folders.
+"""Read texts, write files, atomically or to the path in an option, and make folders.
 
-Prompts, answers and expected calls are for the user who asked for them: folders and files with them are private.
+Prompts, answers and expected calls are for the user who asked for them. Folders and files with them are private.
 
-A temporary folder is removed even if the process that made it was killed: by the next process that makes one.
+A temporary folder is removed by the next process that makes one, even if its own process was killed.
 """
 
 from __future__ import annotations
@@ -84,7 +84,7 @@ def read_text(path: Path) -> str:
 
 
 def make_private_folder(folder: Path) -> None:
-    """Make a folder, and those above it, where absent: for this user alone. One that is there stays as it is.
+    """Make a folder and missing parents for this user alone. Existing folders do not change.
 
     Raises:
         OSError: it cannot be made.
@@ -95,9 +95,9 @@ def make_private_folder(folder: Path) -> None:
 
 
 def make_private_file(path: Path) -> None:
-    """Make an empty file where absent, for this user alone; SQLite's own files beside it get its permissions.
+    """Make an empty file for this user alone if it does not exist; SQLite's own files next to it get its permissions.
 
-    One that cannot be made is left to whoever opens it, and reports why.
+    If it cannot be made, the error is left to the code that opens it.
     """
     with contextlib.suppress(OSError):
         os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600))
@@ -134,7 +134,7 @@ def replacing(path: Path) -> Iterator[BinaryIO]:
 
 
 def replace_file(path: Path, content: bytes) -> None:
-    """Write a file as a whole: a reader sees the old content or the new one, even if the process dies.
+    """Write a file as a whole. A reader sees the old content or the new one, even if the process dies.
 
     Raises:
         OSError: it cannot be written; the old file is still there.
@@ -144,9 +144,9 @@ def replace_file(path: Path, content: bytes) -> None:
 
 
 def give_second_name(path: Path, second: Path) -> None:
-    """Have a file be found under a second name too, in place of the file that has it; a copy where links fail.
+    """Give a file a second name, replacing any file of that name; it is copied if links fail.
 
-    A symbolic link of that name stays one, and the file takes the permissions of the one that had the name.
+    A symbolic link of that name stays one, and the file takes the permissions of the replaced one.
 
     Raises:
         OSError: it cannot be written; the file that had the name is still there.
@@ -166,7 +166,7 @@ def give_second_name(path: Path, second: Path) -> None:
 
 
 def write_folder(place: Path, fill: Callable[[Path], None]) -> None:
-    """Write a folder as a whole: another process finds all of it or nothing. One that is there meanwhile stays.
+    """Write a folder as a whole. Another process finds all of it or nothing. A folder made meanwhile is kept.
 
     Args:
         fill: writes the files into the folder that it is given.
@@ -200,7 +200,7 @@ def write_text(path: Path, text: str, option: str) -> None:
 
 @contextmanager
 def temporary_folder() -> Iterator[Path]:
-    """A new folder, removed afterwards; those of processes that were killed are removed now.
+    """Make a new folder, removed afterwards; also remove folders of processes that were killed.
 
     Raises:
         OSError: it cannot be made.
@@ -222,7 +222,7 @@ def temporary_folder() -> Iterator[Path]:
 
 
 def remove_abandoned() -> None:
-    """Remove this user's temporary folders whose process is gone."""
+    """Remove this user's temporary folders of processes that are gone."""
     for folder in Path(tempfile.gettempdir()).glob(f"{PREFIX}*"):
         if _is_own(folder) and _is_own(folder / IN_USE):
             _remove_if_abandoned(folder)

@@ -1,4 +1,4 @@
-"""Calls code of other people, so that no event loop waits for it and each call has its time."""
+"""Call code of other people within a time limit and without blocking an event loop."""
 
 from __future__ import annotations
 
@@ -45,15 +45,15 @@ class LateCode(StuckCode, TimeoutError):
 class ForeignCode:
     """Calls functions in threads, and coroutines side by side in an event loop in another thread.
 
-    Code that does not return in time is given up with its thread, and later calls get a new one. What waits in that
-    thread fails, too. Code in Python is ended then. Code that never returns from C keeps the thread, which no program
-    waits for.
+    Code that does not return in time is given up with its thread, and later calls get a new one. Other calls waiting in
+    that thread fail, too. Python code is then ended. Code that never returns from C keeps the thread, but no program
+    waits for it.
 
     Args:
-        code: the function, class or object; the line of its package is named where it does not return.
-        in_order: whether functions run one after the other in one thread, instead of in a thread each. They belong to
-            one state: after one that does not return, none is called.
-        beside: other code whose event loop this one shares.
+        code: the function, class or object; if it does not return, the line of its package is named.
+        in_order: whether functions run one after the other in one thread, instead of in a thread each. They share a
+            state, and after a function that does not return, no other is called.
+        beside: other code that shares its event loop with this one.
     """
 
     def __init__(self, code: object = None, *, in_order: bool = False, beside: ForeignCode | None = None) -> None:
@@ -68,13 +68,13 @@ class ForeignCode:
         """Return the result of a function, whether or not it is async.
 
         Args:
-            seconds: that it has; whoever cancels this instead asks ``stop``.
-            of: the code whose line is named, if it is not that of all calls.
+            seconds: the time limit; call ``stop`` after cancelling this.
+            of: the code to name a line of, instead of the code for all calls.
 
         Raises:
-            StuckCode: it did not return in time, or shared its thread with code that did not.
+            StuckCode: it did not return in time, or shared its thread with such code.
             LateCode: a coroutine waits for too long, as others can.
-            Exception: whatever it raises.
+            Exception: any exception of the function.
         """
         if inspect.iscoroutinefunction(function.func if isinstance(function, partial) else function):
             return await self.wait(function, seconds, of)
@@ -106,12 +106,12 @@ class ForeignCode:
         return await lane.result(lane.begin(begin, ended), seconds, of or self._code)
 
     async def stop(self, seconds: float, *, wholly: bool = False) -> StuckCode | None:
-        """End the last call, which was cancelled, and return where it was; None if it lets others go on.
+        """End the last call, which was cancelled, and return its place; None if it lets others go on.
 
         Later functions have a new thread.
 
         Args:
-            seconds: that it had.
+            seconds: the time limit that it had.
             wholly: whether no coroutine may go on either.
         """
         if self._last is None:
@@ -128,7 +128,7 @@ class ForeignCode:
 
 
 def in_this_loop(thing: object) -> Callable[..., Awaitable[Any]]:
-    """Return a function that calls an object's async methods by name in this event loop, whichever loop asks."""
+    """Return a function that calls an object's async methods by name in this event loop, from any loop."""
     loop = asyncio.get_running_loop()
 
     def ask(method: str, *arguments: Any) -> Awaitable[Any]:
@@ -138,11 +138,11 @@ def in_this_loop(thing: object) -> Callable[..., Awaitable[Any]]:
 
 
 class _Lane:
-    """A thread and what is asked of it: functions one after the other, or coroutines if it has an event loop.
+    """A thread and its work, which is functions in order, or coroutines if it has an event loop.
 
     Attributes:
         stuck: why it was given up.
-        jobs: the functions that are left; None ends the thread.
+        jobs: the remaining functions; None ends the thread.
     """
 
     def __init__(self, loop: asyncio.AbstractEventLoop | None = None) -> None:
@@ -182,7 +182,7 @@ class _Lane:
         return found
 
     async def stop(self, seconds: float, code: object, ended: Future[None] | None = None) -> StuckCode | None:
-        """Give the thread up, and return where it was; None if its event loop goes on to other work."""
+        """Give the thread up, and return its place; None if its event loop goes on to other work."""
         if self.stuck is None:
             held = self._loop is None or not await self._answers(self._loop)
             if not held and (ended is None or await _happens(ended)):
@@ -252,7 +252,7 @@ async def _call(begin: Callable[[], Awaitable[Any]], ended: Future[None]) -> _Fo
 
 
 def _raisable(error: BaseException, owner: int) -> Exception:
-    """Return an error as one that means nothing to an event loop, with the lines that raised it."""
+    """Return the error in a form that has no special meaning to an event loop, with the lines that raised it."""
     _end_fork(owner, int(not isinstance(error, SystemExit) or bool(error.code)))
     if isinstance(error, Exception) and not isinstance(error, StopIteration):
         return error
@@ -289,13 +289,13 @@ def _run_loop(loop: asyncio.AbstractEventLoop) -> None:
 
 
 def _handle(loop: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:
-    """Pass on the errors of tasks whose results are not awaited, except of those that were ended."""
+    """Pass on the errors of tasks that are not awaited, unless they were ended."""
     if not isinstance(context.get("exception"), _Interruption):
         loop.default_exception_handler(context)
 
 
 def _place(thread: threading.Thread, code: object) -> str:
-    """Return the innermost line of some code's package at which a thread is, else its innermost line."""
+    """Return the innermost line of a thread in some code's package, else its innermost line."""
     frame: FrameType | None = sys._current_frames().get(thread.ident or 0) if thread.is_alive() else None
     innermost, first = frame, str(getattr(code, "__module__", "")).partition(".")[0]
     while frame is not None and str(frame.f_globals.get("__name__")).partition(".")[0] != first:
@@ -305,7 +305,7 @@ def _place(thread: threading.Thread, code: object) -> str:
 
 
 def _interrupt(thread: threading.Thread) -> None:
-    """Raise an exception in a thread as soon as it runs Python."""
+    """Raise an exception in a thread when it next runs Python."""
     if not thread.is_alive():  # another thread may have its number by now
         return
     ctypes.pythonapi.PyThreadState_SetAsyncExc(ctypes.c_ulong(thread.ident or 0), ctypes.py_object(_Interruption))

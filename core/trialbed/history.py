@@ -1,4 +1,4 @@
-"""The history of a conversation: the messages of earlier turns in each turn's first request."""
+"""The history of a conversation, with the messages of earlier turns in each turn's first request."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ PROMPT_WORDS: dict[Prompt, str] = {
 
 @dataclass(frozen=True)
 class TurnHistory:
-    """The first request of a turn, compared with the last one of the turn before and its answer.
+    """The first request of a turn, compared with the last request of the turn before and its answer.
 
     Attributes:
         turn: from 1.
@@ -50,12 +50,12 @@ class TurnHistory:
         messages: of the turns before, without system prompts; None if they could not be compared.
         dropped: how many of these the request has nowhere; ``first_dropped`` is the beginning of the first.
         results_lost: how many of these are results of tools.
-        rewritten: messages whose words stand in another form, such as inside of another message.
+        rewritten: messages with their words in another form, such as inside of another message.
         reordered: messages that stand before an earlier one.
-        added: messages that are neither of the turns before nor the user's new one, such as a summary.
-        prompt: the system prompt, compared with that of turn 1.
+        added: messages from neither earlier turns nor the user's new one, such as a summary.
+        prompt: the system prompt, compared with turn 1.
         asked: whether the request has the user's message.
-        extra: requests of the turn that are not of the conversation, as for a memory or a summary.
+        extra: requests of the turn outside of the conversation, as for a memory or a summary.
         at_limit: whether the turn ended at the limit of requests.
     """
 
@@ -123,7 +123,7 @@ class _Message(NamedTuple):
 
     @property
     def parts(self) -> Iterator[str]:
-        """Yield the words by which the message is found in another one."""
+        """Yield the words for finding the message in another one."""
         if self.text:
             yield _words(self.text)
         for name, arguments in self.calls:
@@ -137,7 +137,7 @@ class _Message(NamedTuple):
 
 
 class _Request:
-    """A request as far as it belongs to a conversation."""
+    """The part of a request that belongs to a conversation."""
 
     def __init__(self, call: ModelCall, request: ModelRequest) -> None:
         self.call = call
@@ -191,7 +191,7 @@ def _compare(
     """Return the findings on a turn's first request, and the characters that may still be searched.
 
     Args:
-        texts: the user's messages, the last of which is the turn's.
+        texts: the user's messages, the turn's last.
     """
     now = request.messages
     equal: dict[_Message, list[int]] = defaultdict(list)
@@ -250,13 +250,13 @@ def _compare(
 
 
 def _find(whole: str, part: str, begin: int, stop: int) -> int:
-    """Return where a part first occurs from ``begin`` on, else before it; -1 if nowhere before ``stop``."""
+    """Return the index of a part from ``begin`` on, else before it; -1 if it is not found before ``stop``."""
     at = whole.find(part, begin, stop)
     return at if at >= 0 else whole.find(part, 0, min(begin + len(part), stop))
 
 
 def find_forgotten(wire: WireLog, turn: int, values: Iterable[Json]) -> tuple[str, tuple[int, int]] | None:
-    """Return that one of some values is in a request of an earlier turn, and in none of a turn, counted from 1.
+    """Find a value that is in a request of an earlier turn, but in no request of this turn (from 1).
 
     Returns:
         The reason, and the numbers of the last request that has it and of the turn's first one; None if no value was
@@ -287,7 +287,7 @@ def find_forgotten(wire: WireLog, turn: int, values: Iterable[Json]) -> tuple[st
 
 
 def _conversations(wire: WireLog) -> Iterator[tuple[ModelCall, ModelRequest | None]]:
-    """Yield the requests with the conversation that they follow; None for one that cannot be read."""
+    """Yield the requests with the conversation that they follow; None for an unreadable one."""
     kept = KeptResponses()
     for call in wire.model_calls:
         request = recorded_request(call)
@@ -318,7 +318,7 @@ def _plain(message: ModelMessage) -> _Message:
 
 
 def _words(text: str) -> str:
-    """Return a text without spacing, quotes and backslashes, so that a text within another one reads as itself."""
+    """Return a text without spacing, quotes and backslashes, which makes texts within texts comparable."""
     return "".join(text.replace("\\n", " ").split()).translate(_DROPPED)
 
 

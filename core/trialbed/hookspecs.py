@@ -1,7 +1,7 @@
-"""The hooks of Trialbed: what a plugin can listen to and add.
+"""The hooks of Trialbed, for plugins to listen and add to.
 
-A plugin is a module or object registered under the entry-point group ``trialbed.plugins``; its
-implementations are marked with ``trialbed.hookimpl`` and take any subset of a hook's arguments by name::
+A plugin is a module or object registered under the entry-point group ``trialbed.plugins``; its implementations are
+marked with ``trialbed.hookimpl`` and take any subset of a hook's arguments by name::
 
     from trialbed import Score, hookimpl
 
@@ -9,8 +9,8 @@ implementations are marked with ``trialbed.hookimpl`` and take any subset of a h
     def score_trial(context):
         return [Score(name="answer_length", value=float(len(context.answer.final_answer)), bounded=False)]
 
-Arguments are frozen records, so that fields can be added without breaking an implementation. Hooks of one
-family are together, in the order in which a run meets them.
+Arguments are frozen records. Fields can therefore be added without breaking an implementation. Hooks of one family are
+together, in the order of a run.
 """
 
 from __future__ import annotations
@@ -92,7 +92,7 @@ def score_trial(context: ScoreContext) -> Iterable[Score] | Awaitable[Iterable[S
 
 @hookspec
 def describe_scores() -> Iterable[ScoreDescription]:  # type: ignore[empty-body]
-    """Describe the scores that ``score_trial`` returns: their units and meanings, as tables and legends show them.
+    """Describe the scores that ``score_trial`` returns, with their units and meanings for tables and legends.
 
     A misspelt ``--fail-under`` is found before a run begins if all plugins that score trials describe their scores;
     otherwise any name is accepted, and looked up when the run has ended. A threshold of a bounded score is from 0 to 1.
@@ -108,9 +108,8 @@ def describe_scores() -> Iterable[ScoreDescription]:  # type: ignore[empty-body]
 def aggregate_scores(run: Run, results: Sequence[TrialResult]) -> Mapping[str, Any]:  # type: ignore[empty-body]
     """Add figures over all trials of one framework to the ``summary`` of its result document.
 
-    If the hook raises, or returns a figure that is not JSON, the plugin's figures are left out and the error is
-    logged under the plugin's name. Of two plugins that give the same key, that of the first by name counts, and the
-    log names both.
+    If the hook raises, or returns a figure that is not JSON, the plugin's figures are left out and the error is logged
+    under the plugin's name. If two plugins give the same key, the first plugin by name counts, and the log names both.
 
     .. versionadded:: 0.1
 
@@ -118,5 +117,5 @@ def aggregate_scores(run: Run, results: Sequence[TrialResult]) -> Mapping[str, A
         results: the trials of one framework, failed ones too.
 
     Returns:
-        Keys to add; a key that the summary has without plugins stays as it is, and the log says so.
+        Keys to add; a key that the summary has without plugins is not replaced, and the log says so.
     """

@@ -1,4 +1,4 @@
-"""Results that are kept for objects as such, where comparing or hashing their contents takes too long."""
+"""Results cached by the identity of objects, if comparing or hashing their contents takes too long."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ Result = TypeVar("Result")
 
 
 def once_for(most: int) -> Callable[[Callable[Args, Result]], Callable[Args, Result]]:
-    """Keep the last results of a function for the objects that it was called with, which nobody changes.
+    """Cache the last results of a function by the identity of its arguments, which must not change.
 
     Two calls are the same if all arguments are the same objects, which are kept alive as long as the result is. Both
-    get one result, so it must be such that nobody can change it.
+    get one result, which must be immutable.
 
     Args:
         most: results that are kept.

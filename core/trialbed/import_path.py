@@ -1,4 +1,4 @@
-"""The folders in which this process, and those that it starts, look for modules."""
+"""The search path for modules of this process and of the processes that it starts."""
 
 from __future__ import annotations
 

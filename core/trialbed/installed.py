@@ -54,7 +54,7 @@ class _Metadata(NamedTuple):
     path: str
 
     def read_text(self, filename: str) -> str | None:
-        """Return the text of a file of the metadata; None where there is none. The empty name is the metadata's own."""
+        """Return the text of a metadata file, or None without such a file. The empty name is the metadata itself."""
         try:
             with open(os.path.join(self.path, filename) if filename else self.path, encoding="utf-8") as file:
                 return file.read()
@@ -63,23 +63,23 @@ class _Metadata(NamedTuple):
 
 
 def offers(kind: str) -> list[Offer]:
-    """The entry points of the group ``trialbed.KIND``.
+    """Return the entry points of the group ``trialbed.KIND``.
 
-    Of a distribution that is there twice, those of the one that is found first.
+    If a distribution is there twice, the one found first counts.
     """
     return [offer for offer in _offers(_places()) if offer.kind == kind]
 
 
 @cache
 def own_version() -> str:
-    """The version of Trialbed, as it was when this process first asked for it."""
+    """Return the version of Trialbed at the time this process first asked for it."""
     from importlib.metadata import version
 
     return version("trialbed")
 
 
 def extra_command(extra: str) -> str:
-    """The command that installs an extra of Trialbed: from its checkout where it was installed from one."""
+    """Return the command that installs an extra of Trialbed, from its checkout if it was installed from one."""
     import json
     import shlex
     from importlib.metadata import distribution
@@ -157,7 +157,7 @@ def _key(name: str) -> str:
 
 
 def _identify(item: _Metadata | Distribution) -> tuple[str, str]:
-    """The name and the version; both are empty where the metadata have none."""
+    """Return the name and the version, which are empty if the metadata lack them."""
     # A parser of mail, which is what `distribution.name` uses, takes ten times as long.
     text = item.read_text("METADATA") or item.read_text("PKG-INFO") or item.read_text("")
     found = dict(reversed(_HEADER.findall((text or "").partition("\n\n")[0])))

@@ -1,4 +1,4 @@
-"""Calls the hooks, so that a failing plugin does not affect the others."""
+"""Call the hooks without letting a failing plugin affect the others."""
 
 from __future__ import annotations
 
@@ -39,11 +39,11 @@ class Listeners:
 
     Args:
         manager: of the plugins.
-        objects: the names of those that are objects of this program, which score nowhere else than in it: in event
-            loops of their own, so that the run goes on whatever they do.
+        objects: the names of plugins that are objects of this program. They score only in it, in their own event loops,
+            and cannot block the run.
 
     Attributes:
-        elsewhere: where trials are scored that are not to be scored in this process; None scores all here.
+        elsewhere: scores trials that are not to be scored in this process; None scores all here.
     """
 
     def __init__(self, manager: pluggy.PluginManager, objects: Collection[str] = ()) -> None:
@@ -61,8 +61,8 @@ class Listeners:
     def notify(self, hook: str, **arguments: Any) -> None:
         """Call a lifecycle hook; a listener's exception is logged under the plugin's name and has no further effect.
 
-        Where trials go on meanwhile, those of other packages are called in a thread, one after the other; ``end`` waits
-        for them.
+        While trials go on, listeners of other packages are called in a thread, one after the other; ``end`` waits for
+        them.
         """
         for plugin, caller in self._each(hook):
             if asyncio._get_running_loop() is not None and (plugin in self._foreign or plugin in self._objects):
@@ -96,7 +96,7 @@ class Listeners:
         return tuple(scores.values())
 
     async def score_by(self, plugin: str, context: ScoreContext) -> list[Score]:
-        """Return the scores that one plugin gives; whatever it raises is raised."""
+        """Return the scores of one plugin, or raise its exception."""
         return await _given_scores(dict(self._each("score_trial"))[plugin], context)
 
     async def _scores_of(self, plugin: str, caller: Hook, context: ScoreContext) -> Sequence[Score]:
@@ -140,9 +140,9 @@ class Listeners:
         return bool(self._each(hook))
 
     def aggregate(self, run: Run, results: Iterable[TrialResult]) -> Mapping[str, Any]:
-        """The plugins' additions to a summary; one that a plugin fails to give is logged under its name and left out.
+        """Return the plugins' additions to a summary; failures are logged under the plugin's name and left out.
 
-        Of two plugins that give the same key, the first by name has it; the log names both.
+        If two plugins give the same key, the first by name has it; the log names both.
         """
         extra: dict[str, tuple[str, Any]] = {}
         callers = self._each("aggregate_scores")

@@ -1,4 +1,4 @@
-"""An address of this machine at which this process answers others."""
+"""An address of this machine for other programs to ask this process."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ MAX_REQUEST = 64 * 2**20
 
 @asynccontextmanager
 async def local_endpoint(path: str, answer: Callable[[Any], Awaitable[Any]]) -> AsyncIterator[str]:
-    """Answer requests by POST; yields the URL to which the path is added."""
+    """Answer requests by POST; yields the base URL of the path."""
     from aiohttp import web  # takes long to import, and most runs do not need it
 
     application = web.Application(client_max_size=MAX_REQUEST)

@@ -1,8 +1,8 @@
-"""Plugins that are one file each, which an option names: ``./judge.py:Mine``.
+"""Plugins in one file each, named in an option like ``./judge.py:Mine``.
 
-A file gets metadata like those of an installed distribution, in a folder that is put in front of the search path of
-this process and of those that it starts. So it is found, loaded, isolated and described as any other plugin is. What
-runs is a copy of the file as it was when the command began.
+A file gets metadata like an installed distribution's, in a folder at the front of the search path of this process and
+its children. So it is found, loaded, isolated and described like any other plugin. The file is copied when the command
+begins, and the copy runs.
 """
 
 from __future__ import annotations
@@ -50,10 +50,10 @@ class PluginFile:
     """A file that is a plugin, or has one.
 
     Attributes:
-        text: as the user wrote it.
+        text: the user's text.
         kind: of driver, or ``plugins``.
-        attribute: the name of the class in it; empty where the module is the plugin.
-        rest: what follows it, such as a test set.
+        attribute: the name of the class in it; empty if the module is the plugin.
+        rest: the text after it, such as a test set.
     """
 
     text: str
@@ -65,17 +65,17 @@ class PluginFile:
 
     @property
     def name(self) -> str:
-        """The name that the plugin goes by: ``judge.Mine``, or that of its file."""
+        """The plugin's name, like ``judge.Mine``, or the file's if it has no class."""
         return f"{self._stem}.{self.attribute or 'py'}"
 
     @property
     def version(self) -> str:
-        """The version by which a change of the file is noticed."""
+        """A version that changes with the file."""
         return f"{MARK}{hashlib.sha256(self.content).hexdigest()[:16]}"
 
     @property
     def module(self) -> str:
-        """The name by which it is imported."""
+        """The name for importing it."""
         return f"{'' if self._stem[0].isalpha() else '_'}{self._stem}_{self.version.removeprefix(MARK)}"
 
     @property
@@ -113,14 +113,14 @@ def check_class(kind: str, text: str) -> None:
 
 
 def use_file(kind: str, text: str) -> PluginFile:
-    """Make a plugin in a file known to this process and to those that it starts.
+    """Make a plugin in a file known to this process and its children.
 
     Args:
         kind: of driver, or ``plugins``.
         text: ``FILE.py:NAME``, for a dataset also ``FILE.py:NAME:TEST_SET``; ``FILE.py`` for a plugin.
 
     Raises:
-        UsageError: the file cannot be read, or has no such plugin; says where, with the line.
+        UsageError: the file cannot be read, or has no such plugin; names the line.
     """
     file = _read(kind, text)
     _check_name(file)
@@ -172,7 +172,7 @@ def file_kind(text: str, kinds: Collection[str]) -> str:
     """Return the kind of ``FILE.py:NAME`` by its base class, or ``OBJECT`` for a function or object that answers.
 
     Args:
-        kinds: those that it may be of.
+        kinds: the possible kinds.
 
     Raises:
         UsageError: the file cannot be read, cannot be run, or has no such class.
@@ -215,7 +215,7 @@ def load_from_file(text: str) -> Any:
 
 
 def given_files(kinds: tuple[str, ...] = ("datasets", "judges", PLUGINS, "selectors")) -> Mapping[str, str]:
-    """The plugins of this process that are files: name -> the first 16 characters of its SHA-256."""
+    """Return the plugins of this process that are files, with the first 16 characters of their SHA-256."""
     found = [offer for kind in kinds for offer in offers(kind) if offer.version.startswith(MARK)]
     return {offer.name: offer.version.removeprefix(MARK) for offer in sorted(found, key=lambda offer: offer.name)}
 
@@ -223,7 +223,7 @@ def given_files(kinds: tuple[str, ...] = ("datasets", "judges", PLUGINS, "select
 def run_copy(space: dict[str, Any], original: str) -> None:
     """Run the copy of a file in the module that stands for it; called by that module.
 
-    Tracebacks name the file itself, and modules beside it are found, after all others.
+    Tracebacks name the file itself, and modules in its folder are found, after all others.
 
     Args:
         space: of the module.
@@ -237,7 +237,7 @@ def run_copy(space: dict[str, Any], original: str) -> None:
 
 
 def _split(text: str) -> tuple[str, str, str]:
-    """Return the path, the name and what follows it; no name where the text has another form."""
+    """Return the path, the name and the rest; the name is empty if the text has another form."""
     path, found, more = text.partition(f"{ENDING}:")
     name, colon, rest = more.partition(":")
     return (f"{path}{ENDING}", name, colon + rest) if path and found and name.isidentifier() else (text, "", "")
@@ -257,7 +257,7 @@ def _read(kind: str, text: str) -> PluginFile:
 
 
 def _check_name(file: PluginFile) -> None:
-    """See that the file can be compiled, and may have the name: it says it, or imports all names of a module."""
+    """Check that the file can be compiled, and either mentions the name or imports all names of a module."""
     tree = _tree(file)
     named = rf"\b{re.escape(file.attribute)}\b|import *\*".encode()
     if not file.attribute or re.search(named, file.content):
@@ -325,13 +325,13 @@ def _hook_problems(file: PluginFile, module: Any) -> list[str]:
 
 
 def _line_of(file: PluginFile, name: str) -> str:
-    """The line where a class or function of the file begins, in brackets; the first one where there is none."""
+    """Return the first line of a class or function in the file, in brackets; line 1 if it is not found."""
     named = (node for node in _tree(file).body if getattr(node, "name", None) == name)
     return f' (File "{file.path}", line {next((node.lineno for node in named), 1)})'
 
 
 def _installed_folder(file: PluginFile) -> Path:
-    """The folder with the file's metadata and its copy; made where it is not there yet."""
+    """Return the folder with the file's metadata and its copy, which is made if it does not exist yet."""
     from trialbed.files import make_private_folder
     from trialbed.settings import state_dir
 

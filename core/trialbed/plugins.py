@@ -1,4 +1,4 @@
-"""Plugins, which listen to events: their manager (pluggy)."""
+"""Plugins that listen to events, and their manager (pluggy)."""
 
 from __future__ import annotations
 
@@ -105,7 +105,7 @@ def _wrapped_hook(manager: pluggy.PluginManager, plugin: object) -> str:
 
 
 def installed_listeners(more: Mapping[str, object] | None = None) -> Listeners:
-    """The installed plugins; one that is broken is named in the log, and left out.
+    """Return the installed plugins; a broken one is named in the log, and left out.
 
     Args:
         more: name -> a plugin of one run alone.

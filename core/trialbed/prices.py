@@ -35,13 +35,13 @@ def read_amount(text: str) -> tuple[float, str]:
 
 
 def read_budget(text: str, model: str, prices: Prices | None) -> Budget:
-    """Read a budget as ``--budget`` takes it.
+    """Read the value of ``--budget``.
 
     Args:
         model: the run's; prices: its prices, if they are known.
 
     Raises:
-        UsageError: it is not an amount, or one of money whose model has no known price.
+        UsageError: it is not an amount, or it is an amount of money for a model without a known price.
     """
     limit, unit = read_amount(text)
     if unit == "tokens":
@@ -55,7 +55,7 @@ def read_budget(text: str, model: str, prices: Prices | None) -> Budget:
 
 
 def given_prices(texts: Iterable[str], model: str) -> dict[str, Prices]:
-    """Read all prices of ``--price``: model -> its own; those without a name are this model's.
+    """Read all values of ``--price`` by model; prices without a name are this model's.
 
     Raises:
         UsageError: one is not of the form, or a model has two.
@@ -71,10 +71,10 @@ def given_prices(texts: Iterable[str], model: str) -> dict[str, Prices]:
 
 
 def model_prices(settings: RunSettings, models: Iterable[str]) -> dict[str, Prices]:
-    """Return the prices of the models of a run, as far as they are known; those of scripted ones are not.
+    """Return the known prices of a run's models; scripted models have no prices.
 
     Raises:
-        UsageError: those that the user gives are not of the form.
+        UsageError: a price given by the user is not of the form.
     """
     found = given_prices(settings.price, settings.model[0])
     for model in models:
@@ -104,11 +104,11 @@ def read_prices(text: str) -> Prices:
 
 
 def known_prices(model: str, base_url: str) -> Prices | None:
-    """Look a model up in the table, among those of the provider whose endpoint this is.
+    """Look a model up in the table, among the models of the provider with this endpoint.
 
     Returns:
-        The prices of today; None where the table is not installed or does not know the endpoint or the model, or where
-        the price of the model depends on more than the tokens of a request.
+        The prices of today. None if the table is not installed or does not know the endpoint or the model, or if the
+        price depends on more than the tokens of a request.
     """
     try:
         from genai_prices import Usage, calc_price  # it reads 1.6 MB
@@ -125,7 +125,7 @@ def known_prices(model: str, base_url: str) -> Prices | None:
 
 
 def _prices(table: Any, source: str) -> Prices | None:
-    """Return the rates of an entry of the table; its tiers are of the whole prompt, as ours are."""
+    """Return the rates of an entry of the table. Its tiers apply to the whole prompt, like ours."""
     input_, output, cached = table.input_mtok, table.output_mtok, table.cache_read_mtok
     if input_ is None or output is None:
         return None

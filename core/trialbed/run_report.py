@@ -1,4 +1,4 @@
-"""Runs trials and reports them: what ``bench run`` and the Python API share."""
+"""Run trials and report them, for ``bench run`` and the Python API."""
 
 from __future__ import annotations
 

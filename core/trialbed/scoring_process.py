@@ -1,4 +1,4 @@
-"""Processes in which trials are scored, so that no text and no plugin can hold up a run."""
+"""Processes for scoring trials, to keep texts and plugins from blocking a run."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ ABSENT = "it cannot be asked from a scoring process"
 
 
 class ScoringProcesses(AbstractAsyncContextManager["ScoringProcesses"]):
-    """Scores trials, and reads foreign texts, in processes: started when they are first needed, used for many trials.
+    """Scores trials, and reads foreign texts, in processes that start when first needed and serve many trials.
 
     Each call has ``PROCESSOR_SECONDS`` of work and a process ``MEMORY``; a process that passes a limit is replaced.
     """
@@ -74,7 +74,7 @@ class ScoringProcesses(AbstractAsyncContextManager["ScoringProcesses"]):
             await process.end()
 
     async def score(self, plugin: str | None, context: ScoreContext) -> Sequence[Score]:
-        """Return the scores that a plugin gives; the judge's alone if it is None.
+        """Return the scores of a plugin, or only the judge's score without a plugin.
 
         Raises:
             ScoringStopped: it passed a limit.
@@ -94,7 +94,7 @@ class ScoringProcesses(AbstractAsyncContextManager["ScoringProcesses"]):
         """Return the judge's score.
 
         Raises:
-            ScoringStopped: the trial's texts are more than can be read within the limits, whoever judges them.
+            ScoringStopped: the trial's texts are more than can be read within the limits, by any judge.
             RuntimeError: it failed; the text is why.
         """
         if trial_size(context.answer, context.wire) != "large":
@@ -128,7 +128,7 @@ class ScoringProcesses(AbstractAsyncContextManager["ScoringProcesses"]):
 async def with_criteria(context: ScoreContext, processes: ScoringProcesses | None) -> ScoreContext:
     """Return a trial's context with the findings of its judge on the criteria of the task.
 
-    Where they decide nothing, the judge is not asked: its model costs the same for a trial that has failed anyway.
+    If they decide nothing, the judge is not asked, because its model costs the same for a trial that has failed anyway.
 
     Args:
         processes: read long texts; None reads all here.
@@ -245,13 +245,13 @@ def _begin() -> None:
 
 
 def _end_after(parent: Any) -> None:
-    """End with the process that a process is for, however that ends."""
+    """End this process when its parent ends, for any reason."""
     parent.join()
     os._exit(1)
 
 
 def _carry_out(work: Callable[[], Any]) -> bytes:
-    """Return the result of a function, pickled; whatever it raises becomes text."""
+    """Return the result of a function, pickled, or its exception as text."""
     # The system ends the process after this much work, whatever holds the interpreter. Windows has no such timer.
     limit_work = partial(signal.setitimer, signal.ITIMER_PROF) if hasattr(signal, "setitimer") else lambda _: None
     limit_work(PROCESSOR_SECONDS)
@@ -271,7 +271,7 @@ def _carry_out(work: Callable[[], Any]) -> bytes:
 
 @cache
 def _runner() -> asyncio.Runner:
-    """Return the event loop in which judges and plugins keep their connections."""
+    """Return the event loop that keeps the connections of judges and plugins."""
     return asyncio.Runner()
 
 

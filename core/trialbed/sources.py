@@ -1,4 +1,4 @@
-"""The source of objects, by which a change of one is noticed."""
+"""The source of objects, for noticing changes."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ KNOWN: WeakKeyDictionary[Any, tuple[CodeType, str]] = WeakKeyDictionary()
 
 
 def source_of(thing: Any) -> str:
-    """Return the source of a function, a class, or an object's class; its name where there is none."""
+    """Return the source of a function, a class, or an object's class, or its name without a source."""
     named = thing if hasattr(thing, "__qualname__") else type(thing)
     if not inspect.isfunction(named):
         return _source_of(named)

@@ -1,4 +1,4 @@
-"""Suggests a name where a wrong one is given."""
+"""Suggest a name for a wrong one."""
 
 from __future__ import annotations
 
@@ -8,10 +8,10 @@ from pathlib import Path
 
 
 def closest(name: str, known: Iterable[str], *, cutoff: float = 0.6) -> str | None:
-    """The known name that is probably meant; None where none is close.
+    """Return the known name that is probably meant, or None if no name is close.
 
     Args:
-        cutoff: the least similarity in [0, 1], as ``difflib`` has it; the beginning of a name counts as similar.
+        cutoff: the least similarity in [0, 1], as in ``difflib``; the beginning of a name counts as similar.
     """
     names = sorted(known)
     close = get_close_matches(name, names, n=1, cutoff=cutoff)

@@ -73,7 +73,7 @@ def first_of(names: Sequence[str], most: int) -> str:
 
 
 def one_line(text: str, longest: int) -> str:
-    """Return a text on one line, cut where it has more characters."""
+    """Return a text on one line, cut to this many characters."""
     line = " ".join(text.split())
     return line if len(line) <= longest else f"{line[: longest - 1]}…"
 
@@ -100,12 +100,12 @@ def without_thoughts(text: str) -> str:
 def json_values(
     text: str, opening: re.Pattern[str], decoder: json.JSONDecoder | None = None
 ) -> Iterator[tuple[int, int, Any]]:
-    """Find the JSON values in a text, outermost ones only: start, end and value.
+    """Find the outermost JSON values in a text and yield start, end and value of each.
 
-    The search ends where it has read each character ``EFFORT`` times on average, which only texts made for it need.
+    The search ends after it has read each character ``EFFORT`` times on average, which only texts made for it need.
 
     Args:
-        opening: matches where a value may begin.
+        opening: matches the possible beginnings of a value.
         decoder: of the values.
     """
     read = (decoder or json.JSONDecoder()).raw_decode
@@ -163,7 +163,7 @@ def whole_texts(value: Any) -> Any:
 
 
 def whole_body(body: bytes) -> bytes:
-    """The body of JSON with every text in it made whole; one that has no half of a character stays as it is."""
+    """Return the body of JSON with every text in it made whole; it is unchanged if it has no half of a character."""
     if b"\\ud" in body.lower():
         with suppress(ValueError, RecursionError):  # whoever reads the body says what is wrong with it
             if (whole := whole_texts(value := json.loads(body))) != value:
@@ -172,7 +172,7 @@ def whole_body(body: bytes) -> bytes:
 
 
 def record_json(record: BaseModel) -> str:
-    """The record as JSON; where a text in it has half of a character, with all texts made whole.
+    """Return the record as JSON; if a text in it has half of a character, all texts are made whole.
 
     Raises:
         ValueError, RecursionError: it is nested too deeply.
@@ -184,12 +184,12 @@ def record_json(record: BaseModel) -> str:
 
 
 def decimal_text(number: float) -> str:
-    """Return a number in digits, so that no two numbers are the same: 0.7, 1."""
+    """Return a number in digits, such as 0.7 or 1, with a different text for every number."""
     return repr(number).removesuffix(".0")
 
 
 def percent(share: float, digits: int = 0) -> str:
-    """Return a share as a percentage that is 0 or 100 only where the share is 0 or 1.
+    """Return a share as a percentage that is 0 or 100 only if the share is 0 or 1.
 
     Args:
         digits: after the point.

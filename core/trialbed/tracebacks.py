@@ -1,4 +1,4 @@
-"""Exceptions of other people's code: the line that raised them, and the failure of a trial that they are."""
+"""Exceptions of other people's code, with the line that raised them, and the resulting failure of a trial."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ def own_line(package: str, error: BaseException) -> str:
     """Return the line of a package that raised an error, in brackets; empty if none did.
 
     Args:
-        package: the name of a module, of which the first part counts.
+        package: the name of a module; only its first part counts.
     """
     if isinstance(error, SyntaxError) and error.filename:
         return f' (File "{error.filename}", line {error.lineno})'
@@ -49,11 +49,11 @@ def exception_text(error: BaseException, code: object) -> str:
 
 
 def tool_failure(name: str, error: BaseException, code: object) -> Failure:
-    """Return the failure of a trial in which a tool raised an exception or did not return: not the agent's fault.
+    """Return the failure of a trial if a tool raised an exception or did not return, which is not the agent's fault.
 
     Args:
         name: of the tool, for people.
-        code: the function, class or object whose code the tool is; the message names its line.
+        code: the function, class or object behind the tool; the message names its line.
     """
     from trialbed.errors import TrialbedError
     from trialbed.foreign_code import StuckCode  # drivers are listed without both

@@ -1,4 +1,4 @@
-"""Sums up a wire log: time, tokens and requests."""
+"""Sum up time, tokens and requests of a wire log."""
 
 from __future__ import annotations
 
@@ -24,10 +24,9 @@ def limit_text(wire: WireLog, turn: int = 0) -> str:
 def compute_timing(wall: float, wire: WireLog) -> Timing:
     """Split a trial's wall time (seconds) into model, tools, waiting and framework.
 
-    Calls that overlap count once. Time in which a model and a tool were both waited for counts as model, and only time
-    in which nothing but the repetition of failed requests, a recorded answer or the user was waited for counts as
-    waiting. No part is negative and the parts add up to ``wall``, even where the server saw calls go on after the
-    agent had ended.
+    Calls that overlap count once. Time waiting for both a model and a tool counts as model. Time counts as waiting only
+    if spent on nothing but the repetition of failed requests, a recorded answer or the user. No part is negative and
+    the parts add up to ``wall``, even if the server saw calls go on after the agent had ended.
     """
     # The time of a recorded answer is not the model's, and no framework's either.
     replayed = [(call.started, call.started + call.duration) for call in wire.model_calls if call.recorded is not None]
@@ -49,15 +48,15 @@ def compute_timing(wall: float, wire: WireLog) -> Timing:
 
 
 def failed(call: ModelCall) -> bool:
-    """Return whether the model did not answer: it refused, could not be asked or broke off."""
+    """Return whether the model did not answer, because it refused, could not be asked or broke off."""
     return call.cause is not None or call.status == 0 or call.status >= 400
 
 
 def observed_usage(wire: WireLog) -> Usage | None:
-    """Tokens over all model calls and requests for vectors, as reported; estimated for those that the agent broke off.
+    """Return the tokens over all model calls and requests for vectors, reported or estimated if the agent broke off.
 
-    None where no call came through the gateway, or where the model answered one without reporting its tokens. A
-    refused call (status 400 and up) consumed none.
+    None if no call came through the gateway, or if the model answered one without reporting its tokens. A refused call
+    (status 400 and up) consumed none.
     """
     if not wire.model_calls:
         return None
@@ -72,7 +71,7 @@ def observed_usage(wire: WireLog) -> Usage | None:
 
 
 def estimated_usage(call: ModelCall) -> Usage | None:
-    """Return the tokens of a request, estimated where the model did not report them; None where it did not answer.
+    """Return the tokens of a request, estimated if the model did not report them; None if it did not answer.
 
     A request that the agent broke off counts like its answer so far.
 
@@ -85,15 +84,15 @@ def estimated_usage(call: ModelCall) -> Usage | None:
 
 
 def repeated_requests(wire: WireLog) -> int:
-    """Model calls whose body was sent before, byte for byte: retries of the framework or its client."""
+    """Count model calls with a body that was sent before, byte for byte, by retries of the framework or its client."""
     return len(wire.model_calls) - len({call.request for call in wire.model_calls})
 
 
 def finish_reasons(wire: WireLog) -> Counter[str]:
-    """Count the reasons for which the model's answers ended, as the model said."""
+    """Count the finish reasons of the model's answers."""
     return Counter(call.finish_reason for call in wire.model_calls if call.finish_reason is not None)
 
 
 def refusals(wire: WireLog) -> Counter[str]:
-    """Count the requests that were refused for being past one of the trial's limits, by that limit."""
+    """Count requests that were refused for a limit of the trial, by limit."""
     return Counter(call.limit or "max_steps" for call in wire.model_calls if call.cause == "limit")

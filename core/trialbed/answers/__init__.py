@@ -1,4 +1,4 @@
-"""Answers as documents, those that agents return and those of results, read and written; StableToolBench's names."""
+"""Read and write answers of agents and in results, with StableToolBench's names."""
 
 from trialbed.answers._names import answer_names, change_name, function_name, look_up_claims, standardize
 from trialbed.answers._reading import FINISH, answer_document, read_answer

@@ -1,4 +1,4 @@
-"""The names by which an answer may call an Api."""
+"""The names that an answer may use for an Api."""
 
 from __future__ import annotations
 
@@ -35,11 +35,12 @@ def answer_names(tools: Iterable[ToolSpec]) -> dict[str, ApiRef]:
 
 
 def look_up_claims(answer: Answer, apis: Iterable[ApiRef], tools: Iterable[ToolSpec] = ()) -> Answer:
-    """Return the answer with its claims that name no Api looked up: by the names of tools, then by titles of Apis.
+    """Return the answer with the missing Apis of its claims looked up by names of tools, then by titles of Apis.
 
     Args:
-        apis: further ones: an agent that posts by itself may call, and truly report, an Api that it was not offered.
-        tools: those of the trial.
+        apis: further ones. An agent that posts requests directly may call, and truly report, an Api that it was not
+            offered.
+        tools: the trial's.
     """
     titles = {api.title: api for api in apis} | answer_names(tools)
     calls = tuple(

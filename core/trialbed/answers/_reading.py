@@ -21,7 +21,7 @@ ToolNode = tuple[str, str, Any, Any]
 
 
 def tool_nodes(details: Any, place: str) -> Iterator[ToolNode]:
-    """Yield the nodes of role ``tool`` in the order of the calls: a node, what follows from ``next``, its neighbour.
+    """Yield the nodes of role ``tool`` in the order of the calls, which is a node, its ``next``, its neighbour.
 
     Raises:
         AnswerError: a node is malformed; names it.
@@ -77,21 +77,20 @@ TEXTS = ("text", "content", "output", "final_output")
 def read_answer(value: Any, names: Mapping[str, ApiRef]) -> Answer:
     """Return the answer that an agent returned in one of these forms.
 
-    * A text, ``{"answer": text}``, or an object or mapping with a text as its ``text``, ``content``,
-      ``output`` or ``final_output``, or whose last of ``messages`` has one: the agent has answered and finished, and
-      claims no calls.
-    * Nothing: an empty text, with which it did not finish.
+    * A text, ``{"answer": text}``, or an object or mapping with a text as its ``text``, ``content``, ``output`` or
+      ``final_output``, or in the last of its ``messages``: the agent has answered and finished, and claims no calls.
+    * Nothing: an empty text; the agent did not finish.
     * An ``Answer``, or a mapping with the fields of one.
     * A mapping ``{"answer": {"final_answer", "answer_details"}, "called_apis"?}``. The details' nodes may be flat or
-      nested by ``next``, their messages JSON text or objects. The calls are those of the details. Pairs
-      ``[tool_name, api_name]`` of ``called_apis`` that no call of the details is about are added behind them, each
-      once, without arguments: both are claims, and neither overrides the other. How the agent ended is in the
-      ``Finish`` node; without one it did not finish.
+      nested by ``next``, their messages JSON text or objects. The details have the calls. Pairs ``[tool_name,
+      api_name]`` of ``called_apis`` without a call in the details are added behind them, each once, without arguments,
+      because both are claims, and neither overrides the other. How the agent ended is in the ``Finish`` node; without
+      one it did not finish.
 
     Args:
         value: the value that the agent returned.
-        names: tool names and original titles -> Api, as ``answer_names`` gives them. A name that is not
-            there is kept with no Api.
+        names: tool names and original titles -> Api, as ``answer_names`` gives them. A name that is not there is kept
+            with no Api.
 
     Raises:
         AnswerError: the value is malformed; names the place, as in ``answer.answer_details[3].message``.
@@ -109,7 +108,7 @@ def read_answer(value: Any, names: Mapping[str, ApiRef]) -> Answer:
 
 
 def _text_of(value: Any) -> str | None:
-    """Return the text of a result; None where it has none."""
+    """Return the text of a result, or None without text."""
     if value is None or isinstance(value, str):
         return value or ""
     text = next((text for text in _fields(value, TEXTS) if isinstance(text, str)), None)
@@ -196,7 +195,7 @@ def _only_listed(pairs: Any, calls: Iterable[ClaimedCall], names: Mapping[str, A
 
 
 def _ending(place: str, found: Any) -> tuple[Finish | None, str]:
-    """Return how an agent finished, and the answer there; None where it has no node that says so, at no place."""
+    """Return how an agent finished, and the answer there; None if no node says so."""
     if not place:
         return None, ""
     arguments = _arguments(found, place)

@@ -1,4 +1,4 @@
-"""Datasets by name: their queries, and the Apis of catalogs, read when they are needed."""
+"""Datasets by name, with their queries, and the Apis of catalogs, read when they are needed."""
 
 from trialbed.catalogs._catalog import ApiCatalog
 from trialbed.catalogs._choice import choose_queries

@@ -12,10 +12,10 @@ from trialbed.records import Api, ApiRef
 
 
 class ApiCatalog(Sequence[Api]):
-    """Apis, each identity once, in the order of their parts; those of stored parts are read when they are asked for.
+    """Apis, each identity once, in the order of their parts. Stored parts read an Api when it is asked for.
 
     Args:
-        parts: of an Api that is in several, the first counts.
+        parts: if an Api is in several, the first counts.
     """
 
     def __init__(self, *parts: Sequence[Api]) -> None:
@@ -31,7 +31,7 @@ class ApiCatalog(Sequence[Api]):
 
     @classmethod
     def of(cls, apis: Sequence[Api]) -> ApiCatalog:
-        """These Apis as a catalog; a catalog as it is."""
+        """Return a catalog of these Apis; a catalog is returned unchanged."""
         return apis if isinstance(apis, ApiCatalog) else cls(apis)
 
     @cached_property
@@ -41,7 +41,7 @@ class ApiCatalog(Sequence[Api]):
 
     @cached_property
     def digest(self) -> str:
-        """SHA-256 over all Apis, in whatever order they are: equal digests mean the same catalog."""
+        """The SHA-256 over all Apis in any order; equal digests mean the same catalog."""
         digest = hashlib.sha256()
         for ref in sorted(self._places, key=lambda ref: (ref.category, ref.tool_name, ref.api_name)):
             part, place = self._places[ref]
@@ -68,7 +68,7 @@ class ApiCatalog(Sequence[Api]):
     def __getitem__(self, place: slice) -> Sequence[Api]: ...
 
     def __getitem__(self, place: int | slice) -> Api | Sequence[Api]:
-        """The Api at a place, or those of a slice."""
+        """Return the Api at a place, or the Apis of a slice."""
         if isinstance(place, slice):
             return tuple(self.api(ref) for ref in self.refs[place])
         return self.api(self.refs[place])

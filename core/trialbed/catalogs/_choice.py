@@ -1,4 +1,4 @@
-"""The queries of a run: all of a dataset, or a slice of them."""
+"""Choose the queries of a run, which are all of a dataset or a slice of them."""
 
 from __future__ import annotations
 
@@ -26,14 +26,14 @@ def choose_queries(
     only_tags: Sequence[str] = (),
     shuffle: int | None = None,
 ) -> Sequence[Query]:
-    """The queries of a run, in the dataset's order or at random.
+    """Return the queries of a run, in the dataset's order or at random.
 
     Args:
         limit: the most of them; None for all.
         query_ids: ids, and ranges of numbers such as ``1-5``; empty for all.
-        only_tags: tags of queries, and categories of the Apis that they need, or are offered where no call is right;
-            empty for all.
-        shuffle: draws their order, in which each query has its place whatever the others are; None for the dataset's.
+        only_tags: tags of queries, and categories of the Apis that they need, or are offered if they need no Api; empty
+            for all.
+        shuffle: draws their order. Two queries have the same order among any others. None for the dataset's.
 
     Raises:
         UsageError: a query or a tag is not in the dataset, or nothing is left.
@@ -59,7 +59,7 @@ def _random_place(shuffle: int, query: Query) -> bytes:
 
 
 def _matcher(wanted: str, queries: Sequence[Query], test_set: str) -> Callable[[str], bool]:
-    """Return whether a query's id is the one that is wanted, or lies in the range."""
+    """Return a function that checks whether a query's id is the wanted one, or lies in the range."""
     ids = {str(query.query_id) for query in queries}
     if wanted in ids:
         return lambda query_id: query_id == wanted
@@ -90,7 +90,7 @@ def _check_tags(wanted: Sequence[str], queries: Sequence[Query], test_set: str) 
 
 
 def _tags(query: Query) -> Iterator[str]:
-    """Yield the tags of a query, and the categories of the Apis that it needs, or is offered where it names none."""
+    """Yield the tags of a query, and the categories of the Apis that it needs, or is offered if it names no calls."""
     yield from query.tags
     needed = query.gold_apis or tuple(api.ref for api in query.apis)
     yield from (ref.category for ref in needed if ref.category)

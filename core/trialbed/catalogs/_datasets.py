@@ -27,11 +27,11 @@ QUERIES = re.compile(rb"^(?:queries|[- ] (?:query_id|api_list|apis)) *:", re.MUL
 
 
 def open_dataset(spec: str, data_dir: Path, mcp: Sequence[str] = (), answers: str | None = None) -> Dataset:
-    """Open the dataset that ``NAME``, ``NAME:TEST_SET``, ``FILE.json`` or a file of tasks names.
+    """Open the dataset ``NAME``, ``NAME:TEST_SET``, ``FILE.json`` or a file of tasks.
 
     Args:
-        mcp: servers whose tools it has beside its own.
-        answers: the source of the answers of its tools; None for its own.
+        mcp: servers with tools that are added to its own.
+        answers: the source of its tools' answers; None for its own.
 
     Raises:
         UsageError, DataError, DriverError: as ``DatasetDriver.open`` and ``load_driver`` say.
@@ -99,7 +99,7 @@ def run_queries(config: RunConfig, data_dir: Path) -> Mapping[int | str, Query]:
 
 
 def known_queries(config: RunConfig, data_dir: Path) -> Mapping[int | str, Query] | None:
-    """Read the queries of a run; None where its dataset is out of reach or has changed, as all else is in the store."""
+    """Read the queries of a run, or None if its dataset is out of reach or has changed; the store has the rest."""
     try:
         return run_queries(config, data_dir)
     except (TrialbedError, OSError):
@@ -107,13 +107,13 @@ def known_queries(config: RunConfig, data_dir: Path) -> Mapping[int | str, Query
 
 
 def open_catalog(datasets: Sequence[Dataset], names: Sequence[str], data_dir: Path) -> ApiCatalog:
-    """Open the Apis of datasets, then those that are named.
+    """Open the Apis of datasets, then of the named ones.
 
     Args:
-        names: each ``NAME`` for all test sets of a dataset, ``NAME:TEST_SET``, or a file of queries.
+        names: ``NAME`` for all test sets of a dataset, ``NAME:TEST_SET``, or a file of queries.
 
     Raises:
-        UsageError, DataError, DriverError: one of them is not there, or cannot be read.
+        UsageError, DataError, DriverError: a dataset is not there, or cannot be read.
     """
     own = [dataset.apis() for dataset in datasets]
     return ApiCatalog(*own, *(part for name in names for part in _parts(name, data_dir)))

@@ -21,10 +21,10 @@ def api_digest(text: str) -> str:
 
 
 class StoredApis(Sequence[Api]):
-    """Apis that ``store`` wrote, of which each is read when it is asked for.
+    """Apis that ``store`` wrote; each is read when it is asked for.
 
     Args:
-        folder: where they are.
+        folder: the folder with the Apis.
 
     Attributes:
         refs: their identities, in order; each once.
@@ -68,7 +68,7 @@ class StoredApis(Sequence[Api]):
     def __getitem__(self, place: slice) -> Sequence[Api]: ...
 
     def __getitem__(self, place: int | slice) -> Api | Sequence[Api]:
-        """The Api at a place, or those of a slice."""
+        """Return the Api at a place, or the Apis of a slice."""
         if isinstance(place, slice):
             return tuple(self[each] for each in range(*place.indices(len(self))))
         end = self._ends[place]

@@ -1,7 +1,7 @@
-"""Tables of text, and how they are written: for a terminal, as Markdown, as CSV and as a page of HTML.
+"""Tables of text, written for a terminal, or as Markdown, CSV or a page of HTML.
 
-A view builds a ``Table``; everything else about how it looks is here. The names are loaded when they are first used,
-so that building a table needs none of the libraries that write one.
+A view builds a ``Table``; everything else about its looks is here. The names are loaded when they are first used, and
+building a table needs no library for writing one.
 """
 
 import lazy_loader

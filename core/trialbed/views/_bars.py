@@ -24,7 +24,7 @@ class Bar:
     Attributes:
         label: its name.
         parts: name of the part -> its size, 0 or more.
-        text: shown beside the bar; None is the sum of its parts.
+        text: shown next to the bar; None is the sum of its parts.
     """
 
     label: str
@@ -38,13 +38,13 @@ class Bar:
 
     @property
     def figures(self) -> str:
-        """Return the text beside the bar."""
+        """Return the text next to the bar."""
         return compact(self.total) if self.text is None else self.text
 
 
 @dataclass(frozen=True)
 class BarPlot(RowPlot):
-    """Bars below each other on one axis, each made of parts: filled differently, and named in the legend.
+    """Bars below each other on one axis, with differently filled parts that the legend names.
 
     Attributes:
         title: names the contents, with the unit.
@@ -111,7 +111,7 @@ class BarPlot(RowPlot):
 
     @property
     def rows(self) -> list[tuple[Bar, int, list[tuple[int, str, float, float, float]]]]:
-        """Each bar with its vertical position and its parts: number, name, start, width, size."""
+        """Return each bar with its vertical position and its parts (number, name, start, width, size)."""
         found = []
         for place, bar in enumerate(self.bars):
             parts: list[tuple[int, str, float, float, float]] = []

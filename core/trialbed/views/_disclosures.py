@@ -1,4 +1,4 @@
-"""Texts as they came, such as answers of vendors, which a page shows when they are asked for."""
+"""Unchanged texts, such as answers of vendors, which a page shows on request."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from trialbed.views._figures import printable
 
 @dataclass(frozen=True)
 class Excerpt:
-    """A text as it came.
+    """An unchanged text.
 
     Attributes:
         label: its name.

@@ -1,4 +1,4 @@
-"""The measures that drawings share. They are as wide as a telephone, so that their texts can be read on one."""
+"""The measures that drawings share. They are as wide as a telephone, to be readable on one."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ THIN, BROAD = frozenset(" .,:;'|!-()[]/fijlrtI"), frozenset("mwMW@%+=<>")
 
 
 def fit_label(text: str, characters: int) -> str:
-    """Return a label in this many characters: of a longer one its beginning and its end, which differs from others."""
+    """Return a label in this many characters. A longer one keeps its beginning and its distinctive end."""
     if len(text) <= characters:
         return text
     start = characters // 3

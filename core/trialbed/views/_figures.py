@@ -16,7 +16,7 @@ LARGE, SMALL, TINY = 100, 0.001, 1e-6
 
 
 def number(value: float | None, digits: int = 4) -> str:
-    """A figure: whole and with separators from 1000 on, else with this many digits after the point."""
+    """Return a figure, whole and with separators from 1000 on, else with this many digits after the point."""
     if value is None:
         return UNKNOWN
     return f"{value:,.0f}" if abs(value) >= 1000 else f"{value:.{digits}f}"
@@ -37,10 +37,10 @@ def compact(value: float | None) -> str:
 
 
 def estimate(found: Estimate | Mapping[str, Any] | None, digits: int = 4, *, with_n: bool = False) -> str:
-    """A figure with its interval.
+    """Return a figure with its interval.
 
     Args:
-        found: an estimate, or its ``value``, ``low``, ``high`` and ``n`` as it writes them.
+        found: an estimate, or its JSON with ``value``, ``low``, ``high`` and ``n``.
         digits: after the point.
         with_n: add the number of observations.
     """

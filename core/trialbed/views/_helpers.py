@@ -20,7 +20,7 @@ def helper_line(use: HelperUse) -> str:
 
 
 def lost_line(lost: Mapping[str, int]) -> str:
-    """Say how many trials were lost with which node, by the numbers of each; nothing where none was."""
+    """Say how many trials were lost with each node; empty if no trial was lost."""
     count = sum(lost.values())
     if not count:
         return ""

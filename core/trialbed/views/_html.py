@@ -29,7 +29,7 @@ Part: TypeAlias = Table | Plot | Disclosures | Folded
 
 
 def html_page(title: str, parts: Sequence[Part]) -> str:
-    """A page in light or dark, as the reader's system is set: without scripts, and without anything from the network.
+    """Return a page in the reader's light or dark mode, without scripts, and without anything from the network.
 
     Every text is escaped, so nothing that a framework or a vendor says can be more than text.
 
@@ -41,7 +41,7 @@ def html_page(title: str, parts: Sequence[Part]) -> str:
 
 
 def html_parts(title: str, parts: Sequence[Part], name: str = "part") -> Markup:
-    """The sections of a page, to be put into another one, whose style sheet gives their looks.
+    """Return the sections of a page, to be put into another one with its own style sheet.
 
     Args:
         title: of the page, which no section repeats.
@@ -61,15 +61,15 @@ def svg(plot: Plot, name: str) -> Markup:
 
 
 def style_sheet() -> str:
-    """The style sheet of every page, also of those that are made of other parts."""
+    """Return the style sheet of every page, also of pages made of other parts."""
     return files("trialbed.views").joinpath("style.css").read_text(encoding="utf-8")
 
 
 def svg_file(plot: Plot) -> str:
-    """A plot as a drawing of its own for print: with its title above it.
+    """Return a plot as a separate drawing for print, with its title above it.
 
-    Its colours can be distinguished by people with any form of colour blindness, and with the dashes and hatches
-    also in black and white.
+    Its colours can be distinguished by people with any form of colour blindness, and with the dashes and hatches also
+    in black and white.
     """
     drawn = _render(f"svg/{plot.template}.html", plot=plot, id="figure", colours=PRINTED)
     return str(_render("svg/print.html", plot=plot, drawn=drawn))
@@ -83,12 +83,12 @@ def _render(template: str, **values: Any) -> Markup:
 
 
 def figure_text(text: object) -> str:
-    """Return what stands in a cell or beside a bar of a page: a dash where nothing is known."""
+    """Return the text of a cell, or next to a bar, of a page; a dash if nothing is known."""
     return "\N{EN DASH}" if text == UNKNOWN else printable(str(text))
 
 
 def cell_text(text: object) -> Markup:
-    """Return what stands in a cell of a page: no line breaks within an interval, and nothing found is faint."""
+    """Return the text of a page's cell, without line breaks within an interval; missing values are faint."""
     from markupsafe import Markup, escape
 
     if text in NOTHING:

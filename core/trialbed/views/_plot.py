@@ -18,9 +18,9 @@ class PlotPoint:
 
     Attributes:
         label: the row's name.
-        value: None draws no point: it is not known.
-        low, high: the interval; None where there is none.
-        text: the figure in words, beside the point and for readers that do not see the plot.
+        value: None draws no point, because it is not known.
+        low, high: the interval; None without one.
+        text: the figure in words, next to the point and for readers that do not see the plot.
     """
 
     label: str
@@ -35,11 +35,11 @@ class IntervalPlot(RowPlot):
     """Points with their intervals, one below the other, on one axis.
 
     Attributes:
-        title: names the contents, with the unit where there is one.
+        title: names the contents, with the unit if there is one.
         points: one row each.
         limits: the ends of the axis; None is from the least to the greatest that is drawn.
-        zero: where to draw a line to compare with, such as no difference.
-        marks: where to draw broken lines, such as margins.
+        zero: the place of a line to compare with, such as no difference.
+        marks: the places of broken lines, such as margins.
     """
 
     title: str
@@ -75,9 +75,9 @@ class IntervalPlot(RowPlot):
         return Scale.of((value for value in (*ends, self.zero, *self.marks) if value is not None), self.start, self.end)
 
     def top(self, row: int) -> int:
-        """The position of the beginning of a row, from the top."""
+        """Return the distance of a row's beginning from the top."""
         return HEAD + self.step * row
 
     def y(self, row: int) -> float:
-        """The position of the middle of a row's drawing, from the top."""
+        """Return the distance of a row's middle from the top."""
         return self.middle(self.top(row))

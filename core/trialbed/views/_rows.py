@@ -1,4 +1,4 @@
-"""The places of the rows of a plot, each below its label and its figures."""
+"""The places of rows in a plot, each below its label and its figures."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ class RowPlot(ABC):
 
     @property
     def letters(self) -> int:
-        """The letters of a label for which there is room."""
+        """How many letters of a label there is room for."""
         return int((self.end - self.start - BESIDE - room_for(figures for _, figures in self.texts)) / LETTER)
 
     @property
@@ -49,7 +49,7 @@ class RowPlot(ABC):
         return self.row + TEXT + APART
 
     def middle(self, top: float) -> float:
-        """Return the middle of the drawing of the row that begins here."""
+        """Return the middle of the row that begins here."""
         return top + TEXT + self.row / 2
 
     @property

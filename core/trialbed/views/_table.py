@@ -45,15 +45,15 @@ class TableRow:
 class Table:
     """A table of text with a title above it and notes below it.
 
-    The texts are plain: each writer escapes them as its format needs.
+    The texts are plain, and each writer escapes them for its format.
 
     Attributes:
         title: may be empty.
-        columns: the headings; the first is that of the labels.
+        columns: the headings, beginning with the labels' heading.
         rows: each with as many cells as there are columns after the first. None for a text that is all notes.
-        notes: what readers must know beside the figures.
+        notes: necessary information about the figures.
         pinned: how many of the first columns after the labels are repeated in each block of a folded table.
-        narrow: the table that a terminal shows instead where this one is too wide; it may have one of its own.
+        narrow: the table that a terminal shows instead if this one is too wide; it may have a narrower one too.
         legend: the meaning of rows and figures, for readers who ask.
     """
 
@@ -85,13 +85,13 @@ class Table:
 
     @cached_property
     def of_text(self) -> frozenset[int]:
-        """The columns of words, which begin at their left edge; those of numbers end at their right one."""
+        """The columns of words, which are aligned left; columns of numbers are aligned right."""
         columns = enumerate(zip(*self.lines, strict=True)) if self.rows else ()
         return frozenset(place for place, texts in columns if not place or _has_words(texts))
 
     @property
     def characters(self) -> int:
-        """The characters of the widest texts of its columns, from which a page estimates its width."""
+        """The characters of the widest texts of its columns, for estimating its width on a page."""
         return sum(max(map(len, texts)) for texts in zip_longest(self.columns, *self.lines, fillvalue=""))
 
     @cached_property

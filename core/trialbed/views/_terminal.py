@@ -24,11 +24,11 @@ UNLIMITED = 10_000
 
 
 def print_tables(tables: Iterable[Table], stream: TextIO, *, explained: bool = True, ruled: bool = True) -> None:
-    """Write tables for a terminal; plain where the stream is not a terminal.
+    """Write tables for a terminal, or plain ones if the stream is not a terminal.
 
-    A table that is wider than the terminal is folded: long texts go over several lines, and the columns stand in
-    blocks below each other. No number is ever cut; a terminal narrower than one column is written beyond its edge.
-    A file or a pipe, which has no width unless ``COLUMNS`` gives it one, gets tables as wide as they are.
+    A table that is wider than the terminal is folded: long texts go over several lines, and the columns stand in blocks
+    below each other. No number is ever cut; a terminal narrower than one column is written beyond its edge. A file or a
+    pipe has no width unless ``COLUMNS`` gives it one, and gets tables in full width.
 
     Args:
         explained: whether the legends are written too, below the notes.
@@ -70,7 +70,7 @@ def print_tables(tables: Iterable[Table], stream: TextIO, *, explained: bool = T
 
 
 def _widths(lines: Sequence[Sequence[str]], *, folded: bool = False) -> list[int]:
-    """The width of the longest text of each column, whose heading breaks at spaces if it is folded."""
+    """Return the width of the longest text of each column; headings break at spaces if it is folded."""
     head, *rows = lines
     head = [max(text.split(), key=cell_len, default="") for text in head] if folded else head
     return [max(1, *(cell_len(printable(text)) for text in column)) for column in zip(head, *rows, strict=True)]

@@ -29,7 +29,7 @@ def markdown(parts: Iterable[Table | Disclosures | Folded], *, level: int = 2) -
 
 
 def escape_markdown(text: str) -> str:
-    """A text that Markdown shows as it is."""
+    """Return a text that Markdown shows unchanged."""
     # Not every Markdown takes a backslash before the beginning of a tag.
     return SPECIAL.sub(r"\\\1", printable(text)).replace("<", "&lt;")
 
@@ -99,7 +99,7 @@ def _lines(table: Table, mark: str) -> Iterator[str]:
 
 
 def _sides(table: Table) -> list[str]:
-    """Return the marks by which columns of words begin at the left, as labels do, and numbers end at the right."""
+    """Return the marks that align columns of words and labels left, and numbers right."""
     return ["---" if place in table.of_text else "---:" for place in range(len(table.columns))]
 
 
