@@ -6,8 +6,6 @@ PYTHON ?= python3
 JOBS ?= $(shell expr `getconf _NPROCESSORS_ONLN` + 3)
 # Slow tests wait for more: for environments, and for programs of frameworks that time out.
 SLOW_JOBS ?= $(shell expr $(JOBS) + 2)
-# What the model of the demo does: gold, or an error of a real model, such as wrong-args.
-POLICY ?= gold
 VENV := .venv
 BIN := $(VENV)/bin
 INSTALL := $(BIN)/uv pip install --python $(BIN)/python
@@ -43,8 +41,8 @@ help: ## list the commands
 
 install: $(VENV)/.dev ## install everything that tests and checks need into .venv
 
-demo: $(VENV)/.demo ## compare LangGraph with a plain loop: no key needed
-	$(BIN)/bench run --framework reference --framework langgraph --model scripted:$(POLICY)
+demo: $(VENV)/.demo ## show what LangGraph's defaults do with broken JSON: no key needed
+	@$(BIN)/bench demo
 
 quick: $(VENV)/.test ## run the unit tests: about a minute
 	$(QUICKLY) tests/unit

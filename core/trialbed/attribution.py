@@ -157,13 +157,15 @@ def count_calls(trials: Iterable[tuple[int | str, Iterable[Mapping[str, Any]], s
             if lost is not None:
                 if lost not in first:
                     first[lost] = query_id, AttributedCall.model_validate(call)
-                if call["reason"].startswith(BY_FRAMEWORK):
-                    losers["framework"] += 1
-                elif lost == "trial failed":
-                    losers[FAILED_BY.get(failure, "framework")] += 1
-                else:
-                    losers[LOST_BY[lost]] += 1
+                losers[loser_of(lost, call["reason"], failure)] += 1
     return Attribution({stage: counts[stage] for stage in (*STAGES, USED)}, first, dict(losers))
+
+
+def loser_of(lost: str, reason: str, failure: str) -> str:
+    """Return which of ``LOSERS`` lost an expected call; ``failure`` is the kind of its trial's failure, or empty."""
+    if reason.startswith(BY_FRAMEWORK):
+        return "framework"
+    return FAILED_BY.get(failure, "framework") if lost == "trial failed" else LOST_BY[lost]
 
 
 def unrequested_calls(result: TrialResult, tools: Sequence[ToolSpec], *, forced: bool = False) -> tuple[ApiCall, ...]:

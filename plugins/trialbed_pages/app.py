@@ -16,13 +16,14 @@ from fastapi.responses import HTMLResponse, PlainTextResponse, RedirectResponse,
 
 from trialbed.errors import DataError, TrialbedError, UsageError
 from trialbed.records import TrialResult
+from trialbed.report import instructive_trials
 from trialbed.settings import data_dir as default_folder
 from trialbed.settings import store_file
-from trialbed.store import Store, StoredRun, StoreReader, open_store
+from trialbed.store import Store, StoredRun, StoreReader, TrialRow, open_store
 from trialbed.wire import lenient_json
 from trialbed_pages.annotating import annotation_of, is_own, read_form
 from trialbed_pages.files import FilePage
-from trialbed_pages.rendering import multiline, render, style
+from trialbed_pages.rendering import multiline, render, style, trial_parameters
 from trialbed_pages.runs import (
     ANSWERS,
     GridFilter,
@@ -88,6 +89,7 @@ def create_app(
 
     app = FastAPI(docs_url=None, redoc_url=None, openapi_url=None, lifespan=lifespan)
     app.add_api_route("/", pages.listing, response_class=HTMLResponse)
+    app.add_api_route("/latest", pages.latest)
     app.add_api_route("/runs/{run_id}", pages.run, response_class=HTMLResponse)
     app.add_api_route("/runs/{run_id}/queries", pages.queries, response_class=HTMLResponse)
     app.add_api_route("/runs/{run_id}/answers", pages.answers, response_class=HTMLResponse)
@@ -172,6 +174,18 @@ class _Pages:
                 raise
             return RedirectResponse(f"{_base(request)}/files")
         return self._render("runs.html", request, page=listing_page(reader, self._cache, chosen))
+
+    def latest(self, request: Request) -> Response:
+        """Lead to the trial of the newest run that shows best what goes wrong; to the run or the list without one."""
+        run = next(iter(self._open().runs(limit=1)), None)
+        if run is None:
+            return RedirectResponse(f"{_base(request)}/")
+        address, rows = f"{_base(request)}/runs/{run.run_id}", list[TrialRow]()
+        if run.record.kind != "endpoints":
+            rows = instructive_trials(self._cache.of(run).report, most=1)
+        keys = [row.key for row in rows]
+        trials = (trial_parameters(key.framework, key.query_id, key.repeat) for key in keys)
+        return RedirectResponse(next((f"{address}/trial?{named}#fault" for named in trials), address))
 
     def vendors(self, request: Request) -> str:
         files = self._files.files()

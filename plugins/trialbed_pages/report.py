@@ -7,7 +7,7 @@ from pathlib import Path
 
 from trialbed.drivers import load_driver
 from trialbed.records import Query
-from trialbed.report import run_title
+from trialbed.report import decision, instructive_trials, run_title
 from trialbed.settings import data_dir as default_folder
 from trialbed.store import StoredRun
 from trialbed.views import html_page
@@ -16,7 +16,9 @@ from trialbed_pages.runs import GridFilter, GridPage, RunCache, TrialPage, run_p
 
 
 def run_report(run: StoredRun, data_dir: Path | None = None, queries: Mapping[int | str, Query] | None = None) -> str:
-    """Return the page of a run with the worst trials, without scripts and without anything from outside the file.
+    """Return the page of a run for someone who decides, in one file without scripts and anything from outside.
+
+    It has the conclusion, what to take, the table and three examples; the appendix has all figures and these trials.
 
     Args:
         data_dir: where datasets are; None for the user's.
@@ -29,9 +31,10 @@ def run_report(run: StoredRun, data_dir: Path | None = None, queries: Mapping[in
     tasks = cache.queries(run)
     page = run_page(figures)
     details = []
-    for item in page.worst:
-        key = item.worst.key
+    for row in instructive_trials(figures.report):
+        key = row.key
         trial = run.trial(key.framework, key.query_id, key.repeat)
         details.append(TrialPage(run, trial, tasks.get(key.query_id) if tasks else None))
     grid = GridPage(figures, figures.headline[0], GridFilter(sort="worst"))
-    return render("report.html", "", run=run, figures=figures, page=page, grid=grid, details=details)
+    more = {"page": page, "grid": grid, "details": details, "decision": decision(figures.report)}
+    return render("report.html", "", run=run, figures=figures, **more)

@@ -48,10 +48,13 @@ def serve(
     place = _place(store, files)
     listening = _listening_socket(host, port)
     shown = f"[{host}]" if ":" in host else host
-    address = f"http://{shown}:{listening.getsockname()[1]}/{'files' if files else ''}"
+    root = f"http://{shown}:{listening.getsockname()[1]}/"
+    address = f"{root}files" if files else root
     click.echo(f"pages of {place}: {address} (stop with Ctrl-C)", err=True)
     if in_browser:
-        webbrowser.open(address)
+        opened = address if files else f"{root}latest"
+        if not webbrowser.open(opened):
+            click.echo(f"no browser could be opened; the page is {opened}", err=True)
     # Beyond loopback, the pages are asked for under addresses too.
     names = HostNames((host, *allow_hosts), addresses=not is_loopback(host))
     app = HostCheck(create_app(store, data_dir, files, writable=is_loopback(host) and not allow_hosts), names)

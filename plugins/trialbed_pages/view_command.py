@@ -35,7 +35,7 @@ Examples:
     help="Name of this machine under which the pages are asked for, beside localhost; repeatable.",
 )
 @option("--port", type=click.IntRange(0, 65535), default=8090, help="Port to listen on, 0 for any.")
-@plain_option("--open", "in_browser", is_flag=True, help="Open the pages in a browser.")
+@plain_option("--open", "in_browser", is_flag=True, help="Open a browser at a trial of the newest run that went wrong.")
 @store_option
 @data_dir_option
 def command(

@@ -209,7 +209,7 @@ def _counts(found: Mapping[str, Any]) -> Counts:
         unsolved=found.get("unsolved_count", 0),
         finished=0,
         finish_known=0,
-        failures={},
+        failures=found.get("errors", {}),
     )
 
 

@@ -15,15 +15,17 @@ import click
 
 from trialbed.installed import offers
 
-COMMANDS = frozenset(("compare", "doctor", "env", "models", "plugins", "run", "runs", "show"))
+COMMANDS = frozenset(("compare", "demo", "doctor", "env", "models", "plugins", "run", "runs", "show"))
 """Core's own commands: modules of this package."""
 
 SECTIONS = {
     "Run and compare": {
+        "demo": "Show what LangGraph's defaults do with thirty tasks if the model writes broken JSON.",
         "run": "Run trials and report how well frameworks use tools.",
         "show": "Show a run, or one of its trials as the wire saw it.",
         "compare": "Compare runs, or result files of vendors, with intervals.",
         "view": "Look at runs in a browser, down to each trial.",
+        "report": "Write a page about a run for the person who decides: a conclusion and three examples.",
         "runs": "List the runs in the store, newest first.",
         "plan": "Estimate how many tasks or cases you need for a verdict, from a pilot.",
     },
@@ -158,6 +160,5 @@ def load_command(name: str) -> click.Command:
 def cli() -> None:
     """Measure, at the wire, how well agent frameworks and model vendors use tools.
 
-    Start with `bench run`: it needs no key and no network, and runs the reference loop on the embedded dataset
-    with a scripted model. See `bench COMMAND --help` for examples.
+    Start with `bench demo`, which needs no key. See `bench COMMAND --help` for examples.
     """

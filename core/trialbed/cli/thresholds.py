@@ -106,10 +106,10 @@ def print_thresholds(thresholds: Mapping[str, float], report: Report) -> None:
         UsageError: there is no such score; lists those that exist.
     """
     from trialbed.records import shown_name
-    from trialbed.report import check_thresholds, conclusions
+    from trialbed.report import check_thresholds, headline
     from trialbed.views import TestCase, TestOutcome, TestSuite, junit
 
-    conclusion = {"conclusion": "\n".join(map(str, conclusions(report)))}
+    conclusion = {"conclusion": headline(report)}
     cases = []
     for check in check_thresholds(report.frameworks, thresholds):
         title, problem = f"{shown_name(check.score)} >= {check.least:g}", check.problem

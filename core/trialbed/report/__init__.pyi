@@ -1,7 +1,10 @@
 from ._conclusion import Conclusion as Conclusion
 from ._conclusion import conclusions as conclusions
+from ._conclusion import decision as decision
 from ._conclusion import headline as headline
 from ._conclusion import how_to_complete as how_to_complete
+from ._conclusion import instructive_trials as instructive_trials
+from ._conclusion import lead_sentences as lead_sentences
 from ._conclusion import main_loss as main_loss
 from ._conclusion import reason_lines as reason_lines
 from ._conclusion import trial_name as trial_name

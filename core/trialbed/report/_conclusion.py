@@ -12,7 +12,7 @@ from trialbed.attribution import LOST_BY, USED, Attribution
 from trialbed.records import NOT_MEASURED, failures_line, leading_scores, shown_name
 from trialbed.report._metadata import in_words
 from trialbed.report._report import Report
-from trialbed.report._summary import QueryId, Reason, ScoreMean, Summary, WorstQuery
+from trialbed.report._summary import QueryId, Reason, ScoreMean, Summary, TrialRow, WorstQuery
 from trialbed.scoring import JUDGED
 from trialbed.texts import group_by_key, number_of, number_were, percent, points
 
@@ -35,11 +35,16 @@ BASELINE = "baseline"
 MOST_NAMES = 3
 """Setups that a sentence about many of them names."""
 
+EXAMPLES = 3
+"""Trials that a report shows."""
+
 SHOWN = 5
 """Queries that are listed if no other number is asked for."""
 
 DIGITS = 12
 """Digits to which a mean quality is rounded: the same trials in another order must give the same one."""
+
+TOKENS, COST = "total_tokens", "cost"
 
 JUDGING = ("sopr_score", "api_call_score")
 """The scores that say how a trial went, the foremost first."""
@@ -52,7 +57,7 @@ class Conclusion:
     Attributes:
         score: the measure that leads: the dataset's own, else ``sopr_score``.
         mean: of that measure; None where there is none.
-        over: the queries or trials that the mean is over, in words.
+        over: the tasks or trials that the mean is over, in words.
         unsure: trials that count half in ``sopr_score``.
         finding: on this measure, against the run's baseline; None for the baseline itself.
         lost: what became of the expected calls, where that is known.
@@ -142,19 +147,17 @@ class Conclusion:
 
 def _difference(found: ScoreFinding) -> str:
     if found.verdict == "identical":
-        return f", the same as {found.baseline} on every query"
+        return f", the same as {found.baseline} on every task"
     if found.verdict == "equivalent":
         return f", shown to be within {100 * found.margin:g} points of {found.baseline}"
     from trialbed.report.comparison import finding_cells
 
     apart = f", {points(found.difference)} {'more' if found.difference > 0 else 'less'} than {found.baseline}"
     if found.is_difference:
-        return f"{apart} (shown: p {finding_cells(found)[0]})"
+        return f"{apart} (significant: p {finding_cells(found)[0]})"
     if found.enough is None:
-        return f"{apart}; not yet shown"
-    shown = "it" if found.enough.shows == "difference" else f"less than {100 * found.margin:g} points"
-    queries = number_of(found.enough.queries, "query", "queries")
-    return f"{apart}; not yet shown, about {queries} would be enough to show {shown}"
+        return f"{apart}; not significant"
+    return f"{apart}; not significant yet, about {number_of(found.enough.queries, 'task')} would settle it"
 
 
 def conclusions(report: Report) -> tuple[Conclusion, ...]:
@@ -173,7 +176,7 @@ def conclusions(report: Report) -> tuple[Conclusion, ...]:
         known = (name for name in names if (mean := scores.get(name)) and mean.value is not None)
         leading = next(known, next((name for name in names if name in scores), JUDGED))
         count = scores[leading].denominator if leading in scores else 0
-        over = number_of(len(config.query_ids), "query", "queries")
+        over = number_of(len(config.query_ids), "task")
         if not whole:
             measured = "one trial that was" if count == 1 else f"{count:,} trials that were"
             over = f"the {measured} measured for every framework"
@@ -201,41 +204,146 @@ def conclusions(report: Report) -> tuple[Conclusion, ...]:
     return tuple(found)
 
 
-def headline(report: Report) -> str:
-    """Return the result of a run in one sentence, or in one for each of two setups without a common one.
+def lead_sentences(report: Report) -> list[str]:
+    """Return the sentences that a report begins with: the result, and the cause of most losses if there were any."""
+    return [headline(report), *(f"Most losses: {loss}" for loss in [main_loss(report)] if loss)]
 
-    Another one says how many trials the whole run lacks, if there is any result without them.
+
+def headline(report: Report) -> str:
+    """Return the result of a run in a sentence about all of its setups.
+
+    Others say how many trials the run lacks, and whose calls are read from the conversation.
     """
-    found = conclusions(report)
-    with_result = [one for one in found if one.share is not None]
-    missing = sum(one.missing for one in found) if with_result else 0
-    end = f" The run is incomplete: {number_were(missing, 'trial')} not measured." if missing else ""
-    end += _sources(report)
-    if len(found) <= 2:
-        compared = [one for one in found if one.finding is not None]
-        return " ".join(one.result for one in compared or found) + end
-    if not with_result:
-        return f"No result of {len(found)} setups is shown."
-    first, shares = with_result[0], sorted(one.share for one in with_result if one.share is not None)
+    found, with_result = conclusions(report), _best_first(report)
+    absent = [one.framework for one in found if one.share is None and not one.void]
+    missing = sum(one.missing for one in found)
+    lacks = f"{number_were(missing, 'trial')} not measured"
+    if len(found) == 1:
+        said = found[0].result.removesuffix(".")
+    elif with_result:
+        said = _sentence_on(with_result, report.run.config.repeat)
+        failed = [one for one in with_result if one.has_only_failed]
+        reasons = ", ".join(dict.fromkeys(failures_line(one.failures.items()) for one in failed))
+        said += f"; {_names(failed)} failed in every trial ({reasons})" if failed else ""
+        said += f"; {in_words(absent)} {'has' if len(absent) == 1 else 'have'} no result" if absent else ""
+    else:
+        said = f"No setup has a result{f' yet: {lacks}' if missing else ''}"
+    said += "".join(f"; {one.result.removesuffix('.')}" for one in found if one.void and len(found) > 1)
+    end = f" The run is incomplete: {lacks}." if missing and with_result else ""
+    return f"{said}.{end}{_sources(report)}"
+
+
+def _best_first(report: Report) -> list[Conclusion]:
+    """Return the conclusions with a share, the highest first; those of one share are in the run's order."""
+    order = [one.framework for one in report.frameworks]
+    found = ((one, one.share) for one in conclusions(report))
+    known = [(-share, order.index(one.framework), one) for one, share in found if share is not None]
+    return [one for *_, one in sorted(known, key=itemgetter(0, 1))]
+
+
+def _sentence_on(found: Sequence[Conclusion], repeat: int) -> str:
+    """Return what several setups with results solve, the best first, and which differences are significant."""
+    from trialbed.report.comparison import finding_cells
+
+    first, over = found[0], found[0].over
+    solve, solves = ("solve", "solves") if first.score == JUDGED else ("reach", "reaches")
+    measure = "" if first.score == JUDGED else f" in {shown_name(first.score)}"
+    all_solve, share = (
+        f"{_names(found)} {_verb(found, solve, solves)}",
+        f"{_span(found)}{measure} {'over' if measure else 'of'} {over}",
+    )
+    compared = [(one, one.finding) for one in found if one.finding is not None]
+    if not compared:
+        return f"{all_solve} {share}"
+    baselines = {finding.baseline for _, finding in compared}
+    baseline = next((one for one in found if {one.framework} == baselines), None)
+    against = "the baseline with the same settings" if baseline is None else baseline.framework
+    by_verdict: Mapping[str, list[Conclusion]] = group_by_key((str(own.verdict), one) for one, own in compared)
+    undecided = by_verdict.get("too few", [])
+    if by_verdict.keys() & {"better", "worse"}:
+        clauses = [f"{against} {solves} {_span([baseline])}{measure}"] if baseline else []
+        than = "" if baseline else f" than {against}"
+        for verdict, word in (("better", "more"), ("worse", "less" if measure else "fewer")):
+            if own := by_verdict.get(verdict, []):
+                p = f", p {finding_cells(own[0].finding)[0]}" if len(own) == 1 else ""
+                clauses.append(f"{_names(own)} {_verb(own, solve, solves)} {word}{than} ({_span(own)}{p})")
+        for verdict, words in (("identical", "the same"), ("equivalent", "about as many")):
+            if own := by_verdict.get(verdict, []):
+                clauses.append(f"{_names(own)} {_verb(own, solve, solves)} {words}{than.replace('than', 'as')}")
+        if undecided:
+            clauses.append(f"for {_names(undecided)} no difference is significant{_enough(undecided)}")
+        return f"Of {over}, {'; '.join(clauses)}"
+    if undecided:
+        leaders = [one for one in found if one.share == first.share]
+        if len(leaders) == len(found):
+            return f"{all_solve} {share}, but not the same; no difference is significant{_enough(undecided)}"
+        who = f"{_names(leaders)} {_verb(leaders, solve, solves)} most{measure} ({_span(leaders)})"
+        other = "it" if leaders == [baseline] else against
+        return f"{who}, but with {over} no difference from {other} is significant{_enough(undecided)}"
+    once = " (one trial each)" if repeat == 1 else ""
+    if by_verdict.keys() == {"identical"}:
+        return f"{all_solve} the same{'' if baseline else ' as their baselines:'} {share}{once}"
+    alike, near = by_verdict["equivalent"], f"within {100 * compared[0][1].margin:g} points of {against}"
+    return f"{all_solve} {share}; {_names(alike)} {_verb(alike, 'are', 'is')} shown to be {near}{once}"
+
+
+def _names(found: Sequence[Conclusion]) -> str:
+    """Return the names of a few setups, and the number of many."""
+    return in_words([one.framework for one in found]) if len(found) <= MOST_NAMES else f"{len(found)} setups"
+
+
+def _verb(found: Sequence[Conclusion], many: str, one: str) -> str:
+    return one if len(found) == 1 else many
+
+
+def _span(found: Sequence[Conclusion]) -> str:
+    """Return the lowest and the highest share of some setups."""
+    shares = sorted(one.share or 0.0 for one in found)
     low, high = percent(shares[0]), percent(shares[-1])
-    between = low if low == high else f"from {low} to {high}"
-    said = f"{len(shares)} setups reach {between} in {shown_name(first.score)} over {first.over}"
-    if first.score == JUDGED:
-        said = f"{len(shares)} setups solve {between} of {first.over}"
-    absent = len(found) - len(shares)
-    said += f", {absent} {'has' if absent == 1 else 'have'} no result" if absent else ""
-    findings = [(one.framework, one.finding) for one in found if one.finding is not None]
-    if not findings:
-        return f"{said}.{end}"
-    baselines = {finding.baseline for _, finding in findings}
-    against = baselines.pop() if len(baselines) == 1 else "the baseline with the same settings"
-    shown = {word: [name for name, finding in findings if finding.verdict == word] for word in ("better", "worse")}
-    told = [
-        f"shown to be {word} than {against}: {in_words(names) if len(names) <= MOST_NAMES else f'{len(names)} setups'}"
-        for word, names in shown.items()
-        if names
-    ]
-    return f"{said}; {'; '.join(told) or f'none is shown to be better or worse than {against}'}.{end}"
+    return low if low == high else f"{low} to {high}"
+
+
+def _enough(undecided: Sequence[Conclusion]) -> str:
+    """Return how many tasks would settle the difference of the best of some undecided setups, as a clause."""
+    first = undecided[0]
+    enough = first.finding.enough if first.finding else None
+    tasks = "more tasks would hardly" if enough is None else f"about {number_of(enough.queries, 'task')} would"
+    return f"; {tasks} settle {'it' if len(undecided) == 1 else f'that of {first.framework}'}"
+
+
+def decision(report: Report) -> list[tuple[str, str]]:
+    """Return the advice of a run as titled lines: the setup to take, the open question, and the cost to settle it.
+
+    None without a comparison.
+    """
+    found = _best_first(report)
+    summaries = {one.framework: one for one in report.frameworks}
+    findings = [one.finding for one in found if one.finding]
+    if len(found) < 2 or not findings:
+        return []
+    beaten = {one.candidate if one.verdict == "worse" else one.baseline for one in findings if one.is_difference}
+    beaten |= {one.framework for one in found if (summaries[one.framework].ranks or {}).get(one.score, (1, 1))[0] > 1}
+    behind = [one for one in found if one.framework in beaten]
+    left = [one for one in found if one.framework not in beaten]
+    leave = [("leave", f"{_names(behind)} ({_span(behind)}): shown to be worse than another setup")] if behind else []
+    if len(left) == 1:
+        told = f"{_names(left)} ({_span(left)}), the only setup that no other is shown to beat"
+        return [("take", told), *leave, ("not decided", "nothing")]
+    tokens = {one.framework: summaries[one.framework].middle(TOKENS) for one in left}
+    least = min(tokens, key=lambda name: tokens[name])
+    hint = f"; {least} uses the fewest tokens (median {tokens[least]:,.0f} a trial)" if tokens[least] else ""
+    rows = [("take", f"no difference between {_names(left)} is shown{hint}"), *leave]
+    rows.append(("not decided", f"which of {_names(left)} is best ({_span(left)} of {left[0].over})"))
+    needed = [one.finding.enough for one in left if one.finding and one.finding.verdict == "too few"]
+    if not needed or None in needed:
+        return [*rows, ("to decide it", "more of the same tasks would hardly tell them apart")]
+    count = max(one.queries for one in needed if one)
+    more = count * report.run.config.repeat - max(summaries[one.framework].counts.planned for one in left)
+    spent, costs = ([summaries[one.framework].mean(name) for one in left] for name in (TOKENS, COST))
+    price = f", ${more * sum(costs):,.2f}" if all(costs) else ""
+    told = f"about {number_of(count, 'task')}: {number_of(more, 'more trial')} of each setup, "
+    told += f"{more * sum(spent):,.0f} tokens{price}; bench plan {report.run.run_id} says how sure that is"
+    return [*rows, ("to decide it", told)]
 
 
 def _sources(report: Report) -> str:
@@ -310,6 +418,22 @@ def worst_queries(report: Report, most: int = SHOWN) -> list[WorstQuery]:
         )
         found.append(WorstQuery(worst.query_id, report.queries[worst.query_id].text, rows, worst))
     return found
+
+
+def instructive_trials(report: Report, most: int = EXAMPLES) -> list[TrialRow]:
+    """Return the trials that show best what goes wrong, those in which a framework lost an expected call first.
+
+    Each is the first of its setup with the most frequent loss; then come those of the worst queries.
+    """
+    rows = list[TrialRow]()
+    for summary in sorted(report.frameworks, key=lambda one: -one.attribution.losers.get("framework", 0)):
+        counts, first = summary.attribution.counts, summary.attribution.first
+        if first and not summary.integrity.void:
+            stage = max(first, key=lambda lost: counts[lost])
+            own = (row for row in summary.trials if row.query_id == first[stage][0])
+            rows += [row for row in own if any(call.lost == stage for call in row.gold_calls)][:1]
+    rows += [one.worst for one in worst_queries(report, most)]
+    return list({trial_name(row.key.framework, row.query_id, row.repeat): row for row in rows}.values())[:most]
 
 
 def trial_name(framework: str, query: QueryId, repeat: int = 0) -> str:

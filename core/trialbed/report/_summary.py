@@ -264,6 +264,16 @@ class Summary:
         scores = self.scores if not self.is_part else self.common or {}
         return {} if self.integrity.void else scores
 
+    def mean(self, name: str) -> float:
+        """Return the mean of a score that is shown; 0 without one."""
+        found = self.shown.get(name)
+        return 0.0 if found is None else found.value or 0.0
+
+    def middle(self, name: str) -> float:
+        """Return the median of a score, as tables show it, or the mean of one without a median; 0 without either."""
+        found = self.shown.get(name)
+        return self.mean(name) if found is None or found.median is None else found.median
+
     def of_tag(self, tag: str) -> Summary:
         """The trials and scores of the queries that have a tag; all else is as in the summary of all queries.
 

@@ -21,7 +21,7 @@ from trialbed.drivers import load_driver
 from trialbed.errors import TrialbedError
 from trialbed.plugins import installed_listeners
 from trialbed.records import Query, leading_scores
-from trialbed.report import Report, ScoreMean, conclusions, read_report
+from trialbed.report import Report, ScoreMean, lead_sentences, read_report
 from trialbed.store import StoredRun, TrialRow, TrialTable
 from trialbed.views import html_parts
 
@@ -110,8 +110,8 @@ class RunFigures:
 
     @property
     def conclusions(self) -> list[str]:
-        """The results of the frameworks, in a sentence each."""
-        return list(map(str, conclusions(self.report)))
+        """The sentences that every report of the run begins with."""
+        return lead_sentences(self.report)
 
     def text(self, query_id: QueryId) -> str:
         """Return the task of a query; empty if it is not known."""

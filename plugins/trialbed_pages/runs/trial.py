@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
+from trialbed.attribution import loser_of
 from trialbed.history import read_history
 from trialbed.records import IN_PROCESS, Annotation, ModelCall, Query, TrialResult, WireTurn
 from trialbed.report import trial_name
@@ -17,9 +18,11 @@ from trialbed.report.inspection import (
     ModelExchange,
     TrialProblem,
     api_name,
+    as_text,
     end_text,
     exchanges,
     expected_lines,
+    problem_words,
     problems,
     reason_text,
 )
@@ -69,6 +72,25 @@ class ShownExchange:
         """True where it is marked as gone wrong."""
         call = self.exchange.call
         return _has_failed(call) if isinstance(call, ModelCall) else bool(call.error or call.status != 200)
+
+
+@dataclass(frozen=True)
+class Fault:
+    """The loss of an expected call, side by side: the model's call, the expected one, and who dropped it.
+
+    Attributes:
+        sent: the model's call as it wrote it; empty if it did not ask for the tool.
+        by: one of ``LOSERS``.
+        request: the place of the request whose answer has the model's call, or of the last one; 0 without any.
+        after: the place of the next request, which has the response to the model; 0 if the run ended there.
+    """
+
+    expected: str
+    sent: str
+    by: str
+    reason: str
+    request: int
+    after: int
 
 
 @dataclass(frozen=True)
@@ -126,6 +148,33 @@ class TrialPage:
     def expectations(self) -> Sequence[tuple[str, str]]:
         """Everything by which the trial is right, as label and text."""
         return list(expected_lines(self.query)) if self.query is not None else []
+
+    @cached_property
+    def fault(self) -> Fault | None:
+        """The first expected call that the framework lost, else the first that anyone lost; None if none was."""
+        failure, calls = self.trial.outcome.failure, self.trial.wire.model_calls
+        lost = [
+            (loser_of(one.lost, one.reason, failure.kind if failure else ""), one)
+            for one in self.trial.gold_calls or ()
+            if one.lost is not None
+        ]
+        if not lost:
+            return None
+        by, found = min(lost, key=lambda pair: pair[0] != "framework")
+        names = {tool.name for tool in self.run.tools_of(self.trial) if tool.api == found.gold.api}
+        sent = ((place, call) for place, one in enumerate(calls, 1) for call in one.tool_calls)
+        asked = [(place, call) for place, call in sent if call.tool_name in names]
+        seen = [pair for pair in asked if pair[0] in found.requests] or asked
+        request = seen[0][0] if seen else len(calls)
+        arguments = "" if found.gold.arguments is None else as_text(found.gold.arguments)
+        return Fault(
+            expected=f"{next(iter(names), found.gold.api.api_name)} {arguments}",
+            sent=f"{seen[0][1].name} {seen[0][1].arguments}" if seen else "",
+            by=by,
+            reason=problem_words(found.reason),
+            request=request,
+            after=request + 1 if request < len(calls) else 0,
+        )
 
     @cached_property
     def problems(self) -> Sequence[TrialProblem]:

@@ -8,7 +8,7 @@ from typing import TextIO
 
 from trialbed import views
 from trialbed.contracts import Reporter
-from trialbed.report import Report, conclusions, headline, main_loss, run_title
+from trialbed.report import Report, headline, lead_sentences, main_loss, run_title
 from trialbed_plugins.reporters._attribution import attribution_tables
 from trialbed_plugins.reporters._tables import MEDIANS, figure_tables, run_records, screen_tables
 
@@ -21,7 +21,7 @@ def run_tables(report: Report) -> list[views.Table]:
 
 
 def _conclusion(report: Report, title: str = "") -> views.Table:
-    return views.Table(title, notes=list(map(str, conclusions(report))))
+    return views.Table(title, notes=lead_sentences(report))
 
 
 class TableReporter(Reporter):

@@ -17,7 +17,7 @@ import numpy as np
 from trialbed.statistics import holm, wilson_interval
 from trialbed.wire.dialects.chat_completions import answered_calls
 from trialbed_verify.findings import findings, function_of, kind_in_words, objects_of
-from trialbed_verify.panel._answers import BILLED, BITS, Measures, PanelGate
+from trialbed_verify.panel._answers import BITS, Measures, PanelGate
 from trialbed_verify.panel._distances import (
     ALPHA,
     MOST,
@@ -398,15 +398,16 @@ def _cost(panel: Panel) -> Iterator[str]:
         return
     low, value, high = (100 * figure for figure in (found.excess.low, found.excess.value, found.excess.high))
     digits = 2 if found.excess.high - found.excess.low < NARROW else 1
-    bill = f"its bill is the same within {max(high, -low):.{digits}f} % {BILLED}"
+    bill = f"it uses the same tokens within {max(high, -low):.{digits}f} %"
     if not low <= 0 <= high:
         least, most = sorted(map(abs, (low, high)))
-        more = f"{abs(value):.{digits}f} % [{least:.{digits}f}, {most:.{digits}f}] {'higher' if value > 0 else 'lower'}"
-        bill = f"its bill is {more} {BILLED}"
+        more = f"{abs(value):.{digits}f} % [{least:.{digits}f}, {most:.{digits}f}] {'more' if value > 0 else 'fewer'}"
+        bill = f"it uses {more} tokens"
+    bill += " (one completion token counted as four prompt tokens)"
     if (price := panel.price) is not None:
         share = round(abs(100 * (price - 1)))
         cost = f"is {share} % {'cheaper' if price < 1 else 'dearer'}" if share else "costs the same"
-        bill = f"an answer {cost} at your prices ({bill})"
+        bill += f"; at your prices an answer {cost}"
     yield bill
 
 

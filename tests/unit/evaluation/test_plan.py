@@ -73,7 +73,7 @@ def test_identical_setups_need_as_many_tasks_as_equivalence_does(bench: Bench, d
 def test_a_run_says_the_same_number_as_its_plan(bench: Bench, documents: Any) -> None:
     files = documents(old=[1] * 20, new=[1] * 18 + [0] * 2)
     (plan,) = plan_of(bench, *files)["plans"]
-    assert f"about {plan['enough']} queries would be enough" in bench("compare", *files)[1]
+    assert f"about {plan['enough']} tasks would settle it" in bench("compare", *files)[1]
 
 
 def test_vendors_need_cases(bench: Bench, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -53,7 +53,7 @@ def test_a_side_whose_trials_all_failed_is_said_to_have_failed_before_all_else(c
     assert notes(compared(wrong, failed))[0] == f"{words}; it solves 0 % of 4 common queries."
     assert notes(compared(failed, wrong)) == [
         f"{words}.",
-        "reference solves 0 % of 4 common queries, the same as mine on every query.",
+        "reference solves 0 % of 4 common queries, the same as mine on every task.",
     ]
 
 

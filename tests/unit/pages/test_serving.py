@@ -56,6 +56,17 @@ def test_the_command_checks_hosts(monkeypatch: pytest.MonkeyPatch, stored: Path,
     assert ("10.0.0.1" in app._names) == (host == "0.0.0.0")
 
 
+@pytest.mark.parametrize(("files", "place"), [((), "/latest"), ((Path(),), "/files")])
+def test_a_browser_is_opened_where_something_went_wrong(
+    monkeypatch: pytest.MonkeyPatch, stored: Path, files: tuple[Path, ...], place: str
+) -> None:
+    opened = list[str]()
+    monkeypatch.setattr("webbrowser.open", lambda address: opened.append(address) or True)
+    monkeypatch.setattr(uvicorn.Server, "run", lambda _server, sockets: sockets[0].close())
+    serve("127.0.0.1", 0, str(stored), None, [stored.parent for _ in files], in_browser=True)
+    assert [address.endswith(place) for address in opened] == [True]
+
+
 def test_the_address_of_files_is_that_of_their_pages(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path, stored: Path
 ) -> None:

@@ -227,22 +227,23 @@ async def _run(options: RunOptions) -> Report:
 
 
 def _print(report: Report, options: RunOptions, reporter: Reporter, form: str) -> None:
+    """Print the result as ``bench show`` does, and where the documents are."""
+    from trialbed.cli.show._run import print_screen
     from trialbed.drivers import load_driver
-    from trialbed.report import document_path, main_loss, worst_queries
+    from trialbed.report import document_path, worst_queries
     from trialbed.settings import store_file
     from trialbed.store import open_run
 
-    if form == "html":  # the page of the run, as `bench show` prints it
-        run = open_run(report.run.run_id, options.store)
+    run, store = open_run(report.run.run_id, options.store), None if options.store == store_file() else options.store
+    if form == "table":
+        print_screen(run, report, reporter, store)
+    elif form == "html":
         click.echo(load_driver("components", "pages").run_report(run, options.data_dir))
     else:
         reporter.report(report, sys.stdout)
-    if form == "table" and not main_loss(report):
-        click.echo()
-    store = None if options.store == store_file() else options.store
+    if form != "table":  # programs may read the output
+        click.echo(next_commands(report.run.run_id, worst_queries(report, most=1), store), err=True)
     paths = [document_path(one.framework, report.run.config.test_set, options.output) for one in report.frameworks]
-    # Output of other reporters may be read by programs.
-    click.echo(next_commands(report.run.run_id, worst_queries(report, most=1), store), err=form != "table")
     written = paths[0] if len(paths) == 1 else f"{len(paths)} documents in {paths[0].parent}"
     click.echo(f"written: {written}", err=form != "table")
 

@@ -14,6 +14,7 @@ from trialbed.cli.stored import moment, next_commands, run_reporter, seconds
 from trialbed.cli.waiting import names_reading
 
 if TYPE_CHECKING:
+    from trialbed.contracts import Reporter
     from trialbed.records import Query
     from trialbed.report import Report, WorstQuery
     from trialbed.store import StoredRun
@@ -48,26 +49,37 @@ def show_run(
     from trialbed.plugins import installed_listeners
     from trialbed.report import read_report, worst_queries
 
-    brief = not (full or legend)
-    chosen = run_reporter("table" if as_json else reporter, explained=legend, brief=brief)
+    chosen = run_reporter("table" if as_json else reporter, explained=legend, brief=not (full or legend))
     with names_reading():
         report = read_report(run, ask, installed_listeners())
-    worst = worst_queries(report)
     if as_json:
-        print_json(_document(run, report, worst))
-        return
-    chosen.report(report, sys.stdout)
-    if reporter != "table":
-        return
+        print_json(_document(run, report, worst_queries(report)))
+    elif reporter == "table":
+        print_screen(run, report, chosen, store)
+    else:
+        chosen.report(report, sys.stdout)
+
+
+def print_screen(run: StoredRun, report: Report, reporter: Reporter, store: str | None) -> None:
+    """Print the tables of a run, its worst queries, how it went, and the commands that lead on.
+
+    Args:
+        reporter: prints the tables; if it is brief, the rest is too.
+        store: as the user named it.
+    """
+    from trialbed.report import worst_queries
+
+    reporter.report(report, sys.stdout)
+    worst = worst_queries(report)
     if worst:
         from trialbed.views import print_tables
 
         click.echo()
         print_tables([_worst_table(worst, report)], sys.stdout)
     click.echo()
-    for line in _settings(run, brief=brief):
+    for line in _settings(run, brief=reporter.brief):
         click.echo(line)
-    if commands := next_commands(run.run_id, worst, store, full=not brief):
+    if commands := next_commands(run.run_id, worst, store, full=not reporter.brief):
         click.echo(commands)
 
 

@@ -144,9 +144,11 @@ def test_every_command_that_prints_a_result_can_print_json() -> None:
     assert {path for path, names in options.items() if "--json" in names} >= set(PRINTS_A_RESULT)
     assert set(options) - set(PRINTS_A_RESULT) == {
         "adapter new",
+        "demo",
         "export",
         "init",
         "publish",
+        "report",
         "serve",
         "tasks schema",
         "view",

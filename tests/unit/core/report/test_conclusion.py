@@ -27,15 +27,15 @@ def lost(by_framework: int = 0, **counts: int) -> Attribution:
 
 
 def conclusion(value: float | None, **parts: Any) -> str:
-    return str(Conclusion("mine", "sopr_score", ScoreMean(value, (0.31, 0.86), 10), "10 queries", **parts))
+    return str(Conclusion("mine", "sopr_score", ScoreMean(value, (0.31, 0.86), 10), "10 tasks", **parts))
 
 
 def test_it_says_what_by_how_much_how_sure_and_what_losses_are_due_to() -> None:
     few = finding([1.0] * 6 + [0.0] * 4, [1.0] * 8 + [0.0] * 2)
     assert few.verdict == "too few"
     assert conclusion(0.6, finding=few, lost=lost(wrong_arguments=6, not_called=5, not_used=3, used=9)) == (
-        f"mine solves 60 % of 10 queries, 20 points less than reference; not yet shown, about {few.queries_needed} "
-        "queries would be enough to show it; 9 of its 23 expected calls were used, and 6 of the other 14 had wrong "
+        f"mine solves 60 % of 10 tasks, 20 points less than reference; not significant yet, about {few.queries_needed} "
+        "tasks would settle it; 9 of its 23 expected calls were used, and 6 of the other 14 had wrong "
         "arguments."
     )
 
@@ -43,12 +43,11 @@ def test_it_says_what_by_how_much_how_sure_and_what_losses_are_due_to() -> None:
 @for_each(
     ("found", "words"),
     [
-        (finding([0.0] * 40, [1.0] * 40), ", 100 points less than reference (shown: p <0.001)."),
-        (finding([1.0] * 12, [0.0] * 12), ", 100 points more than reference (shown: p <0.001)."),
-        (finding([1.0] * 9, [1.0] * 9), ", the same as reference on every query."),
+        (finding([0.0] * 40, [1.0] * 40), ", 100 points less than reference (significant: p <0.001)."),
+        (finding([1.0] * 12, [0.0] * 12), ", 100 points more than reference (significant: p <0.001)."),
+        (finding([1.0] * 9, [1.0] * 9), ", the same as reference on every task."),
         (finding([1.0] * 399 + [0.0], [1.0] * 400), ", shown to be within 5 points of reference."),
-        (finding([1.0, 0.0], [0.0, 1.0]), "0 points less than reference; not yet shown, about"),
-        (finding([1.0, 0.0], [0.0, 1.0]), " queries would be enough to show less than 5 points."),
+        (finding([1.0, 0.0], [0.0, 1.0]), "0 points less than reference; not significant yet, about"),
     ],
 )
 def test_a_verdict_is_said_as_it_is(found: ScoreFinding, words: str) -> None:
@@ -56,8 +55,8 @@ def test_a_verdict_is_said_as_it_is(found: ScoreFinding, words: str) -> None:
 
 
 def test_one_framework_has_its_interval() -> None:
-    assert conclusion(0.62) == "mine solves 62 % [31 %, 86 %] of 10 queries."
-    assert conclusion(0.62, unsure=2) == "mine solves 62 % [31 %, 86 %] of 10 queries (with 2 unsure as half)."
+    assert conclusion(0.62) == "mine solves 62 % [31 %, 86 %] of 10 tasks."
+    assert conclusion(0.62, unsure=2) == "mine solves 62 % [31 %, 86 %] of 10 tasks (with 2 unsure as half)."
     assert conclusion(None, missing=3) == "mine has no result yet: 3 trials were not measured."
     assert conclusion(None, measured=3) == "mine has no result."
     assert conclusion(0.62, missing=1, measured=9).endswith("; 1 of its 10 trials was not measured.")
@@ -71,10 +70,10 @@ def test_one_whose_trials_all_failed_is_said_to_have_failed_first() -> None:
     none = [0.0] * 10
     lost_calls = lost(trial_failed=4)
     same = finding(none, none)
-    assert conclusion(0.0, finding=same, lost=lost_calls, **FAILED) == f"{failed}; it solves 0 % of 10 queries."
+    assert conclusion(0.0, finding=same, lost=lost_calls, **FAILED) == f"{failed}; it solves 0 % of 10 tasks."
     worse = conclusion(0.0, finding=finding([0.0] * 40, [1.0] * 40), lost=lost_calls, **FAILED)
-    assert worse == f"{failed}; it solves 0 % of 10 queries, 100 points less than reference (shown: p <0.001)."
-    assert conclusion(0.0, **FAILED) == f"{failed}; it solves 0 % [31 %, 86 %] of 10 queries."
+    assert worse == f"{failed}; it solves 0 % of 10 tasks, 100 points less than reference (significant: p <0.001)."
+    assert conclusion(0.0, **FAILED) == f"{failed}; it solves 0 % [31 %, 86 %] of 10 tasks."
     assert conclusion(None, missing=2, **FAILED) == f"{failed}; 2 of its 12 trials were not measured."
     two = conclusion(0.0, measured=10, failures={"agent": 8, "timeout": 2})
     assert two.startswith("mine failed in all 10 trials: error in the agent (8), timeout (2); it solves")

@@ -12,7 +12,7 @@ from support.trials import run_config, run_of, trial_of, verdict
 
 from trialbed.attribution import USED
 from trialbed.records import STAGES
-from trialbed.report import Integrity, Report, conclusions, headline, main_loss
+from trialbed.report import Integrity, Report, decision, headline, main_loss
 from trialbed.report.comparison import FrameworkComparison
 
 FOUND = {
@@ -27,10 +27,10 @@ FOUND = {
 }
 
 
-def setup(name: str = "reference", used: int = 60, **lost: int) -> dict[str, Any]:
+def setup(name: str = "reference", used: int = 60, *, share: float | None = 0.8, **lost: int) -> dict[str, Any]:
     """A setup with this many expected calls that were used, and that were lost at each stage."""
     counts = {**dict.fromkeys(STAGES, 0), **{key.replace("_", " "): count for key, count in lost.items()}, USED: used}
-    found = document(name, unsure_count=0)
+    found = document(name, unsure_count=0, average_sopr_score=share, **({} if share else {"intervals": {}}))
     found["summary"]["attribution"] = {"counts": counts}
     return found
 
@@ -43,61 +43,77 @@ def compared(*documents: dict[str, Any], **verdicts: str) -> Report:
         verdict = verdicts.get(summary.framework)
         if verdict is not None:
             against = summary.framework.replace("mine", "reference") if "@" in summary.framework else "reference"
-            found = replace(finding("sopr_score", {**FOUND, "verdict": verdict}), baseline=against)
+            sides = {"baseline": against, "candidate": summary.framework}
+            found = replace(finding("sopr_score", {**FOUND, "verdict": verdict}), **sides)
             summary = replace(summary, comparisons=(FrameworkComparison("reference", against, {"sopr_score": found}),))
         summaries.append(summary)
     return replace(report, frameworks=tuple(summaries))
 
 
-def test_of_two_setups_the_compared_one_is_told() -> None:
-    assert headline(compared(setup(), setup("mine"), mine="worse")) == (
-        "mine solves 80 % of 20 queries, 25 points less than reference (shown: p <0.001)."
-    )
-
-
-def test_setups_that_are_not_compared_have_a_sentence_each() -> None:
-    assert headline(reported(setup())) == "reference solves 80 % [58 %, 92 %] of 20 queries."
-    assert headline(reported(setup("a"), setup("b"))) == (
-        "a solves 80 % [58 %, 92 %] of 20 queries. b solves 80 % [58 %, 92 %] of 20 queries."
-    )
-
-
 @for_each(
-    ("verdicts", "words"),
+    ("shares", "verdicts", "words"),
     [
-        ({}, "3 setups solve 80 % of 20 queries."),
+        ({"mine": 0.5}, {"mine": "worse"}, "Of 20 tasks, reference solves 80 %; mine solves fewer (50 %, p <0.001)."),
         (
-            {"a": "too few", "b": "identical"},
-            "3 setups solve 80 % of 20 queries; none is shown to be better or worse than reference.",
+            {"a": 0.9, "b": 0.5, "c": 0.4, "d": 0.85, "e": 0.8},
+            {"a": "better", "b": "worse", "c": "worse", "d": "too few", "e": "identical"},
+            "Of 20 tasks, reference solves 80 %; a solves more (90 %, p <0.001); b and c solve fewer (40 % to 50 %); "
+            "e solves the same; for d no difference is significant; about 30 tasks would settle it.",
         ),
-        ({"a": "worse", "b": "too few"}, "3 setups solve 80 % of 20 queries; shown to be worse than reference: a."),
         (
-            {"a": "worse", "b": "better"},
-            "3 setups solve 80 % of 20 queries; shown to be better than reference: b; "
-            "shown to be worse than reference: a.",
+            {"mine": 0.9},
+            {"mine": "too few"},
+            "mine solves most (90 %), but with 20 tasks no difference from reference is significant; "
+            "about 30 tasks would settle it.",
         ),
+        (
+            {"a": 0.7, "b": 0.6},
+            {"a": "too few", "b": "too few"},
+            "reference solves most (80 %), but with 20 tasks no difference from it is significant; "
+            "about 30 tasks would settle that of a.",
+        ),
+        (
+            {"a": 0.8},
+            {"a": "too few"},
+            "reference and a solve 80 % of 20 tasks, but not the same; no difference is significant; "
+            "about 30 tasks would settle it.",
+        ),
+        ({"a": 0.8}, {"a": "identical"}, "reference and a solve the same 80 % of 20 tasks (one trial each)."),
+        (
+            {"a": 0.8, "b": 0.9},
+            {"a": "identical", "b": "equivalent"},
+            "b, reference and a solve 80 % to 90 % of 20 tasks; b is shown to be within 5 points of reference "
+            "(one trial each).",
+        ),
+        ({"a": 0.5, "b": 0.4, "c": 0.3}, {}, "4 setups solve 30 % to 80 % of 20 tasks."),
+        ({"mine": None}, {}, "reference solves 80 % of 20 tasks; mine has no result."),
     ],
 )
-def test_several_setups_share_a_sentence(verdicts: dict[str, str], words: str) -> None:
-    assert headline(compared(setup(), setup("a"), setup("b"), **verdicts)) == words
-
-
-def test_the_sentence_has_the_span_of_the_results_and_counts_many_names_and_absent_ones() -> None:
-    none = document("c", average_sopr_score=None, intervals={}, unsure_count=0)
-    low = document("low", average_sopr_score=0.25, unsure_count=0)
+def test_a_run_has_one_sentence_on_its_setups(
+    shares: dict[str, float | None], verdicts: dict[str, str], words: str
+) -> None:
     assert (
-        headline(reported(low, setup("b"), none)) == "2 setups solve from 25 % to 80 % of 20 queries, 1 has no result."
+        headline(compared(setup(), *(setup(name, share=share) for name, share in shares.items()), **verdicts)) == words
     )
-    assert headline(reported(*(dict(none) for _ in range(3)))) == "No result of 3 setups is shown."
-    names = ("a", "b", "c", "d")
-    many = compared(setup(), *map(setup, names), **dict.fromkeys(names, "worse"))
-    assert headline(many).endswith("; shown to be worse than reference: 4 setups.")
+
+
+def test_one_setup_has_its_interval() -> None:
+    assert headline(reported(setup())) == "reference solves 80 % [58 %, 92 %] of 20 tasks."
+
+
+def test_a_setup_that_failed_in_every_trial_is_said_to() -> None:
+    failing = setup("mine", share=0.0)
+    failing["summary"] |= {"failed_count": 20, "answered_count": 0, "errors": {"crash": 20}}
+    assert headline(compared(setup(), failing, mine="worse")).endswith("; mine failed in every trial (worker died).")
 
 
 def test_setups_of_several_models_are_compared_with_the_same_settings() -> None:
     labels = ("reference@m", "reference@n", "mine@m", "mine@n")
-    found = compared(*map(setup, labels), **{"mine@m": "worse", "mine@n": "too few"})
-    assert headline(found).endswith("; shown to be worse than the baseline with the same settings: mine@m.")
+    found = compared(*map(setup, labels), **{"mine@m": "worse", "mine@n": "identical"})
+    assert headline(found) == (
+        "Of 20 tasks, mine@m solves fewer than the baseline with the same settings (80 %, p <0.001); "
+        "mine@n solves the same as the baseline with the same settings."
+    )
 
 
 def test_a_part_of_a_run_has_no_verdict_unless_that_is_accepted_and_the_sentence_counts_all_missing_trials() -> None:
@@ -108,16 +124,28 @@ def test_a_part_of_a_run_has_no_verdict_unless_that_is_accepted_and_the_sentence
         for name, count in (("reference", 2), ("mine", 1))
         for query in range(count)
     ]
-    part = "of the one trial that was measured for every framework"
+    part = "100 % of the one trial that was measured for every framework"
     end = "The run is incomplete: 17 trials were not measured."
     report, accepted = (report_of(run, {}, trials, allow_incomplete=allowed) for allowed in (None, True))
-    assert headline(report) == (
-        f"reference solves 100 % [21 %, 100 %] {part}. mine solves 100 % [21 %, 100 %] {part}. {end}"
-    )
+    assert headline(report) == f"reference and mine solve {part}. {end}"
     assert not any(summary.comparisons for summary in report.frameworks)
-    same = f"mine solves 100 % {part}, the same as reference on every query"
-    assert headline(accepted) == f"{same}. {end}"
-    assert str(conclusions(accepted)[0]) == f"{same}; 9 of its 10 trials were not measured."
+    assert headline(accepted) == f"reference and mine solve the same {part} (one trial each). {end}"
+
+
+def test_what_to_take_follows_from_shown_differences_only() -> None:
+    rows = dict(decision(compared(setup(), setup("mine", share=0.5), mine="worse")))
+    assert rows == {
+        "take": "reference (80 %), the only setup that no other is shown to beat",
+        "leave": "mine (50 %): shown to be worse than another setup",
+        "not decided": "nothing",
+    }
+    rows = dict(decision(compared(setup(), setup("mine", share=0.9), mine="too few")))
+    assert rows["take"].startswith("no difference between mine and reference is shown")
+    assert rows["not decided"] == "which of mine and reference is best (80 % to 90 % of 20 tasks)"
+    assert rows["to decide it"].startswith("about 30 tasks: ")
+    same = dict(decision(compared(setup(), setup("mine"), mine="identical")))
+    assert same["to decide it"] == "more of the same tasks would hardly tell them apart"
+    assert decision(reported(setup())) == []
 
 
 def test_most_losses_name_the_setup_with_most_of_them() -> None:

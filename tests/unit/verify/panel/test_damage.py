@@ -97,7 +97,7 @@ def test_small_damages_at_many_gates_add_up(damaged: Panel) -> None:
 def test_a_faithful_vendor_breaks_next_to_nothing_and_costs_the_same(faithful: Panel) -> None:
     assert faithful.finding == "equivalent", faithful.reason
     assert "of 1,000 of its answers at most " in faithful.reason
-    assert "and its bill is the same within " in faithful.reason
+    assert "and it uses the same tokens within " in faithful.reason
 
 
 def test_differences_within_all_margins_are_not_equivalent_if_together_they_are_shown(official: Sides) -> None:
@@ -130,9 +130,9 @@ def test_a_multiple_of_the_prompt_tokens_is_different(official: Sides, factor: f
 def test_three_percent_more_on_the_bill_are_different_and_said(official: Sides) -> None:
     found = judged(official, played(2, counted(prompt=1.03, completion=1.03)))
     assert "bill" in found.different
-    bill = found.reason.split("and its bill is 3.")[1]
+    bill = found.reason.split("and it uses 3.")[1]
     assert "% [" in bill
-    assert "] higher at four prompt tokens for a completion token" in bill
+    assert "] more tokens (one completion token counted as four" in bill
 
 
 def test_prompt_tokens_without_a_pattern_are_different(official: Sides) -> None:

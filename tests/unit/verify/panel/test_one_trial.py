@@ -200,32 +200,33 @@ def billed(number: int, **usage: int) -> Measures:
 @for_each(
     ("usage", "words"),
     [
-        ({"completion_tokens": 18}, "its bill is the same within "),
-        ({"completion_tokens": 18, "total_tokens": 378}, "its bill is 909.1 % [904.6, 909.1] higher at four prompt"),
-        ({"completion_tokens": 0, "total_tokens": 78}, "its bill is the same within "),
+        ({"completion_tokens": 18}, "it uses the same tokens within "),
+        ({"completion_tokens": 18, "total_tokens": 378}, "it uses 909.1 % [904.6, 909.1] more tokens (one completion"),
+        ({"completion_tokens": 0, "total_tokens": 78}, "it uses the same tokens within "),
     ],
 )
 def test_thoughts_that_only_the_total_has_are_billed(usage: dict[str, int], words: str) -> None:
     sides = [([billed(number, **USUAL)], [billed(number, prompt_tokens=60, **usage)]) for number in range(60)]
     panel = judge(sides, PanelOptions(permutations=99))
     assert words in panel.reason
-    assert ("bill" in panel.different) == ("higher" in words)
+    assert ("bill" in panel.different) == ("more" in words)
 
 
 @for_each(
     ("output", "words"),
     [
-        (60 / 18, "an answer is 50 % cheaper at your prices (its bill is the same within "),
-        (300 / 18, "an answer is 50 % dearer at your prices (its bill is the same within "),
-        (180.1 / 18, "an answer costs the same at your prices (its bill is the same within "),
-        (None, "its bill is the same within "),
+        (60 / 18, "; at your prices an answer is 50 % cheaper"),
+        (300 / 18, "; at your prices an answer is 50 % dearer"),
+        (180.1 / 18, "; at your prices an answer costs the same"),
+        (None, ""),
     ],
 )
-def test_prices_are_said_before_the_bill(output: float | None, words: str) -> None:
+def test_prices_are_said_behind_the_tokens(output: float | None, words: str) -> None:
     sides = [([billed(number, **USUAL)], [billed(number, **USUAL)]) for number in range(60)]
     prices = ({"input": 1.0, "output": 10.0}, {} if output is None else {"input": 1.0, "output": output})
     panel = judge(sides, PanelOptions(prices=prices))
-    assert panel.reason.startswith(words)
+    assert panel.reason.startswith("it uses the same tokens within ")
+    assert (words in panel.reason) == ("at your prices" in panel.reason or not words)
 
 
 @for_each("seed", range(8))

@@ -87,8 +87,8 @@ def test_prices_stand_beside_the_ranks_and_in_the_verdict(tmp_path: Path) -> Non
     found = compared(files)
     cost = {row.vendor: row.cost for row in found["ranking"].models["m"].rows}
     assert cost == {"official": 1.0, "good": 0.4, "unpriced": None}
-    assert "its bill is the same within" in comparisons(found)[0]["panel"].reason
-    assert "60 % cheaper at your prices" in comparisons(found)[0]["panel"].reason
+    assert "it uses the same tokens within" in comparisons(found)[0]["panel"].reason
+    assert "at your prices an answer is 60 % cheaper" in comparisons(found)[0]["panel"].reason
     lines = {name.rstrip("*"): cost for name, *_, cost in verified_tables(found)[1].lines}
     assert lines == {"official": "1.0000", "good": "0.4000", "unpriced": "-"}
     page = vendor_page([read_one(rows, compared=False) for _, _, rows, _ in files], found)
@@ -97,7 +97,7 @@ def test_prices_stand_beside_the_ranks_and_in_the_verdict(tmp_path: Path) -> Non
     assert [(line[0], line[place]) for line in verdicts.lines] == [("good", "-60 %"), ("unpriced", "-")]
     lead = page[0]
     assert isinstance(lead, Table)
-    assert "60 % cheaper at your prices" in lead.notes[0]
+    assert "at your prices an answer is 60 % cheaper" in lead.notes[0]
 
 
 def test_neither_speed_nor_price_makes_up_for_answers_that_break_callers(tmp_path: Path) -> None:

@@ -206,7 +206,7 @@ def test_a_plan_of_faults_is_told_in_words(write) -> None:
     plan = '{"tools": {"rate": 0.5, "faults": ["error"]}}'
     found = compared(*(write("a", {1: scores(1.0)}, run_id=str(n), faults=own) for n, own in enumerate((None, plan))))
     said = text(found)
-    assert "a (injected faults) solves 100 % of 1 common query, the same as a (no faults) on every query" in said
+    assert "a (injected faults) solves 100 % of 1 common query, the same as a (no faults) on every task" in said
     assert "faults: none and 50 % of the calls of tools (error), which are not the same." in said
 
 
@@ -225,7 +225,7 @@ def test_several_are_held_against_the_first(write) -> None:
     assert [(one["baseline"]["name"], one["candidate"]["name"]) for one in found.document] == [("a", "b"), ("a", "c")]
     assert len(found.tables) == 3
     assert found.tables[0].notes == [
-        f"{name} solves 100 % of 1 common query, the same as a on every query." for name in "bc"
+        f"{name} solves 100 % of 1 common query, the same as a on every task." for name in "bc"
     ]
 
 
