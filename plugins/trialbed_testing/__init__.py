@@ -1,8 +1,8 @@
-"""Tests of agents under pytest: trials with scripted, recorded and real models, and assertions on what the wire saw.
+"""Test agents with pytest. Run trials with scripted, recorded and real models, and assert on the recorded traffic.
 
 plugin   the fixture ``trialbed``, the marker and the options
 
-The names are loaded when they are first used, since every pytest run loads the plugin.
+Names are loaded on first use, because every pytest run loads the plugin.
 """
 
 import lazy_loader

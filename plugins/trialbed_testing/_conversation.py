@@ -13,12 +13,12 @@ from trialbed_testing._trial import ObservedTrial
 
 
 class OpenConversation(ObservedTrial):
-    """A trial whose user is the test. Until its end it is the trial so far, which has no scores.
+    """A trial with the test as its user. Until the conversation ends, it shows the trial so far, without scores.
 
     Args:
-        suite: runs the trial, while the test looks at an answer.
-        start: starts the trial with the first message, and a function that is asked for the next ones.
-        trials: those of the test, to which it is added.
+        suite: runs the trial while the test looks at an answer.
+        start: starts the trial with the first message and a function that returns the next ones.
+        trials: the trials of the test; this one is added to them.
     """
 
     def __init__(
@@ -34,11 +34,11 @@ class OpenConversation(ObservedTrial):
         self._awaits_message = False
 
     def say(self, text: str) -> ObservedTrial:
-        """Write a message to the agent, and return its work on it: the answer, and the calls and requests until then.
+        """Send a message to the agent and return its work on it: the answer, and the calls and requests until then.
 
         Raises:
             UsageError: the message is blank, or the conversation has ended.
-            TrialbedError: the agent gave no answer; says why.
+            TrialbedError: the agent gave no answer; the message says why.
         """
         __tracebackhide__ = True
         if not isinstance(text, str) or not text.strip():
@@ -63,7 +63,7 @@ class OpenConversation(ObservedTrial):
         return self.turns[-1]
 
     def end(self) -> None:
-        """End the conversation, so that the trial is whole.
+        """End the conversation, which completes the trial.
 
         Raises:
             TrialbedError: nothing was said, or the trial could not be run.

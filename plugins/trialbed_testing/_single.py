@@ -1,4 +1,4 @@
-"""Runs single trials in the engine, a run each, whose server, models and workers stay for the next ones."""
+"""Run single trials in the engine, each in its own run; server, models and workers stay up for the next ones."""
 
 from __future__ import annotations
 
@@ -34,10 +34,10 @@ from trialbed.wire_log import compute_timing
 
 @dataclass(frozen=True)
 class SingleTrial:
-    """The trial of a run that has no other.
+    """The only trial of a run.
 
     Attributes:
-        run: it is in no store that stays.
+        run: is not in a permanent store.
     """
 
     run: Run
@@ -46,7 +46,7 @@ class SingleTrial:
     result: TrialResult
 
     def keep(self, store: str | Path) -> None:
-        """Write the trial into a store as a run of its own, for ``bench show`` and pages, and its query beside it.
+        """Write the trial into a store, in its own run, for ``bench show`` and pages, and its query next to the store.
 
         Raises:
             DataError: the store cannot be written.
@@ -67,7 +67,7 @@ AskUser = Callable[[SingleTrial], Awaitable[str | None]]
 
 @contextmanager
 def open_suite() -> Iterator[TrialSuite]:
-    """Yield what runs the trials of a test suite."""
+    """Yield a runner for the trials of a test suite."""
     with (
         temporary_folder() as folder,
         start_blocking_portal() as portal,
@@ -77,11 +77,11 @@ def open_suite() -> Iterator[TrialSuite]:
 
 
 class TrialSuite:
-    """Runs the trials of a test suite, each the only one of its options, in an event loop of its own.
+    """Runs the trials of a test suite in a dedicated event loop, each as the only trial of its run.
 
     Attributes:
         portal: calls functions in that event loop.
-        turn: is held while a trial begins: two that began at once would each start what they could share.
+        turn: is held while a trial begins. Two trials that begin together would each start resources they could share.
     """
 
     def __init__(self, folder: Path, portal: BlockingPortal, standing: Standing) -> None:
@@ -93,7 +93,7 @@ class TrialSuite:
         self._answers: dict[str, Callable[[ModelRequest], Any]] = {}
 
     def run(self, options: RunOptions, objects: RunObjects) -> SingleTrial:
-        """Run a trial, whose dataset, of one query, is an object."""
+        """Run a trial. Its dataset is an object with one query."""
         with self.turn:
             trial = self._start(options, objects)
             try:
@@ -102,8 +102,8 @@ class TrialSuite:
                 trial.cancel()  # where the test is interrupted
 
     def start(self, options: RunOptions, objects: RunObjects, user: AskUser) -> Future[SingleTrial]:
-        """Start a trial next to others, whose user is asked in the event loop."""
-        # Of two runs of one configuration, each needs its own store.
+        """Start a trial that runs next to others. The user is called in the event loop."""
+        # Two runs with the same configuration need separate stores.
         store = self._stores.pop() if self._stores else f"{secrets.token_hex(4)}.db"
         trial = self._start(options, objects, user, store)
         trial.add_done_callback(lambda _: self._stores.append(store))
@@ -137,7 +137,7 @@ async def _run(options: RunOptions, objects: RunObjects, standing: Standing, use
 
 @dataclass(eq=False)
 class _Seen:
-    """What the engine tells of a run, and asks of its user."""
+    """Collects the trials of a run, and passes the engine's questions on to its user."""
 
     query: Query = field(init=False)
     run: Run = field(init=False)
@@ -145,7 +145,7 @@ class _Seen:
     trials: list[SingleTrial] = field(default_factory=list)
     talking: str = ""
     code = ""
-    """It is the same run whatever this class says; to read its source for each takes long."""
+    """A constant: the run is the same for any source of this class, and reading the source for each run is slow."""
 
     @hookimpl
     def trial_started(self, run: Run, spec: TrialSpec) -> None:
@@ -174,7 +174,7 @@ class _Seen:
 
 
 class _SuiteModel(ModelDriver):
-    """An object as the model of a trial. All those of a suite share an endpoint, so that one server does for them."""
+    """An object as the model of a trial. All objects of a suite share one endpoint and therefore one server."""
 
     contract = "1"
 

@@ -1,4 +1,4 @@
-"""Texts that are kept beside the tests, and compared with later trials."""
+"""Texts that are stored with the tests and compared with later trials."""
 
 from __future__ import annotations
 
@@ -13,29 +13,29 @@ from trialbed.records import ApiCall, WireLog
 from trialbed_testing._trial import call_text
 
 LARGEST = 1_000_000
-"""Bytes of a snapshot."""
+"""Largest snapshot, in bytes."""
 
 TOO_LARGE = f"is larger than {LARGEST:,} bytes; compare a part of the text"
 
 SHOWN = 60
-"""Lines of a difference that are shown."""
+"""Most lines of a difference to show."""
 
 HEADER = 3
-"""Lines of a difference before its first change: pytest shows few lines."""
+"""Lines of a unified diff before its first change. They are dropped, since pytest shows few lines."""
 
 UPDATE = "give --trialbed-update to write it"
 
 
 class Snapshot:
-    """The calls and answers of a test as its author last saw them: ``assert trial.calls == trialbed.snapshot``.
+    """The last accepted calls and answers of a test: ``assert trial.calls == trialbed.snapshot``.
 
-    The first comparison of a test is with its first snapshot, and so on. Calls are compared by tools and arguments, and
-    by whether they were refused. Those that one answer of the model asked for may come in any order.
+    The nth comparison of a test uses its nth snapshot. Calls are compared by tool, arguments and whether they were
+    refused. The calls of one model answer may come in any order.
 
     Args:
-        path: returns the file of a comparison, by its number.
-        update: whether differences are written, in place of being found.
-        log_of: returns the wire log that a call is of.
+        path: returns the file for a comparison, by its number.
+        update: writes snapshots instead of comparing with them.
+        log_of: returns the wire log that contains a call.
     """
 
     def __init__(
@@ -48,8 +48,8 @@ class Snapshot:
         self.difference: list[str] = []
 
     def __eq__(self, other: object) -> bool:
-        """Compare calls or a text with the next snapshot of the test; keep them where snapshots are updated."""
-        # As a file can have it, without half of a pair of surrogates.
+        """Compare calls or a text with the next snapshot of the test, or write it if snapshots are updated."""
+        # Replace lone surrogates, which a file cannot store.
         text = _with_plain_ends(self._text(other)).encode("utf-8", "backslashreplace").decode("utf-8")
         self._count += 1
         file = self._path(self._count)
@@ -79,7 +79,7 @@ class Snapshot:
 
 
 def calls_text(calls: Sequence[ApiCall], log_of: Callable[[ApiCall], WireLog | None]) -> str:
-    """Return calls as lines; a dash is before the first that an answer of the model asked for."""
+    """Format calls as lines, with a dash before the first call of each model answer."""
     turns: dict[int, list[str]] = {}
     for call in calls:
         turns.setdefault(_turn(call, log_of(call)), []).append(_line(call))
@@ -92,7 +92,7 @@ def calls_text(calls: Sequence[ApiCall], log_of: Callable[[ApiCall], WireLog | N
 
 
 def _turn(call: ApiCall, log: WireLog | None) -> int:
-    """Return the number of answers that the model had given before a call."""
+    """Return the number of model answers before a call."""
     if log is None:
         return 0
     return sum(1 for asked in log.model_calls if asked.started + asked.duration <= call.started)
@@ -109,7 +109,7 @@ def _shorten(lines: Sequence[str]) -> list[str]:
 
 
 def _with_plain_ends(text: str) -> str:
-    """Return a text with one kind of line ends, whatever an editor, git or a model makes of them."""
+    """Normalize line ends, which editors, git and models change."""
     return text.replace("\r\n", "\n").replace("\r", "\n")
 
 
@@ -125,7 +125,7 @@ def _write(file: Path, text: str) -> None:
 
 
 def explain(operator: str, left: Any, right: Any) -> list[str] | None:
-    """Return why a comparison with a snapshot failed, in lines; None if there is none in it."""
+    """Explain in lines why a comparison with a snapshot failed. Returns None for other comparisons."""
     found = next((side for side in (right, left) if isinstance(side, Snapshot)), None)
     if found is None or operator != "==":
         return None

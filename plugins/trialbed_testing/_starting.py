@@ -1,4 +1,4 @@
-"""The files from which somebody starts who tests an agent."""
+"""The files to start testing an agent from."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ REQUIREMENTS: Mapping[str, tuple[str, ...]] = {
     "openai-agents": ("openai-agents",),
     "agno": ("agno", "openai"),
 }
-"""Framework -> the packages that its agent imports."""
+"""Maps frameworks to the packages that their agent imports."""
 
 TRIALBED = (
     "# Trialbed is not on the package index yet: this line is met where its checkout is installed. Elsewhere, write",
@@ -28,17 +28,17 @@ TRIALBED = (
 """The lines of ``requirements.txt`` for Trialbed itself."""
 
 MODELS = ("scripted:gold", "scripted:retry", "scripted:parallel")
-"""Those that every agent is tested with."""
+"""The models that test every agent."""
 
 BAD_JSON = "scripted:bad-json"
-"""Only for an agent that reads arguments itself: Anthropic's API has no such arguments, and LangChain ends at them."""
+"""Only for agents that parse arguments. Anthropic's API cannot carry such arguments, and LangChain stops at them."""
 
 
 def write_start(framework: str, folder: Path) -> list[Path]:
-    """Write the files for a framework into a folder, and return their paths.
+    """Write the files for a framework into a folder and return their paths.
 
     Raises:
-        UsageError: one of them is there already, or cannot be written.
+        UsageError: a file exists already or cannot be written.
     """
     texts = {
         folder / "agent.py": _template(f"{framework}.py"),

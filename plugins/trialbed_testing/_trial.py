@@ -1,4 +1,4 @@
-"""A trial as a test sees it, with conditions that explain themselves."""
+"""The trial as a test sees it, with conditions that explain themselves."""
 
 from __future__ import annotations
 
@@ -19,16 +19,16 @@ from trialbed.wire import recorded_request
 from trialbed_testing._single import SingleTrial
 
 SHOWN = 12
-"""Calls that an explanation lists."""
+"""Most calls that an explanation lists."""
 
 LONGEST = 300
-"""Characters of a call in an explanation."""
+"""Longest call in an explanation, in characters."""
 
 
 class Condition:
-    """Something that is true of a trial or not; its representation says why.
+    """A true or false statement about a trial. Its representation says why.
 
-    ``assert condition`` shows it where it does not hold.
+    ``assert condition`` shows it on failure.
     """
 
     def __init__(self, met: bool, text: str) -> None:
@@ -43,12 +43,12 @@ class Condition:
 
 
 class CallsMade(Condition):
-    """The calls of one tool that a trial made, in its order; true if there are any.
+    """The calls to one tool in a trial, in order; true if there are any.
 
     Conditions chain: ``called("refund").after("find_order").times(1)`` is true if both hold.
 
     Attributes:
-        places: of the calls among all calls of the trial, counted from 0.
+        places: the positions of the calls among all calls of the trial, counted from 0.
     """
 
     def __init__(self, trial: ObservedTrial, name: str, arguments: Mapping[str, Json]) -> None:
@@ -62,15 +62,15 @@ class CallsMade(Condition):
         super().__init__(bool(self.places), self._explain(verb) if self.places else self._lacking("was not called"))
 
     def before(self, tool: str, /, **arguments: Json) -> CallsMade:
-        """Return whether its first call came before the first of another tool; both must have been called."""
+        """Return whether the first call came before the first call to another tool. Both must have been called."""
         return self._ordered(CallsMade(self._trial, tool, arguments), "before")
 
     def after(self, tool: str, /, **arguments: Json) -> CallsMade:
-        """Return whether its first call came after the first of another tool; both must have been called."""
+        """Return whether the first call came after the first call to another tool. Both must have been called."""
         return self._ordered(CallsMade(self._trial, tool, arguments), "after")
 
     def times(self, count: int) -> CallsMade:
-        """Return whether it was called so often."""
+        """Return whether there were exactly ``count`` calls."""
         found = len(self.places)
         if found >= count:
             otherwise = "" if found == count else f", not {_times(count)}"
@@ -85,7 +85,7 @@ class CallsMade(Condition):
         return self._and(met, self._explain(f"was {'' if met else 'not '}called {word} {other._wanted}"))
 
     def _and(self, met: bool, text: str) -> CallsMade:
-        """The same calls under a further condition; the first that does not hold is the one that is explained."""
+        """Return the same calls with a further condition. The first failing condition is the one explained."""
         if self._chained and not self.met:
             return self
         further = copy(self)
@@ -93,7 +93,7 @@ class CallsMade(Condition):
         return further
 
     def _lacking(self, text: str) -> str:
-        """Return the explanation of a call that is missing, with where it was lost if it was expected."""
+        """Explain a missing call and, if it was expected, how it was lost."""
         lost = self._trial.lost(self._name)
         return self._explain(text) + (f"; {lost}" if lost else "")
 
@@ -104,13 +104,13 @@ class CallsMade(Condition):
 
 
 class ObservedTrial:
-    """A trial of an agent, as the wire saw it.
+    """A trial of an agent, as recorded on the wire.
 
     Args:
-        whole: the trial that it is a part of, if it is one turn.
+        whole: the trial that contains this one, if this is one turn.
 
     Attributes:
-        single: all of it, as records.
+        single: the complete trial as records.
     """
 
     def __init__(self, single: SingleTrial, whole: ObservedTrial | None = None) -> None:
@@ -119,23 +119,23 @@ class ObservedTrial:
 
     @property
     def result(self) -> TrialResult:
-        """The trial as a record, with its wire log and its scores."""
+        """The trial as a record, with its wire log and scores."""
         return self.single.result
 
     @property
     def answer(self) -> str:
-        """The agent's answer in words; empty where it gave none."""
+        """The agent's answer in words; empty if there was no answer."""
         answer = self.result.outcome.answer
         return "" if answer is None else answer.final_answer
 
     @property
     def calls(self) -> Sequence[ApiCall]:
-        """Every call of a tool that the server saw, in order, each with ``arguments``, ``response`` and ``error``."""
+        """Every tool call that the server saw, in order, each with ``arguments``, ``response`` and ``error``."""
         return self.result.wire.api_calls
 
     @property
     def failure(self) -> Failure | None:
-        """Why the trial failed; None if the agent ended."""
+        """The reason the trial failed; None if it did not."""
         return self.result.outcome.failure
 
     @property
@@ -145,7 +145,7 @@ class ObservedTrial:
 
     @property
     def turns(self) -> list[ObservedTrial]:
-        """The agent's work on each message of the user, in a conversation: the answer, the calls and the requests."""
+        """The agent's work on each message of the user in a conversation: its answer, calls and requests."""
         result, found = self.result, []
         for number, turn in enumerate(result.wire.turns, 1):
             answer = Answer(final_answer=turn.answer or "")
@@ -157,7 +157,7 @@ class ObservedTrial:
 
     @property
     def solved(self) -> Condition:
-        """Whether the task is solved: everything that it expects is met, or else the judge says so."""
+        """Whether the trial meets everything the task expects, or else whether the judge considers the task solved."""
         if self.failure is not None:
             return Condition(False, f"unsolved, since the trial failed: {self.failure.message}")
         score = self.result.score("sopr_score")
@@ -170,7 +170,7 @@ class ObservedTrial:
         return Condition(score.value == 1, f"{text}; {lost}" if lost else text)
 
     def lost(self, tool: str | None = None) -> str:
-        """Return where the first expected call, or the first of a tool, was lost, and why; empty if none was."""
+        """Explain the loss of the first lost call, of any tool or a given one; empty if no expected call was lost."""
         for found in self.result.gold_calls or ():
             api = found.gold.api
             if found.lost is not None and tool in (None, api.api_name, api.title):
@@ -178,15 +178,15 @@ class ObservedTrial:
         return ""
 
     def called(self, tool: str, /, **arguments: Json) -> CallsMade:
-        """Return the calls of a tool, also failed ones, that have these arguments; others they may have as well.
+        """Return the calls to a tool that have these arguments, and maybe others. Failed calls are included.
 
         Raises:
-            UsageError: the trial has no such tool, and nothing called one of this name.
+            UsageError: the trial has no tool with this name, and the name was never called.
         """
         return CallsMade(self, tool, arguments)
 
     def check_tool(self, name: str) -> None:
-        """Refuse the name of a tool whose call the trial could not show: "not called" would always be true.
+        """Reject a tool whose calls the trial could not show: "not called" would always be true.
 
         Raises:
             UsageError: the trial has no such tool, or its calls are not observable.
@@ -218,7 +218,7 @@ class ObservedTrial:
         raise UsageError(f"the trial has no tool {name!r}{close} Its tools are {shown}")
 
     def _called_names(self) -> set[str]:
-        """The names under which tools were called, those that a model made up included."""
+        """Return the names used in tool calls, including names that a model made up."""
         made = {word for call in self.calls for word in (call.api.api_name, call.api.title)}
         sent = (call for turn in self.result.wire.model_calls for call in (*turn.tool_calls, *turn.text_calls))
         return made | {call.name for call in sent if call.problem == "unknown tool"}
@@ -233,7 +233,7 @@ class ObservedTrial:
         return Condition(not missing, f"the answer {verb}: {self.answer!r:.300}")
 
     def score(self, name: str) -> float | None:
-        """Return the value of a score, by either of its names; None where it has none.
+        """Return the value of a score, by either of its names, or None if it has no value.
 
         Raises:
             UsageError: there is no such score.
@@ -249,14 +249,14 @@ class ObservedTrial:
         described, complete = described_scores()
         known = {*described, *(score.name for score in self.result.scores)}
         close = closest(name, {*known, *map(shown_name, known)})
-        # A failed trial has no scores, so that those which nothing describes are not known.
+        # A failed trial has no scores, so scores without a description are unknown.
         if score_key(name) in known or not (close or complete or self.failure is None):
             return
         shown = ", ".join(sorted(map(shown_name, known)))
         raise UsageError(f"there is no score {name!r}{did_you_mean(close)} The scores are {shown}")
 
     def timeline(self) -> str:
-        """Return the trial as ``bench show`` shows it."""
+        """Format the trial as ``bench show`` does."""
         from trialbed.cli.show import trial_text
 
         return trial_text(self.single.run, self.result, self.single.tools, self.single.query)
@@ -288,7 +288,7 @@ def _is_call(call: ApiCall, name: str, arguments: Mapping[str, Any]) -> bool:
 
 
 def fits(given: Json, wanted: Any) -> bool:
-    """Return whether an argument is the wanted value, or one that it describes, as ``about(12.5, 0.1)`` does."""
+    """Return whether an argument equals the wanted value or fits its description, such as ``about(12.5, 0.1)``."""
     if wanted is any:
         return True
     if callable(wanted):
@@ -303,7 +303,7 @@ def fits(given: Json, wanted: Any) -> bool:
 
 
 def call_text(name: str, arguments: Any) -> str:
-    """Return a call as it is written in Python."""
+    """Format a call as Python."""
     if not isinstance(arguments, Mapping):
         return f"{name}({arguments!r:.60})"
     write = partial(json.dumps, ensure_ascii=False, default=_name_or_text)

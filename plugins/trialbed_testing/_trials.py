@@ -1,4 +1,4 @@
-"""The fixture: the trials of a test, with their recordings and snapshots."""
+"""The value of the fixture, which runs the trials of a test with their recordings and snapshots."""
 
 from __future__ import annotations
 
@@ -29,30 +29,30 @@ OWN = (
     "response_cache",
     *("budget", "repeat", "limit", "query_ids", "only_tags", "shuffle", "server_url"),
 )
-"""Settings that are no keywords here: a trial is one, in no store, and its parts are arguments."""
+"""Settings that are not keywords here: there is a single trial, it is not stored, and its parts are arguments."""
 
 HELPERS = ("judge_model", "selector_model", "simulator_model", "user_model")
-"""Settings that name models beside the agent's."""
+"""Settings that name models other than the agent's."""
 
 DEFAULT = "scripted:gold"
 
 
 @dataclass(frozen=True)
 class AgentProgram:
-    """A program that answers a query, in any language, as ``bench run --command`` starts it.
+    """A program that answers a query, in any language, started as ``bench run --command`` does.
 
     Attributes:
-        command: the program and its arguments; files are looked for in the current folder.
+        command: the program and its arguments. Relative paths start at the current folder.
     """
 
     command: str
 
 
 def record(single: SingleTrial, file: Path) -> None:
-    """Write the answers of a trial's model to a file, as ``bench record`` does.
+    """Write the model's answers in a trial to a file, as ``bench record`` does.
 
     Raises:
-        DataError: the model answered nothing, or the file cannot be written.
+        DataError: the model gave no answers, or the file cannot be written.
     """
     from trialbed_plugins.recordings import recording_of, write_cassette
 
@@ -69,10 +69,10 @@ def record(single: SingleTrial, file: Path) -> None:
 
 
 def check_recording(file: Path, model: str) -> None:
-    """See that a recording is of the model that a test asks for.
+    """Check that a recording was made with the model that a test asks for.
 
     Raises:
-        UsageError: it is of another one.
+        UsageError: it was made with another model.
         DataError: it cannot be read.
     """
     from trialbed_plugins.recordings import read_cassette
@@ -86,17 +86,17 @@ def check_recording(file: Path, model: str) -> None:
 
 @dataclass(frozen=True)
 class TestRun:
-    """The settings of a test run, and the place of a test in it.
+    """The settings of a test run and the place of a test in it.
 
     Attributes:
-        folder: for files that need not stay.
-        recording: the beginning of the paths of the recordings of the test, which stay beside it.
-        snapshot: likewise of its snapshots.
-        model: of the trials whose test names none.
-        record: whether real models are asked, and their answers kept for later runs.
-        live: whether real models are asked where there is no recording.
-        update: whether snapshots are written, in place of being compared.
-        faults: of the trials whose test names none.
+        folder: for temporary files.
+        recording: the start of the paths of the test's recordings, which are stored with the test.
+        snapshot: the start of the paths of its snapshots.
+        model: the model for trials that name none.
+        record: asks real models and stores their answers for later runs.
+        live: asks real models if there is no recording.
+        update: writes snapshots instead of comparing with them.
+        faults: the faults for trials that name none.
     """
 
     __test__ = False
@@ -112,11 +112,11 @@ class TestRun:
 
 
 class AgentTrials:
-    """Runs agents on tasks, a trial each; the value of the fixture ``trialbed``.
+    """Runs agents on tasks, one trial each. This is the value of the fixture ``trialbed``.
 
     Attributes:
-        trials: those of this test, in order.
-        snapshot: the calls and answers of the test as its author last saw them: ``trial.calls == trialbed.snapshot``.
+        trials: the trials of this test, in order.
+        snapshot: the last accepted calls and answers of the test: ``trial.calls == trialbed.snapshot``.
     """
 
     def __init__(self, suite: TrialSuite, test: TestRun) -> None:
@@ -127,7 +127,7 @@ class AgentTrials:
 
     @property
     def model(self) -> str:
-        """The model of trials whose test names none."""
+        """The model for trials that name none."""
         return self._test.model
 
     def run(
@@ -143,22 +143,22 @@ class AgentTrials:
         scorers: Sequence[Any] = (),
         **settings: Any,
     ) -> ObservedTrial:
-        """Run an agent once, and return the trial.
+        """Run an agent once and return the trial.
 
-        A real model is asked only where the test run allows it; otherwise its recording answers.
+        A real model is only asked if the test run allows it. Otherwise its recording answers.
 
         Args:
             agent: a function, a class or an object with ``answer``, as ``trialbed.evaluate`` takes it; a framework's
-                name, such as ``crewai:controlled``, which runs in a process of its own; or an ``AgentProgram``.
+                name, such as ``crewai:controlled``, which runs in its own process; or an ``AgentProgram``.
             task: the task in words, or a ``Task``, which has the next three arguments.
-            tools, expect, calls: as those of a ``Task``. Scripted models play ``calls``.
-            model: a model by name, or an object; that of the fixture if None.
+            tools, expect, calls: as for ``Task``. Scripted models play ``calls``.
+            model: a model's name or an object. Defaults to the fixture's model.
             judge, scorers: as for ``trialbed.evaluate``.
             **settings: any other setting of ``bench run``, such as ``timeout``, ``faults``, ``base_url`` and ``seed``.
 
         Raises:
-            TrialbedError: the trial cannot be run, its model is a real one that has no recording, or it could not be
-                measured, such as because a tool raised an exception.
+            TrialbedError: the trial cannot be run; or its model is a real one without a recording; or the trial could
+                not be measured, for example because a tool raised an exception.
         """
         if not isinstance(task, Task):
             task = Task(task, tools=tools, expect=expect, calls=calls)
@@ -178,18 +178,18 @@ class AgentTrials:
     ) -> Iterator[OpenConversation]:
         """Talk with an agent, in a trial that lasts as long as the ``with`` block: ``reply = trial.say("…")``.
 
-        The first message begins the trial, and the block's end ends and scores it. In between, ``trial`` is the trial
+        The first message begins the trial. The end of the block ends and scores it. In between, ``trial`` is the trial
         so far.
 
         Args:
-            agent: as ``run`` takes it. A function needs the parameter ``history``.
-            task: a ``Task`` without text, turns and user, for what ``tools``, ``expect`` and ``calls`` do not say.
-            knows: facts by name that the test says when the agent asks for them: scripted models ask, as they do with
-                a ``User`` who knows them.
-            **given: as ``run`` takes them: ``tools``, ``expect``, ``calls``, ``model`` and all others.
+            agent: as for ``run``. A function needs the parameter ``history``.
+            task: a ``Task`` without text, turns and user, for anything beyond ``tools``, ``expect`` and ``calls``.
+            knows: facts by name, which the test says when the agent asks for them. Scripted models ask for them, just
+                like for the facts of a ``User``.
+            **given: as for ``run``: ``tools``, ``expect``, ``calls``, ``model`` and all others.
 
         Raises:
-            TrialbedError: as ``run`` does, at the end of the block.
+            TrialbedError: as for ``run``, at the end of the block.
         """
         parts = {name: given.pop(name) for name in ("tools", "expect", "calls") if name in given}
         if task is not None and parts:
@@ -222,7 +222,7 @@ class AgentTrials:
         scorers: Sequence[Any] = (),
         **settings: Any,
     ) -> tuple[RunOptions, RunObjects, Path | None]:
-        """Return what a run needs, and where the answers of its model are to be recorded; None for nowhere."""
+        """Return the parts of a run, and the file to record its model's answers in, if any."""
         misplaced = [field.name for field in fields(Task) if field.name in settings]
         if misplaced:
             raise UsageError(f"run: {misplaced[0]}: is part of a task; give a Task(…, {misplaced[0]}=…)")
@@ -248,7 +248,7 @@ class AgentTrials:
         return options, objects, recording
 
     def _keep(self, trial: ObservedTrial, recording: Path | None) -> None:
-        """Record the answers of a trial's model, if that was asked for.
+        """Record the model's answers in a trial if the test run asks for it.
 
         Raises:
             NothingMeasured: the trial was not measured.
@@ -268,10 +268,10 @@ class AgentTrials:
         return next((log for log in logs if call in log.api_calls), None)
 
     def _check_helpers(self, judge: Any, settings: Mapping[str, Any]) -> None:
-        """See that no model is asked beside the agent's, of which there is no recording.
+        """Check that the trial asks no other model than the agent's, since only that one is recorded.
 
         Raises:
-            UsageError: one would be.
+            UsageError: it would ask one.
         """
         named = {name: settings[name] for name in HELPERS if settings.get(name) is not None}
         if isinstance(judge, str) and judge not in judge_drivers():
@@ -281,10 +281,10 @@ class AgentTrials:
             raise UsageError(f"{shown}: a model that helps a trial is not recorded; give --trialbed-live to ask it")
 
     def _model(self, model: Any) -> tuple[Any, Path | None]:
-        """Return the model to ask, and where its answers are to be recorded; None for nowhere.
+        """Return the model to ask, and the file to record its answers in, if any.
 
         Raises:
-            UsageError: it is a real one that has no recording.
+            UsageError: it is a real model without a recording.
         """
         if not isinstance(model, str) or not is_at_endpoint(model, RunOptions()):
             return model, None
@@ -304,7 +304,7 @@ class AgentTrials:
 
 
 def _as_answerer(model: Any) -> Any:
-    """Return a model as the engine asks it; a script says its lines in order."""
+    """Return a model in the form the engine calls. A script says its lines in order."""
     if not isinstance(model, Script):
         return model
 

@@ -1,6 +1,6 @@
-"""The pytest plugin: the fixture ``trialbed``, the marker of that name, and the options of a test run.
+"""The pytest plugin: the fixture ``trialbed``, the marker with the same name, and the options of a test run.
 
-It is loaded in every pytest run where Trialbed is installed, so it imports nothing before it is used.
+Every pytest run loads it if Trialbed is installed, so it imports nothing before first use.
 """
 
 from __future__ import annotations
@@ -23,18 +23,18 @@ if TYPE_CHECKING:
 __all__ = ["trialbed"]
 
 FOLDER = "trialbed"
-"""The folder of failed trials in pytest's cache."""
+"""The folder for failed trials in pytest's cache."""
 
 MOST_KEPT = 200
-"""Trials that failed that are kept, the last ones."""
+"""Failed trials that are kept, the latest ones."""
 
 RECORDINGS, SNAPSHOTS = "recordings", "snapshots"
-"""The folders of recordings and of snapshots, beside the file of a test."""
+"""The folders of recordings and snapshots, next to the test file."""
 
 NO_NAME = re.compile(r"[^A-Za-z0-9_.-]+")
 
 RAN = pytest.StashKey[Any]()
-"""The fixture's value of a test, for the report of its failure."""
+"""The value of the fixture in a test, for the report of its failure."""
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -114,7 +114,7 @@ def pytest_assertrepr_compare(op: str, left: object, right: object) -> list[str]
 
 @pytest.hookimpl(hookwrapper=True)
 def pytest_runtest_makereport(item: pytest.Item) -> Any:
-    """Show the trials of a test that failed, and keep them."""
+    """Show the trials of a failed test, and keep them."""
     outcome = yield
     report = outcome.get_result()
     ran: AgentTrials | None = item.stash.get(RAN, None)
@@ -127,7 +127,7 @@ def pytest_runtest_makereport(item: pytest.Item) -> Any:
 
 
 def _keep_trial(item: pytest.Item, trial: ObservedTrial, number: int) -> str:
-    """Keep a trial as a page and in a store, and return where, in words."""
+    """Keep a trial as a page and in a store. Returns a text with both places."""
     from trialbed.files import replace_file
     from trialbed.store import open_run
     from trialbed_pages.report import run_report
@@ -146,7 +146,7 @@ def _keep_trial(item: pytest.Item, trial: ObservedTrial, number: int) -> str:
 
 
 def _forget(folder: Path, store: Path) -> None:
-    """Remove all but the last trials that failed, with their pages and tasks."""
+    """Remove all but the latest failed trials, with their pages and tasks."""
     from trialbed.errors import DataError
     from trialbed.store import Store, open_store
 
@@ -156,7 +156,7 @@ def _forget(folder: Path, store: Path) -> None:
         for run in old:
             with suppress(DataError):  # another worker of the same tests was first
                 opened.discard_run(run)
-    with suppress(FileNotFoundError):  # likewise
+    with suppress(FileNotFoundError):  # another worker was first
         for pattern in ("*.html", "tasks/*.json"):
             for file in sorted(folder.glob(pattern), key=lambda file: file.stat().st_mtime)[:-MOST_KEPT]:
                 file.unlink()
@@ -170,7 +170,7 @@ def _timeline(trial: ObservedTrial) -> str:
 
 
 def _file_name(text: str) -> str:
-    """Return a name for a file that no other text has."""
+    """Return a file name that is unique to the text."""
     digest = hashlib.sha256(text.encode()).hexdigest()[:8]
     return f"{NO_NAME.sub('-', text)[:80].strip('-')}-{digest}"
 
