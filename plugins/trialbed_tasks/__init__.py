@@ -1,7 +1,7 @@
-"""Tasks in files: Python with functions as tools, YAML, and JSON Lines.
+"""Tasks in files: Python with functions as tools, YAML, JSON Lines and CSV.
 
-driver     the datasets that such files are
-reading    the form of such files, its JSON Schema, and their tasks
+driver     the datasets of such files
+reading    the format of such files, its JSON Schema, and their tasks
 python     the content of a Python file
 checking, drafting, command    ``bench tasks``
 """

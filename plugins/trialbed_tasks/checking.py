@@ -1,4 +1,4 @@
-"""Finds tasks that contradict themselves, cannot be solved, or solve themselves."""
+"""Find tasks that contradict themselves, cannot be solved, or solve themselves."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ RIGHT, SILENT = "scripted:gold", "scripted:none"
 
 
 class TaskFinding(NamedTuple):
-    """Something that is wrong with a task, or, as a warning, that may be."""
+    """A fault of a task or, as a warning, a possible fault."""
 
     task: int | str
     problem: str
@@ -33,7 +33,7 @@ class TaskFinding(NamedTuple):
 
 
 class SupposingJudge(Judge):
-    """Supposes of every criterion the same, in place of a model; judges the other tasks by the rule."""
+    """Gives the same verdict for every criterion, without a model. Other tasks are judged by the rule."""
 
     def __init__(self, *, met: bool) -> None:
         super().__init__()
@@ -41,25 +41,25 @@ class SupposingJudge(Judge):
         self._rule: Judge = load_driver("judges", "rule")()
 
     async def judge(self, query: Query, answer: Answer, wire: WireLog) -> Verdict:
-        """Leave tasks with expectations to these."""
+        """Accept a task with expectations, which decide instead; otherwise ask the rule."""
         if query.expected is not None:
             return Verdict(status="Solved", value=1.0, reason="", votes=("Solved",))
         return await self._rule.judge(query, answer, wire)
 
     async def meets(self, criterion: str, query: Query, answer: Answer, wire: WireLog) -> Verdict:  # noqa: ARG002
-        """Return the supposed verdict."""
+        """Return the fixed verdict."""
         status: AnswerStatus = "Solved" if self._met else "Unsolved"
         return Verdict(status=status, value=float(self._met), reason="it is supposed", votes=(status,))
 
 
 def check_tasks(name: str, data_dir: Path | None, mcp: Sequence[str] = ()) -> tuple[int, list[TaskFinding]]:
-    """Return the number of tasks of a file or dataset, and their faults.
+    """Return the number of tasks in a file or dataset, and their faults.
 
     Args:
-        mcp: commands or URLs of servers whose tools the tasks have as well.
+        mcp: commands or URLs of servers that offer further tools for the tasks.
 
     Raises:
-        TrialbedError: the file is malformed, or the tasks could not be played.
+        TrialbedError: the file is malformed, or the tasks could not be run.
     """
     dataset = open_dataset(name, data_dir or default_folder(), tuple(mcp))
     queries = dataset.queries()
@@ -108,7 +108,7 @@ def _misfits(query: Query, call: GoldCall) -> Iterator[str]:
 def _play(dataset: Dataset) -> Iterator[TaskFinding]:
     queries = dataset.queries()
     criteria = any(query.expected and query.expected.all_criteria for query in queries)
-    # The tools of an agent's own cannot be played.
+    # An agent's own tools cannot be played.
     left_out = {query.query_id for query in queries if query.own_tools or not query.apis}
     with temporary_folder() as folder:
         for model in (RIGHT, SILENT):
@@ -130,7 +130,7 @@ def _play(dataset: Dataset) -> Iterator[TaskFinding]:
 
 
 def _guesses(trial: TrialResult) -> Iterator[TaskFinding]:
-    """Yield the values in calls of a conversation that no message and no result has shown before."""
+    """Yield the arguments of calls in a conversation that no earlier message or result contains."""
     begins = [turn.started for turn in trial.wire.turns]
     for call in trial.wire.model_calls if begins else ():
         request = recorded_request(call) if call.tool_calls else None

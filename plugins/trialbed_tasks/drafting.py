@@ -1,4 +1,4 @@
-"""Drafts tasks of recorded conversations, for a person to confirm."""
+"""Draft tasks from recorded conversations, for a person to confirm."""
 
 from __future__ import annotations
 
@@ -45,17 +45,17 @@ SHAPES = re.compile(
     r"|eyJ[A-Za-z0-9_-]{10,200}\.[A-Za-z0-9_-]{10,2000}\.[A-Za-z0-9_-]{10,1000}"
     r"|(?i:bearer) [A-Za-z0-9._~+/=-]{12,2000}"
 )
-"""Keys of OpenAI and vendors like it, GitHub, AWS, Google and Slack, signed tokens, and bearer tokens."""
+"""Matches keys of OpenAI and similar vendors, GitHub, AWS, Google and Slack, signed tokens, and bearer tokens."""
 
 NAMES = ("authorization", "apikey")
-"""Names of fields that hold a key, beside those that a variable with a key may have."""
+"""Names of fields with a key, in addition to the usual names of variables with a key."""
 
 
 MOST_SECRETS = 200
-"""Texts of one conversation that are masked wherever they occur."""
+"""Most texts of one conversation that are masked everywhere."""
 
 SHORTEST = 4
-"""Characters of a text in a field with the name of a key that is masked elsewhere, too."""
+"""Least characters for a text in a field named like a key to be masked elsewhere, too."""
 
 
 @dataclass(frozen=True)
@@ -65,7 +65,7 @@ class Draft:
     Attributes:
         text: its content, YAML.
         tasks: the number of its tasks.
-        left_out: the conversations of which no task can be made, with the reasons.
+        left_out: the skipped conversations, with the reasons.
     """
 
     text: str
@@ -74,10 +74,10 @@ class Draft:
 
 
 def check_target(path: Path) -> None:
-    """Refuse a file for drafts that is there already, or whose name is not that of YAML.
+    """Check that a file for drafts does not exist yet and has a YAML name.
 
     Raises:
-        UsageError: it is, or is not.
+        UsageError: it exists, or has another suffix.
     """
     if path.suffix not in (".yaml", ".yml"):
         raise UsageError(f"-o {path}: give it a name that ends with .yaml")
@@ -86,11 +86,11 @@ def check_target(path: Path) -> None:
 
 
 def draft_trial(agent: str, query: str, **settings: Any) -> Draft:
-    """Run an agent that brings its tools on a question, and return the task that it was.
+    """Run an agent with its own tools on a question and return the trial as a task.
 
     Args:
-        agent: ``FILE.py:NAME``, the file of a program in Python, or the command of any program.
-        settings: of a run, such as its model.
+        agent: ``FILE.py:NAME``, the file of a Python program, or the command of any program.
+        settings: the settings of the run, such as its model.
 
     Raises:
         NothingMeasured: the agent failed, or asked no model.
@@ -119,16 +119,15 @@ def draft_trial(agent: str, query: str, **settings: Any) -> Draft:
 
 
 def draft_tasks(samples: Sequence[Sample], source: str, own_tools: Sequence[str] | None = None) -> Draft:
-    """Return a task for each conversation whose user asks for something that no earlier one asks for.
+    """Return a task for each conversation, skipping those with the same messages of the user as an earlier one.
 
-    Traces of the same conversation are joined. The calls that did not fail are expected, after the message that they
-    follow, and the last answer is the answer. Each tool has the schema that the conversations have, or else that of the
-    arguments in them. Texts that look like keys are masked, and texts of fields that are named like keys are masked
-    wherever the conversation has them.
+    Traces of the same conversation are joined. Successful calls are expected after the preceding message, and the last
+    answer is the answer. Tools have the schema from the conversations, or else one inferred from their arguments. Texts
+    that look like keys are masked. Texts in fields named like keys are masked everywhere in the conversation.
 
     Args:
-        source: as the file names it.
-        own_tools: the tools that the agent itself brings, so that the file names and does not define them.
+        source: the source that the file names.
+        own_tools: the agent's own tools, which the file names but does not define.
     """
     drafts: dict[tuple[str, ...], _DraftTask] = {}
     left_out: list[str] = []
@@ -151,7 +150,7 @@ def draft_tasks(samples: Sequence[Sample], source: str, own_tools: Sequence[str]
 
 
 def _conversations(samples: Sequence[Sample]) -> Iterator[tuple[Sample, list[str]]]:
-    """Yield each conversation with notes; the traces that name the same conversation are one, in order of time."""
+    """Yield each conversation with notes. Traces that name the same conversation are joined in order of time."""
     groups: dict[object, list[Sample]] = {}
     for place, sample in enumerate(samples):
         is_part = sample.conversations and _turns(sample.messages or ())
@@ -163,7 +162,7 @@ def _conversations(samples: Sequence[Sample]) -> Iterator[tuple[Sample, list[str
 
 
 def _join_traces(parts: Sequence[Sample], notes: Sequence[str]) -> tuple[Sample, list[str]]:
-    """Return the conversation of several traces, each of which may repeat all or the last of the earlier turns."""
+    """Return one conversation from several traces. Each may repeat all earlier turns or the last ones."""
     turns: list[list[Message]] = []
     ordered = sorted(parts, key=lambda part: part.began)
     notes = [f"joined with {len(parts) - 1} later traces of the same conversation", *notes]
@@ -191,7 +190,7 @@ def _join_traces(parts: Sequence[Sample], notes: Sequence[str]) -> tuple[Sample,
 
 
 def _repeats(last: Sequence[Sequence[Message]], own: Sequence[Sequence[Message]]) -> bool:
-    """Return whether a trace begins with the last turns before it, and not with messages that only equal theirs."""
+    """Return whether a trace begins with the last earlier turns, and not just with equal messages."""
     if not last or [turn[0].content for turn in last] != [turn[0].content for turn in own[: len(last)]]:
         return not last
     said = {one.content for one in last[-1][1:]}
@@ -199,7 +198,7 @@ def _repeats(last: Sequence[Sequence[Message]], own: Sequence[Sequence[Message]]
 
 
 Calls = Sequence[tuple[ToolCall, Any]]
-"""Calls, each with its result if it has one."""
+"""Calls with their results; None for a missing result."""
 
 
 @dataclass(frozen=True)
@@ -208,8 +207,8 @@ class _DraftTask:
 
     Attributes:
         texts: the messages of its user.
-        turns: the calls that can be expected after each message, and the answer to it.
-        calls: the calls that can be expected of the whole conversation, if they are not those of turns.
+        turns: for each message, the calls that can be expected and the answer.
+        calls: the calls that can be expected of the whole conversation but not of a turn.
         notes: for the person who confirms the draft.
         hidden: matches the secrets of the conversation.
     """
@@ -223,7 +222,7 @@ class _DraftTask:
 
 
 def _draft_task(sample: Sample, notes: Sequence[str]) -> tuple[_DraftTask | None, str]:
-    """Return the task of a conversation, and else why there is none."""
+    """Return the task of a conversation, or None with the reason."""
     turns = _turns(sample.messages or ())
     if not turns:
         return None, f"it has no message of a user, read as {sample.format or 'messages'}"
@@ -266,9 +265,9 @@ def _draft_task(sample: Sample, notes: Sequence[str]) -> tuple[_DraftTask | None
 
 
 def _turns(messages: Sequence[Message]) -> list[list[Message]]:
-    """Return the turns, each of which a message of the user begins.
+    """Split messages into turns, which begin with a message of the user.
 
-    A message while a call is under way is a prompt of the agent's own, such as for another agent.
+    Messages during a call are the agent's own prompts, for example for another agent.
     """
     results = Counter(one.call_id for one in messages if one.role == "tool")
     under_way: set[str] = set()
@@ -325,7 +324,7 @@ def _tools(tasks: Iterable[_DraftTask]) -> Iterator[dict[str, Any]]:
 
 
 def _schema_of(calls: Sequence[ToolCall]) -> dict[str, Any]:
-    """Return the schema that the arguments of some calls have, whose required ones are in all of them."""
+    """Infer a schema from the arguments of some calls. An argument is required if all calls have it."""
     given = [call.args or {} for call in calls]
     values: dict[str, list[Any]] = {}
     for arguments in given:
@@ -339,7 +338,7 @@ def _schema_of(calls: Sequence[ToolCall]) -> dict[str, Any]:
 
 
 def _schema_of_values(values: Sequence[Any]) -> dict[str, Any]:
-    """Return the schema of the one type that all values have; that of any value where they differ."""
+    """Return a schema for the common type of all values, or an empty one if types differ."""
     types = {TYPES.get(type(value), "") for value in values}
     if types == {"integer", "number"}:
         return {"type": "number"}
@@ -347,13 +346,13 @@ def _schema_of_values(values: Sequence[Any]) -> dict[str, Any]:
 
 
 def _json(value: Any, hidden: re.Pattern[str] = SHAPES) -> str:
-    """Return a value as JSON, which YAML reads as the same value: it has no pairs of surrogates."""
+    """Return a value as JSON that YAML reads as the same value, without surrogate pairs."""
     text = json.dumps(_mask(value, hidden), ensure_ascii=False)
     return "".join(character if character.isprintable() else f"\\U{ord(character):08x}" for character in text)
 
 
 def _mask(value: Any, hidden: re.Pattern[str]) -> Any:
-    """Return a value of JSON without hidden texts, and those that look like keys or whose fields are named so."""
+    """Mask hidden texts in a JSON value, texts that look like keys, and fields named like keys."""
     if isinstance(value, str):
         return SHAPES.sub(REDACTED, hidden.sub(REDACTED, value))
     if isinstance(value, Mapping):
@@ -362,7 +361,7 @@ def _mask(value: Any, hidden: re.Pattern[str]) -> Any:
 
 
 def _secrets(value: Any) -> set[str]:
-    """Return the texts of fields that are named like keys, except those that are as short as words."""
+    """Return the texts of fields named like keys, except very short ones."""
     if isinstance(value, Mapping):
         own = {item for name, item in value.items() if _is_key(name, item) and len(item) >= SHORTEST}
         return own.union(*map(_secrets, value.values()))

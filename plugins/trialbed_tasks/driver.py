@@ -1,4 +1,4 @@
-"""Files of tasks as datasets: ``--dataset desk.py``, ``--dataset desk.yaml``, and the embedded ``--dataset desk``."""
+"""Datasets from files of tasks: ``--dataset desk.py``, ``--dataset desk.yaml``, and the embedded ``--dataset desk``."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from trialbed.errors import UsageError
 
 DESK = "desk"
 DESK_SETS = (DESK, "long")
-"""The files of the folder with tasks; the first is the default."""
+"""The files in the folder with tasks. The first is the default."""
 
 
 class TaskFileDriver(DatasetDriver):
-    """Any file of tasks; the test set is its path."""
+    """Opens any file of tasks; the test set is its path."""
 
     description: ClassVar[str] = "tasks in a Python, YAML, JSON Lines or CSV file, with tools of your own"
 
@@ -23,19 +23,19 @@ class TaskFileDriver(DatasetDriver):
     answers: str | None = None
 
     def use_tools(self, mcp: Sequence[str], answers: str | None) -> None:
-        """Add the tools of MCP servers to those of the files that are opened, and say who answers."""
+        """Set the MCP servers that add tools to the files, and the source of answers."""
         self.mcp, self.answers = mcp, answers
 
     def test_sets(self, data_dir: Path) -> Sequence[str]:  # noqa: ARG002 - files may be anywhere
-        """Empty, since files cannot be listed."""
+        """Return an empty list, since files cannot be listed."""
         return []
 
     def open(self, test_set: str | None, data_dir: Path) -> Dataset:  # noqa: ARG002 - files may be anywhere
-        """Return the tasks in the file at the path ``test_set``; runs the Python in it.
+        """Return the tasks of the file at the path ``test_set``. Runs Python files.
 
         Raises:
             UsageError: no path was given, or there is no such file.
-            DataError: the file is malformed; names file, line and key.
+            DataError: the file is malformed; the message names file, line and key.
         """
         from trialbed_tasks.reading import read_tasks  # drivers are listed without it
 
@@ -50,14 +50,14 @@ class DeskDriver(DatasetDriver):
     description: ClassVar[str] = "12 conversations at the desk of a shop, with tools, state and rules; embedded"
 
     def test_sets(self, data_dir: Path) -> Sequence[str]:  # noqa: ARG002 - embedded
-        """The twelve conversations, and two of several lengths."""
+        """Return the set of twelve conversations and the set with several lengths."""
         return DESK_SETS
 
     def open(self, test_set: str | None, data_dir: Path) -> Dataset:  # noqa: ARG002 - embedded
         """Return the conversations.
 
         Raises:
-            UsageError: another test set was asked for.
+            UsageError: there is no such test set.
         """
         from trialbed_tasks.reading import read_tasks  # drivers are listed without it
 

@@ -1,6 +1,6 @@
-"""Python files of tasks: their tools, tasks, checks and scores, and the files that hold what they know.
+"""Python files of tasks with their tools, tasks, checks and scores, and the files with their data.
 
-No agent may read those.
+Agents must not read any of these files.
 """
 
 from __future__ import annotations
@@ -28,10 +28,10 @@ from trialbed.tasks import MARK, Task
 from trialbed.tracebacks import own_line
 
 LONGEST = 200
-"""Characters of a path in a text."""
+"""Longest text, in characters, that may be a path."""
 
 MOST = 1000
-"""Folders within one that are looked through for Python."""
+"""Most folders to search for Python below a folder."""
 
 BYTECODE = "__pycache__"
 
@@ -42,7 +42,7 @@ MACHINE = (
     *map(Path, ("/usr/libexec", "/usr/local/bin", "/usr/local/lib", "/usr/sbin", "/usr/share")),
     *(Path(prefix).resolve() / name for prefix in (sys.prefix, sys.base_prefix) for name in ("bin", "lib")),
 )
-"""Folders of programs, which agents need as well."""
+"""Folders of programs, which agents also need."""
 OWN = "trialbed"
 
 
@@ -51,11 +51,11 @@ class PythonFile:
     """The content of a Python file of tasks.
 
     Attributes:
-        tools: functions, classes and tools of frameworks that ``tool`` marks, in the file's order.
-        tasks: the list ``tasks``; empty without one.
-        scorers: the functions that ``scorer`` marks.
-        sources: the file, and those beside it that it imports.
-        files: these, their bytecode and the data that they name, which no agent may read.
+        tools: the functions, classes and framework tools marked with ``tool``, in file order.
+        tasks: the list ``tasks``; empty if there is none.
+        scorers: the functions marked with ``scorer``.
+        sources: the file and its imports from the same folder and below.
+        files: the sources, their bytecode and their data, which agents must not read.
     """
 
     path: Path
@@ -74,7 +74,7 @@ class PythonFile:
         """Return a function of the file.
 
         Raises:
-            DataError: it has none of this name.
+            DataError: there is no such function.
         """
         found = getattr(self.module, name, None)
         if not callable(found):
@@ -84,10 +84,10 @@ class PythonFile:
 
 
 def read_python(path: Path) -> PythonFile:
-    """Run a Python file, and return its content.
+    """Run a Python file and return its content.
 
     Raises:
-        DataError: it cannot be run, or ``tasks`` is no list of tasks; names the line.
+        DataError: it cannot be run, or ``tasks`` is not a list of tasks; the message names the line.
     """
     module, sources = _load(path)
     tasks = getattr(module, "tasks", ())
@@ -103,8 +103,8 @@ def read_python(path: Path) -> PythonFile:
 
 
 def _load(path: Path) -> tuple[ModuleType, tuple[Path, ...]]:
-    """Run a file as a module, with its folder in reach, as ``python FILE`` does."""
-    # No module of its own name: a file may be called as a package that is imported later.
+    """Run a file as a module, with its folder on the import path, as ``python FILE`` does."""
+    # The module gets an invented name: the file may have the name of a package that is imported later.
     name = f"trialbed_tasks_of_{hashlib.sha256(str(path.resolve()).encode()).hexdigest()[:12]}"
     spec = importlib.util.spec_from_file_location(name, path)
     if spec is None or spec.loader is None:
@@ -113,7 +113,7 @@ def _load(path: Path) -> tuple[ModuleType, tuple[Path, ...]]:
     # Types in annotations are looked up in the module by its name.
     sys.modules[name] = module
     try:
-        # Functions of the file may import later, too.
+        # Functions of the file may also import later.
         with first_then_last(str(path.resolve().parent)):
             spec.loader.exec_module(module)
     except (Exception, SystemExit) as error:
@@ -125,7 +125,7 @@ def _load(path: Path) -> tuple[ModuleType, tuple[Path, ...]]:
 
 
 def _files(module: ModuleType, folder: Path, seen: dict[str, Path]) -> Iterable[Path]:
-    """Return the files below a folder of a module and of those that it uses, however early they were imported."""
+    """Return the files of a module and the modules it uses, below a folder. Earlier imports are included."""
     file = getattr(module, "__file__", None)
     path = Path(file).resolve() if file else folder.parent
     foreign = "site-packages" in path.parts or module.__name__.partition(".")[0] == "trialbed"
@@ -141,7 +141,7 @@ def _files(module: ModuleType, folder: Path, seen: dict[str, Path]) -> Iterable[
 
 @contextmanager
 def first_then_last(folder: str) -> Iterator[None]:
-    """Look in a folder before all others, in this process, and afterwards after all others."""
+    """Search a folder for modules before all others, and afterwards after all others."""
     sys.path.insert(0, folder)
     try:
         yield
@@ -151,10 +151,10 @@ def first_then_last(folder: str) -> Iterator[None]:
 
 
 def parts_of(file: Path) -> Iterator[Path]:
-    """Yield a file, its bytecode, and the data that it names by paths relative to it or to the current folder.
+    """Yield a file, its bytecode, and the data it names by paths relative to the file or the current folder.
 
-    Data are files that are not Python, wherever they are, and folders below these two without any, at any depth:
-    an agent may be in one.
+    Data are files other than Python, anywhere, and folders without Python below these two folders, at any depth.
+    A folder with Python may contain an agent.
     """
     yield file
     yield file.parent / BYTECODE
@@ -169,7 +169,7 @@ def parts_of(file: Path) -> Iterator[Path]:
 
 
 def _data(path: Path, folder: Path) -> list[Path]:
-    """Return the data at a path: itself, or, where there is Python further below, what lies beside that."""
+    """Return the data at a path. For a folder with Python further below, return the data next to it."""
     try:
         found = path.resolve()
         is_below = found.is_relative_to(folder)
@@ -193,7 +193,7 @@ def _has_python(folder: Path) -> bool:
 
 
 def syntax_of(file: Path) -> ast.Module:
-    """Return the syntax of a file; that of an empty one where it is no Python, such as a compiled module."""
+    """Return the syntax of a file. Files other than Python, such as compiled modules, have an empty one."""
     try:
         return ast.parse(file.read_bytes() if file.suffix == ".py" else b"")
     except (OSError, SyntaxError, ValueError, RecursionError):
@@ -201,12 +201,12 @@ def syntax_of(file: Path) -> ast.Module:
 
 
 def with_imports(files: Iterable[Path], folder: Path) -> tuple[Path, ...]:
-    """Return files, and those below a folder that their imports name, and so on.
+    """Return files and their imports from a folder, recursively.
 
-    Modules do not show where a plain value was imported from, nor the later imports of a function.
+    This finds imports that the modules do not show: those of plain values and those inside functions.
     """
     found = dict.fromkeys(files)
-    # A file may have put other folders in reach; those of an environment below the folder are not its own.
+    # A file may have added folders to the path. Folders of an environment are not its own.
     places = [path for path in map(Path, sys.path) if path.is_relative_to(folder)]
     places = [path for path in places if not any(path.is_relative_to(top) for top in (sys.prefix, sys.base_prefix))]
     finder = ModuleFinder([str(folder), *map(str, places)], excludes=[OWN])

@@ -1,4 +1,4 @@
-"""Files of tasks in Python, YAML, JSON Lines and CSV: their form, its JSON Schema, and the datasets that they are."""
+"""Read files of tasks in Python, YAML, JSON Lines and CSV: their format, its JSON Schema, and their datasets."""
 
 from __future__ import annotations
 
@@ -27,26 +27,26 @@ from trialbed_tools.located import LARGEST, Key, Located, name_place, read_json_
 from trialbed_tools.worlds import ENDINGS, FileWorld, make_api, open_world
 
 LARGEST_YAML = 8 * 2**20
-"""Bytes of a file in YAML, which is parsed as a whole and takes some fifty times as much memory."""
+"""Largest YAML file, in bytes. It is parsed as a whole and takes about fifty times as much memory."""
 
 ANY_TASK = {"query": "?"}
 """Stands for the tasks of JSON Lines while the other keys are read."""
 
 COLUMNS = {"task": "query", "query": "query", "expect": "expect", "id": "id", "tags": "tags"}
-"""Columns of a table with a meaning of their own -> the keys of a task that they are."""
+"""Maps columns of a table to the keys of a task."""
 
 WORDS = ("query", "turns", "user")
-"""The keys of a task that have its words."""
+"""The keys for a task's words."""
 
 MARKS = {"expect": re.compile(";"), "tags": re.compile("[;,]")}
-"""The marks between several facts or tags in a cell."""
+"""The separators of facts or tags in a cell."""
 
 VARIABLE = re.compile(r"\{([^{}]{1,100})\}")
 
 Line = tuple[int, dict[str, Any]]
 
 Call = str | dict[str, dict[str, Any]]
-"""``find`` for a call with any arguments, ``{find: {id: 7}}`` for one with these."""
+"""``find`` for a call with any arguments, ``{find: {id: 7}}`` for a call with these."""
 
 
 class _TaskForm(BaseModel):
@@ -175,12 +175,12 @@ def read_tasks(path: Path, mcp: Sequence[str] = (), answers: str | None = None) 
     """Return the tasks of a Python, YAML, JSON Lines or CSV file.
 
     Args:
-        mcp: commands or URLs of servers whose tools it has beside its own.
-        answers: the source of the answers of files of tools; None for their own.
+        mcp: commands or URLs of servers that offer further tools.
+        answers: the source of answers of all files of tools, overriding their own.
 
     Raises:
         UsageError: there is no such file.
-        DataError: something in it is wrong; names the file, the line and the key.
+        DataError: the file is faulty; the message names the file, the line and the key.
     """
     if not path.is_file():
         raise UsageError(f"{path}: there is no such file")
@@ -222,7 +222,7 @@ def read_tasks(path: Path, mcp: Sequence[str] = (), answers: str | None = None) 
 
 
 TaskForms = Callable[[FileForm], Iterable[tuple[Located, TaskForm]]]
-"""Gives the tasks of a file, each with its line, once its other keys were read."""
+"""Returns the tasks of a file with their lines, after its other keys were read."""
 
 
 def _read_yaml(path: Path) -> tuple[Located, TaskForms]:
@@ -242,7 +242,7 @@ def _read_yaml(path: Path) -> tuple[Located, TaskForms]:
 
 
 def _read_lines(path: Path) -> tuple[Located, TaskForms]:
-    """Read a line at a time; a first line of JSON without a query has the other keys of the file."""
+    """Read line by line. A first line of JSON without a query has the other keys of the file."""
     lines = _rows(path) if path.suffix == ".csv" else _objects(path)
     first = list(islice(lines, 1))
     head: dict[str, Any] = {}
@@ -260,14 +260,14 @@ def _read_lines(path: Path) -> tuple[Located, TaskForms]:
 
 
 def _objects(path: Path) -> Iterator[Line]:
-    """Yield the objects of the lines of JSON that are not empty, with the numbers of these lines."""
+    """Yield the objects in the nonempty lines of JSON, with their line numbers."""
     for number, text in _lines(path):
         if text.strip():
             yield number, read_json_line(text.rstrip("\r\n"), f"{path}:{number}")
 
 
 def _rows(path: Path) -> Iterator[Line]:
-    """Yield the tasks of the rows of a table that are not empty, with the numbers of the lines where these begin."""
+    """Yield the tasks in the nonempty rows of a table, with the line numbers of their starts."""
     lines = _lines(path)
     first = next(lines, (1, ""))[1]
     rows = csv.reader(chain([first], (text for _, text in lines)), delimiter=max(",;\t", key=first.count), strict=True)
@@ -289,7 +289,7 @@ def _rows(path: Path) -> Iterator[Line]:
 
 
 def _column_names(row: Sequence[str]) -> list[str]:
-    """Return the names of columns, those of a task's keys in small letters."""
+    """Return the names of the columns, with the task's keys in lower case."""
     names = [COLUMNS.get(name.strip().lower(), name.strip()) for name in row]
     if twice := [name for name, count in Counter(filter(None, names)).items() if count > 1]:
         raise DataError(f"two columns are {twice[0]!r:.60}; give one another name")
@@ -299,9 +299,9 @@ def _column_names(row: Sequence[str]) -> list[str]:
 
 
 def _row_task(names: Sequence[str], row: Sequence[str]) -> dict[str, Any]:
-    """Return the task of a row, in whose text ``{name}`` stands for what another column says.
+    """Return the task of a row. In its text, ``{name}`` stands for the value of another column.
 
-    Without columns of its own, a file may have other braces in its texts.
+    Files without further columns may have other braces in their texts.
     """
     if len(row) != len(names):
         raise DataError(f"has {len(row)} cells, and the first line has {len(names)}")
@@ -324,7 +324,7 @@ def _row_task(names: Sequence[str], row: Sequence[str]) -> dict[str, Any]:
 
 
 def _lines(path: Path) -> Iterator[tuple[int, str]]:
-    """Yield the lines of a text, with their numbers."""
+    """Yield the lines of a text with their numbers."""
     before = 0
     try:
         with path.open("rb") as file:
@@ -345,9 +345,9 @@ class NamedFiles:
     """The files that a file of tasks names, each read once.
 
     Attributes:
-        files: those that no agent may read.
-        sources: those of them that the tasks are made of; data that Python only names are none.
-        answers: the source of the answers of files of tools; None for their own.
+        files: the files that agents must not read.
+        sources: the subset that defines the tasks, without data that only Python files name.
+        answers: the source of answers of all files of tools; None keeps their own.
     """
 
     folder: Path
@@ -358,7 +358,7 @@ class NamedFiles:
     sources: list[Path] = field(default_factory=list)
 
     def python(self, name: str) -> PythonFile:
-        """Return the content of a Python file, which is run once."""
+        """Return the content of a Python file. Each file is run once."""
         path = self._file(name)
         resolved = path.resolve()
         if resolved not in self.read:
@@ -368,7 +368,7 @@ class NamedFiles:
         return self.read[resolved]
 
     def tools(self, given: str | DefinitionForm, located: Located, place: int) -> Iterable[Any]:
-        """Return the tools of an entry of ``tools``."""
+        """Return the tools of an entry under ``tools``."""
         if isinstance(given, DefinitionForm):
             return [make_api(given)]
         with name_place(located.place(("tools", place)), "tools"):
@@ -402,10 +402,10 @@ class NamedFiles:
         return found.tools
 
     def server_tools(self, tasks: Path, mcp: Sequence[str]) -> Iterator[Any]:
-        """Yield the tools of MCP servers, which are kept in files beside that of the tasks.
+        """Yield the tools of MCP servers, which are stored in files next to the tasks.
 
         Raises:
-            ToolsUnreachable: a server that has no such file yet does not list its tools.
+            ToolsUnreachable: a server without such a file does not list its tools.
         """
         for number, address in enumerate(mcp, 1):
             yield from self._world_tools(kept_import(tasks, address, number))
@@ -414,7 +414,7 @@ class NamedFiles:
         """Return the simulator that the files of tools ask for.
 
         Raises:
-            DataError: two of them ask for different ones.
+            DataError: they ask for different ones.
         """
         found = {world.simulator: world.path for world in self.worlds}
         if len(found) > 1:
@@ -422,7 +422,7 @@ class NamedFiles:
         return next(iter(found), default)
 
     def check(self, name: str) -> Any:
-        """Return a function that a task names as its check."""
+        """Return the function for a check of a task."""
         file, colon, function = name.rpartition(":")
         if colon:
             return self.python(file).function(function)
@@ -437,14 +437,14 @@ class NamedFiles:
 
 
 SAME = ("tools", "answer", "state", "id", "allow_forced_calls", "tags", "lengths", "policy", "user")
-"""The keys of a task that are the parameters of ``Task`` as they are."""
+"""The keys of a task that are passed to ``Task`` unchanged."""
 
 
 def make_task(form: TaskForm, files: NamedFiles, located: Located, place: int) -> Task:
     """Return the task of a form.
 
     Raises:
-        DataError: a check is not there, or a call is none; names the line and the key.
+        DataError: a check is missing, or a call is malformed; the message names the line and the key.
     """
     key: Key = ("tasks", place)
     expect = _read_expect(form.expect, files, located, key)

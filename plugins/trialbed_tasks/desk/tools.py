@@ -1,4 +1,4 @@
-"""The tools of a shop's desk, over a few invented orders."""
+"""The tools of a shop's help desk, with a few invented orders."""
 
 from __future__ import annotations
 
