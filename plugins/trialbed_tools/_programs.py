@@ -1,6 +1,6 @@
-"""MCP servers that are programs, over their standard input and output.
+"""MCP servers that run as programs, over standard input and output.
 
-The SDK's own transport reads lines of any length, and ends only the program's process group.
+The SDK's transport reads lines of any length and only ends the process group of the program.
 """
 
 from __future__ import annotations
@@ -32,35 +32,35 @@ from trialbed_tools.live import LARGEST_MESSAGE, NOT_A_MESSAGE, TOO_LARGE, Tools
 from trialbed_tools.secrets import expand, needs_folder, put_folder
 
 GIVEN = ("PATH", "HOME", "USER", "LOGNAME", "LANG", "LC_ALL", "TMPDIR", "SHELL", "TERM", "SYSTEMROOT")
-"""Variables that every server has; others, which may be keys, only where the file names them."""
+"""Variables for every server. Others may be keys, so the file has to name them."""
 
 MOST_LINES = 10_000
-"""Lines that a program writes before its answer."""
+"""Most lines that a program writes before its answer."""
 
 MOST_PIECES = 8
-"""Pieces, of ``LARGEST_MESSAGE`` bytes, of a line that is passed over."""
+"""Most pieces, of ``LARGEST_MESSAGE`` bytes, of a skipped line."""
 
 ENDING_SECONDS = 2.0
-"""In which a program may end by itself."""
+"""Time for a program to exit before it is killed."""
 
 LOOK_SECONDS = 0.5
-"""Between two looks at the memory of a program."""
+"""Time between two checks of a program's memory."""
 
 
 @asynccontextmanager
 async def open_program(
     form: ServerForm, folder: Path, resources: ExitStack, errors: deque[str]
 ) -> AsyncIterator[tuple[Any, Any]]:
-    """Start a program; at the end, end it with all that it has started.
+    """Start a program. On exit, end it with all processes that it started.
 
     Raises:
-        ToolsUnreachable: it cannot be started, has ended, or breaks the protocol.
+        ToolsUnreachable: it cannot be started, has exited, or breaks the protocol.
         UsageError: a variable that it needs is not set.
     """
     command = str(form.command)
     own = resources.enter_context(temporary_folder()) if needs_folder((command, *form.environment.values())) else None
     given = {name: os.environ[name] for name in GIVEN if name in os.environ}
-    # A socket can say that nothing follows before it is closed, at which the supervisor ends all at once.
+    # A socket can signal the end of input before it is closed. On close, the supervisor ends everything.
     there, here = socket.socketpair()
     resources.callback(here.close)
     with there:
@@ -104,7 +104,7 @@ async def open_program(
 
 
 def _end_now(stdin: socket.socket, pid: int) -> None:
-    """End a program at once, also from another thread."""
+    """Kill a program. This works from any thread."""
     with suppress(OSError):
         stdin.shutdown(socket.SHUT_RDWR)
     if not SUPERVISED:
@@ -122,7 +122,7 @@ class _Program:
         self._asked: Any = 0
 
     async def read(self, received: Any) -> None:
-        """Pass messages on; other lines are not the protocol's."""
+        """Pass messages on and ignore other lines."""
         stdout: Any = self._process.stdout
         async with received:
             try:
@@ -139,7 +139,7 @@ class _Program:
                 """The session is over."""
 
     async def _line(self, stdout: asyncio.StreamReader) -> bytes:
-        """Return the next line; in place of one that is too long, an error of the request that waits for it."""
+        """Return the next line. An overlong line becomes an error response to the pending request."""
         problem = f"{TOO_LARGE} {LARGEST_MESSAGE:,} bytes"
         is_long = False
         for _ in range(MOST_PIECES):
@@ -156,7 +156,6 @@ class _Program:
         raise ToolsUnreachable(problem)
 
     async def write(self, sent: Any, stdin: asyncio.StreamWriter) -> None:
-        """Write messages, one a line."""
         with suppress(OSError):
             async for one in sent:
                 self._left = MOST_LINES
@@ -177,13 +176,12 @@ class _Program:
                 await asyncio.sleep(LOOK_SECONDS)
 
     async def listen(self, errors: deque[str]) -> None:
-        """Keep the end of its standard error."""
         stderr: Any = self._process.stderr
         while piece := await stderr.read(4096):
             errors.append(piece.decode(errors="replace"))
 
     async def end(self, stdin: asyncio.StreamWriter) -> None:
-        """End it with all that it has started, unless it ends by itself."""
+        """Let the program exit, then end it with all processes that it started."""
         with suppress(OSError):
             stdin.write_eof()
         await self._wait(ENDING_SECONDS)
@@ -195,7 +193,7 @@ class _Program:
         stdin.transport.abort()
 
     async def _wait(self, seconds: float) -> None:
-        # Its pipes may be open, or full, and ``Process.wait`` waits for them, too.
+        # ``Process.wait`` would also wait for the program's pipes, which may be open or full.
         with suppress(TimeoutError):
             async with asyncio.timeout(seconds):
                 while self._process.returncode is None:  # noqa: ASYNC110

@@ -1,4 +1,4 @@
-"""MCP servers at URLs, over the SDK's streamable HTTP; the size of all answers is bounded."""
+"""MCP servers at URLs, over the SDK's streamable HTTP, with a bound on the size of each answer."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ from trialbed_tools.http import PLAIN, PlainBody, TooLarge, UnusableBody
 from trialbed_tools.live import LARGEST_MESSAGE, ToolsUnreachable
 
 SECONDS = 120.0
-"""For the next bytes of an answer."""
+"""Timeout for the next bytes of an answer."""
 
-# It logs tracebacks, with texts of the server, of errors that are raised here.
+# It logs tracebacks of errors raised here, which contain the server's texts.
 logging.getLogger("mcp.client.streamable_http").setLevel(logging.CRITICAL)
 
 
@@ -25,10 +25,10 @@ logging.getLogger("mcp.client.streamable_http").setLevel(logging.CRITICAL)
 async def open_url(
     url: str, headers: Mapping[str, str], _resources: ExitStack, _errors: deque[str]
 ) -> AsyncIterator[tuple[Any, Any]]:
-    """Connect to a server; redirects are followed within its origin.
+    """Connect to a server. Redirects are only followed within its origin.
 
     Raises:
-        ToolsUnreachable: it refuses a message, or answers with more than is read.
+        ToolsUnreachable: it rejects a message, or its answer cannot be read.
     """
     problems: list[str] = []
 
@@ -38,7 +38,7 @@ async def open_url(
             session = response.headers.get("mcp-session-id", "")
             if not (session.isascii() and session.isprintable()):
                 raise UnusableBody("the id of the server's session is not in ASCII")
-            # A server need not have the stream and the end of a session, which other methods ask for.
+            # The stream and the end of a session, which use other methods, are optional for a server.
             if response.request.method == "POST" and response.is_error:
                 text = (await response.aread())[:200].decode(errors="replace")
                 raise UnusableBody(f"status {response.status_code}: {text}")
@@ -56,7 +56,7 @@ async def open_url(
 
 
 class _LongAnswer(httpx2.SSEError, httpx2.StreamError):
-    """An answer is too large: the SDK answers the one request with the text of this, and the session goes on."""
+    """An answer is too large. The SDK answers this request with the error's text and keeps the session."""
 
 
 class _Bounded(httpx2.AsyncByteStream):

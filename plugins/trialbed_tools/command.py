@@ -19,7 +19,7 @@ Examples:
 """
 
 SHOWN = 10
-"""Names, and reasons, that are printed."""
+"""Most names, and most reasons, to print."""
 
 
 @click.group("tools", epilog=EPILOG)
@@ -110,7 +110,7 @@ def _some(names: list[str]) -> str:
 
 
 def _call(function: Mapping[str, Any]) -> str:
-    """Return a call as a task has it, with least values for the arguments that are required."""
+    """Return a call as written in a task, with minimal values for required arguments."""
     from trialbed_scripted.schemas import minimal_arguments
 
     arguments = minimal_arguments(function["parameters"])

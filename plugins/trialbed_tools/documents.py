@@ -1,4 +1,4 @@
-"""Tools of documents: OpenAPI, whose operations are tools, and definitions as programs give them to models."""
+"""Import tools from OpenAPI operations and from definitions in the form that model APIs take."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ from trialbed_tools.schemas import NODE, References, Schemas, Skeletons
 
 @dataclass(frozen=True)
 class FoundTool:
-    """A tool of a document.
+    """A tool in a document.
 
     Attributes:
-        name: as the document has it, or made of it; valid and unique only in the file.
+        name: the document's name for it, or one made from it. ``unique_names`` makes it valid and unique for a file.
         parameters: a JSON Schema.
-        example: the skeleton of an answer; None if the document does not say.
-        request: the HTTP request that a call is; None for tools of other kinds.
-        reads: whether its calls change nothing, as its definition says.
+        example: the skeleton of an answer; None if the document does not describe it.
+        request: the HTTP request for a call; None for other kinds of tools.
+        reads: whether its definition says that its calls change nothing.
     """
 
     name: str
@@ -39,7 +39,7 @@ class FoundTool:
 
 
 class LeftOut(Exception):
-    """An operation cannot be a tool; says why."""
+    """An operation cannot be a tool; the message says why."""
 
 
 @dataclass(frozen=True)
@@ -47,9 +47,9 @@ class FoundTools:
     """The tools of a document.
 
     Attributes:
-        title: of the document, in words.
-        url: the address below which the requests go.
-        left_out: the parts of the document that are not in the file, in words.
+        title: the document's title, in words.
+        url: the base address of the requests.
+        left_out: the skipped parts of the document, in words.
     """
 
     title: str
@@ -59,26 +59,26 @@ class FoundTools:
 
 
 SCHEMA_KEYS = ("parameters", "input_schema", "inputSchema")
-"""Keys of the schema of arguments: OpenAI's, Anthropic's and MCP's."""
+"""Keys for the schema of arguments in OpenAI's, Anthropic's and MCP's API."""
 
 LONGEST_DEFINITION = 10_000
-"""Characters of a description."""
+"""Longest description of a definition, in characters."""
 
 
 def looks_like_definitions(value: Any) -> bool:
-    """Return whether a value is meant as definitions: a list, a list under ``tools``, or one of them."""
+    """Return whether a value looks like definitions: a list, a list under ``tools``, or a single definition."""
     if isinstance(value, dict):
         return any(key in value for key in ("tools", "result", "function", *SCHEMA_KEYS))
     return isinstance(value, list)
 
 
 def read_definitions(located: Located) -> FoundTools:
-    """Return the tools of definitions in the form of OpenAI's, Anthropic's or MCP's API.
+    """Return the tools from definitions in the form of OpenAI's, Anthropic's or MCP's API.
 
-    One that is malformed is left out.
+    Malformed definitions are skipped.
 
     Raises:
-        DataError: there is none that can be a tool; names the line and the key.
+        DataError: no definition can be a tool; the message names the line and the key.
     """
     value: Any = located.value
     key: Key = ()
@@ -104,7 +104,7 @@ def read_definitions(located: Located) -> FoundTools:
 
 
 def several(faults: Sequence[str]) -> str:
-    """Return faults as one text, up to ten of them."""
+    """Join faults into one text, at most ten of them."""
     return "; ".join([*faults[:10], *([f"and {len(faults) - 10} more"] if len(faults) > 10 else [])])
 
 
@@ -133,7 +133,7 @@ def _tool(given: Any, key: Key, references: References) -> FoundTool:
 
 
 def _parameters(inner: Mapping[str, Any], place: Key, references: References) -> dict[str, Any]:
-    """Return the schema of the arguments, as it is: its references may lead into it."""
+    """Return the schema of the arguments unchanged, since it may contain references into itself."""
     key = next((key for key in SCHEMA_KEYS if inner.get(key) is not None), "parameters")
     found = inner.get(key, {})
     if not isinstance(found, dict):
@@ -144,31 +144,31 @@ def _parameters(inner: Mapping[str, Any], place: Key, references: References) ->
 
 
 MOST = 5_000
-"""Operations."""
+"""Most operations in a document."""
 
 METHODS = ("get", "put", "post", "delete", "options", "head", "patch", "trace", "query")
 METHOD = re.compile(r"[A-Z][A-Z-]{1,19}")
 PLACES = ("path", "query", "header", "cookie")
 PLACES_OF_2 = ("path", "query", "header", "body", "formData")
 SET_ELSEWHERE = ("accept", "content-type", "authorization")
-"""Headers that are no parameters, as OpenAPI says."""
+"""Headers that OpenAPI excludes from parameters."""
 
 KEYS = ("token", "access_token", "api_key", "apikey")
-"""Names of parameters that are keys, also where a document does not say so."""
+"""Names of parameters that hold keys even if the document does not declare them."""
 
 UNKNOWN_STYLES = {
     ("query", "spaceDelimited"), ("query", "pipeDelimited"), ("path", "label"), ("path", "matrix"),
 }  # fmt: skip
-"""Place and style of parameters that no request here can have."""
+"""Places and styles of parameters that requests here do not support."""
 
 OUTSIDE_SCHEMAS = ("name", "in", "required", "collectionFormat")
-"""Keys of a parameter of OpenAPI 2, beside those of its schema."""
+"""Keys of an OpenAPI 2 parameter that do not belong to its schema."""
 
 COLLECTIONS = {"ssv": "spaceDelimited", "tsv": "pipeDelimited", "pipes": "pipeDelimited"}
-"""Format of a list in OpenAPI 2 -> its style in OpenAPI 3; ``multi`` is a list that explodes."""
+"""Maps list formats of OpenAPI 2 to styles of OpenAPI 3. ``multi`` is an exploded list instead."""
 
 LONGEST = 2_000
-"""Characters of a description."""
+"""Longest description, in characters."""
 
 VERSION = re.compile(r"3\.[0-9]{1,3}\.[0-9]{1,3}(?:-[a-z0-9.]{1,20})?|2\.0")
 VARIABLE = re.compile(r"\{([^{}]{1,100})\}")
@@ -177,19 +177,20 @@ JSON_TYPE = re.compile(r"(?:application/(?:[a-z0-9.+-]{1,100}\+)?json|\*/\*)(?:;
 FORM_TYPE = re.compile(rf"{FORM}(?:;[ -~]{{0,100}})?", re.IGNORECASE)
 
 Found = tuple[Mapping[str, Any], Key]
-"""A part of a document, and its place."""
+"""A part of a document and its key."""
 
 
 def read_openapi(located: Located, address: str, folder: Path | None = None) -> FoundTools:
-    """Return the operations of an OpenAPI document, of version 2 or 3, as tools.
+    """Return the operations of an OpenAPI document, version 2 or 3, as tools.
+
+    Malformed operations are skipped, and so are optional parts that cannot be used.
 
     Args:
-        address: of the document, to which its servers may be relative.
-        folder: with the other files of the document; None if it has none.
+        address: the document's address, the base for relative servers.
+        folder: the folder with the document's other files, if any.
 
     Raises:
-        DataError: it is malformed, or has no operation that can be a tool; names the line and the key. An operation
-            that is malformed is left out, and so is a part that it can do without.
+        DataError: the document is malformed, or no operation can be a tool; the message names the line and the key.
     """
     return _Document(located, address, folder).read()
 
@@ -224,7 +225,7 @@ class _Document:
         return FoundTools(title, tuple(tools), self._server(self._root, ()), left_out)
 
     def _operations(self) -> Iterator[tuple[str, Key, Mapping[str, Any], Any]]:
-        """Yield each operation: its path, its place, which is elsewhere behind a reference, its path's item, itself."""
+        """Yield the path, key, path item and content of each operation. Behind a reference, the key is the target's."""
         paths, _ = self._references.mapping(self._root.get("paths"), ("paths",))
         for path, given in paths.items():
             if path.startswith("x-"):
@@ -279,7 +280,6 @@ class _Document:
     def _parameters(
         self, key: Key, operation: Mapping[str, Any], item: Mapping[str, Any]
     ) -> tuple[list[Found], tuple[Any, Key] | None]:
-        """Return the parameters of an operation, and its body."""
         found: dict[tuple[str, str], Found] = {}
         hidden, places = self._secrets(), PLACES_OF_2 if "swagger" in self._root else PLACES
         for holder, place in ((item, key[:-1]), (operation, key)):
@@ -307,7 +307,7 @@ class _Document:
     def _of_2(
         self, given: list[Found], operation: Mapping[str, Any], key: Key
     ) -> tuple[list[Found], tuple[Any, Key] | None]:
-        """Return the parameters of an operation of OpenAPI 2 as OpenAPI 3 has them, and the body that some make."""
+        """Convert parameters of OpenAPI 2 to OpenAPI 3. Some of them make up the body."""
         kinds = operation.get("consumes", self._root.get("consumes"))
         kinds = [kind for kind in kinds if isinstance(kind, str)] if isinstance(kinds, list) else []
         parameters: list[Found] = []
@@ -333,7 +333,7 @@ class _Document:
         return parameters, ({"required": bool(names), "content": {kind: {"schema": schema}}}, key)
 
     def _secrets(self) -> set[tuple[str, str]]:
-        """Return the places of keys, which are the program's to give and not the model's."""
+        """Return the places of keys. The program provides these, not the model."""
         found = {("header", name) for name in SET_ELSEWHERE}
         holder = self._root.get("components")
         schemes = holder.get("securitySchemes") if isinstance(holder, dict) else self._root.get("securityDefinitions")
@@ -380,7 +380,7 @@ class _Document:
             except DataError as error:
                 self._left_out.append(f"{_name(path, key)}: {error}; its answers have no form")
                 return None
-            # OpenAPI 2 has the schema of an answer where OpenAPI 3 has those by types of content.
+            # In OpenAPI 2, an answer has one schema. In OpenAPI 3, it has one for each content type.
             content = {JSON: response} if "schema" in response else response.get("content")
             for kind, media in content.items() if isinstance(content, dict) else ():
                 if JSON_TYPE.fullmatch(kind) and isinstance(media, dict):
@@ -396,7 +396,7 @@ class _Document:
 
 
 class _Arguments:
-    """The arguments of an operation: its parameters, and the fields of its body beside them."""
+    """The arguments of an operation: its parameters and the fields of its body."""
 
     def __init__(self, references: References) -> None:
         self._references = references
@@ -410,7 +410,7 @@ class _Arguments:
         """Add a parameter.
 
         Raises:
-            LeftOut: no request here can have it.
+            LeftOut: requests here do not support it.
         """
         name, place, style = parameter["name"], parameter["in"], parameter.get("style")
         if place == "cookie":
@@ -441,7 +441,7 @@ class _Arguments:
             self._styles[name] = "deep"
 
     def add_body(self, body: Mapping[str, Any], key: Key, schemas: Schemas) -> str:
-        """Add the fields of a body; return its type where it cannot be sent, and need not be."""
+        """Add the fields of a body. Returns the type of an optional body that cannot be sent."""
         content = body.get("content")
         if not isinstance(content, dict) or not content:
             raise self._references.fault((*key, "content"), "a body has a content")
@@ -497,7 +497,7 @@ def _is_object(schema: Mapping[str, Any]) -> bool:
 
 
 def _fields(schema: Mapping[str, Any], *, is_part: bool = False) -> dict[str, Any] | None:
-    """Return the properties and required names of an object whose fields may stand beside others; else None."""
+    """Return the properties and required names of an object if they can be merged with other arguments."""
     if any(name in schema for name in ("oneOf", "anyOf", "not", "if", "patternProperties")):
         return None
     parts = [_fields(part, is_part=True) for part in schema.get("allOf", ())]
@@ -524,7 +524,7 @@ def _description(operation: Mapping[str, Any], item: Mapping[str, Any]) -> str:
 
 
 FETCH_SECONDS = 60.0
-"""For which a document may be on its way."""
+"""Timeout for fetching a document."""
 
 KINDS = (
     "an OpenAPI document (key 'openapi' or 'swagger'), or a list of definitions of tools as OpenAI's, Anthropic's or "
@@ -536,8 +536,8 @@ def find_tools(source: str) -> FoundTools:
     """Return the tools of the document in a file or at a URL.
 
     Raises:
-        UsageError: it is not there, or cannot be got.
-        DataError: it is malformed; names the line and the key.
+        UsageError: it does not exist or cannot be fetched.
+        DataError: it is malformed; the message names the line and the key.
     """
     if is_url(source):
         try:
@@ -551,7 +551,7 @@ def find_tools(source: str) -> FoundTools:
 
 
 def is_url(source: str) -> bool:
-    """Return whether a source is a URL, and not a file."""
+    """Return whether a source is a URL rather than a file."""
     return source.lower().startswith(("http:", "https:"))
 
 

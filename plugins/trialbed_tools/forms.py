@@ -1,4 +1,4 @@
-"""The form of a file of tools."""
+"""The format of a file of tools."""
 
 from __future__ import annotations
 
@@ -8,18 +8,18 @@ from typing import Annotated, Any, Literal, Self
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 NAME = re.compile(r"^[A-Za-z0-9][A-Za-z0-9._ -]*$")
-"""Names go into file names of results, so they have no separators."""
+"""File names of results contain these names, so they have no separators."""
 
 HEADER = re.compile(r"^[A-Za-z0-9!#$%&'*+.^_`|~-]+$")
-"""Names of headers, as HTTP has them."""
+"""Header names, as defined by HTTP."""
 
 SAFE = ("GET", "HEAD", "QUERY")
-"""Methods of requests that change nothing, as HTTP says."""
+"""Methods that change nothing, as defined by HTTP."""
 
 HeaderName = Annotated[str, Field(pattern=HEADER.pattern)]
 
 Answers = Literal["schema", "model", "live", "recorded"]
-"""The answers to calls: made of the schema, by the simulator's model, for real and kept, or those that were kept."""
+"""The source of answers: the schema, the simulator's model, live calls that are recorded, or recordings alone."""
 
 
 class _ToolForm(BaseModel):
@@ -47,9 +47,9 @@ class DefinitionForm(BaseModel):
 
 
 class RequestForm(_ToolForm):
-    """The HTTP request that a call is.
+    """The HTTP request for a call.
 
-    A parameter goes where its name stands, and into the body otherwise.
+    A parameter goes to the place that names it, and into the body otherwise.
     """
 
     method: str = Field("GET", pattern=r"^[A-Z][A-Z-]{1,19}$")

@@ -1,4 +1,4 @@
-"""Calls that are HTTP requests, and what their addresses and bodies may be."""
+"""Make calls over HTTP, within bounds on addresses and bodies."""
 
 from __future__ import annotations
 
@@ -18,24 +18,24 @@ if TYPE_CHECKING:
     import httpx
 
 Origin = tuple[str, str, int | None]
-"""Scheme, host and port; the port is None for the scheme's own."""
+"""Scheme, host and port. The port is None for the scheme's default."""
 
 
 def without_user(url: str) -> str:
-    """Return an address without its user and password.
+    """Return an address without user and password.
 
     Raises:
-        ValueError: it is none.
+        ValueError: the address is invalid.
     """
     parts = urlsplit(url)
     return urlunsplit(parts._replace(netloc=parts.netloc.rpartition("@")[2]))
 
 
 def origin(url: str) -> Origin:
-    """Return where a request to an address goes, as the client that makes it reads the address.
+    """Return the origin of an address as the HTTP client parses it.
 
     Raises:
-        ValueError: it is none.
+        ValueError: the address is invalid.
     """
     from trialbed.wire._httpx import httpx
 
@@ -47,11 +47,11 @@ def origin(url: str) -> Origin:
 
 
 PLAIN = {"accept-encoding": "identity"}
-"""The header that asks for such a body."""
+"""The header that asks for an uncompressed body."""
 
 
 class UnusableBody(Exception):
-    """A body is compressed, or too large."""
+    """A body is compressed or too large."""
 
 
 class TooLarge(UnusableBody):
@@ -59,14 +59,14 @@ class TooLarge(UnusableBody):
 
 
 class PlainBody:
-    """A body that grows piece by piece as it comes, before anything undoes its encoding.
+    """Collects the raw pieces of a body, before decompression.
 
     Args:
-        headers: of the answer.
-        largest: bytes that it may have.
+        headers: the headers of the answer.
+        largest: the largest body, in bytes.
 
     Raises:
-        UnusableBody: it is compressed: a few bytes may stand for more than the memory holds.
+        UnusableBody: the body is compressed. A few bytes could expand beyond the memory.
     """
 
     def __init__(self, headers: Mapping[str, str], largest: int) -> None:
@@ -77,10 +77,10 @@ class PlainBody:
         self._pieces = bytearray()
 
     def add(self, piece: bytes) -> None:
-        """Add bytes as they came.
+        """Add received bytes.
 
         Raises:
-            UnusableBody: they are too many.
+            UnusableBody: the body is too large.
         """
         self._pieces += piece
         if len(self._pieces) > self._largest:
@@ -92,20 +92,20 @@ class PlainBody:
 
 
 SECONDS = 60.0
-"""For which one request may take."""
+"""Timeout for one request."""
 
 NOT_THE_CALL = frozenset({401, 403, 407, 408, 421, 425, 429})
-"""Statuses that speak of keys, time or load, and not of the call."""
+"""Statuses about keys, time or load instead of the call."""
 
 
 class HttpConnection:
-    """Makes the requests that calls are.
+    """Makes the HTTP requests for calls.
 
     Args:
-        url: below which the paths are.
-        requests: name of a tool -> the form of its request.
-        headers: of requests to the host of ``url``, and to no other that a document names. Without ``url``, all
-            requests have one host.
+        url: the base address of the paths.
+        requests: maps tool names to the form of their requests.
+        headers: headers for the host of ``url`` only, not for other hosts in a document. Without ``url``, all requests
+            go to one host.
     """
 
     def __init__(self, url: str, requests: Mapping[str, RequestForm], headers: Mapping[str, str]) -> None:
@@ -118,7 +118,7 @@ class HttpConnection:
         """Make a request.
 
         Raises:
-            ToolsUnreachable: there is no answer, or one that does not speak of the call.
+            ToolsUnreachable: there is no answer, or its status is not about the call.
         """
         from trialbed.wire._httpx import httpx
 
@@ -128,7 +128,7 @@ class HttpConnection:
         if isinstance(parts, str):
             return CallAnswer(error=parts)
         try:
-            # They may hold keys, and a document may name any host in a path.
+            # The headers may hold keys, and a path in a document may name any host.
             own = self._headers if origin(parts["url"]) == origin(self._url or parts["url"]) else {}
         except ValueError as error:
             raise ToolsUnreachable(f"the address cannot be used: {error}") from error
@@ -156,7 +156,7 @@ class HttpConnection:
 
 
 def request_parts(form: RequestForm, arguments: Mapping[str, Any], url: str) -> dict[str, Any] | str:
-    """Return the parts of the request that a call is, as httpx takes them; a text if it can be none."""
+    """Return the request for a call in the arguments of httpx, or a text if the arguments cannot be sent."""
     try:
         json.dumps(arguments, ensure_ascii=False, allow_nan=False).encode()
     except (ValueError, RecursionError) as error:
@@ -189,7 +189,7 @@ def request_parts(form: RequestForm, arguments: Mapping[str, Any], url: str) -> 
 
 
 def _join(value: Any, style: str | None, write: Callable[[str], str]) -> str:
-    """Return a value as one text: lists, and objects by turns of key and value, with commas, as OpenAPI has it.
+    """Join a value into one text with commas, as OpenAPI does: the items of a list, or keys and values in turn.
 
     The style ``pairs`` writes an object as ``key=value``.
     """
@@ -223,7 +223,7 @@ def _answer(status: int, body: bytes) -> CallAnswer:
 
 
 def read_value(text: str) -> Any:
-    """Return the value of a text that is JSON; the text itself if it is none."""
+    """Parse a text as JSON, or return it unchanged if it is not valid JSON."""
     from trialbed.wire import parse_json
 
     try:

@@ -1,4 +1,4 @@
-"""Files of tools: written from the tools of documents, and of MCP servers."""
+"""Write files of tools from documents and MCP servers."""
 
 from __future__ import annotations
 
@@ -27,10 +27,10 @@ from trialbed_tools.worlds import ENDINGS
 LOG = logging.getLogger("trialbed.tools")
 
 LONGEST = 64
-"""Characters of a name."""
+"""Longest name, in characters."""
 
 MOST_READ = 1000
-"""Characters of a text of which a name is made."""
+"""Most characters of a text to make a name from."""
 
 _BAD = re.compile(r"[^A-Za-z0-9_-]+")
 
@@ -38,15 +38,15 @@ _BAD = re.compile(r"[^A-Za-z0-9_-]+")
 def file_content(
     found: FoundTools, source: str, answers: str, only: Iterable[str] = (), mcp: Mapping[str, Any] | None = None
 ) -> tuple[dict[str, Any], tuple[str, ...]]:
-    """Return the content of a file of these tools, and the parts that are left out, in words.
+    """Return the content of a file with these tools, and the skipped parts in words.
 
     Args:
         only: patterns of names, such as ``get_*``; empty for all tools.
-        mcp: the server that has them.
+        mcp: the server that offers the tools.
 
     Raises:
-        DataError: the arguments of none have a schema that can be used.
-        UsageError: no tool has such a name, or the tools cannot be called for real as the answers need it.
+        DataError: no tool has a usable schema for its arguments.
+        UsageError: no tool has such a name, or the answers need a server and none is known.
     """
     names = unique_names(tool.name for tool in found.tools)
     chosen = [(name, tool) for name, tool in zip(names, found.tools, strict=True) if _is_named(name, list(only))]
@@ -82,11 +82,11 @@ def _is_named(name: str, only: list[str]) -> bool:
 
 
 def write_tools(content: Mapping[str, Any], path: Path) -> None:
-    """Write a file of tools as a whole.
+    """Write a file of tools atomically.
 
     Raises:
-        DataError: it could not be read again; names the line.
-        UsageError: its name is of no such file, or it cannot be written.
+        DataError: the file could not be read back; the message names the line.
+        UsageError: the file has another suffix, or cannot be written.
     """
     if path.suffix not in ENDINGS:
         raise UsageError(f"-o {path}: give it a name that ends with .yaml, or .json, which is read faster")
@@ -100,19 +100,19 @@ def write_tools(content: Mapping[str, Any], path: Path) -> None:
     if located.value != content:
         raise DataError(f"{path}: a value would be read as another one; choose tools with --only")
     try:
-        # Another program that finds the file reads all of it.
+        # Written atomically, since another program may be reading it.
         replace_file(path, text.encode())
     except OSError as error:
         raise UsageError(f"{path}: cannot be written: {error.strerror}; name another file with -o") from error
 
 
 def yaml_text(content: Any) -> str:
-    """Return a value as YAML that is read as the same value."""
+    """Return a value as YAML that is read back as the same value."""
     return yaml.dump(content, Dumper=_Dumper, sort_keys=False, allow_unicode=True, width=120)
 
 
 class _Dumper(yaml.SafeDumper):
-    """Writes texts in quotes where ``parse_yaml`` would read another value, and repeats values in place of aliases."""
+    """Quotes texts that ``parse_yaml`` would read as another value, and repeats values instead of using aliases."""
 
     def ignore_aliases(self, data: Any) -> bool:  # noqa: ARG002 - as the base class has it
         return True
@@ -133,13 +133,13 @@ _Dumper.add_representer(str, _represent)
 
 
 def valid_name(text: str) -> str:
-    """Return a text as a name: letters, digits, ``_`` and ``-``, beginning with a letter or ``_``."""
+    """Turn a text into a name of letters, digits, ``_`` and ``-`` that begins with a letter or ``_``."""
     name = _BAD.sub("_", text[:MOST_READ]).strip("_-") or "tool"
     return (name if name[0].isalpha() else f"_{name}")[:LONGEST]
 
 
 def unique_names(wanted: Iterable[str]) -> list[str]:
-    """Return a valid name for each text; where two meet, the later one gets a number."""
+    """Return a valid name for each text. Duplicates get a number."""
     found: dict[str, None] = {}
     last: dict[str, int] = {}
     for text in wanted:
@@ -153,14 +153,14 @@ def unique_names(wanted: Iterable[str]) -> list[str]:
 
 
 def server_fields(address: str, environment: Iterable[str] = (), *, has_state: bool = True) -> dict[str, Any]:
-    """Return a server as files of tools have it.
+    """Return the fields of a server in a file of tools.
 
     Args:
         address: its command or URL.
-        environment: its variables: ``NAME`` for one of this program's, or ``NAME=TEXT``.
+        environment: its variables: ``NAME`` passes on a variable of this program, ``NAME=TEXT`` sets one.
 
     Raises:
-        DataError: a key stands in the command.
+        DataError: the command contains a key.
     """
     kind = "url" if is_url(address) or "://" in address.partition(" ")[0] else "command"
     if kind == "command":
@@ -175,14 +175,14 @@ def server_fields(address: str, environment: Iterable[str] = (), *, has_state: b
 def import_server(
     server: Mapping[str, Any], folder: Path, answers: str, only: Iterable[str] = ()
 ) -> tuple[dict[str, Any], tuple[str, ...]]:
-    """Return the content of a file of a server's tools, and the parts that are left out, in words.
+    """Return the content of a file with a server's tools, and the skipped parts in words.
 
     Args:
-        folder: in which a command runs.
+        folder: the working directory of a command.
 
     Raises:
-        ToolsUnreachable: it does not list its tools.
-        DataError: no definition can be used, or a key stands in the address or a variable.
+        ToolsUnreachable: the server does not list its tools.
+        DataError: no definition can be used, or the address or a variable contains a key.
         UsageError: a variable is not set.
     """
     form = validate(ServerForm, Located("--mcp", server))
@@ -194,14 +194,14 @@ def import_server(
 
 
 def kept_import(tasks: Path, address: str, number: int) -> Path:
-    """Return the file of the tools of a server beside a file of tasks; it is made where it is not there.
+    """Return the file with a server's tools next to a file of tasks. It is written if missing.
 
     Args:
-        number: of the server among those of the tasks.
+        number: the position of the server among the servers of the tasks.
 
     Raises:
-        DataError: a key stands in the address.
-        UsageError: the file that is there is of another server.
+        DataError: the address contains a key.
+        UsageError: the existing file belongs to another server.
         ToolsUnreachable: the server does not list its tools.
     """
     path = tasks.with_name(f"{tasks.stem}.mcp{'' if number == 1 else number}.yaml")

@@ -1,4 +1,4 @@
-"""Tools whose calls are answered for real, or as they were: answers are kept in a file beside the tools."""
+"""Call tools for real and store their answers in a file next to the tools, or replay stored answers."""
 
 from __future__ import annotations
 
@@ -24,29 +24,29 @@ from trialbed_tools.located import name_place, read_json_line
 Call = tuple[str, dict[str, Any]]
 
 KEYS = ("tool", "arguments", "after", "response", "error")
-"""Those of a kept answer."""
+"""The keys of a stored answer."""
 
 ENDING = ".answers.jsonl"
 
 
 class CallAnswer(NamedTuple):
-    """The answer to a call: a response, or, where the tool refused the call, its error."""
+    """The answer to a call: a response, or an error if the tool refused the call."""
 
     response: Any = ""
     error: str = ""
 
 
 class UnkeptAnswer(Exception):
-    """A call or its answer that no file can have."""
+    """A call or answer that cannot be stored."""
 
 
 def answers_path(tools: Path) -> Path:
-    """Return the file with the answers of a file of tools."""
+    """Return the file for the answers of a file of tools."""
     return tools.with_name(tools.stem + ENDING)
 
 
 class KeptAnswers:
-    """The answers in a file, read when the first is asked for; each new one is written at once.
+    """The answers in a file, which is read at first use. New answers are written immediately.
 
     Other programs may write to the file at the same time.
 
@@ -63,22 +63,22 @@ class KeptAnswers:
         self._writing = threading.Lock()
 
     def find(self, call: Call, after: Sequence[Call]) -> CallAnswer | None:
-        """Return the answer to a call that comes after some others of its trial; None if none is kept.
+        """Return the stored answer to a call that follows the given calls of its trial, if there is one.
 
         Raises:
-            DataError: the file is malformed; names the line.
-            UnkeptAnswer: no file can have the call.
+            DataError: the file is malformed; the message names the line.
+            UnkeptAnswer: the call cannot be stored.
         """
         name, arguments = self._mask(call)
         _line({"arguments": arguments})
         return self._answers().get(_key(name, arguments, _digest(after)))
 
     def add(self, call: Call, after: Sequence[Call], answer: CallAnswer) -> CallAnswer:
-        """Keep an answer, and return it as it is kept; the first of a call stays.
+        """Store an answer and return its stored form. The first answer to a call stays.
 
         Raises:
-            DataError: the file is malformed; names the line.
-            UnkeptAnswer: no file can have the answer.
+            DataError: the file is malformed; the message names the line.
+            UnkeptAnswer: the answer cannot be stored.
             UsageError: the file cannot be written.
         """
         name, arguments = self._mask(call)
@@ -93,7 +93,7 @@ class KeptAnswers:
         line = _line({"tool": name} | fields)
         if len(line) > LARGEST and not answer.error:
             return self.add(call, after, CallAnswer(error=f"{TOO_LARGE} {LARGEST:,} bytes"))
-        # A line with a key would make the file unreadable. Numbers are not masked; the tool's name is no answer.
+        # A line with a key would make the file unreadable. Numbers are not masked; the tool's name belongs to the call.
         if self.redaction.finds(_line(fields).decode()) or _keys().finds(line.decode()):
             raise UnkeptAnswer("a key of this program's variables stands in it, or in its call")
         with self._writing:
@@ -111,7 +111,7 @@ class KeptAnswers:
         return self._found[key]
 
     def digest(self) -> str:
-        """Return a text that is another where other answers are given."""
+        """Return a digest of all answers."""
         found = {key: list(answer) for key, answer in self._answers().items()}
         return hashlib.sha256(json.dumps(found, sort_keys=True).encode()).hexdigest()
 
@@ -135,7 +135,6 @@ class KeptAnswers:
         return self._found
 
     def _read(self, file: BinaryIO) -> None:
-        """Read the new lines of the file."""
         if os.fstat(file.fileno()).st_size < self._bytes:  # it is another one
             self._lines = self._bytes = 0
         file.seek(self._bytes)
@@ -157,7 +156,7 @@ class KeptAnswers:
                 raise DataError(f"unknown key {unknown[0]!r:.60}; an answer has {', '.join(KEYS)}")
             if ("response" in value) == bool(error) or not isinstance(after, str):
                 raise DataError("an answer has a response or an error, and after is a text, where it is there")
-            # Only keys: any text may be the value of another variable, on another machine.
+            # Check for keys alone: any text may be the value of another variable on another machine.
             if _keys().finds(text):
                 raise DataError("a key of this program's variables stands in the file; remove the line, and the key")
             key = _key(value["tool"], arguments, after)
@@ -169,10 +168,10 @@ def _keys() -> Redaction:
 
 
 def _line(fields: dict[str, Any]) -> bytes:
-    """Return a line of the file, which is read as it was.
+    """Return a line for the file that can be read back.
 
     Raises:
-        UnkeptAnswer: it would not be.
+        UnkeptAnswer: it could not be read back.
     """
     try:
         text = json.dumps(fields, ensure_ascii=False, allow_nan=False) + "\n"
@@ -184,7 +183,7 @@ def _line(fields: dict[str, Any]) -> bytes:
 
 
 def _append(file: BinaryIO, line: bytes) -> bytes:
-    """Append a line as a whole, or nothing; return the bytes written, which end a last line that has no end."""
+    """Append a whole line or nothing. Returns the written bytes, which first complete an unterminated last line."""
     size = file.seek(0, os.SEEK_END)
     if size:
         file.seek(size - 1)
@@ -201,7 +200,7 @@ def _append(file: BinaryIO, line: bytes) -> bytes:
 
 
 def _lock(file: BinaryIO, *, shared: bool) -> None:
-    """Let no other program write, or also none read, until the file is closed."""
+    """Lock the file until it is closed. A shared lock still lets other programs read."""
     try:
         import fcntl
     except ImportError:  # Windows
@@ -215,7 +214,7 @@ def _key(name: str, arguments: dict[str, Any], after: str) -> str:
 
 
 def _digest(calls: Sequence[Call]) -> str:
-    """Return a short text for calls that were made before; empty for none."""
+    """Return a short text for the preceding calls; empty without calls."""
     text = json.dumps(list(calls), sort_keys=True)
     return hashlib.sha256(text.encode()).hexdigest()[:16] if calls else ""
 
@@ -223,10 +222,10 @@ def _digest(calls: Sequence[Call]) -> str:
 Way = Callable[[Callable[[], Any]], Awaitable[Any]]
 
 LARGEST = 4 * 2**20
-"""Bytes of one answer."""
+"""Largest answer, in bytes."""
 
 LARGEST_MESSAGE = 16 * 2**20
-"""Bytes of one message of an MCP server, whose images and files are left out of the answer."""
+"""Largest message of an MCP server, in bytes. Its images and files are not part of the answer."""
 
 TOO_LARGE = "the answer is larger than"
 
@@ -234,11 +233,11 @@ NOT_A_MESSAGE = "the server sends a message that is not valid JSON, or not one o
 
 
 class ToolsUnreachable(TrialbedError):
-    """A live tool gives no answer, which says nothing of the agent."""
+    """A live tool gives no answer, so the agent cannot be measured."""
 
 
 class ApiConnection(Protocol):
-    """The way to live tools."""
+    """A connection to live tools."""
 
     async def call(self, name: str, arguments: dict[str, Any]) -> CallAnswer:
         """Make a call.
@@ -248,17 +247,17 @@ class ApiConnection(Protocol):
         """
 
     async def close(self) -> None:
-        """Close it, also in another event loop; a server that was started for it ends."""
+        """Close the connection, from any event loop. A server that was started for it ends."""
 
 
 class LiveTools:
-    """The tools of a file whose calls pass through once, and are answered as before from then on.
+    """The tools of a file. The first call is live, and later identical calls get the stored answer.
 
     Args:
-        connect: makes a connection; None where nothing but kept answers is given.
-        has_state: whether calls change the answers to later ones: each trial then has a connection of its own.
+        connect: makes a connection; None to use stored answers only.
+        has_state: whether calls change later answers. Each trial then has its own connection.
         readers: names of tools that change nothing.
-        identity: a text that is another where the tools are other ones.
+        identity: a text that differs for different tools.
     """
 
     def __init__(
@@ -280,24 +279,24 @@ class LiveTools:
         self._loop: asyncio.AbstractEventLoop | None = None
 
     async def connection(self) -> ApiConnection:
-        """Return a connection: a new one, or the one of all trials where calls change nothing.
+        """Return a new connection, or the shared one if calls change nothing.
 
         Raises:
-            ApiRefused: nothing but kept answers is given.
+            ApiRefused: there are only stored answers.
         """
         if self._connect is None:
             raise ApiRefused("no answer to this call is recorded")
         if self.has_state:
             return self._connect()
         if self._loop is not asyncio.get_running_loop():
-            # The loop of the last one was given up, as a tool in Python held it: nothing comes through it any more.
+            # The previous event loop was abandoned because a Python tool blocked it, so its connection is dead.
             await self.close()
         if self._shared is None:
             self._shared, self._loop = self._connect(), asyncio.get_running_loop()
         return self._shared
 
     async def close(self) -> None:
-        """Close the connection of all trials."""
+        """Close the shared connection."""
         shared, self._shared = self._shared, None
         if shared is not None:
             await shared.close()
@@ -319,7 +318,7 @@ class TrialCalls:
         """Return the response to a call.
 
         Raises:
-            ApiRefused: the tool refuses it, or no answer is kept and none can be got.
+            ApiRefused: the tool refuses the call, or no answer is stored and there is no connection.
             ToolsUnreachable: there is no answer.
         """
         if not self._tools.has_state:
@@ -332,7 +331,7 @@ class TrialCalls:
             except ApiRefused:
                 raise
             except BaseException:
-                # The server may have done the call without an answer, and a new one would be in another state.
+                # The server may have executed the call without answering. A new server would be in another state.
                 self._is_broken = True
                 raise
             if name not in self._tools.readers:
@@ -350,7 +349,7 @@ class TrialCalls:
             return self._keep(call, await self._reach(await self._tools.connection(), call))
         if self._connection is None:
             self._connection, self._loop = await self._tools.connection(), asyncio.get_running_loop()
-        # Calls that were answered from the file did not reach the server, which has to be in the same state.
+        # Calls answered from the file did not reach the server. Repeat them to bring it into the same state.
         for earlier in self._before[self._reached :]:
             await self._reach(self._connection, earlier)
             self._reached += 1
@@ -362,7 +361,7 @@ class TrialCalls:
         try:
             return await connection.call(*call)
         except ToolsUnreachable as error:
-            # Servers repeat keys, and so do exceptions of which it was made: their tracebacks are shown too.
+            # Servers echo keys, and so do the original exceptions, whose tracebacks would be shown too.
             raise ToolsUnreachable(self._tools.kept.redaction.text(str(error))) from None
 
     def _keep(self, call: Call, answer: CallAnswer) -> CallAnswer:
@@ -401,7 +400,7 @@ class LiveBody:
         return self.owner
 
     def source(self) -> str:
-        """Return a text that distinguishes versions of the tool."""
+        """Return a text that identifies the version of the tool."""
         return f"{self._name} {self.owner.identity}"
 
     async def end_trial(self, owner: TrialCalls) -> None:
@@ -413,7 +412,7 @@ class LiveBody:
         await self.owner.close()
 
     def make_owner(self, state: Any) -> TrialCalls:  # noqa: ARG002 - as functions have it
-        """Return the calls of a trial, which reach no server before the first one."""
+        """Return the calls of a trial. The first call opens the connection."""
         return TrialCalls(self.owner)
 
     async def call(self, arguments: Mapping[str, Any], owner: TrialCalls, run: Way) -> Any:

@@ -1,4 +1,4 @@
-"""Reads YAML, JSON and JSON Lines into plain values, and remembers the line of each key."""
+"""Read YAML, JSON and JSON Lines into plain values, with the line of each key."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ from trialbed.suggestions import closest
 from trialbed.wire import json_decoder
 
 MOST_NODES = 1_000_000
-"""Values of a YAML file, each mention of an alias counted: a short file can stand for a very large one."""
+"""Most values in a YAML file. Each mention of an alias counts, since a short file can expand to a huge one."""
 
 DEEPEST = 100
-"""Levels of nested values."""
+"""Most levels of nested values."""
 
 LARGEST = 32 * 2**20
-"""Characters of a file."""
+"""Largest file, in characters."""
 
 Key = tuple[int | str, ...]
 
@@ -35,12 +35,12 @@ F = TypeVar("F", bound=BaseModel)
 
 @dataclass(frozen=True)
 class Located:
-    """A value, and where its parts stand.
+    """A value with the lines of its parts.
 
     Attributes:
-        name: of the file, for messages.
+        name: the file's name, for messages.
         lines: the line of each part, counted from 1.
-        texts: the words of values that are no texts, as they stand there.
+        texts: the source text of values other than texts.
     """
 
     name: str
@@ -49,7 +49,7 @@ class Located:
     texts: dict[Key, str] = field(default_factory=dict)
 
     def place(self, key: Key) -> str:
-        """Return the file and the line of a part, or of the nearest that has one."""
+        """Return the file and line of a part, or of its nearest parent with a line."""
         for length in range(len(key), -1, -1):
             if key[:length] in self.lines:
                 return f"{self.name}:{self.lines[key[:length]]}"
@@ -57,7 +57,7 @@ class Located:
 
 
 def title(key: Key) -> str:
-    """Return a key as people write it, with its tasks counted from 1: ``task 2: expect.calls: ``."""
+    """Format a key for messages. Tasks are counted from 1: ``task 2: expect.calls: ``."""
     rest = list(key)
     words = []
     if rest[:1] == ["tasks"] and len(rest) > 1:
@@ -69,10 +69,10 @@ def title(key: Key) -> str:
 
 @contextmanager
 def name_place(*places: str) -> Iterator[None]:
-    """Put a place before the text of errors, which are of data then.
+    """Put a place before the text of errors and raise them as data errors.
 
     Raises:
-        DataError: something is wrong.
+        DataError: the block raised an error.
     """
     try:
         yield
@@ -83,10 +83,10 @@ def name_place(*places: str) -> Iterator[None]:
 def read_yaml(path: Path) -> Located:
     """Read a YAML file.
 
-    Dates stay texts, and only ``true`` and ``false`` are truth values, as in YAML 1.2.
+    As in YAML 1.2, dates stay texts, and only ``true`` and ``false`` are truth values.
 
     Raises:
-        DataError: it is no YAML, a key occurs twice, or it stands for too much; names the line.
+        DataError: it is not YAML, a key occurs twice, or it expands to too much; the message names the line.
     """
     return parse_yaml(_text(path), str(path))
 
@@ -97,22 +97,22 @@ def read_document(path: Path) -> Located:
 
 
 def parse_document(text: str, name: str) -> Located:
-    """Read a text as JSON where it begins like JSON and is no YAML by its name, and as YAML otherwise.
+    """Read a text as YAML, unless it looks like JSON and its name does not say YAML.
 
     Raises:
-        DataError: it is neither; names the line.
+        DataError: it is neither; the message names the line.
     """
     is_json = text.lstrip()[:1] in ("{", "[") and not name.endswith((".yaml", ".yml"))
     return parse_json(text, name) if is_json else parse_yaml(text, name)
 
 
 def parse_yaml(text: str, name: str) -> Located:
-    """Read a text as ``read_yaml`` reads a file."""
+    """Read a text like ``read_yaml``."""
     try:
         node = yaml.compose(text, _Loader)
     except (yaml.YAMLError, UnicodeEncodeError) as error:  # half of a pair of surrogates is no YAML
         mark = getattr(error, "problem_mark", None)
-        # A part that is missing at the end is missing after the last line.
+        # If a part is missing at the end, report the last line plus one.
         line = "" if mark is None else f":{min(mark.line, text.rstrip().count(chr(10))) + 1}"
         raise DataError(f"{name}{line}: is not valid YAML: {getattr(error, 'problem', None) or error}") from error
     except RecursionError:
@@ -122,10 +122,10 @@ def parse_yaml(text: str, name: str) -> Located:
 
 
 def parse_json(text: str, name: str) -> Located:
-    """Read a text in JSON.
+    """Read a JSON text.
 
     Raises:
-        DataError: it is no JSON, or a key occurs twice; names the line.
+        DataError: it is not JSON, or a key occurs twice; the message names the line.
     """
     try:
         return Located(name, _json(text))
@@ -139,7 +139,7 @@ def read_json_line(line: str, place: str) -> dict[str, Any]:
     """Return the object in a line of JSON.
 
     Raises:
-        DataError: it has none; names the place.
+        DataError: the line is not an object; the message names the place.
     """
     try:
         value = _json(line)
@@ -151,19 +151,19 @@ def read_json_line(line: str, place: str) -> dict[str, Any]:
 
 
 def validate(form: type[F], located: Located, at: Key = ()) -> F:
-    """Return a value as a form has it.
+    """Validate a value against a form.
 
     Args:
-        at: the key of the value, where it is a part of the file.
+        at: the key of the value, if it is a part of the file.
 
     Raises:
-        DataError: it does not; names the line and the key.
+        DataError: the value does not fit; the message names the line and the key.
     """
     try:
         return form.model_validate(located.value)
     except ValidationError as error:
         errors = error.errors(include_url=False, include_context=False)
-        # Of the members of a union, that is meant whose error lies deepest, and no text where keys are given.
+        # Of the members of a union, choose the one with the deepest error, and a text last if keys are given.
         fault = max(errors, key=lambda one: (len(real_key(located.value, one["loc"])), not _is_text_of_keys(one)))
         key = real_key(located.value, fault["loc"])
         if fault["type"] == "missing":
@@ -178,7 +178,7 @@ def _is_text_of_keys(fault: Any) -> bool:
 
 
 def real_key(value: Any, loc: Key) -> Key:
-    """Return the parts of an error's place that are in the value; others name members of unions."""
+    """Return the parts of an error's location that exist in the value. The others name union members."""
     kept: list[int | str] = []
     for part in loc:
         is_item = isinstance(value, list) and isinstance(part, int) and part < len(value)
@@ -223,10 +223,10 @@ def _json(text: str) -> Any:
     return value
 
 
-# The parser in C, where PyYAML has it, takes about a fifth of the time (3 MB of tools: 2 s of a processor, and not 10),
-# and bounds how deep a text is nested.
+# PyYAML's parser in C takes about a fifth of the time (3 MB of tools: 2 s instead of 10 s of processor time)
+# and limits the depth of a text.
 class _Loader(getattr(yaml, "CSafeLoader", yaml.SafeLoader)):  # type: ignore[misc] # either is a loader
-    """YAML whose plain values are left as they stand, to be read as YAML 1.2 has them."""
+    """Loads plain YAML values as their source text, which is then read by the rules of YAML 1.2."""
 
     yaml_implicit_resolvers: dict[str, Any] = {}  # noqa: RUF012 - as the base class has it
 
@@ -234,13 +234,13 @@ class _Loader(getattr(yaml, "CSafeLoader", yaml.SafeLoader)):  # type: ignore[mi
 TEXT = "tag:yaml.org,2002:str"
 INTEGER = re.compile(r"[-+]?(?:0|[1-9][0-9]{0,300})")
 NUMBER = re.compile(r"[-+]?(?:\.[0-9]{1,30}|(?:0|[1-9][0-9]{0,30})(?:\.[0-9]{0,30})?)(?:[eE][-+]?[0-9]{1,3})?")
-"""Numbers in plain words; with zeros in front, a word is a text, such as an article's number."""
+"""Numbers in plain words. Words with leading zeros, such as article numbers, are texts."""
 
 CONSTANTS = {"true": True, "false": False, "null": None, "~": None, "": None}
 
 
 class _Builder:
-    """Makes plain values of YAML nodes."""
+    """Turns YAML nodes into plain values."""
 
     def __init__(self, located: Located) -> None:
         self._name = located.name
@@ -288,7 +288,7 @@ class _Builder:
 
 
 def plain_value(text: str) -> Any:
-    """Return the value of a word without quotes: a truth value, nothing, a number, or a text."""
+    """Return the value of an unquoted word: a truth value, None, a number, or a text."""
     if text.lower() in CONSTANTS and text in (text.lower(), text.capitalize(), text.upper()):
         return CONSTANTS[text.lower()]
     if INTEGER.fullmatch(text):
@@ -299,10 +299,10 @@ def plain_value(text: str) -> Any:
 
 
 def known_keys(form: type[BaseModel], place: Iterable[int | str]) -> set[str]:
-    """Return the keys that an object at this place of a form may have.
+    """Return the possible keys of an object at a place in a form.
 
     Args:
-        place: as pydantic has it: keys and places in lists from the outside in, and names of members of unions.
+        place: a location as pydantic reports it, from the outside in: keys, list indexes and names of union members.
     """
     forms = [form]
     for part in place:
@@ -317,7 +317,7 @@ def _fields(form: type[BaseModel]) -> dict[str, Any]:
 
 
 def _forms(annotation: Any) -> Iterator[type[BaseModel]]:
-    """Yield the forms that a type mentions."""
+    """Yield the forms in a type."""
     if isinstance(annotation, type) and issubclass(annotation, BaseModel):
         yield annotation
     for inner in get_args(annotation):

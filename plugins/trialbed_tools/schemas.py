@@ -1,4 +1,4 @@
-"""JSON Schemas of documents: their references followed, and skeletons of answers that fit them."""
+"""Resolve the JSON Schemas of documents, and make skeletons of answers from them."""
 
 from __future__ import annotations
 
@@ -13,19 +13,19 @@ from trialbed_scripted.schemas import SchemaValues
 from trialbed_tools.located import LARGEST, Key, Located, read_document, title
 
 LONGEST = 2_000
-"""Characters of a description within a schema."""
+"""Longest description within a schema, in characters."""
 
 MOST_TEXT: Mapping[str, int] = {"readOnly": 8 * 2**20, "writeOnly": 64 * 2**20}
-"""Characters of all schemas of a document's requests, and of its answers; beyond, only the type is kept."""
+"""Most characters in all schemas of a document's requests, and of its answers. Beyond, only the type is kept."""
 
 NODE = 20
-"""Characters that a schema has beside its texts."""
+"""Size of a schema in characters, without its texts."""
 
 MOST_STEPS = 20
-"""References that lead to each other."""
+"""Longest chain of references."""
 
 DEEPEST, MOST_NODES = 12, 4_000
-"""References within each other, and schemas, of one tool; beyond, only the type is kept."""
+"""Most nested references, and most schemas, in one tool. Beyond, only the type is kept."""
 
 NAMED = frozenset({"properties", "patternProperties", "dependentSchemas"})
 ONE = frozenset({"items", "additionalProperties", "not", "contains", "propertyNames", "if", "then", "else"})
@@ -33,24 +33,24 @@ SEVERAL = frozenset({"allOf", "anyOf", "oneOf", "prefixItems"})
 LEFT_OUT = frozenset({"xml", "externalDocs", "discriminator", "example", "examples", "nullable"}) | {
     "readOnly", "writeOnly", "deprecated", "definitions",
 }  # fmt: skip
-"""Keywords that say nothing of a value's form, or mean something only in the whole document."""
+"""Keywords that do not describe the form of a value, or need the whole document."""
 
 
 DOCUMENTS = (".json", ".yaml", ".yml")
-"""Endings of other files of a document; files of keys, such as ``.env``, have others."""
+"""Suffixes of a document's other files. Files of keys, such as ``.env``, have different ones."""
 
 FILE = -1
-"""The first part of keys in another file of a document; its name follows. No list has such a place."""
+"""The first part of keys in another file of a document, before its name. It is not a valid list index."""
 
 
 class References:
-    """The parts of a document to which references lead.
+    """Resolves the references in a document.
 
     Args:
-        folder: of the document, whose other files it may refer to; None if these are out of reach.
+        folder: the document's folder, if it may refer to other files there.
 
     Attributes:
-        faults: schemas that cannot be read, for each of which any value fits, in words.
+        faults: schemas that cannot be read, in words. Any value fits them.
     """
 
     def __init__(self, located: Located, folder: Path | None = None) -> None:
@@ -61,9 +61,9 @@ class References:
         self._left = dict(MOST_TEXT)
 
     def spend(self, hidden: str, characters: int) -> bool:
-        """Take characters of those that all schemas of a kind may have; return whether there were enough.
+        """Spend characters of the limit for all schemas of a kind. Returns whether any are left.
 
-        A short document can stand for a very large one, as many parts may refer to the same.
+        A short document can expand to a huge one, since many parts may refer to the same one.
 
         Args:
             hidden: as for ``Schemas``.
@@ -72,20 +72,21 @@ class References:
         return self._left[hidden] > 0
 
     def place(self, key: Key) -> str:
-        """Return the file, the line and the key of a part, for messages."""
+        """Return the file, line and key of a part, for messages."""
         name = _file_of(key)
         inner = key[2:] if name else key
         return f"{self._files[name].place(inner)}: {title(inner)}".removesuffix(": ")
 
     def fault(self, key: Key, problem: str) -> DataError:
-        """Return the error of a part, which names its file, line and key."""
+        """Return an error that names the file, line and key of a part."""
         return DataError(f"{self.place(key)}: {problem}")
 
     def mapping(self, value: Any, key: Key) -> tuple[Mapping[str, Any], Key]:
-        """Return an object, or that to which it refers, and its place.
+        """Return an object, or the target of its reference, with its key.
 
         Raises:
-            DataError: it is none, or refers to nothing, out of the document's folder or in a circle; names the key.
+            DataError: it is not an object; or its reference has no target, leaves the document's folder or is circular.
+                The message names the key.
         """
         for _ in range(MOST_STEPS):
             if not isinstance(value, dict):
@@ -115,7 +116,7 @@ class References:
         return value, tuple(found)
 
     def _read(self, name: str, reference: str, key: Key) -> Located:
-        """Read another file of the document; it has to be in the same folder, or below."""
+        """Read another file of the document from the same folder or below."""
         if self._folder is None or "://" in reference:
             raise self.fault(key, f"{reference!r:.80} is in another document; bundle them into one first")
         path = (self._folder / name).resolve()
@@ -130,15 +131,15 @@ class References:
 
 
 def _file_of(key: Key) -> str:
-    """Return the name of the other file in which a part stands; empty for the document itself."""
+    """Return the name of the other file that contains a part; empty for the document."""
     return str(key[1]) if key[:1] == (FILE,) else ""
 
 
 class Schemas:
-    """Makes the schemas of one tool, with the parts to which they refer.
+    """Makes the schemas of one tool, with all references resolved.
 
     Args:
-        hidden: ``readOnly`` in a request and ``writeOnly`` in an answer: properties with it are left out.
+        hidden: ``readOnly`` in a request and ``writeOnly`` in an answer. Properties with it are dropped.
     """
 
     def __init__(self, references: References, hidden: str) -> None:
@@ -147,12 +148,12 @@ class Schemas:
         self._count = 0
 
     def schema(self, value: Any, key: Key, within: tuple[Key, ...] = ()) -> dict[str, Any]:
-        """Return a schema in JSON Schema of 2020, without references.
+        """Return a schema in JSON Schema 2020 without references.
+
+        Invalid parts are added to the faults of the references, and any value fits them.
 
         Args:
-            within: the schemas in which it stands by reference.
-
-        Parts that are none go into the faults of the references, and any value fits them.
+            within: the referenced schemas that enclose it.
         """
         if isinstance(value, bool):
             return {} if value else {"not": {}}
@@ -208,7 +209,7 @@ class Schemas:
         return self._plain(name, part)
 
     def _plain(self, name: str, part: Any) -> Any:
-        """Return a keyword's value that is no schema; a description only where one is read."""
+        """Return the value of a keyword other than a schema. Only requests keep descriptions."""
         if name == "description" and isinstance(part, str):
             part = part[:LONGEST] if self._hidden == "readOnly" else ""
         size = len(part) if isinstance(part, str) else len(repr(part))
@@ -217,7 +218,6 @@ class Schemas:
 
 
 def _shed(schema: dict[str, Any], names: set[str]) -> None:
-    """Leave properties out of an object's schema."""
     if names:
         schema["properties"] = {name: part for name, part in schema["properties"].items() if name not in names}
         if isinstance(schema.get("required"), list):
@@ -225,7 +225,7 @@ def _shed(schema: dict[str, Any], names: set[str]) -> None:
 
 
 def _of_2020(schema: dict[str, Any], *, nullable: bool) -> dict[str, Any]:
-    """Return a schema of OpenAPI 3.0 as JSON Schema has it: null is a type, and excluded limits are numbers."""
+    """Convert a schema of OpenAPI 3.0 to JSON Schema: null becomes a type, and exclusive limits become numbers."""
     for bound, limit in (("exclusiveMinimum", "minimum"), ("exclusiveMaximum", "maximum")):
         excluded = schema.get(bound)
         if isinstance(excluded, bool):
@@ -242,10 +242,10 @@ def _of_2020(schema: dict[str, Any], *, nullable: bool) -> dict[str, Any]:
 
 
 LEVELS, MOST_LEAVES, MOST_CHOICES = 6, 80, 20
-"""Levels, leaves, and values of an enumeration, of one skeleton."""
+"""Limits of a skeleton: levels, leaves, and values of an enumeration."""
 
 ITEMS = 2
-"""Entries of a list."""
+"""Length of a list."""
 
 WORDS = {"string": "str", "integer": "int", "number": "float", "boolean": "bool", "null": "NoneType"}
 
@@ -254,7 +254,7 @@ FORMATS: Mapping[str, list[str]] = {
     "date-time": ["2026-03-14T09:26:53Z", "2026-05-02T17:40:11Z", "2026-08-21T06:05:37Z", "2026-11-09T22:18:04Z"],
     "time": ["06:05:37Z", "09:26:53Z", "17:40:11Z", "22:18:04Z"],
 }
-"""Format of a text -> texts that have it."""
+"""Maps formats to example texts."""
 
 
 class Skeletons:
@@ -264,8 +264,8 @@ class Skeletons:
         self._leaves = 0
 
     def of_schema(self, schema: Mapping[str, Any], depth: int = 0) -> Any:
-        """Return the skeleton of the values that fit a schema without references."""
-        # Of alternatives, the first that is not null; parts of ``allOf`` are put together.
+        """Return a skeleton of the values that fit a schema without references."""
+        # Take the first alternative other than null. Parts of ``allOf`` are merged.
         flat = SchemaValues({}).flat(schema, 0)
         schema = next((one for one in flat if one.get("type") != "null"), {"type": "null"})
         if "const" in schema:

@@ -1,4 +1,4 @@
-"""Keys of live tools: values of variables, which no file and no answer holds."""
+"""Keys of live tools: values of variables that never go into files or answers."""
 
 from __future__ import annotations
 
@@ -23,21 +23,21 @@ KEY_IN_COMMAND = re.compile(
     rf"|-[\w-]{{0,60}}(?:{KEY.pattern})\s{{1,3}}['\"]?{_VALUE}",
     re.IGNORECASE,
 )
-"""A key with its name, as in ``--api-key VALUE`` or ``Authorization: Bearer VALUE``; no path and no variable."""
+"""A key with its name, as in ``--api-key VALUE`` or ``Authorization: Bearer VALUE``, but not a path or a variable."""
 
 FOLDER = "TRIAL_FOLDER"
-"""The variable that has the path of a new folder, for the files of one server."""
+"""The variable with the path of a new folder for the files of one server."""
 
 
 def expand(texts: Mapping[str, str], key: str, folder: Path | None = None) -> dict[str, str]:
-    """Return texts, each with the values of the variables that it names as ``${NAME}``.
+    """Replace ``${NAME}`` in texts with the values of variables.
 
     Args:
-        key: of the texts in the file.
-        folder: the value of ``${TRIAL_FOLDER}``; None leaves it as it is.
+        key: the key of the texts in the file.
+        folder: the value of ``${TRIAL_FOLDER}``; if None, it is not replaced.
 
     Raises:
-        DataError: a key stands in the file.
+        DataError: the file contains a key.
         UsageError: a variable is not set.
     """
 
@@ -52,20 +52,20 @@ def expand(texts: Mapping[str, str], key: str, folder: Path | None = None) -> di
     _check_texts(texts, key)
     made = {name: VARIABLE.sub(value, text) for name, text in texts.items()}
     for name, text in made.items():
-        # Else each call would fail, with the key in the words of the failure.
+        # Otherwise each call would fail, with the key in the error message.
         if key == "headers" and not (text.isascii() and text.isprintable()):
             raise UsageError(f"{key}.{name}: a header is one line in ASCII")
     return made
 
 
 def check_keys(form: ToolsForm, place: Callable[[Key], str]) -> None:
-    """Check that no key stands in a file of tools, whether or not its answers need one.
+    """Check that a file of tools contains no keys, even unused ones.
 
     Args:
-        place: returns the file and the line of a part.
+        place: returns the file and line of a part.
 
     Raises:
-        DataError: one does; names the line.
+        DataError: it contains a key; the message names the line.
     """
     with name_place(place(("headers",))):
         _check_texts(form.headers, "headers")
@@ -85,13 +85,13 @@ def _check_texts(texts: Mapping[str, str], key: str) -> None:
 
 
 def check_command(command: str, key: str) -> None:
-    """Check that no key stands in a command.
+    """Check that a command contains no keys.
 
     Args:
-        key: of the command in the file.
+        key: the key of the command in the file.
 
     Raises:
-        DataError: one does.
+        DataError: it contains a key.
     """
     if KEY_IN_COMMAND.search(command) or redaction_of(secret_values()).finds(command):
         raise DataError(
@@ -101,18 +101,18 @@ def check_command(command: str, key: str) -> None:
 
 
 def _variable(name: str) -> str:
-    """Return the value of a variable without the end of a line, which no key has and no header may have."""
+    """Return the value of a variable without line ends, which keys never contain and headers must not contain."""
     return os.environ.get(name, "").strip()
 
 
 def expand_url(url: str, key: str) -> str:
-    """Return an address with the values of the variables that it names as ``${NAME}``.
+    """Replace ``${NAME}`` in an address with the values of variables.
 
     Args:
-        key: of the address in the file.
+        key: the key of the address in the file.
 
     Raises:
-        DataError: it is none, or a key stands in it.
+        DataError: it is not an address, or it contains a key.
         UsageError: a variable is not set.
     """
     _check_url(url, key)
@@ -135,12 +135,12 @@ def needs_folder(texts: Iterable[str]) -> bool:
 
 
 def put_folder(word: str, folder: Path | None) -> str:
-    """Return a word of a command with the path of the new folder; other variables are no part of commands."""
+    """Insert the path of the new folder into a word of a command. Commands contain no other variables."""
     return word if folder is None else word.replace(f"${{{FOLDER}}}", str(folder))
 
 
 def redaction_for(form: ToolsForm) -> Redaction:
-    """Return what masks this program's secrets, and the values of the variables that the tools get."""
+    """Return the redaction for this program's secrets and for the variables of the tools."""
     return redaction_of(secrets_of([*form.headers.values(), *(server_texts(form.mcp) if form.mcp else ())]))
 
 
@@ -150,7 +150,7 @@ def server_texts(form: ServerForm) -> list[str]:
 
 
 def secrets_of(texts: Iterable[str]) -> tuple[str, ...]:
-    """Return this program's secrets, and the values of the variables that texts name, longest first."""
+    """Return this program's secrets and the values of the variables in the texts, longest first."""
     names = [name for text in texts for name in VARIABLE.findall(text)]
     own = {value for name in names if len(value := _variable(name)) >= MIN_SECRET}
     return tuple(sorted({*secret_values(), *own}, key=lambda value: (-len(value), value)))

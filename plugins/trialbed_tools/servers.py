@@ -1,6 +1,6 @@
-"""MCP servers: a program that is started here, or a URL.
+"""MCP servers, either programs started here or URLs.
 
-The official SDK speaks the protocol. Its dispatcher is used without ``ClientSession``, which refuses results that
+The official SDK speaks the protocol. This uses its dispatcher without ``ClientSession``, which rejects results that
 differ from the specification in any field.
 """
 
@@ -25,31 +25,31 @@ from trialbed_tools.secrets import expand_url
 PROTOCOL = "2025-06-18"
 
 OLDEST_SDK = "2.3"
-"""The first whose HTTP client keeps redirects within one origin, and takes a bound of events."""
+"""The first version that keeps HTTP redirects within one origin and accepts a bound for events."""
 
 MOST_PAGES, MOST_TOOLS = 100, 2_000
-"""Answers, and tools, of one list."""
+"""Most answers, and most tools, in one list."""
 
 SECONDS = 600.0
-"""For the answer to one request; the trial ends earlier."""
+"""Timeout for one request. The trial ends earlier."""
 
 IMPORT_SECONDS = 300.0
-"""For the list of a server's tools; the first start may download a package, and somebody waits for it."""
+"""Timeout for listing a server's tools. The first start may download a package while a person waits."""
 
 CLOSING_SECONDS = 4.0
-"""For the end of a session."""
+"""Time to close a session."""
 
 TAIL = 2_000
-"""Characters of a program's standard error that a message has."""
+"""Characters of a program's standard error in a message."""
 
 METHOD_NOT_FOUND = -32601
 REFUSALS = (-32602, METHOD_NOT_FOUND)
-"""Codes of JSON-RPC that speak of the call."""
+"""JSON-RPC error codes that concern the call."""
 
 Opener = Callable[[ExitStack, deque[str]], AbstractAsyncContextManager[tuple[Any, Any]]]
-"""Starts a server, or connects to it, and gives the streams of the SDK's transports.
+"""Starts or connects to a server and returns the streams of an SDK transport.
 
-It registers what ends the server without its event loop, and keeps the end of its standard error.
+It registers a cleanup that works without the event loop, and keeps the end of the server's standard error.
 """
 
 
@@ -57,7 +57,7 @@ def require_sdk() -> None:
     """Check that the SDK has the bounds that calls to servers need.
 
     Raises:
-        UsageError: it is older, as some frameworks need it.
+        UsageError: the SDK is too old. Some frameworks need an old one.
     """
     from packaging.version import Version
 
@@ -70,7 +70,7 @@ def require_sdk() -> None:
 
 
 class McpConnection:
-    """A session with a server, which is begun with the first request."""
+    """A session with a server. It begins with the first request."""
 
     def __init__(self, open_server: Opener, redaction: Redaction) -> None:
         self._open = open_server
@@ -82,10 +82,10 @@ class McpConnection:
         self._errors: deque[str] = deque(maxlen=20)
 
     async def list_tools(self) -> list[dict[str, Any]]:
-        """Return the tools, as MCP describes them.
+        """Return the tools in MCP's format.
 
         Raises:
-            ToolsUnreachable: there is no such list.
+            ToolsUnreachable: the server does not list its tools.
         """
         found: list[dict[str, Any]] = []
         params: dict[str, Any] = {}
@@ -111,12 +111,12 @@ class McpConnection:
         return tool_answer(await self._request("tools/call", {"name": name, "arguments": arguments}))
 
     async def close(self) -> None:
-        """End the session, and a server that was started for it, also where this is cancelled."""
+        """End the session and the server that was started for it, even when cancelled."""
         task, self._task = self._task, None
         if task is None:
             return
         if task.get_loop() is not asyncio.get_running_loop():
-            # Its loop was given up, so that nothing can be awaited; should it go on, it lets go of the pipes.
+            # Its event loop was abandoned, so nothing can be awaited. If the loop resumes, the task releases the pipes.
             self._resources.close()
             with suppress(RuntimeError):
                 task.get_loop().call_soon_threadsafe(task.cancel)
@@ -160,20 +160,20 @@ class McpConnection:
             raise ToolsUnreachable(f"{cause or reason}{f'; it wrote: {tail}' if tail else ''}") from None
 
     async def _serve(self) -> Exception | None:
-        """Hold a session until this is cancelled, or the server has ended; return the reason."""
+        """Hold a session until it is cancelled or the server exits, and return the reason."""
         import anyio
         from mcp import MCPError
         from mcp.shared.jsonrpc_dispatcher import JSONRPCDispatcher
         from mcp.types import CONNECTION_CLOSED
 
         async def refuse(_context: Any, method: str, _params: Any) -> dict[str, Any]:
-            # Nobody is here to sample a model or to fill in a form.
+            # There is no model to sample and no user to fill in a form.
             if method == "ping":
                 return {}
             raise MCPError(METHOD_NOT_FOUND, "this client does not offer it")
 
         async def ignore(_context: Any, _method: str, _params: Any) -> None:
-            """Notifications say nothing that is needed."""
+            """Ignore all notifications."""
 
         try:
             async with self._open(self._resources, self._errors) as streams, anyio.create_task_group() as group:
@@ -206,7 +206,7 @@ def _leaves(error: Exception) -> list[Exception]:
 
 
 def tool_answer(result: dict[str, Any]) -> CallAnswer:
-    """Return the result of a call as an answer: its content, as models get it, else its structured content."""
+    """Convert the result of a call to an answer: its content, or else its structured content."""
     content = result.get("content")
     parts = [_part(part) for part in content if isinstance(part, dict)] if isinstance(content, list) else []
     text = "\n".join(map(str, parts))
@@ -220,7 +220,7 @@ def tool_answer(result: dict[str, Any]) -> CallAnswer:
 
 
 def _part(part: dict[str, Any]) -> Any:
-    """Return a part of a result: text as it is; the type and size of an image or a file, and not its bytes."""
+    """Convert a part of a result. Texts stay unchanged. Images and files become their type and size."""
     kind = part.get("type")
     if kind == "text":
         return str(part.get("text", ""))
@@ -234,7 +234,7 @@ def _part(part: dict[str, Any]) -> Any:
 def server_connection(
     form: ServerForm, folder: Path, headers: Mapping[str, str], redaction: Redaction
 ) -> McpConnection:
-    """Return a connection to a server, which is started with the first request."""
+    """Return a connection to a server. The first request starts it."""
     if form.command is not None:
         from trialbed_tools._programs import open_program
 
@@ -245,10 +245,10 @@ def server_connection(
 
 
 def list_server(form: ServerForm, folder: Path, headers: Mapping[str, str], redaction: Redaction) -> Located:
-    """Return the tools of a server as it lists them.
+    """Return the tools that a server lists.
 
     Raises:
-        ToolsUnreachable: it gives no list.
+        ToolsUnreachable: the server does not list its tools.
         UsageError: a variable that it needs is not set, or the SDK is too old.
     """
     require_sdk()

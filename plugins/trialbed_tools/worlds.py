@@ -1,4 +1,4 @@
-"""The Apis of a file of tools, and the answers to their calls."""
+"""The APIs in a file of tools, with the source of their answers."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ if TYPE_CHECKING:
     from trialbed_tools.live import LiveTools
 
 ENDINGS = (".yaml", ".yml", ".json")
-"""The endings of files of tools."""
+"""Suffixes of files of tools."""
 
 OWN_TOOLS = "tools"
 """The category of tools that a file of tasks defines."""
 
 SIMULATORS = {"model": "llm"}
-"""Answers -> the simulator that makes them; ``template`` makes all others."""
+"""Maps the source of answers to a simulator. All others use ``template``."""
 
 
 @dataclass(frozen=True)
@@ -34,9 +34,9 @@ class FileWorld:
     """The content of a file of tools.
 
     Attributes:
-        tools: those that are answered for real, or as they were, and those that a simulator answers for.
+        tools: APIs answered live or from recordings, and APIs answered by a simulator.
         simulator: the name of a driver.
-        files: the file, and that of its answers.
+        files: the file of tools and the file of its answers.
     """
 
     path: Path
@@ -49,10 +49,10 @@ def open_world(path: Path, answers: str | None = None) -> FileWorld:
     """Read a file of tools.
 
     Args:
-        answers: the source of answers, in place of the one that it names.
+        answers: overrides the source of answers in the file.
 
     Raises:
-        DataError: it is malformed; names the line and the key.
+        DataError: it is malformed; the message names the line and the key.
         UsageError: a variable that its server needs is not set.
     """
     located = read_document(path)
