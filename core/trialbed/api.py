@@ -279,10 +279,10 @@ def run_parts(
 
 
 def _check_objects(judge: Any, selector: Any, simulator: Any, tasks: Any) -> None:
-    """Check the objects that take the places of drivers before anything is run.
+    """Check the objects that replace drivers before anything is run.
 
     Raises:
-        UsageError: one does not fit its contract.
+        UsageError: an object does not fit its contract.
     """
     if isinstance(judge, Judge):
         check_object("judge", judge, Judge)
@@ -340,7 +340,6 @@ def _agents(given: Agents) -> tuple[tuple[str, ...], dict[str, Any], dict[str, S
 
 
 def _name_of(thing: Any) -> str:
-    """Return an object's own name, else its class's."""
     name = getattr(thing, "name", None) or getattr(thing, "__name__", None) or type(thing).__name__
     return re.sub(r"[^A-Za-z0-9_.-]+", "", str(name)) or "agent"
 

@@ -162,7 +162,6 @@ class _Written(RunProgress):
         self._use_colors = use_colors
 
     def advance(self, result: TrialResult) -> None:
-        """Write how the trial ended."""
         failure = result.outcome.failure
         judged = result.score(JUDGED)
         ended = f"{failure.kind}: {failure.message}" if failure else (judged.label if judged else None) or result.status

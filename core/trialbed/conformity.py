@@ -163,7 +163,6 @@ def _binds(function: Any, parameters: list[inspect.Parameter]) -> bool:
 
 
 def _header(name: str, function: Any) -> str:
-    """Return the first line of a method's definition, without annotations."""
     if function is None:
         return name
     signature = inspect.signature(function)

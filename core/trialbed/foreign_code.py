@@ -260,7 +260,7 @@ def _raisable(error: BaseException, owner: int) -> Exception:
 
 
 def _end_fork(owner: int, status: int) -> None:
-    """End this process if it is a fork that the called code has made: nothing but that code goes on in it."""
+    """End this process if it is a fork made by the called code, because nothing but that code goes on in it."""
     if os.getpid() != owner:
         os._exit(status)
 

@@ -132,7 +132,6 @@ class _Message(NamedTuple):
             yield from (_words(str(leaf)) for leaf in islice(leaves, MOST_VALUES) if not isinstance(leaf, bool | None))
 
     def says(self, value: str) -> bool:
-        """Return whether the message has a value."""
         return carries(" ".join((self.text, *(arguments for _, arguments in self.calls))), value)
 
 
@@ -146,7 +145,7 @@ class _Request:
         self.messages = [_plain(message) for message in request.messages if message.role not in PROMPTS]
 
     def goes_on(self, other: _Request) -> bool:
-        """Return whether another request is of the same agent's conversation."""
+        """Return whether another request belongs to the same agent's conversation."""
         begins = self.messages[:1] == other.messages[:1]
         return self.prompts == other.prompts and (other.has_tools == self.has_tools or begins)
 
@@ -308,7 +307,7 @@ def _prompt(first: Sequence[str], now: Sequence[str]) -> Prompt:
 
 
 def _is_new(message: _Message) -> bool:
-    """Return whether a message that was not there before counts as added: results come after their calls."""
+    """Return whether a new message counts as added; results come after their calls."""
     return message.role != "tool" and bool(message.text or message.calls)
 
 

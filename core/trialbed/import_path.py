@@ -32,5 +32,4 @@ def take_away(folder: str) -> None:
 
 
 def _others(folder: str) -> list[str]:
-    """The folders of the variable, without this one."""
     return [part for part in os.environ.get(VARIABLE, "").split(os.pathsep) if part and part != folder]

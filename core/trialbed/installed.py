@@ -139,7 +139,7 @@ def _offers(places: _Places) -> tuple[Offer, ...]:
 
 @lru_cache(maxsize=64)
 def _distributions(folder: str, _changed: int) -> tuple[tuple[str, _Metadata | Distribution], ...]:
-    """The distributions in a folder, each with its name as the names of files have it."""
+    """Return the distributions in a folder, each with the spelling of its name in file names."""
     if folder.endswith(".egg") or not os.path.isdir(folder):
         from importlib.metadata import distributions  # it reads archives too
 

@@ -280,7 +280,7 @@ def _in_words(file: PluginFile, error: BaseException) -> str:
 
 
 def _check(file: PluginFile) -> None:
-    """Load the plugin and compare it with its contract; a framework is loaded by its worker alone."""
+    """Load the plugin and check its contract; a framework is loaded only by its worker."""
     if file.kind == "frameworks":
         return
     thing = _load(file)

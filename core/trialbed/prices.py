@@ -136,7 +136,7 @@ def _prices(table: Any, source: str) -> Prices | None:
 
 
 def _at(price: Any, start: int) -> float:
-    """Return the price of prompts that are longer than this."""
+    """Return the price for prompts longer than this."""
     if isinstance(price, Decimal):
         return float(price)
     reached = [tier for tier in price.tiers if tier.start <= start]

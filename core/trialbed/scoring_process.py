@@ -190,14 +190,13 @@ class _Process:
         return pickle.loads(found)  # noqa: S301 - plugins run there that would run here
 
     async def end(self) -> None:
-        """End the process."""
         self._process.kill()
         await asyncio.to_thread(self._pool.shutdown)
 
 
 @contextmanager
 def _unseen() -> Iterator[None]:
-    """Start processes that do not run the user's program, and that get no signal from the terminal."""
+    """Start processes without running the user's program in them, and without signals from the terminal."""
     main, sys.modules["__main__"] = sys.modules["__main__"], ModuleType("__main__")
     # Until they have this program's path, they would import a `random.py` of the folder that it was started in.
     safe, os.environ[SAFE_PATH] = os.environ.get(SAFE_PATH), "1"
@@ -228,7 +227,6 @@ def _end_of(status: int | None) -> ScoringStopped:
 
 
 def _begin() -> None:
-    """Prepare a process."""
     from multiprocessing import parent_process
 
     os.environ.pop(SAFE_PATH, None)

@@ -68,7 +68,6 @@ class ApiCatalog(Sequence[Api]):
     def __getitem__(self, place: slice) -> Sequence[Api]: ...
 
     def __getitem__(self, place: int | slice) -> Api | Sequence[Api]:
-        """Return the Api at a place, or the Apis of a slice."""
         if isinstance(place, slice):
             return tuple(self.api(ref) for ref in self.refs[place])
         return self.api(self.refs[place])

@@ -54,7 +54,6 @@ def choose_queries(
 
 
 def _random_place(shuffle: int, query: Query) -> bytes:
-    """The place of a query in a random order."""
     return hashlib.sha256(json.dumps([shuffle, query.query_id]).encode()).digest()
 
 

@@ -68,7 +68,6 @@ class StoredApis(Sequence[Api]):
     def __getitem__(self, place: slice) -> Sequence[Api]: ...
 
     def __getitem__(self, place: int | slice) -> Api | Sequence[Api]:
-        """Return the Api at a place, or the Apis of a slice."""
         if isinstance(place, slice):
             return tuple(self[each] for each in range(*place.indices(len(self))))
         end = self._ends[place]

@@ -81,19 +81,20 @@ def _failure(outcome: Outcome, wire: WireLog, *, in_process: bool) -> Failure | 
 
 
 def _broke_off(last: ModelCall, calls: Sequence[ModelCall], own: Failure | None) -> bool:
-    """Return whether the agent itself closed its last request, which the endpoint had not answered yet.
+    """Return whether the agent itself closed its last request before the endpoint answered.
 
-    Once the model has answered it, that is its own doing: otherwise an agent with a poor answer could provoke it.
+    If the model has answered, the agent's end is its own doing. Otherwise an agent with a poor answer could provoke
+    this.
     """
     had_answer = any(cause_of(call) is None and call.status for call in calls)
     return last.status == 0 and had_answer and (own is None or own.kind != "timeout")
 
 
 def _failure_without_model(wire: WireLog, calls: Sequence[ModelCall]) -> Failure | None:
-    """The failure of an agent that answers without an answer of the model.
+    """Return the failure of an agent that answers without an answer of the model.
 
     Args:
-        calls: those requests of the log that were put to a model.
+        calls: the logged requests that were sent to a model.
     """
     last = _last(calls)
     if last is None:
@@ -127,12 +128,11 @@ def _refusal_kind(call: ModelCall) -> FailureKind:
 
 
 def _last(calls: Sequence[ModelCall]) -> ModelCall | None:
-    """The model request that ended last."""
     return max(enumerate(calls), key=lambda item: (item[1].started + item[1].duration, item[0]), default=(0, None))[1]
 
 
 def _instead(own: Failure | None, kind: FailureKind, message: str) -> Failure:
-    """A failure in place of the agent's own end, which becomes its detail."""
+    """Return a failure that replaces the agent's own end, which becomes its detail."""
     if own is None:
         return Failure(kind=kind, message=message, detail="The agent answered all the same.")
     detail = f"The agent ended with {own.kind}: {own.message}"
@@ -146,7 +146,7 @@ def _reason(call: ModelCall) -> str:
 
 
 def _past_limit(own: Failure | None, refused: Sequence[LimitName]) -> Failure:
-    """Return the failure of a trial whose requests were refused; a late trial counts as a timeout."""
+    """Return the failure of a trial with refused requests; a late trial counts as a timeout."""
     limit: LimitName = next((name for name in refused if name != "timeout"), "timeout")
     if limit == "timeout" and own is not None and own.kind == "timeout":
         return own

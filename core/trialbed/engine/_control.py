@@ -197,8 +197,6 @@ class ControlClient:
 
 
 class _Refused(NothingMeasured):
-    """The server refuses a request with ``status``."""
-
     def __init__(self, message: str, status: int) -> None:
         super().__init__(message)
         self.status = status

@@ -203,7 +203,7 @@ async def server(
 
 
 async def _is_open(root: str) -> bool:
-    """Return whether a server lets anyone control trials who can reach it."""
+    """Return whether anyone who can reach a server may control its trials."""
     limit = aiohttp.ClientTimeout(total=5)
     try:
         async with (
@@ -304,10 +304,10 @@ _KEPT: list[ServerProcess] = []
 
 @asynccontextmanager
 async def _process(start: ServerStart, *, keep: bool) -> AsyncIterator[ControlClient]:
-    """Yield a client of a server that is started, or was before.
+    """Yield a client of a server that is started, or was started before.
 
     Args:
-        keep: whether it may have served this program before, and may again; it is stopped with the program otherwise.
+        keep: whether it may be shared with earlier and later runs of this program, and is stopped with the program.
     """
     process = _KEPT.pop() if keep and _KEPT else None
     if process is not None and not (process.start == start and process.alive):

@@ -99,7 +99,7 @@ class RunSession:
         return await asyncio.to_thread(self._finish)
 
     def _end_early(self, *, void: bool) -> None:
-        """Store that the session did not get to the end; a run without a trial, or that is void, is discarded."""
+        """Store that the session ended early; a run without a trial, or a void one, is discarded."""
         if self.store.each_attempt_summary(self.record.run_id) and not void:
             overall = time.monotonic() - self._began
             self.store.update_run(self.record.run_id, status="interrupted", overall_time=overall)
@@ -182,7 +182,7 @@ class RunSession:
 
     @asynccontextmanager
     async def _runner(self, answered: Collection[str], first: TrialKey) -> AsyncIterator[TrialRunner]:
-        """Open all that trials need.
+        """Open everything that trials need.
 
         Args:
             answered: the models that answered earlier.
@@ -285,7 +285,6 @@ class RunSession:
             self.record = self.record.model_copy(update={"helpers": self._used.found})
 
     async def _workers(self) -> Executor:
-        """Return the executor of the frameworks and programs of the run."""
         prepared, options = self.prepared, self.prepared.options
         executor: Executor = load_driver("executors", options.executor)(environments=options.environments)
         executor.options = executor_options(options)
@@ -329,10 +328,10 @@ class RunSession:
             yield control, judge, scoring
 
     async def _describe(self, executors: Mapping[str, Executor]) -> tuple[FrameworkInfo, ...]:
-        """Describe the agents; other machines must have what the run began with, and so must this one after them.
+        """Describe the agents. If the run uses other machines, they must be the same as at its beginning.
 
         Raises:
-            DriverError: one is not what it was.
+            DriverError: an agent has changed.
         """
         runs = {cell.framework: executors[cell.label] for cell in self.record.config.cells}
         asked = [runs[name].describe(name) for name in self._frameworks]

@@ -116,7 +116,7 @@ class Admission:
 
 
 def _used_by_models(budget: Budget, store: Store, run: Run) -> tuple[dict[str, float], dict[str, int]]:
-    """The use of each model in all attempts at trials so far, and the number of these."""
+    """Return the use of each model in all attempts at trials so far, and their number."""
     used, ended = dict.fromkeys(run.config.models, 0.0), dict.fromkeys(run.config.models, 0)
     for result in store.each_attempt(run.run_id):
         model = run.config.cell(result.key.framework).model

@@ -111,7 +111,7 @@ class RunTools:
         self._opened = opened
 
     async def __call__(self, most: int, query_id: QueryId) -> tuple[ToolSpec, ...]:
-        """Return the tools that a query is offered, of at most this many.
+        """Return at most this many tools for a query.
 
         Raises:
             ToolsNotChosen: they are not there, and choosing them failed.
@@ -130,7 +130,6 @@ class RunTools:
             return self._parts[number][most][query_id]
 
     def _choose(self, number: int) -> Part:
-        """Return the tools of one part; blocks."""
         config, run_id, found = self._run.config, self._run.run_id, Part()
         ids = config.query_ids[number * AT_ONCE : (number + 1) * AT_ONCE]
         for most in dict.fromkeys(cell.max_tools for cell in config.cells):

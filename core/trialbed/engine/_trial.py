@@ -162,7 +162,7 @@ class TrialRunner:
         return result.model_copy(update=found)
 
     async def _execute(self, spec: TrialSpec) -> tuple[TrialSpec, Outcome, WireLog, Sequence[ModelCall | ApiCall]]:
-        """Have a trial run and observed; also returns the requests outside of the agent's time.
+        """Run and observe a trial; also returns the requests outside of the agent's time.
 
         A failure of the server costs this trial only.
         """
@@ -254,7 +254,7 @@ class TrialRunner:
             return _empty_log(trial), error
 
     def _takes_tools(self, key: TrialKey) -> bool:
-        """Return whether the agent takes the trial's tools; agents that find the server alone may."""
+        """Return whether the agent takes the trial's tools; an agent that finds only the server may take them."""
         return self.ambient or self.run.takes_tools(key.framework)
 
     def _is_live(self, key: TrialKey) -> bool:
@@ -338,7 +338,7 @@ class TrialRunner:
         return cast("Examined", await self.processes.call(examine, *given, in_process=live))
 
     async def _scores(self, result: TrialResult, tools: tuple[ToolSpec, ...]) -> tuple[tuple[Score, ...], Query]:
-        """Return a trial's scores, and its query with what the functions in its expected arguments refused."""
+        """Return a trial's scores, and its query with the findings of functions in its expected arguments."""
         key, outcome, wire = result.key, result.outcome, result.wire
         query = self.queries[key.query_id]
         if outcome.answer is None or outcome.failure is not None:
@@ -364,7 +364,7 @@ class TrialRunner:
         return scores, context.query
 
     def _warn_of_powerless(self, key: TrialKey, scores: Sequence[Score]) -> None:
-        """Say once for each setup which tools may not be called that its agent does not have."""
+        """Report, once for each setup, forbidden tools that its agent does not have."""
         for score in scores:
             for one in score.detail.get("expectations", ()) if score.name == JUDGED else ():
                 said = key.framework, one["text"]

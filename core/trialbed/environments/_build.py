@@ -257,7 +257,7 @@ async def _install(uv: Uv, folder: Path, framework: FrameworkSpec, lines: tuple[
 
 
 def _refresh_options(lines: Iterable[str]) -> list[str]:
-    """Options that keep uv from using an earlier build of a local folder."""
+    """Return options that keep uv from using an earlier build of a local folder."""
     names = [_NAMED.match(line) for line in lines if (path := local_path(local_url(line) or "")) and path.is_dir()]
     return [f"--refresh-package={name[1].partition('[')[0]}" for name in names if name]
 
@@ -298,7 +298,6 @@ def _remove_credentials(folder: Path) -> None:
 
 
 def _adapter(packages: Packages, framework: FrameworkSpec) -> Distribution:
-    """The distribution that has the adapter."""
     adapters = {item: _adapters_in(item) for item in packages.values()}
     if found := next((item for item, names in adapters.items() if framework.name in names), None):
         return found

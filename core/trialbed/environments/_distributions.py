@@ -169,7 +169,7 @@ def _digest(path: Path, url: str, *, editable: bool) -> str:
 
 
 def _tree(place: Path, skipped: Sequence[str] = NOT_HASHED) -> Iterator[Path]:
-    """Yield a file, or all files below a folder in order, but no hidden or generated ones."""
+    """Yield a file, or all files below a folder in order, except hidden and generated ones."""
     if place.is_file():
         yield place
     for path in sorted(place.iterdir()) if place.is_dir() else ():
@@ -215,7 +215,6 @@ def adapter_digest(framework: str, environment: Environment | None = None) -> st
 
 
 def _adapter(name: str, environment: Environment | None) -> tuple[EntryPoint, Distribution] | None:
-    """The adapter's entry point and its distribution."""
     group = GROUPS["frameworks"]
     if environment is None:
         found = next((offer for offer in offers("frameworks") if offer.name == name), None)
@@ -250,7 +249,7 @@ def mapped_modules(sites: Iterable[Path]) -> dict[str, Path]:
 def _code(entry: EntryPoint, adapter: Distribution) -> Iterator[Path]:
     """Yield the folders and files of an adapter's modules, as installed or in the checkout that they are linked to.
 
-    Of Trialbed itself it is only the framework's module. A checkout with another layout is yielded as a whole.
+    In Trialbed itself it is only the framework's module. A checkout with another layout is yielded as a whole.
     """
     if canonicalize_name(adapter.name) == OWN:
         spec = find_spec(entry.module)

@@ -224,7 +224,7 @@ def install_command(name: str, *pins: str) -> str:
 
 
 def _how_to_install(name: str, close: str | None, installed: Sequence[str]) -> str:
-    """Advice that follows the message that an adapter is not installed."""
+    """Return advice to follow the message that an adapter is not installed."""
     if close is not None and close in map(framework_name, installed):
         return (
             f" If {name} is another framework, say where its adapter is: `bench env add {name} --adapter REQUIREMENT`."
@@ -237,7 +237,7 @@ def _how_to_install(name: str, close: str | None, installed: Sequence[str]) -> s
 
 
 def _installed_adapters() -> dict[str, Offer]:
-    """The adapters that are installed here, by framework; the first of a name counts."""
+    """Return the adapters that are installed here, by framework; the first of a name counts."""
     return {framework_name(driver.name): driver for driver in reversed(list_drivers("frameworks"))}
 
 

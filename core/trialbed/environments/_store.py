@@ -233,7 +233,7 @@ class EnvironmentStore:
         self.folder = folder.absolute()
 
     def __iter__(self) -> Iterator[InstalledEnvironment]:
-        """Every complete environment, by name."""
+        """Yield every complete environment, by name."""
         folders = sorted(self.folder.iterdir()) if self.folder.is_dir() else []
         found = (InstalledEnvironment.read(folder) for folder in folders if not folder.name.startswith("."))
         return (installed for installed in found if installed is not None)

@@ -83,7 +83,7 @@ def unnamed_gold(query: Query) -> tuple[str, ...]:
 
 
 def _new_parts(document: Mapping[str, Json], earlier: Mapping[str, Json]) -> Iterator[Json]:
-    """Yield the parts of a request that an earlier one does not have at their place; most repeat all that was said."""
+    """Yield the parts of a request that an earlier one lacks in the same place; most requests repeat the rest."""
     for name, value in document.items():
         known = earlier.get(name)
         if isinstance(value, list) and isinstance(known, list):
@@ -93,7 +93,6 @@ def _new_parts(document: Mapping[str, Json], earlier: Mapping[str, Json]) -> Ite
 
 
 def _values(call: ApiCall) -> str:
-    """Return the values of a result as one text."""
     return " ".join(evidence_values(call.response))
 
 
@@ -111,12 +110,10 @@ def model_words(turn: ModelCall) -> Iterator[str]:
 
 
 def _texts(value: Any) -> list[str]:
-    """Return every text and number in a value."""
     return [str(leaf) for leaf in json_leaves(value) if leaf is not None]
 
 
 def _user_words(query: Query, wire: WireLog) -> list[str]:
-    """Return the task, and the other messages of its user."""
     return [query.text, *(turn.text for turn in wire.turns[1:])]
 
 
@@ -166,7 +163,7 @@ def unsourced(query: Query, answer: str, wire: WireLog) -> str:
 
 
 def _calls_on(wire: WireLog) -> bool:
-    """Return whether the model ended with calls that it had made before, and that an Api had answered: without end."""
+    """Return whether the model ended in a loop, with repeated calls that an Api had already answered."""
     last = last_turn(wire)
     if last is None or not last.tool_calls:
         return False

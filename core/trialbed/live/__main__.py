@@ -152,7 +152,7 @@ def answer_text(found: Any) -> str:
 
 
 def _part(found: Any) -> Any:
-    """Return what holds the answer in a part of a result; None if nothing does."""
+    """Return the object with the answer in a part of a result, or None if there is no answer."""
     if isinstance(found, str | list | tuple):
         return found
     for name in PARTS:

@@ -183,11 +183,10 @@ class _CalledTrial:
                         self._to_end += [(body, owner)] if body.has_to_end else []
 
     async def _do(self, work: Callable[[], Any], code: object) -> Any:
-        """Do something in the thread of the trial's objects."""
+        """Call a function in the thread of the trial's objects."""
         return await self._objects.do(work, self._seconds, code)
 
     async def answer(self, ref: ApiRef, arguments: Json) -> str:
-        """Return the answer to a call as JSON."""
         await self._make()
         api, provenance = self._apis[ref], ""
         body = self._bodies.get(ref)
@@ -265,7 +264,7 @@ class _CalledTrial:
 
 
 async def _end(code: ForeignCode, ending: Callable[[], Awaitable[None]]) -> None:
-    """End what tools hold; that it fails takes nothing from a trial."""
+    """End the tools' resources; a failure does not affect any trial."""
     try:
         await code.wait(ending, CLOSING_SECONDS)
     except Exception as error:  # noqa: BLE001 - its trials are over

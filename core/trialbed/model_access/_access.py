@@ -207,7 +207,7 @@ class ModelAccess:
                 return _text(reading)
 
     def _degrade(self, reading: Reading, sent: Mapping[str, Any], *, last: bool) -> bool:
-        """Leave out the settings that the endpoint refuses; False if none is left to leave out."""
+        """Drop the settings that the endpoint refuses; False if there is nothing left to drop."""
         message = reading.problem.message if reading.problem else ""
         refused = {name for name in OPTIONAL if name in sent and name in message}
         if refused:

@@ -169,7 +169,7 @@ def key_hint(variable: str, models: Iterable[str] = ()) -> str:
 
 
 def _check_judge(judge: str) -> None:
-    """Refuse what looks like a misspelt judge; any other name may be a model's."""
+    """Refuse a name that looks like a misspelt judge; any other name may be a model's."""
     close = closest(judge, judge_drivers(), cutoff=0.75)
     if close:
         raise UsageError(f"--judge: there is no judge {judge!r}{did_you_mean(close)}")
@@ -234,7 +234,7 @@ def _check_name(variable: str, option: str = "") -> None:
 
 
 def _check_key(base_url: str, variable: str) -> None:
-    """See that a key is kept secret, and is there; endpoints other than OpenAI's may work without one."""
+    """Check that a key is kept secret and exists; endpoints other than OpenAI's may work without a key."""
     _check_name(variable)
     if urlsplit(base_url).hostname == urlsplit(OPENAI_URL).hostname and not os.environ.get(variable):
         raise UsageError(f"{base_url} needs a key: {key_hint(variable)}")

@@ -125,7 +125,7 @@ def _run_to_extend(store: Store, config: RunConfig, wanted: str) -> Run:
 
 
 def _changed_since(there: RunConfig, here: RunConfig) -> str | None:
-    """Return the part that keeps a run of the same settings from being continued: Trialbed, adapters, files, tasks."""
+    """Return the change that prevents continuing a run of the same settings, such as another Trialbed or other tasks."""
     edited = there.dataset_digest != here.dataset_digest
     # Tasks that are added or renamed are chosen by other ids; a copy of them is another file.
     copied = there.dataset_file == here.dataset_file != ""
@@ -140,14 +140,14 @@ def _changed_since(there: RunConfig, here: RunConfig) -> str | None:
 
 
 def _changed_files(there: RunConfig, here: RunConfig) -> str | None:
-    """The plugins in files that are not the same, in words."""
+    """Describe the plugins in files that have changed."""
     before, now = there.plugin_files, here.plugin_files
     changed = sorted(name for name in before.keys() | now.keys() if before.get(name) != now.get(name))
     return f"the file of {', '.join(changed)}" if changed else None
 
 
 def _changed_adapters(there: RunConfig, here: RunConfig) -> str | None:
-    """The adapters of common frameworks that are not the same, in words."""
+    """Describe the adapters of common frameworks that have changed."""
     common = dict.fromkeys(cell.framework for cell in there.cells if cell.label in here.frameworks)
     changed = [
         framework

@@ -210,7 +210,7 @@ _hints = cache(partial(get_type_hints, RunOptions, include_extras=True))
 
 @cache
 def _adapter(setting: str) -> TypeAdapter[Any]:
-    """Return what reads the values of a setting; to make it takes a hundred times as long as to use it."""
+    """Return a reader of a setting's values; making it takes a hundred times as long as using it."""
     return TypeAdapter(_hints()[setting])
 
 

@@ -113,7 +113,7 @@ class CaseBootstrap:
 
     @cached_property
     def _weights(self) -> list[NDArray[Any]]:
-        """The counts of each case in each resample, in blocks of shape (BLOCK, cases)."""
+        """How often each resample has each case, in blocks of shape (BLOCK, cases)."""
         import numpy as np
 
         random, found = np.random.default_rng(self.seed), []

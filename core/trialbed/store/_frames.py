@@ -67,7 +67,7 @@ def _trial(run_id: str, result: TrialResult) -> dict[str, Any]:
 
 
 def _messages(result: TrialResult) -> Iterator[dict[str, Any]]:
-    """Yield the messages that each request adds to the conversation before it, and the answer to it."""
+    """Yield the messages that each request adds to the conversation, and the answer to it."""
     before: tuple[ModelMessage, ...] = ()
     for number, call in enumerate(result.wire.model_calls):
         request = recorded_request(call)

@@ -299,7 +299,7 @@ class Store(AbstractContextManager["Store"]):
         return {answer.query_id: answer for answer in answers}
 
     def _keep(self, table: Table, body: str, run_id: str, rows: Rows) -> bool:
-        """Add rows about queries of a run, the values of one column as bodies; rows that are there stay."""
+        """Add rows about queries of a run, with one column stored as bodies; existing rows are kept."""
         bodies: Bodies = {}
         added = [row | {"run_id": run_id, body: add_body(bodies, encode(row[body]))} for row in rows]
         try:

@@ -180,7 +180,6 @@ class TrialRow:
     place: int
 
     def __getitem__(self, name: str) -> Any:
-        """Return its value in a column."""
         return self.table[name][self.place]
 
     @property

@@ -53,7 +53,7 @@ def verified_case(run: StoredRun, label: str, place: Place) -> VerifiedCase | No
 
 
 def _rows(connection: Connection, run: StoredRun, label: str, **columns: Any) -> dict[Place, int]:
-    """Return the row of each case; of several attempts, the last one's."""
+    """Return the row of each case's last attempt."""
     own = select(trials.c.query_id, trials.c.repeat, trials.c.id).filter_by(
         run_id=run.run_id, framework=label, **columns
     )

@@ -111,7 +111,7 @@ def _usable(schema: Any, name: str, where: str) -> dict[str, Any]:
 
 
 class _AgentsTool(NamedTuple):
-    """The function of a tool of OpenAI's Agents SDK, which keeps its own out of reach."""
+    """The function of a tool of OpenAI's Agents SDK, which does not expose its own."""
 
     tool: Any
 

@@ -140,7 +140,7 @@ def compile_tasks(tasks: Iterable[Task | Query], tools: Iterable[Tool] = ()) -> 
 
 
 def _check_each(queries: Iterable[Query]) -> Iterator[Query]:
-    """Yield queries, each once it is seen that no other has its id, and that it has the Apis of its expected calls."""
+    """Yield queries after checking that their ids are unique and that they have the Apis of their expected calls."""
     seen: set[str] = set()
     for place, query in enumerate(queries, 1):
         if str(query.query_id) in seen:
@@ -239,7 +239,7 @@ SMALL_TALK = [f"{pause}, {wait}" for wait in WAITS for pause in PAUSES]
 
 
 def _of_lengths(query: Query, task: Task | Query) -> Iterator[Query]:
-    """Yield the query once for each number of messages that the task names; the query alone if it names none."""
+    """Yield the query for each number of messages in the task, or unchanged if the task has no numbers."""
     lengths = task.lengths if isinstance(task, Task) else ()
     if not lengths:
         yield query
@@ -261,7 +261,7 @@ def _of_lengths(query: Query, task: Task | Query) -> Iterator[Query]:
 
 
 def _turn_test(turn: str | Turn, number: int, apis: Sequence[Api], where: str, compiled: CompiledTasks) -> TaskTest:
-    """Return the expectations of the agent's work on one message of the user; there may be none."""
+    """Return the expectations of the agent's work on one message of the user, which may be empty."""
     given = Turn(turn) if isinstance(turn, str) else turn
     place = f"{where}: turn {number}"
     check_turn(given, place)
@@ -391,7 +391,7 @@ def _expected_value(value: Any, path: str, where: str, schema: str, checks: dict
         schema: of the tool, as JSON, if a matcher may be in the arguments.
 
     Raises:
-        UsageError: it cannot be one, or its matcher is malformed; names the tool and the argument.
+        UsageError: it is not valid JSON, or its matcher is malformed; names the tool and the argument.
     """
     read = partial(_expected_value, where=where, schema=schema, checks=checks)
     if value is any:

@@ -228,6 +228,6 @@ def _moment(value: Any) -> datetime | date | time | None:
 
 
 def _instant(value: datetime | date) -> datetime:
-    """Return the moment, in UTC; a date is its midnight, and a time without a zone is taken as UTC."""
+    """Return the moment in UTC; a date is its midnight, and a time without a zone is in UTC."""
     moment = value if isinstance(value, datetime) else datetime(value.year, value.month, value.day, tzinfo=UTC)
     return moment.replace(tzinfo=UTC) if moment.tzinfo is None else moment.astimezone(UTC)

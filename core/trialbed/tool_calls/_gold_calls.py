@@ -130,7 +130,7 @@ def align_gold_calls(gold: Sequence[GoldCall], calls: Sequence[AskedCall], tools
 
 
 def _key(api: ApiRef | None) -> str:
-    """Return a name for an Api; none for a tool that was not offered."""
+    """Return a name for an Api; empty for a tool that was not offered."""
     return " / ".join((api.category, api.tool_name, api.api_name)) if api else ""
 
 

@@ -221,7 +221,7 @@ _DROPPED = str.maketrans("", "", "\\\"'`")
 
 
 def _strings(value: Json) -> Iterator[str]:
-    """Yield the texts of a document in order, names of fields too."""
+    """Yield the texts of a document in order, including names of fields."""
     left = [value]
     while left:
         one = left.pop()

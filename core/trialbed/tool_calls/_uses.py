@@ -146,7 +146,7 @@ def was_told(wire: WireLog, arguments: Json, response: Json, started: float) -> 
 
 
 def _texts(request: ModelRequest | None) -> Iterator[str]:
-    """Yield every text in the messages of a request; of a text that is JSON, its values too."""
+    """Yield every text in the messages of a request; if a text is JSON, its values too."""
     for text in json_leaves([message.source for message in request.messages] if request is not None else []):
         if isinstance(text, str):
             yield text

@@ -58,7 +58,6 @@ class LangChainTool(StructuredTool):
     if not TYPE_CHECKING:  # attributes that are misspelt remain errors of types
 
         def __getattr__(self, name: str) -> Any:
-            """Return a member of the ``Tool``."""
             return getattr(self._tool, name) if name in MEMBERS else super().__getattr__(name)
 
     @property

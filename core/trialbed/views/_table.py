@@ -21,7 +21,7 @@ INTERVAL = re.compile(r"(\[[-+<>]?\d[^\[\]]{0,12}, [-+<>]?\d[^\[\]]{0,12}\])")
 
 
 def _has_words(texts: Sequence[str]) -> bool:
-    """Return whether any cell says something in words, or all are versions or dates."""
+    """Return whether any cell has words, or all are versions or dates."""
     known = [text for text in texts if text.strip(f"{UNKNOWN} ") not in ("", "none")]
     return any(NUMBER.match(text) is None for text in known) or (bool(known) and all(map(VERSION.match, known)))
 

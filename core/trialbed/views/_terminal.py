@@ -77,12 +77,11 @@ def _widths(lines: Sequence[Sequence[str]], *, folded: bool = False) -> list[int
 
 
 def _width(widths: Iterable[int]) -> int:
-    """The width of columns side by side."""
     return sum(width + GAP for width in widths) - GAP
 
 
 def _blocks(widths: Sequence[int], pinned: int, room: int) -> Iterator[list[int]]:
-    """Columns that fit side by side; the labels and the pinned columns are in every block."""
+    """Yield columns that fit side by side; every block has the labels and the pinned columns."""
     fixed = list(range(len(widths)))[: 1 + pinned]
     block = fixed
     for index in range(len(fixed), len(widths)):

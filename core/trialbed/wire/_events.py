@@ -63,7 +63,6 @@ class EventReader:
         return self._events([rest, b""])
 
     def _events(self, lines: list[bytes]) -> list[Event]:
-        """The events that these lines complete."""
         if not self._begun:
             self._begun, self.marked = True, lines[0].startswith(BOM_UTF8)
             lines[0] = lines[0].removeprefix(BOM_UTF8)
@@ -78,7 +77,6 @@ class EventReader:
         return found
 
     def _line(self, line: bytes) -> None:
-        """Take a line that is not empty."""
         field, _, value = line.partition(b":")
         value = value.removeprefix(b" ")
         if field == b"data":

@@ -288,4 +288,4 @@ class ModelRequest(ABC):
 
     @abstractmethod
     def _problem(self) -> str:
-        """Return the reason why the document is not a request of the dialect; empty if it is."""
+        """Return why the document is not a request of the dialect; empty if it is."""

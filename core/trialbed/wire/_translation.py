@@ -33,10 +33,10 @@ def translate_request(request: ModelRequest, goal: str = CHAT) -> Document:
 
 
 def _portable(message: ModelMessage, goal: str) -> ModelMessage:
-    """Return a message without what only its own dialect can read.
+    """Return a message without fields that only its own dialect has.
 
     Raises:
-        ValueError: it says something that no other can say.
+        ValueError: its content has no counterpart in other dialects.
     """
     if message.role not in ROLES:
         raise ValueError(f"a message of the role {message.role[:100]!r} cannot be written in {goal}")

@@ -186,7 +186,7 @@ def _calls_of(value: Any, tools: Mapping[str, Collection[str]], is_marked: bool)
 
 
 def _call_of(item: dict[str, Any], tools: Mapping[str, Collection[str]], is_marked: bool) -> tuple[str, str] | None:
-    """Return the name and the arguments of the call that an object is; None if it is not a call."""
+    """Return the name and the arguments of the call in an object, or None if it is not a call."""
     if not item or "description" in item:
         return None
     if len(item) == 1 and (keyed := next(iter(item))) in tools:
@@ -209,7 +209,7 @@ def _call_of(item: dict[str, Any], tools: Mapping[str, Collection[str]], is_mark
 
 
 def _defines(value: Any, wanted: Collection[str]) -> bool:
-    """Return whether arguments are the schema of a tool, or the names of its arguments, with or without types."""
+    """Return whether arguments are a tool's schema, or the names of its arguments, with or without types."""
     if isinstance(value, list):
         return bool(value) and {*map(str, value)} <= {*wanted}
     is_schema = isinstance(value, dict) and isinstance(value.get("properties"), dict) and value.get("type") == "object"

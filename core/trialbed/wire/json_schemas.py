@@ -139,12 +139,12 @@ def schema_problems(schema: Schema, value: Any, most: int = 5, root: Schema = No
 
 @lru_cache(maxsize=128)
 def _schema_of(text: str) -> JsonSchema:
-    """The schema and the root in a JSON text; the calls of a tool are checked with the same one again and again."""
+    """Return the schema in a JSON text, within its root; cached, because a tool's calls use the same one repeatedly."""
     return JsonSchema(*json.loads(text))
 
 
 def _message(error: Any) -> str:
-    """Describe an error, with values as Python writes them, which need no escapes in JSON."""
+    """Describe an error, with values in Python's notation, which needs no escapes in JSON."""
     kind = error.kind
     match kind.name:
         case "required":
@@ -157,7 +157,7 @@ def _message(error: Any) -> str:
 
 
 def _within(schema: Schema, root: Schema) -> Schema:
-    """Return the schema with the references to its root as references to a part of itself."""
+    """Return the schema with references to its root replaced by references to a part of itself."""
 
     def move(part: dict[str, Any]) -> dict[str, Any]:
         reference = part.get("$ref")
@@ -200,7 +200,7 @@ def _words(problem: Exception) -> str:
 
 
 def _without_dialect(schema: Schema) -> Schema:
-    """The schema without ``$schema``, if that names a dialect that is not known."""
+    """Return the schema without ``$schema`` if that names an unknown dialect."""
     try:
         _validator({"$schema": schema["$schema"]})
     except (TypeError, KeyError):
@@ -212,7 +212,7 @@ def _without_dialect(schema: Schema) -> Schema:
 
 
 def _mend(part: dict[str, Any]) -> dict[str, Any]:
-    """Return a part with its ``$id`` and references escaped as URIs, and its patterns in the words of the engine."""
+    """Return a part with its ``$id`` and references escaped as URIs, and its patterns in the engine's syntax."""
     mended = dict(part)
     for key in ("$id", "$ref"):
         if isinstance(part.get(key), str):

@@ -110,7 +110,7 @@ def _is_same(tool: _Named, function: _Named) -> bool:
 
 
 def _is_cut(tool: _Named, function: _Named) -> bool:
-    """Return whether a name is the beginning of the tool's, or all of it with a number or a hash behind."""
+    """Return whether a name is the beginning of the tool's, or the whole name with a number or a hash added."""
     parts = (part for part in (function.name, function.bare) if len(part) >= SHORTEST_CUT)
     return tool.name == function.bare or tool.name.startswith(tuple(parts))
 

@@ -182,7 +182,7 @@ def _json_text(record: BaseModel) -> str:
 
 
 def _encodings(secret: str) -> Iterator[str]:
-    """The secret in base64, wherever it begins in the encoded text, and in hexadecimal."""
+    """Yield the secret in base64, at any offset in the encoded text, and in hexadecimal."""
     data = secret.encode("utf-8", "surrogatepass")
     for offset in range(3):
         text = b64encode(b"\0" * offset + data).decode()
@@ -195,7 +195,7 @@ def _encodings(secret: str) -> Iterator[str]:
 
 
 def _plain(text: str) -> str:
-    """The text with its escapes undone, and without backslashes."""
+    """Return the text with its escapes undone, and without backslashes."""
     for _ in range(LAYERS):
         undone = html.unescape(unquote(_ESCAPE.sub(lambda match: chr(int(match[1] or match[2], 16)), text)))
         if undone == text:

@@ -137,7 +137,7 @@ class CommandAgent(BaseAgent):
         }
 
     def _output(self, task: dict[str, Any]) -> str:
-        """Return what the program prints for a task before it ends."""
+        """Return the program's output for a task at its end."""
         with self._start(task) as (process, output, errors):
             code = process.wait()
             self._check_sizes(output, errors)
@@ -186,7 +186,7 @@ class CommandAgent(BaseAgent):
     def _refuse_lines(self, said: BufferedReader, wait: float = 0) -> None:
         """Fail if the program has printed more than its answers so far.
 
-        A line too many would be taken for the answer to the next message, and each later answer for one too late.
+        An extra line would be taken for the answer to the next message, and so on for all later answers.
         """
         os.set_blocking(said.fileno(), False)
         further = said.peek() or (select.select([said], [], [], wait)[0] and said.peek())
@@ -200,7 +200,7 @@ class CommandAgent(BaseAgent):
         """Start the program in a folder of its own; yields it with its output and its errors.
 
         Args:
-            task: all that it gets; None for pipes to it and from it.
+            task: its whole input; None for pipes to it and from it.
         """
         # Files, as a process that the program leaves behind may hold a pipe open.
         with (
@@ -248,7 +248,6 @@ def _bounds(output: IO[bytes], errors: IO[bytes]) -> Sequence[tuple[IO[bytes], i
 
 
 def _failure(shown: str, code: int, errors: IO[bytes]) -> CommandFailed:
-    """Return the failure of a program that ended with this code, with the end of its standard error."""
     errors.seek(max(0, _size(errors) - TAIL))
     said = errors.read().decode(errors="replace").strip()
     ending = f"ended with exit code {code}" if code > 0 else f"was killed by signal {-code}"

@@ -316,7 +316,7 @@ class WorkerTrial:
         return self._outcome(error=error)
 
     async def _answer(self, agent: BaseAgent, tools: list[Tool]) -> Answer:
-        """Have the agent answer the user, as often as the user writes."""
+        """Have the agent answer every message of the user."""
         self._clock(True)
         self._started_at = datetime.now(UTC)
         self._begun, self._cpu_begun = time.perf_counter(), _processor_time()
@@ -351,7 +351,7 @@ class WorkerTrial:
 
 
 def _processor_time() -> float:
-    """Processor seconds of this process so far, in all threads, and of the children that it has waited for."""
+    """Return the processor seconds of this process so far, in all threads and in children that it has waited for."""
     spent = os.times()
     # The time of children is given in hundredths of a second.
     return time.process_time() + spent.children_user + spent.children_system

@@ -148,7 +148,7 @@ def descendants(pid: int) -> list[int]:
 
 
 def _processes() -> Iterator[tuple[int, int]]:
-    """Every process and its parent."""
+    """Yield every process with its parent."""
     for name in os.listdir("/proc"):
         if name.isdecimal():
             with contextlib.suppress(OSError), open(f"/proc/{name}/stat", "rb") as stat:

@@ -140,7 +140,7 @@ class AnswerStream(ABC):
             self._break("cut_stream", f"the stream ended before the finish reason{because}")
 
     def _finish(self, problem: Problem | None) -> None:
-        """End the stream with the event that was taken last; ``problem``: why it is no answer."""
+        """End the stream with the last event; ``problem`` says why it is not an answer."""
         self._last = self._taken
         self._phase = "done" if problem is None else "broken"
         self._problem = problem
@@ -225,12 +225,11 @@ class TypedStream(AnswerStream):
             self._finish(self._problem_of(self._document()))
 
     def _begin(self, event: Mapping[str, Any], first: Mapping[str, Any]) -> StreamPart:
-        """Begin a part of the answer."""
         part = self._parts[self._place(event, len(self._parts))] = StreamPart(first)
         return part
 
     def _extend(self, event: Mapping[str, Any], field: str, text: str) -> bool:
-        """Add a piece of a text to the part that it belongs to; return whether it says anything."""
+        """Add a piece of a text to its part; return whether the piece has content."""
         place = self._place(event, len(self._parts) - 1)
         if place not in self._parts:
             self.note("call_index_wrong")
@@ -241,7 +240,6 @@ class TypedStream(AnswerStream):
         return bool(text)
 
     def _tell(self, field: str, text: str) -> None:
-        """Pass on a piece of a text."""
         if self.pieces is not None and field in self.KINDS:
             self.pieces.append((self.KINDS[field], text))
 

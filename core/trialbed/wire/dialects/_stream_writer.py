@@ -75,7 +75,7 @@ class AnswerWriter(ABC):
         return b"".join(event_bytes(event, event["type"]) for event in events)
 
     def _after(self) -> bytes:
-        """Return what follows the last event."""
+        """Return the bytes after the last event."""
         return b""
 
     @abstractmethod

@@ -46,7 +46,7 @@ def reports_error(document: Mapping[str, Any]) -> bool:
 
 
 def _says(error: Any) -> bool:
-    """Return whether an error says anything; some vendors send one with every answer, with nothing in it."""
+    """Return whether an error has content; some vendors send an empty error with every answer."""
     return any(error.values()) if isinstance(error, dict) else bool(error)
 
 

@@ -83,7 +83,7 @@ class ChatStreamReader(AnswerStream):
         return self._choices.get(0) or (self._choices[min(self._choices)] if self._choices else None)
 
     def _add_head(self, chunk: Document) -> None:
-        """Take all of a chunk but its choices."""
+        """Take everything in a chunk except its choices."""
         head, said = self._head, tuple(map(chunk.get, HEAD))
         # Most chunks say the same as the one before.
         for key, value in zip(HEAD, said, strict=True) if said != self._said else ():
@@ -138,8 +138,8 @@ class _Choice:
 
     Attributes:
         has_message: whether any piece of a message has come.
-        notes: kinds of peculiarities. The choice has no reference to its reader: two objects that have one to each
-            other stay in memory, with the tools on offer, until garbage is searched for.
+        notes: kinds of peculiarities. The choice has no reference to its reader, because a cycle would stay in memory,
+            with the tools on offer, until the next garbage collection.
     """
 
     def __init__(self, names: Collection[str]) -> None:

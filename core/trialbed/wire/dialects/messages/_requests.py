@@ -180,7 +180,7 @@ def reply_formats(schema: Mapping[str, Any]) -> list[Document]:
 def _turns(document: Mapping[str, Any]) -> Iterator[tuple[list[str], list[Any]]]:
     """Yield the ids of the calls in each message of the model, and the blocks that follow it.
 
-    Messages of one role that follow one another are one for the vendor.
+    The vendor joins consecutive messages of one role.
     """
     asked: list[str] = []
     blocks: list[Any] = []

@@ -83,12 +83,11 @@ class MessagesStreamReader(TypedStream):
 
 
 def _arguments(part: StreamPart) -> str:
-    """Return the text of the arguments, as the deltas have it."""
     return "".join(part.texts.get(PARTIAL, ()))
 
 
 def _block(part: StreamPart) -> Document:
-    """Return a block as a message has it that is not streamed; arguments that are no object stay text."""
+    """Return a block in the form of a message that is not streamed; arguments that are not an object stay text."""
     texts = {field: "".join(pieces) for field, pieces in part.texts.items() if field != PARTIAL}
     whole = {**part.first, **texts}
     if arguments := _arguments(part):
