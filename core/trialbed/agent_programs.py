@@ -41,7 +41,7 @@ class AgentCommand:
 
     def digest(self) -> str:
         """SHA-256 over the command and the contents of the files that it names, but not of folders."""
-        # The program counts where it was given as a file: programs of the system are not read.
+        # The program counts if it was given as a file; programs of the system are not read.
         read = self.files if "/" in shlex.split(self.text)[0] else self.files[1:]
         lines = [self.text, *map(_file_digest, read)]
         return hashlib.sha256("\n".join(lines).encode(errors="surrogateescape")).hexdigest()

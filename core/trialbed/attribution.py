@@ -47,19 +47,19 @@ Loss = tuple[Stage, str]
 """A stage, and the reason in words."""
 
 ENDED = "the framework ended the run at a call that cannot be made"
-"""The beginning of the reason of a loss where the framework did not report an invalid call to the model."""
+"""The beginning of a loss's reason if the framework did not report an invalid call to the model."""
 
 WROTE_RESULT = "it sent the model a result of its own (if the tool is the agent's, leave it out of the task's tools)"
-"""The reason of a call of a served tool that was not made, if a request has a result all the same."""
+"""The reason for a served tool's call that was not made, if a request has a result all the same."""
 
 OF_THE_OFFER = "the framework's offer"
-"""The beginning of the reason of a loss that the framework's offer of tools made."""
+"""The beginning of a loss's reason if the framework's offer of tools caused it."""
 
 UNTOLD = "the framework did not tell the model of its response"
 REPLACED = "the framework gave another answer than the model's last text, which has something of its response"
 
 STOPPED = "the agent ended after"
-"""The beginning of the reason of a loss where the model had asked for calls, and was never sent their results."""
+"""The beginning of a loss's reason if the model had asked for calls, and was never sent their results."""
 
 UNOBSERVED = "the agent takes no tools and sent no model request: its calls are not observed"
 """The reason of a loss that is not known to be one."""
@@ -68,12 +68,12 @@ UNFINISHED = "the agent did not finish"
 SILENT = "the agent sent the model no request"
 
 OWN_FAILED = "the agent's own tool failed"
-"""The beginning of the reason of a loss by a tool that is not Trialbed's."""
+"""The beginning of a loss's reason if a tool that is not Trialbed's caused it."""
 
 FORCED = "the request forced the call with tool_choice, so it does not count"
 
 BY_FRAMEWORK = (ENDED, OF_THE_OFFER, UNTOLD, REPLACED, STOPPED, SILENT, FORCED, FORGOTTEN, OWN_FAILED)
-"""The beginnings of the reasons of losses that are the framework's, at whatever stage they are."""
+"""The beginnings of reasons for losses by the framework, at any stage."""
 
 NOT_BY_FRAMEWORK = ("limit", "model", *NOT_MEASURED)
 """Kinds of failure that end a run without the framework's doing."""
@@ -99,7 +99,7 @@ LOST_BY = {
 """Stage -> who lost a call at it."""
 
 NOT_RIGHT = ("not offered", "not called", "wrong arguments", "not made", "trial failed")
-"""The stages at which no right call is known to have reached its Api; failed trials count as 0, as in every score."""
+"""The stages before a right call is known to have reached its Api; failed trials count as 0, as in every score."""
 
 FAILED_BY = {"model": "model", "limit": "model"} | dict.fromkeys(
     ("endpoint", "replay", "server", "tool", "judge", "scorer"), "rig"
@@ -342,7 +342,7 @@ def _ends(result: TrialResult, calls: Sequence[AskedCall]) -> tuple[str, str]:
     if wrong and all(wrong) and (failure is None or failure.kind not in NOT_BY_FRAMEWORK):
         ended = wrong[0]
     end = last.started + last.duration
-    # Not a call that repeats an earlier one, whose result the model was sent.
+    # Not a call that repeats an earlier one, because the model was sent its result.
     known = {(call.api, call.signature) for call in calls if call.asked is not None and call.asked < end}
     new = [call for call in calls if call.reached and call.asked == end and (call.api, call.signature) not in known]
     made = dict.fromkeys(call.api.api_name for call in new if call.api)

@@ -61,7 +61,7 @@ def check_object(name: str, given: Any, contract: type) -> None:
             f"{name}: {given!r:.60} is not an object of a subclass of trialbed.contracts.{contract.__name__}"
         )
     own: Any = type(given)
-    # It is made already, whatever its constructor takes.
+    # It exists already, so its constructor does not matter.
     if problems := class_problems(own, contract, constructor=False):
         raise UsageError(f"{name}: {'; '.join(problems)}")
 
@@ -137,7 +137,7 @@ def _function(owner: type, name: str) -> Any:
 
 
 def _is_async(function: Any) -> bool:
-    # A decorator may return a plain function that returns the coroutine of the one that it wraps.
+    # A decorator may return a plain function that returns the wrapped function's coroutine.
     return inspect.iscoroutinefunction(function) or inspect.iscoroutinefunction(inspect.unwrap(function))
 
 

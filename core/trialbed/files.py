@@ -21,7 +21,7 @@ from typing import BinaryIO
 from trialbed.errors import DataError, UsageError
 
 MAX_PREFIX = 80
-"""Characters of a file's name in that of the temporary file beside it: names have a limit."""
+"""Characters of a file's name that are repeated in its temporary file's name, because names have a limit."""
 
 PREFIX = "trialbed-"
 IN_USE = ".in-use"
@@ -162,7 +162,7 @@ def give_second_name(path: Path, second: Path) -> None:
         with path.open("rb") as source, replacing(second) as copy:
             shutil.copyfileobj(source, copy)
     finally:
-        made.unlink(missing_ok=True)  # it stays where both names were the file's already
+        made.unlink(missing_ok=True)  # it stays if both names were the file's already
 
 
 def write_folder(place: Path, fill: Callable[[Path], None]) -> None:

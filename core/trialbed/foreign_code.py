@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from types import FrameType
 
 GRACE = 1.0
-"""Seconds in which code that is to end, or to let others go on, does so."""
+"""Seconds for code to end, or to let others go on."""
 
 
 class StuckCode(Exception):
@@ -234,7 +234,7 @@ def _settle(function: Callable[[], Any], future: Future[_Found]) -> None:
     except BaseException as error:  # noqa: BLE001 - it is the asker's
         found = None, _raisable(error, owner)
     _end_fork(owner, 0)
-    with suppress(InvalidStateError):  # nobody waits any more
+    with suppress(InvalidStateError):  # no caller waits any more
         future.set_result(found)
 
 
@@ -275,7 +275,7 @@ def _run_loop(loop: asyncio.AbstractEventLoop) -> None:
     loop.set_exception_handler(_handle)
     with suppress(_Interruption):
         is_stopped = False
-        while not is_stopped:  # a task of its own may end it instead of whoever it is for
+        while not is_stopped:  # its own task may end it instead of its owner
             with suppress(SystemExit, KeyboardInterrupt):
                 loop.run_forever()
                 is_stopped = True

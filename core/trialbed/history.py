@@ -200,7 +200,7 @@ def _compare(
     for place, message in enumerate(now):
         if place not in new:
             equal[message].append(place)
-    # From the end, as windows drop the oldest of equal messages; in their order, where one stands in it.
+    # From the end, as windows drop the oldest of equal messages; in their order, if possible.
     places: dict[int, int] = {}
     following = len(now)
     for place in reversed(range(len(before))):
@@ -291,7 +291,7 @@ def _conversations(wire: WireLog) -> Iterator[tuple[ModelCall, ModelRequest | No
     for call in wire.model_calls:
         request = recorded_request(call)
         if isinstance(request, ResponsesRequest):
-            request = ResponsesRequest(request.document)  # that of the log is shared
+            request = ResponsesRequest(request.document)  # the log's request is shared
             kept.follow(request)
             answer = None if failed(call) else recorded_answer(call).response
             kept.keep(request, answer, call.request_bytes + call.response_bytes)

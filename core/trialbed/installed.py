@@ -29,7 +29,7 @@ _GROUPS = "trialbed."
 """How the names of all entry-point groups of Trialbed begin."""
 
 _Places = tuple[tuple[str, int], ...]
-"""The folders in which distributions are looked for, each with the time of its last change."""
+"""The folders on the search path for distributions, each with the time of its last change."""
 
 
 class Offer(NamedTuple):

@@ -36,7 +36,7 @@ async def run_and_report(
     """
     prepared = await asyncio.to_thread(prepare_run, options, objects)
     store, queries = prepared.options.store, prepared.queries
-    # Entries of documents are made as trials are committed, so that the end of the run need not read them again.
+    # Entries of documents are made when trials are committed, to avoid reading them again at the end of the run.
     entries: Entries | None = {} if documents else None
     keep = None if entries is None else partial(add_entries, entries, queries)
     ended = await run(prepared, ambient=ambient, progress=progress, committed=keep)

@@ -42,16 +42,16 @@ MOST = 2
 """Processes of one run that score."""
 
 TRIALS = 200
-"""Calls after which a process is replaced, so that what plugins leave behind is bounded."""
+"""Calls after which a process is replaced, to bound the garbage that plugins leave behind."""
 
 REPEATS = 3
-"""Times that a call is done again whose process was killed."""
+"""How often a call is repeated after its process was killed."""
 
 SAFE_PATH = "PYTHONSAFEPATH"
 """The variable that keeps Python from importing modules of its working folder."""
 
 LONGEST = 64 * 2**20
-"""Bytes of a result of a scoring process."""
+"""Bytes of a scoring process's result."""
 
 ABSENT = "it cannot be asked from a scoring process"
 
@@ -250,7 +250,7 @@ def _end_after(parent: Any) -> None:
 
 def _carry_out(work: Callable[[], Any]) -> bytes:
     """Return the result of a function, pickled, or its exception as text."""
-    # The system ends the process after this much work, whatever holds the interpreter. Windows has no such timer.
+    # The system ends the process after this much work, even if code blocks the interpreter. Windows has no such timer.
     limit_work = partial(signal.setitimer, signal.ITIMER_PROF) if hasattr(signal, "setitimer") else lambda _: None
     limit_work(PROCESSOR_SECONDS)
     try:

@@ -8,7 +8,7 @@ from typing import Any
 from weakref import WeakKeyDictionary
 
 KNOWN: WeakKeyDictionary[Any, tuple[CodeType, str]] = WeakKeyDictionary()
-"""Function -> its code, and the source of that: later, other lines may stand in the place of a function."""
+"""Function -> its code and source, because other lines may later be in the function's place."""
 
 
 def source_of(thing: Any) -> str:

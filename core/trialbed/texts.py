@@ -27,7 +27,7 @@ LEAST_EFFORT = 500_000
 """Characters that are read at least, which takes some milliseconds; an opening that fails counts as 100."""
 
 LEAST_POINTS, WHOLE_POINTS = 0.05, 9.5
-"""Points below which a difference has no figure, and from which on it has no digit after the point."""
+"""Differences below the first number of points have no figure, and from the second on no digit after the point."""
 
 _MARKS = re.compile(rf"[^\w\s!-~]{{{MOST_MARKS + 1},}}")
 """All long runs of marks, among others."""
@@ -165,7 +165,7 @@ def whole_texts(value: Any) -> Any:
 def whole_body(body: bytes) -> bytes:
     """Return the body of JSON with every text in it made whole; it is unchanged if it has no half of a character."""
     if b"\\ud" in body.lower():
-        with suppress(ValueError, RecursionError):  # whoever reads the body says what is wrong with it
+        with suppress(ValueError, RecursionError):  # the reader of the body reports the error
             if (whole := whole_texts(value := json.loads(body))) != value:
                 return json.dumps(whole).encode()
     return body
@@ -194,7 +194,7 @@ def percent(share: float, digits: int = 0) -> str:
     Args:
         digits: after the point.
     """
-    # Rounded as the share is where it stands as a number: 0.475 is 0.47 in a table, and 47 % here.
+    # Rounded like the share as a number: 0.475 is 0.47 in a table, and 47 % here.
     shown, step = f"{100 * float(f'{share:.{digits + 2}f}'):.{digits}f}", 10.0**-digits
     if share > 0 and not float(shown):
         return f"<{step:.{digits}f} %"
@@ -207,7 +207,7 @@ def points(difference: float) -> str:
     found = round(abs(100 * difference), 9)
     if 0 < found < LEAST_POINTS:
         return "less than 0.1 points"
-    # Rounded as the difference is where it stands as a number, such as -0.33.
+    # Rounded like the difference as a number, such as -0.33.
     whole = f"{100 * float(f'{abs(difference):.2f}'):.0f}"
     shown = whole if found >= WHOLE_POINTS else f"{found:.1f}".removesuffix(".0")
     return "1 point" if shown == "1" else f"{shown} points"

@@ -61,7 +61,7 @@ def tool_failure(name: str, error: BaseException, code: object) -> Failure:
 
     if isinstance(error, StuckCode):
         return Failure(kind="tool", message=f"{name} {error}")
-    if isinstance(error, TrialbedError):  # its line would be one of Trialbed's own
+    if isinstance(error, TrialbedError):  # its line would be Trialbed's own
         return Failure(kind="tool", message=f"{name}: {error}")
     return Failure(
         kind="tool",

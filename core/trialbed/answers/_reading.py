@@ -71,7 +71,7 @@ NO_ANSWER = (
 )
 
 TEXTS = ("text", "content", "output", "final_output")
-"""Attributes under which the results of frameworks have their text."""
+"""Attributes that hold the text in results of frameworks."""
 
 
 def read_answer(value: Any, names: Mapping[str, ApiRef]) -> Answer:

@@ -20,7 +20,7 @@ TASK_SUFFIXES = (".py", ".yaml", ".yml", ".jsonl", ".csv")
 """The endings of files of tasks; other files are queries in JSON."""
 
 HEAD = 2**20
-"""Bytes of a file in which its kind shows."""
+"""Bytes at the beginning of a file that show its kind."""
 
 QUERIES = re.compile(rb"^(?:queries|[- ] (?:query_id|api_list|apis)) *:", re.MULTILINE)
 """The beginning of queries in YAML."""

@@ -119,4 +119,4 @@ class ModelDriver(ABC):
         return None
 
     scheme: str = ""
-    """Set when the driver is found: the name of its entry point."""
+    """The name of its entry point; set when the driver is found."""

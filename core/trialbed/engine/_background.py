@@ -11,7 +11,7 @@ from typing import Any, TypeVar
 T = TypeVar("T")
 
 MADE = 5_000
-"""Objects that trials make, beyond those that are gone, before garbage is searched for: those of some failed trials."""
+"""New objects before the garbage collector runs; some failed trials make this many."""
 
 
 class Standing(AsyncExitStack):

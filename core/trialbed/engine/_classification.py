@@ -17,10 +17,10 @@ from trialbed.texts import number_of
 from trialbed.wire import recorded_error, recorded_request
 
 OWN_KINDS = frozenset({"memory", "protocol"})
-"""Failures that no endpoint causes: they stand even where the endpoint failed too."""
+"""Failures that no endpoint causes; they count even if the endpoint failed too."""
 
 CAPACITY = frozenset({401, 403, 404, 408, 425, 429})
-"""Statuses below 500 that say nothing about the request: keys, addresses and capacity."""
+"""Statuses below 500 that concern keys, addresses and capacity instead of the request."""
 
 MAX_REASON = 500
 """Characters of an endpoint's own words in a message."""

@@ -19,7 +19,7 @@ from trialbed.records import EndpointStatus, GoldCall, HelperRole, ModelUse, Tri
 from trialbed.settings import SERVER_TOKEN
 
 RENEWALS = 4
-"""Renewals of a lease before it ends: some may be late or lost."""
+"""Renewals of a lease before it ends, because some may be late or lost."""
 
 TIMEOUT = aiohttp.ClientTimeout(total=60)
 
@@ -56,7 +56,7 @@ class ControlClient:
     async def __aenter__(self) -> Self:
         token = self._token or os.environ.get(SERVER_TOKEN)
         headers = {"Authorization": f"Bearer {token}"} if token else {}
-        # Workers bound how many requests there are at once: a limit here could only hold one of them up.
+        # Workers bound the number of concurrent requests; a limit here could only delay one of them.
         self._session = aiohttp.ClientSession(
             headers=headers, timeout=TIMEOUT, connector=aiohttp.TCPConnector(limit=0), trust_env=False
         )
@@ -95,7 +95,7 @@ class ControlClient:
             NothingMeasured: the server refuses it; says why.
         """
         is_open, setup = False, self._setups.get(kind)
-        if setup is not None:  # then it is opened like an earlier one of its kind
+        if setup is not None:  # then it is opened like an earlier trial of its kind
             own = {name: getattr(registration, name) for name in ("trial", "seed", "fault_key")}
             try:
                 await self._post_trial(TrialOpening(setup=setup, **own))
@@ -191,7 +191,7 @@ class ControlClient:
         while True:
             await asyncio.sleep(interval)
             for trial in tuple(self._open):
-                # One that is not renewed in time is lost to its trial alone, which finds out when it closes it.
+                # A lease that is not renewed in time affects only its trial, which finds out when it closes.
                 with suppress(TrialbedError):
                     await self._request("PUT", f"/control/trials/{trial}")
 

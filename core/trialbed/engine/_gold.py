@@ -75,7 +75,7 @@ def example_arguments(api: Api) -> dict[str, Json]:
 
 
 MODEL = "scripted:none"
-"""The model of the trials in which expected calls are made; it is asked nothing."""
+"""The model of trials that make expected calls; it is asked nothing."""
 
 
 async def make_gold_calls(

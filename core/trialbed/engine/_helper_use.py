@@ -18,7 +18,7 @@ from trialbed.store import Store
 from trialbed.wire.addresses import split_address
 
 KEPT_EVERY = 5.0
-"""Seconds after which the use is kept again: a session that is killed has no end."""
+"""Seconds between two times that the use is stored, because a session may be killed."""
 
 
 @dataclass

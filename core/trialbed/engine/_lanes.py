@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from trialbed.engine._spent import Admission
 
 MOST_LOST = 5
-"""Times that a trial is lost before the session leaves it: it may be what costs the nodes."""
+"""How often a trial may be lost before the session skips it, because it may be the cause."""
 
 Committed = Callable[[Sequence[TrialResult]], object]
 """Is called with trials once they are committed, in a thread."""
@@ -105,7 +105,7 @@ class Lanes:
                 await self._count_lost(result.outcome.node, failure.message)
                 self._times_lost[key] += 1
                 if self._times_lost[key] < MOST_LOST:
-                    # This lane goes on, so that one is there to take it.
+                    # This lane goes on, so at least one lane can take it.
                     queue.appendleft((key, attempt + 1))
                     self._again.add((key, attempt))
             commits.put(result)

@@ -15,7 +15,7 @@ from trialbed.models import key_hint
 from trialbed.records import EndpointStatus, Failure, TrialResult
 
 KEY_REFUSED = frozenset({401, 403})
-"""Statuses with which endpoints refuse a key, or the lack of one."""
+"""Statuses of endpoints that refuse a key, or the lack of one."""
 
 LIMIT = 8
 """Number of trials in a row that may fail in this way before no more are begun."""
@@ -24,7 +24,7 @@ INTERVAL = 5.0
 """Seconds between two looks at the endpoint."""
 
 PARTIES = {"server": "Trialbed's server", "tool": "a tool"}
-"""Kind of failure -> whose it is; the endpoint's for others."""
+"""Kind of failure -> the party at fault; the endpoint for other kinds."""
 
 
 @dataclass(kw_only=True)
@@ -104,7 +104,7 @@ def _says_something(result: TrialResult) -> bool:
         return False
     if result.outcome.failure is None or result.outcome.failure.kind != "model":
         return True
-    # A request for another model than the run's, or one that is refused where a plain one is not, says nothing of the
+    # A request for another model than the run's, or one that is refused while a plain one is not, says nothing of the
     # endpoint.
     return any(cause_of(call) is None or call.other_model or call.provoked for call in result.wire.model_calls)
 

@@ -41,20 +41,20 @@ OPEN_SERVER = (
     "$(python -c 'import secrets; print(secrets.token_urlsafe())')"
 )
 LEASE = 60.0
-"""Seconds for which a shared server keeps the trials of an engine that is gone."""
+"""Seconds that a shared server keeps the trials of an engine that is gone."""
 
 NEVER = 10 * 365 * 86_400
-"""Seconds: a trial waits for its turn as long as the others take, and a server of a run ends with its engine anyway."""
+"""Seconds. A trial waits for its turn as long as the others take, and a run's server ends with its engine anyway."""
 
 SERVER = "trialbed_server: "
-"""Begins the line in which the server says why it did not start."""
+"""Begins the line that says why the server did not start."""
 
 START_TIMEOUT = 60.0
-"""Seconds in which a server says its address."""
+"""Seconds to wait for a server's address."""
 
 STOP_TIMEOUT = 10.0
 LAST_OUTPUT = 1.0
-"""Seconds in which a server ends by itself, and in which its last output is read."""
+"""Seconds for a server to end, and for reading its last output."""
 
 KEPT = 8192
 """The last characters of a server's output that are kept."""
@@ -95,7 +95,7 @@ def server_start(
         UsageError: the folder of its cache cannot be made.
     """
     make_folder(options.response_cache.parent, "--response-cache")
-    # The endpoint of the options first, where judge and simulators are, then those that models have of their own.
+    # The options' endpoint first, for judge and simulators, then the models' own endpoints.
     upstreams: dict[str, str | None] = {}
     if options.base_url:
         upstreams[options.base_url.rstrip("/")] = os.environ.get(options.api_key_env) or None
@@ -121,7 +121,7 @@ def server_start(
         "endpoint_patience": options.endpoint_patience,
         "rpm": options.rpm,
         "tpm": options.tpm,
-        # A trial's own requests have its time; this is for those of the judge.
+        # A trial's own requests have its time; this is for the judge's.
         "upstream_timeout": max(options.timeout, UPSTREAM_TIMEOUT),
         "simulator_model": simulator_model or None,
         "simulator_upstream": simulator_url,

@@ -77,7 +77,7 @@ class RunSession:
         self._lost = Counter(self.record.lost)
         self._at_once = self.prepared.options.concurrency
         self._began = time.monotonic() - self.record.overall_time
-        # The agents, each of which all its cells share, and whether all of them are objects of this process.
+        # The agents, each shared by all its cells, and whether all of them are objects of this process.
         self._frameworks = tuple(dict.fromkeys(cell.framework for cell in self.record.config.cells))
         self._is_live = {*self._frameworks} <= set(self.prepared.objects.agents)
 
@@ -176,7 +176,7 @@ class RunSession:
             found[name] = await self.standing.use(key, partial(model.open, settings))
             for note in found[name].notes:
                 self.progress.note(note)
-        # No more agents work at once than a model answers requests.
+        # No more agents work concurrently than a model answers requests.
         self._at_once = min([options.concurrency, *(model.at_once for model in found.values() if model.at_once)])
         return found
 
@@ -217,7 +217,7 @@ class RunSession:
         ):
             open_selector = partial(prepared_selector, options, helpers, own=objects.selector)
             tools = RunTools(self.record, prepared.apis, prepared.queries, self.store, open_selector)
-            # At once, so that a selector which cannot choose is known before any trial.
+            # Immediately, to notice a selector that cannot choose before any trial.
             chosen = tools(config.cells[0].max_tools, first.query_id)
             try:
                 await say_when_long(self.progress.note, "choosing the tools of the first queries", chosen)

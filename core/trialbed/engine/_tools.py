@@ -73,10 +73,10 @@ QueryId = int | str
 Part = dict[int, dict[QueryId, tuple[ToolSpec, ...]]]
 
 AT_ONCE = 500
-"""Queries whose tools are chosen and read together, and kept in one transaction."""
+"""Queries that get their tools chosen, read and stored together, in one transaction."""
 
 KEPT = 4
-"""Parts that stay; the one that was read first goes."""
+"""Cached parts; the oldest is dropped first."""
 
 
 class RunTools:

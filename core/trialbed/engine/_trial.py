@@ -69,7 +69,7 @@ if TYPE_CHECKING:
 LOG = logging.getLogger("trialbed.engine")
 
 DUMMY_KEY = "trialbed"
-"""The key that agents get: the gateway takes any, the real one stays with the server."""
+"""The key that agents get. The gateway takes any, the real one stays with the server."""
 
 LONG = 1_000_000
 """Bytes of a trial's requests that are read in a thread."""

@@ -193,8 +193,9 @@ def _adapters_in(item: Distribution) -> set[str]:
 
 
 ShowStep = Callable[[str, str, str], object]
-"""Is given a framework as asked for, the step that its environment is at, empty where it has ended, and a line for the
-user, if there is one."""
+"""Takes a given framework, the current step of its environment or an empty text at the end, and a line for the user, if
+any.
+"""
 
 
 def show_nothing(framework: str, step: str, line: str = "") -> None:
@@ -238,13 +239,13 @@ async def build(
 
 async def _install(uv: Uv, folder: Path, framework: FrameworkSpec, lines: tuple[str, ...]) -> None:
     python = str(venv_python(folder))
-    # Compiled now, as pip does it, so that no trial pays for the first import of a module.
+    # Compiled now, as pip does it; otherwise a trial would pay for the first import of a module.
     compiling = () if "UV_COMPILE_BYTECODE" in os.environ else ("--compile-bytecode",)
     install = ("pip", "install", "--quiet", "--no-deps", *compiling, "--python", python)
     hashed, others = (tuple(line for line in lines if (HASH in line) is wanted) for wanted in (True, False))
     try:
         await uv("venv", "--quiet", "--relocatable", "--no-project", "--python", sys.executable, str(folder / VENV))
-        # With hashes, uv refuses every requirement that has none, such as a folder.
+        # With hashes, uv refuses every requirement without one, such as a folder.
         for options, part in ((("--require-hashes",), hashed), ((), others)):
             if not part:
                 continue

@@ -33,10 +33,10 @@ from trialbed.records import Environment, framework_driver
 DirectUrl = dict[str, Any]
 
 OWN = "trialbed"
-"""The distribution whose frameworks have no releases of their own."""
+"""The distribution with frameworks that have no releases of their own."""
 
 DECLARATIONS = ("pyproject.toml", "setup.cfg", "setup.py")
-"""Files that decide on the dependencies and entry points of an editable checkout; its code takes effect by itself."""
+"""Files with the dependencies and entry points of an editable checkout; its code takes effect without them."""
 
 CACHES = ("__pycache__",)
 NOT_HASHED = ("build", "dist", *CACHES)
@@ -161,7 +161,7 @@ def local_states(lines: Iterable[str]) -> tuple[str, ...]:
 def _digest(path: Path, url: str, *, editable: bool) -> str:
     if editable:
         return _digest_of([path / name for name in DECLARATIONS if (path / name).is_file()], path)
-    # The state in which the folder was installed here: later changes do not matter until it is installed again.
+    # The state of the folder when it was installed; later changes do not matter until it is installed again.
     for installed in distributions() if path.is_dir() else ():
         if (record := installed.read_text("RECORD")) and direct_url(installed).get("url") == url:
             return hashlib.sha256(record.encode()).hexdigest()

@@ -50,7 +50,7 @@ from trialbed.records import (
 from trialbed.suggestions import closest, did_you_mean
 
 DISTRIBUTIONS = "trialbed.distributions"
-"""The entry-point group in which an adapter declares its framework's own distributions.
+"""The entry-point group for an adapter's declaration of its framework's own distributions.
 
 The name is a distribution's, and the value the module of the adapter: ``autogen-core = trialbed_autogen``. They are
 released together, so a release that is asked for pins them all; the first by name gives the framework's version.
@@ -61,14 +61,15 @@ PACKAGES = {
     "autogen": ("autogen-agentchat", "autogen-core", "autogen-ext"),
     "pydantic-ai": ("pydantic-ai-slim",),
 }
-"""The same for frameworks that are published under another name, where the adapter is not installed here."""
+"""The same for frameworks that are published under another name, if the adapter is not installed here."""
 
 COMPANIONS = {"langgraph": (("<1.1.5", "langgraph-prebuilt<1.0.9"),)}
-"""Framework -> releases and a further requirement of these: their own metadata allow newer packages that cannot be
-imported with them."""
+"""Framework -> releases and a further requirement for them, because their own metadata allow newer packages that cannot
+be imported with them.
+"""
 
 FIRST_PARTY = tuple(sorted(["agno", "crewai", "google-adk", "langgraph", "openai-agents", "smolagents", *PACKAGES]))
-"""Frameworks whose adapters are published with Trialbed."""
+"""Frameworks with adapters that are published with Trialbed."""
 
 _NAME = re.compile(r"[A-Za-z0-9](?:[A-Za-z0-9._-]*[A-Za-z0-9])?")
 

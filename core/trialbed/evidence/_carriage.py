@@ -20,7 +20,7 @@ FEW = 8
 """Texts that are searched one by one."""
 
 SHORT = 500
-"""Characters of a text that is kept once it was read: queries, arguments and most answers come again and again."""
+"""Characters of a text that is cached after reading, because queries, arguments and most answers recur."""
 
 
 def carries(answer: str, value: str) -> bool:

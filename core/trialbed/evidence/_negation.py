@@ -30,7 +30,7 @@ _HARMLESS = re.compile(
 """Negations that deny nothing of what follows."""
 
 _LIMITING = re.compile(r"\b(?:until|till|before|than|except|unless|only|apart|bis|vor|avant|hasta|antes|sino|que)\b")
-"""Words after which a negation says where something ends: ``not open until 9:00``."""
+"""Words after which a negation gives a limit, as in ``not open until 9:00``."""
 
 _CLAUSE = re.compile(
     r"[;!?]|\.(?=\s|$)|\n(?=[^\S\n]*(?:\n|-|[0-9]+[.)]\s))|[,:]\s"

@@ -59,7 +59,7 @@ def dates(text: str) -> list[Token]:
 
 
 _DIGIT = re.compile("[0-9]")
-"""Stands in every number that is read here: most texts have none, and are read no further."""
+"""Occurs in every number that is read here. Most texts have no digits, and are not read further."""
 
 _PARTED = re.compile("[0-9][ .,][0-9]")
 """Stands in every number that has another reading by its separators."""
@@ -69,7 +69,7 @@ _YEAR = re.compile("[0-9]{4}")
 _START = r"(?<![\w.,:/-])(?P<sign>-?)"
 _END = r"(?!\w|[.,:/][0-9])"
 _NUMBERS = (
-    # 48 213 and 48 213,50; where more follows, it is a list, of which no part is tried anew
+    # 48 213 and 48 213,50; if more follows, it is a list, and its parts are not tried again
     re.compile(
         rf"{_START}(?P<whole>[1-9][0-9]{{0,2}}(?:[ ][0-9]{{3}})+)(?:[.,](?P<fraction>[0-9]+))?"
         rf"(?P<ended>(?![ ][0-9]){_END})?"
@@ -98,7 +98,7 @@ _WORDS = frozenset(
         "una por para con hay cuesta il lo gli della che sono costa het een voor zijn não uma tem",
     )
 )
-"""Common words of languages that write a comma in fractions; English has none of them."""
+"""Common words of languages that write a comma in fractions; they are not English words."""
 
 ENOUGH_WORDS = 2
 
@@ -108,7 +108,7 @@ _SCALED = re.compile(
     r"|(?P<billion>billion)|(?P<trillion>trillion))\b"
 )
 _NAMED_SCALES = ("thousand", "mil", "billion", "trillion")
-"""One of them stands in every text that has a number with a scale: to look for them first takes less time."""
+"""Every text that has a number with a scale contains one or more of these. Looking for them first is faster."""
 
 _SCALES = {"thousand": 3, "million": 6, "billion": 9, "trillion": 12}
 
@@ -126,7 +126,7 @@ _TIMES = re.compile(
 
 _HOUR = re.compile(r"[0-9](?:[ ]?h|\.[0-5])")
 _OF_TIMES = ("uhr", "noon", "night", "morning", "evening", "o'clock")
-"""An hour with these signs, or one of these words, stands in every text that has a time of the day like the above."""
+"""Every text that has such a time of the day contains an hour with these signs, or any of these words."""
 
 
 def scaled_numbers(text: str) -> list[Token]:

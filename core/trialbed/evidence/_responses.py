@@ -14,7 +14,7 @@ from trialbed.wire import lenient_json
 MIN_TEXT = 3
 MAX_TEXT = 200
 MAX_PAGE = 4000
-"""Characters of a response that is one text, as far as it is repeated."""
+"""Characters that are kept of a response that is a single text."""
 
 
 def evidence_values(response: Any) -> tuple[str, ...]:
@@ -23,7 +23,7 @@ def evidence_values(response: Any) -> tuple[str, ...]:
     Distinctive are texts of 3 to 200 characters and numbers of at least two digits; booleans, nulls and keys are not. A
     response that is JSON in a text is read. Do not change a response after its values were read.
     """
-    # One that is not a text is read once for all scores of its trial.
+    # A response that is not a text is read once for all scores of its trial.
     return _values_of(response) if isinstance(response, dict | list) else _leaves(_parse(response))
 
 

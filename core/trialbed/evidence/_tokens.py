@@ -37,7 +37,7 @@ _SIGNED_MONEY = re.compile(r"(?<![\w)\]%.])-[ ]?(?P<currency>[$\u20ac\u00a3\u00a
 _MARKUP = re.compile(r"</?(?:b|i|em|strong|code|u|s|span|p|br)(?:\s[^<>]*)?/?>|[*`~#]+|\\[()\[\]]")
 
 _MARKUP_SIGN = re.compile(r"[<*`~#\\]")
-"""The characters with which markup begins."""
+"""The first characters of markup."""
 
 _DATE_AND_TIME = re.compile(r"(?<![0-9])([0-9]{4}-[0-9]{2}-[0-9]{2})[Tt](?=[0-9]{2}:[0-9]{2})")
 
@@ -72,7 +72,7 @@ _LISTED = re.compile(r"(?<![0-9])[0-9]{1,3}(?:,[0-9]{3})+(?=(?P<more>,?[0-9])?)"
 """Numbers with separators of thousands; more digits behind them show a list, such as ``100,200,3``."""
 
 _LIST_MARK = "\ue000"
-"""The comma of a list for ``_TOKEN``, which would else try at each number anew how far the list goes."""
+"""The comma of a list for ``_TOKEN``, which would otherwise look for the end of the list at every number."""
 
 
 class Token(NamedTuple):

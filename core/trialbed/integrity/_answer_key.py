@@ -20,7 +20,7 @@ SHORTEST = 4
 """Characters of a value that is looked for."""
 
 CODE = re.compile(r"(?=[^0-9]{0,99}[0-9])(?=[^A-Za-z]{0,99}[A-Za-z])\S{5,100}")
-"""An identifier, of which one says enough: a name or a number may stand in any prompt, two of them do not."""
+"""An identifier, which suffices alone. A name or a number may occur in any prompt, two of them do not."""
 
 
 def answer_key(query: Query, wire: WireLog, tools: Sequence[ToolSpec] = ()) -> tuple[str, ...]:
@@ -118,10 +118,10 @@ def _user_words(query: Query, wire: WireLog) -> list[str]:
 
 
 PROGRAM = ("```", "<code>", "<|python")
-"""Marks of an answer that is a program, whose result is in the answer and not in the model's words."""
+"""Marks of an answer that is a program; its result is in the answer but not in the model's words."""
 
 CUT = "…[cut: "
-"""Begins the mark of a body of which the log keeps a part."""
+"""Begins the mark of a body that the log keeps only in part."""
 
 
 @once_for(8)
@@ -144,7 +144,7 @@ def unsourced(query: Query, answer: str, wire: WireLog) -> str:
         return f"the answer says {given!r}, which no Api returned, and which a request gave the model"
     last, shown = last_turn(wire), " ".join(answer.split())
     if not wire.model_calls or (last is not None and any(shown in text for text in said(last))):
-        return ""  # the text with which the model ended, or a part of it
+        return ""  # the model's last text, or a part of it
     if any(CUT in turn.response for turn in wire.model_calls):
         return ""
     is_program = last is not None and (bool(last.text_calls) or any(mark in last.response for mark in PROGRAM))

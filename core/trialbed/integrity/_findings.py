@@ -23,13 +23,13 @@ EXAMPLES = 5
 """Names of one kind that are kept."""
 
 LONGEST = 100
-"""Characters of one of them."""
+"""Characters of a name."""
 
 REFUSALS: dict[IntegrityKind, bool] = {"other_model": True, "other_model_answered": False}
 """Kind of finding on a request for another model -> whether it was refused."""
 
 OLD_FIELDS = frozenset({"functions", "function_call"})
-"""Fields of a chat completion in which tools stood before there were ``tools``."""
+"""Fields for tools in a chat completion before ``tools`` existed."""
 
 CALLS: dict[str, IntegrityKind] = {
     "forced": "forced_call",
@@ -114,17 +114,17 @@ def _requests(wire: WireLog, tools: Sequence[ToolSpec]) -> dict[IntegrityKind, S
         if request.names not in seen:
             from trialbed.wire.offers import Offers  # most requests offer the trial's tools alone
 
-            # The functions that stand for none of them.
+            # The functions that stand for no tool of the trial.
             offers, others = Offers(tools, request.tools), [function.name for function in request.tools]
             seen[request.names] = [name for name in others if name not in names and offers.tool(name) is None]
         added.update(dict.fromkeys(seen[request.names]))
-    # Where the tools are all the agent's own, none is added to others.
+    # If all tools are the agent's own, no tool is an addition to others.
     own = {tool.name for tool in wire.own_tools}
     return {**found, "added_tool": [] if names <= own else list(added)}
 
 
 ALLOWANCE = 0.25
-"""Seconds by which a message of a worker may be late before a request counts as outside of its time."""
+"""Seconds that a worker's message may be late before a request counts as outside of its time."""
 
 Opening = tuple[datetime, datetime]
 """The times just before and just after a trial was opened, between which the server's clock of it began."""

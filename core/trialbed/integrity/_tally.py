@@ -10,7 +10,7 @@ from trialbed.records import IntegrityFinding, IntegrityKind, RunConfig
 from trialbed.texts import number_of
 
 ANY = "*"
-"""Stands for every model among those that a run allows."""
+"""Stands for every model in the list of allowed models."""
 
 EXAMPLES = 3
 """Names of one kind that a line shows."""

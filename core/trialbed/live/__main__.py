@@ -107,7 +107,7 @@ RUNS: Mapping[str, Callable[[TalkingAgent, str], Any]] = {
 """Package of a framework -> how its documentation has an agent answer a message."""
 
 PARTS = ("final_output", "output", "raw", "text", "content", "parts", "response", "messages")
-"""Attributes and keys of results that hold the answer; of those that are lists, the last item does."""
+"""Attributes and keys of results that hold the answer; in lists, the last item holds it."""
 
 
 def package_of(agent: Any) -> str:

@@ -50,10 +50,10 @@ ARGUMENTS: Mapping[str, Callable[[TrialSpec], Any]] = {
     "server_url": lambda spec: spec.server_url,
     "mcp_url": lambda spec: mcp_url(spec.server_url),
 }
-"""The values that an agent gets by the names of its parameters, beside its tools."""
+"""The values that an agent gets by the names of its parameters, in addition to its tools."""
 
 ADDRESSES = ("server_url", "mcp_url")
-"""The parameters that are addresses at which tools are called."""
+"""The parameters that are addresses for calling tools."""
 
 HISTORY = "history"
 """The parameter for the earlier messages of a conversation, as dictionaries with ``role`` and ``content``."""

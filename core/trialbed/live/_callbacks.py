@@ -105,7 +105,7 @@ class CallbackServer:
         if ended.asking is not None:
             ended.asking.cancel()
         state = await ended.end()
-        # Where this is cancelled, it ends with the run.
+        # If this is cancelled, it ends with the run.
         self._trials.pop(trial, None)
         return state, ended.failure
 

@@ -23,7 +23,7 @@ TIMEOUT = 300.0
 CORRECTION = "That reply cannot be read: {problem}. Reply again, in the form that was asked for and with nothing else."
 
 REFUSALS = ("http_400", "http_422")
-"""Kinds of problems with which endpoints reject a field that they do not know."""
+"""Kinds of problems that endpoints report for unknown fields."""
 
 OPTIONAL = ("temperature", "seed")
 """Fields that some models refuse, and that are left out then."""
@@ -140,7 +140,7 @@ class ModelAccess:
         """``ask_for`` for code that is not async."""
 
         async def alone() -> T:
-            # Connections belong to the loop in which they are made.
+            # Connections belong to the loop that makes them.
             own = self.copy()
             try:
                 return await own.ask_for(read, messages, **settings)

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from trialbed.contracts import TrialModel
 
 ENDPOINT = "endpoint"
-"""The scheme of names that bear none: an endpoint's own names may have colons."""
+"""The scheme of names without one. An endpoint's own names may have colons."""
 
 FILE = re.compile(r".+\.py:[^\W\d]\w*")
 """A model that is an object in a file."""

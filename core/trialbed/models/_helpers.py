@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from trialbed.model_access import CompletionCache, ModelAccess, ModelBudget
 
 TIMEOUT = 300.0
-"""Seconds of silence that a helper's request may take at least, where the user says nothing else."""
+"""The least timeout in seconds of silence for a helper's request, unless the user sets another."""
 
 
 class Helper(NamedTuple):

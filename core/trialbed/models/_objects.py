@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from aiohttp import web
 
 FINAL = {"x-should-retry": "false"}
-"""Asks the gateway not to repeat a request at which the object failed: it would fail again."""
+"""Asks the gateway not to repeat a request that failed in the object, because it would fail again."""
 
 
 class ObjectModel(ModelDriver):

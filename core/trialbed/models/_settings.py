@@ -25,7 +25,7 @@ MODEL_JUDGE = "llm"
 OPENAI_URL = "https://api.openai.com/v1"
 OPENAI_KEY = "OPENAI_API_KEY"
 OPENAI_BASE_URL = "OPENAI_BASE_URL"
-"""The variable in which OpenAI's clients look for another address."""
+"""The variable with another address for OpenAI's clients."""
 
 Settings = TypeVar("Settings", bound=RunSettings)
 
@@ -54,7 +54,7 @@ def with_endpoint(settings: Settings, *, own_judge: bool = False, own_model: Mod
     real = [("--model", name) for name in settings.model if model_info(name, settings, own_model).at_endpoint]
     for _, option, model in helper_models(settings, own_judge=own_judge):
         name, url = split_address(model)
-        # It also refuses an address that is none, or has a password in it.
+        # It also refuses invalid addresses, and addresses with a password.
         at_endpoint = _describe(find_model(model), settings, option).at_endpoint
         if option == "--judge" and settings.judge_model is None and (at_endpoint or url):
             _check_judge(name)
@@ -62,7 +62,7 @@ def with_endpoint(settings: Settings, *, own_judge: bool = False, own_model: Mod
             _check_key(url, key_variable(settings, url))
         elif at_endpoint:
             real.append((option, model))
-        elif option != "--judge":  # whose model may be in the gateway
+        elif option != "--judge":  # its model may be in the gateway
             raise UsageError(f"{option}: {model} plays agents only; name a model of --base-url, or NAME@URL")
     if real and not settings.base_url:
         settings = replace(settings, base_url=_openai(*real[0], settings))

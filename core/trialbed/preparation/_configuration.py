@@ -34,7 +34,7 @@ from trialbed.texts import decimal_text
 from trialbed.wire.addresses import short_address, split_address
 
 FOLLOWING = ("dataset_file", "tags")
-"""Fields that only name what others decide, so that they distinguish no two configurations."""
+"""Fields that only name results of other fields, and do not distinguish configurations."""
 
 
 def config_digest(config: RunConfig) -> str:

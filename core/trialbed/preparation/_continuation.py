@@ -20,8 +20,7 @@ LATEST = 50
 CODE = ("adapter_versions", "adapter_digests")
 FILES = "plugin_files"
 GROWING = ("cells", "commands", "query_ids", "repeat")
-"""Fields that identify the adapters' code, that of plugins in files, and those that may grow in a run that is
-extended."""
+"""Fields that identify the code of adapters and plugins in files, and fields that may grow when a run is extended."""
 
 
 def find_run(store: Store, prepared: Prepared) -> Run | None:
@@ -125,7 +124,7 @@ def _run_to_extend(store: Store, config: RunConfig, wanted: str) -> Run:
 
 
 def _changed_since(there: RunConfig, here: RunConfig) -> str | None:
-    """Return the change that prevents continuing a run of the same settings, such as another Trialbed or other tasks."""
+    """Return the change that keeps a run of the same settings from being continued, such as another Trialbed."""
     edited = there.dataset_digest != here.dataset_digest
     # Tasks that are added or renamed are chosen by other ids; a copy of them is another file.
     copied = there.dataset_file == here.dataset_file != ""

@@ -247,7 +247,7 @@ def hidden_paths(settings: RunSettings, files: Iterable[Path] = ()) -> tuple[Pat
         if "://" not in database:
             path = Path(database).resolve()
             hidden += (path.with_name(path.name + ending) for ending in BESIDE)
-    # Indexes have embeddings of queries, by which their texts could be found.
+    # Indexes have embeddings of queries, which could reveal their texts.
     hidden += (settings.output.resolve(), settings.data_dir.resolve(), index_dir().resolve())
     if Path(settings.dataset).is_file():
         hidden.append(Path(settings.dataset).resolve())

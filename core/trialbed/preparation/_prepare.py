@@ -35,7 +35,7 @@ from trialbed.texts import number_of
 LOG = logging.getLogger("trialbed.preparation")
 
 MOST_TRIALS = 1_000_000
-"""Trials of one run: each takes half a kilobyte of memory from the beginning."""
+"""Trials of one run. Each takes half a kilobyte of memory from the beginning."""
 
 
 def prepare(options: RunOptions, objects: RunObjects = NO_OBJECTS, *, keeps: bool = True) -> Prepared:
@@ -67,7 +67,7 @@ def prepare(options: RunOptions, objects: RunObjects = NO_OBJECTS, *, keeps: boo
         options = replace(options, dataset=dataset.test_set)
     elif own or dataset.functions or any(file.suffix == ".py" for file in dataset.files):
         # An object, or to read it again needs code, servers or keys: the run names a copy of its queries.
-        from trialbed.tasks import write_queries  # most datasets are read again from where they are
+        from trialbed.tasks import write_queries  # most datasets are read again in their place
 
         dataset_file = "" if own else options.dataset
         options = replace(options, dataset=str(write_queries(dataset.queries(), dataset.test_set)))

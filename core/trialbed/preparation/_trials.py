@@ -12,7 +12,7 @@ from trialbed.records import RunConfig, TrialKey
 from trialbed.store import AttemptSummary, counted_attempts
 
 SEED_BITS = 31
-"""Seeds stay below 2**31: every framework and vendor accepts those."""
+"""Seeds stay below 2**31, which every framework and vendor accepts."""
 
 
 def trial_seed(run_seed: int, key: TrialKey) -> int:

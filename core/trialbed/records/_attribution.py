@@ -16,7 +16,7 @@ Stage = Literal[
     "trial failed",  # the trial ended in an error, before the call or after it
     "not used",  # nothing of the response is in the answer or in a later call
 ]
-"""The place where an expected call was lost, in the order of its way to the answer."""
+"""The stage that lost an expected call, in the order of its way to the answer."""
 
 STAGES: tuple[Stage, ...] = get_args(Stage)
 

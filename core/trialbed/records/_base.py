@@ -7,7 +7,7 @@ from typing import Any, ClassVar
 from pydantic import BaseModel, ConfigDict, SerializerFunctionWrapHandler, model_serializer
 
 Json = Any
-"""A JSON value: None, bool, int, float, str, list or dict with str keys."""
+"""A JSON value, which is None, bool, int, float, str, list or dict with str keys."""
 
 
 class Record(BaseModel):

@@ -16,7 +16,7 @@ ToolFault = Literal[
     "error", "server_error", "rate_limit", "slow", "hang", "truncated", "malformed", "stale_schema", "wrong_type",
     "huge", "injection",
 ]  # fmt: skip
-"""The faults of a call of an Api; see docs/how-to/test-with-faults.md."""
+"""The faults of a tool call; see docs/how-to/test-with-faults.md."""
 
 ModelFault = Literal["server_error", "rate_limit", "overloaded", "malformed", "empty", "slow"]
 """The faults of a request to the model."""
@@ -24,7 +24,7 @@ ModelFault = Literal["server_error", "rate_limit", "overloaded", "malformed", "e
 Name = TypeVar("Name", bound=str)
 
 MOST_SECONDS, MOST_BYTES = 86_400, 1_000_000_000
-"""The longest wait and the largest answer: more is a mistake, and would take the machine's memory."""
+"""The longest wait and the largest answer. More is a mistake, and would exhaust the machine's memory."""
 
 Rate = Annotated[float, Ge(0), Le(1)]
 

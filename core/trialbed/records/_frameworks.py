@@ -12,25 +12,25 @@ PIN = "=="
 """Parts a framework from the release that is asked for: ``langgraph==1.1.0``."""
 
 PROFILE = ":"
-"""Parts a framework's name from one of its profiles: ``langgraph:native``."""
+"""Separates a framework's name from its profile, as in ``langgraph:native``."""
 
 SETTINGS = "@"
 """Parts a framework from the settings that it has of its own in a run: ``langgraph:native@gpt-4o-mini``."""
 
 COMMAND = re.compile(r"(\bbench [^\]]*)")
-"""A command within a text, up to the bracket in which it may stand."""
+"""A command within a text, up to a closing bracket."""
 
 NUMBER_OF_TOOLS, TEMPERATURE = re.compile(r"[@,]max_tools=(\d+)"), re.compile(r"[@,]temperature=(\d+(?:\.\d+)?)")
-"""Settings in a label whose names are those of options."""
+"""Settings in a label that are written like their options."""
 
 NATIVE = "native"
-"""The profile that a framework's name alone stands for: the program that its own documentation teaches."""
+"""The profile that a framework's name alone stands for, the program that its own documentation teaches."""
 
 IN_PROCESS = "in process"
 """The adapter of an agent that is an object of the program that makes a run."""
 
 CONTROLLED = "controlled"
-"""The profile in which the framework is a conductor only: requests, parsing and error texts are Trialbed's."""
+"""The profile that uses the framework only as a conductor; requests, parsing and error texts are Trialbed's."""
 
 
 def framework_name(label: str) -> str:

@@ -10,7 +10,7 @@ IntegrityKind = Literal[
     "other_model",  # requests for another model than the run's, which were refused
     "other_model_answered",  # requests that another model answered
     "added_header",  # requests with headers or a query that no usual client sends
-    "old_functions",  # requests with tools in the old field, of which no call counts
+    "old_functions",  # requests with tools in the old field; their calls do not count
     "required_choice",  # requests that demand some call
     "forced_choice",  # requests that force a call of one tool
     "added_tool",  # tools on offer that are not the trial's
@@ -21,7 +21,7 @@ IntegrityKind = Literal[
     "unasked_call",  # calls in no answer of the model
     "invented_call",  # calls of the agent's own tools that stand in the conversation, and in no answer of the model
     "outside_clock",  # requests outside of the time that the worker reported
-    "unwritten_answer",  # answers that are other words than those with which the model ended
+    "unwritten_answer",  # answers that differ from the model's last words
     "unsourced_answer",  # answers that say things without a source in the trial
     "invented_claim",  # calls that are claimed and were never made
 ]

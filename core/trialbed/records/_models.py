@@ -51,7 +51,7 @@ class ModelEndpoint(Record):
 
 
 LATEST_DEADLINE = 24 * 3600.0
-"""Seconds by which a trial's deadline can be moved at most."""
+"""The most seconds that a trial's deadline can be extended by."""
 
 
 class Limits(Record):

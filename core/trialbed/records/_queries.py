@@ -208,7 +208,7 @@ class Query(SparseRecord):
 
     def identity_json(self) -> str:
         """Return it as JSON, as the digests of datasets cover it."""
-        # Digests stay as they were before queries could have these.
+        # Digests stay the same as before queries could have these.
         left_out = {name for name in ("initial_state", "final_state") if getattr(self, name) is None}
         return self.model_dump_json(exclude=left_out)
 

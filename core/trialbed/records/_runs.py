@@ -164,11 +164,11 @@ class RunConfig(SparseRecord, IdentitySettings):
 
 
 RunStatus = Literal["running", "interrupted", "incomplete", "finished"]
-"""``incomplete``: every trial has ended, and some were not measured; the same command runs those again."""
+"""A run is ``incomplete`` if every trial has ended, but some were not measured; the same command runs those again."""
 
 
 RunKind = Literal["frameworks", "endpoints"]
-"""The subjects of a run: frameworks, or the endpoints that a verification sends its cases to."""
+"""The subjects of a run, which are frameworks, or the endpoints of a verification."""
 
 
 class Run(Record):

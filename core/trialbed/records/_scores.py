@@ -23,7 +23,7 @@ FailureKind = Literal[
     "model",  # the model's answer could not be used, or the endpoint refused the request
     "endpoint",  # the model's endpoint had no capacity, no connection or no answer
     "server",  # Trialbed's own server failed
-    "lost",  # the node on which it ran is gone
+    "lost",  # the trial's node is gone
     "replay",  # a recorded model has no answer to a request
     "tool",  # a simulator, a world or a function that is a tool raised an exception
     "judge",  # the judge gave no usable verdict
@@ -49,7 +49,7 @@ FAILURE_WORDS = {
     "server": "Trialbed's server failed",
     "tool": "error in a tool",
 }
-"""Kind of a failure -> the same in words, where that is another."""
+"""Kind of a failure -> the same in other words, if it is shown so."""
 
 SHOWN_NAMES = {"sopr_score": "solved"}
 """Scores that people know by another name than the key of documents."""

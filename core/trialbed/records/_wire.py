@@ -183,7 +183,7 @@ class ModelCall(Record):
 
 
 ObservedIn = Literal["server", "conversation"]
-"""The place where a call was seen: Trialbed's server, or the conversation between agent and model."""
+"""The place a call was seen, either Trialbed's server, or the conversation between agent and model."""
 
 
 class ApiCall(Record):

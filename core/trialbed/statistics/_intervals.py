@@ -16,7 +16,7 @@ LEVEL = 0.95
 """The level of intervals, unless a test needs another one."""
 
 STEPS = 34
-"""Halvings of a search: so many that the ends are exact to nine digits."""
+"""Halvings of a search, which make the ends exact to nine digits."""
 
 TOLERANCE = 1e-12
 
@@ -125,13 +125,13 @@ def paired_intervals(
     import numpy as np
 
     values, queries = np.where(counts > 0, values, 0.0), counts.sum(1)
-    # The inverse of a smaller number is none.
+    # The inverse of a smaller number is not finite.
     bound = np.maximum(_largest_seen(values, counts) if largest is None else largest, sys.float_info.min)
     bound = np.maximum(np.abs(values).max(1), bound)
     mean = (values * counts).sum(1) / queries
     # In shares of the largest: ends are searched to a number of digits, and scores may be of millions or millionths.
     shares = values / bound[:, None]
-    # The upper end is the lower one of the differences the other way round.
+    # The upper end is the negated lower end of the negated differences.
     both = _lower_ends(*map(np.concatenate, ((shares, -shares), (counts, counts))))
     low, high = np.maximum(-1.0, both[: len(values)]) * bound, np.minimum(1.0, -both[len(values) :]) * bound
     # Rounding must not put the mean itself outside.

@@ -17,18 +17,18 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 ALPHA = 0.05
-"""The p-value below which a difference is shown."""
+"""A difference is shown if its p-value is below this."""
 
 EXACT_UP_TO = 1_000
-"""Discordant pairs up to which McNemar's test is exact; beyond them, chi-squared is within 0.0001 of it."""
+"""McNemar's test is exact up to this many discordant pairs. With more, chi-squared is within 0.0001 of it."""
 
 BLOCK = 500
-"""Sign patterns drawn at a time: bounds memory."""
+"""Sign patterns drawn at a time, to bound memory."""
 
 TOLERANCE = 1e-12
 
 MOST_PARTS = 1_000
-"""Parts of the largest difference up to which steps are looked for: finer ones change no p-value by 0.0001."""
+"""The finest step to look for, as parts of the largest difference. Finer ones change no p-value by 0.0001."""
 
 DIGITS = 9
 """Decimals of differences in shares of the largest, which are thirds, or sevenths, but for rounding."""
@@ -37,20 +37,20 @@ NEAR = 1e-6
 """Largest distance of a multiple of such a share from a whole number."""
 
 POWER = 0.8
-"""The share of resamples with a verdict from which on a number of tasks is enough."""
+"""The share of resamples that must have a verdict for a number of tasks to be enough."""
 
 SMALL = (6, 8, 10, 15, 20, 30, 40, 50, 70, 100, 150, 200, 300, 500, 700)
 SIZES = (*SMALL, 1_000, 1_500, 2_000, 3_000, 5_000, 7_000, 10_000)
 """Numbers of tasks among which the first that is enough is looked for; fewer than 6 have no p-value below 0.05."""
 
 DRAWS, SIGNS = 200, 999
-"""Resamples of a pilot, and sign patterns of the test of each: shares of verdicts are known to 3 points."""
+"""Resamples of a pilot, and sign patterns for testing each. Shares of verdicts are known to 3 points."""
 
 DRAWN = 100
 """Tasks that differ beyond which the test of a resample is not drawn: p-values are off by less than 0.002."""
 
 STEPS = 20
-"""Steps to the largest difference to which those of a pilot are rounded, if it has more than twice as many."""
+"""Steps up to the largest difference. A pilot with more than twice as many differences is rounded to them."""
 
 PairedVerdict = Literal["better", "worse", "equivalent", "identical", "too few"]
 Test = TypeVar("Test")
@@ -103,7 +103,7 @@ def paired_verdict(interval: Interval, p: float, margin: float, *, changed: bool
     """
     if not changed:
         return "identical"
-    # The permutation test alone finds too much where few cases lose a lot and many gain little.
+    # The permutation test alone finds too much if few cases lose a lot and many gain little.
     if p < ALPHA and not interval.low <= 0 <= interval.high:
         return "better" if interval.low > 0 else "worse"
     # Not the interval of 90 %, as two one-sided tests at 5 % have it: differences of few cases are skewed.
@@ -140,7 +140,7 @@ def sign_flips(moved: NDArray[Any], *, draws: int) -> NDArray[Any]:
     import numpy as np
 
     cases = len(moved)
-    # Sums that are equal but for rounding are equal, those of which all cancels out too.
+    # Sums that differ only by rounding are equal, even if everything cancels out.
     least = np.abs(moved.sum(0)) - TOLERANCE * np.abs(moved).sum(0)
     if 2**cases <= draws:
         patterns = np.arange(2**cases)[:, None] >> np.arange(cases) & 1
@@ -336,7 +336,7 @@ def _verdicts(pilot: Pilot, queries: int, margin: float, comparisons: int) -> Ma
     p_values = np.ones(DRAWS)
     tested = (lows > 0) | (highs < 0)  # no verdict of the others depends on the test
     p_values[tested] = comparisons * paired_p_values(rows[tested], drawn[tested], draws=SIGNS, large=DRAWN)
-    # A resample without any difference does not show that there is none.
+    # A resample without any difference does not show that there is no difference.
     found = Counter(
         paired_verdict(Interval(low, high), p, margin)
         for low, high, p in zip(lows.tolist(), highs.tolist(), p_values.tolist(), strict=True)

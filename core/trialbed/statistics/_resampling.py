@@ -15,24 +15,26 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 BLOCK = 256
-"""Resamples at a time: bounds memory."""
+"""Resamples at a time, to bound memory."""
 
 Figure = Callable[..., Any]
 
 RESAMPLES = 2_000
-"""Drawn where no other number is asked for: enough for an interval of 95 %."""
+"""The default number of resamples, enough for an interval of 95 %."""
 
 MOST_OFTEN = 255
-"""The most often that a case can count in one resample: it is drawn once on average, so no draw comes near."""
+"""The most often that a case can count in one resample. It is drawn once on average, and no draw comes near."""
 
 
 LARGE = 2_000
-"""Cases up to which all is drawn. With more, the limit is nearer to the exact figure than draws are: p-values are
-off by less than 0.0001 there, where those of 9,999 draws have a standard error of 0.002 at 0.05."""
+"""The most cases that are resampled. With more, the limit is nearer to the exact figure than draws are. P-values are
+then off by less than 0.0001, while p-values of 9,999 draws have a standard error of 0.002 at 0.05.
+"""
 
 MOST_SKEW = 0.1
-"""The largest skewness and excess kurtosis of a mean for which an expansion is good enough: a case that is as large as
-thousands of others leaves more."""
+"""The expansion is good enough if the skewness and excess kurtosis of a mean are at most this. A case that is as large
+as thousands of others leaves more.
+"""
 
 
 @dataclass(frozen=True)
@@ -159,7 +161,7 @@ def mean_estimate(values: NDArray[Any]) -> Estimate:
     """
     import numpy as np
 
-    # Rounded once, so that the mean of equal values is their value.
+    # Rounded once, to make the mean of equal values their value.
     mean = fmean(values)
     ends = _mean_limit(values, mean) if len(values) > LARGE else None
     if ends is not None:
@@ -172,7 +174,7 @@ def _mean_limit(values: NDArray[Any], mean: float) -> Interval | None:
     """Return the interval by the expansion, or None if the mean is too skewed for it."""
     import numpy as np
 
-    # In one order, so that sums are rounded alike wherever the values come from.
+    # In one order, to round sums in the same way for every source of values.
     n, apart = len(values), np.sort(values) - mean
     second, third, fourth = (float((apart**power).mean()) for power in (2, 3, 4))
     if second == 0:

@@ -13,10 +13,12 @@ from trialbed.store._rows import insert
 from trialbed.store._schema import blobs, calls, gold_answers, selections
 
 LEVEL = 1
-"""The fastest: conversations repeat themselves so much that the slower levels gain little."""
+"""The fastest level. Conversations are so repetitive that slower levels gain little."""
 
 UNCOMPRESSED = 1024
-"""Bytes of a body up to which compressing it takes most of the time of storing it, and gains next to nothing."""
+"""Bodies of up to this many bytes are not compressed, because it would take most of the time of storing them and gain
+next to nothing.
+"""
 
 
 Bodies = dict[str, bytes]
@@ -35,7 +37,7 @@ def insert_bodies(connection: Connection, bodies: Bodies) -> None:
     """Write the bodies that the store does not have yet; a query for them would take longer."""
     rows = [
         {"digest": digest, "body": zlib_ng.compress(body, LEVEL if len(body) > UNCOMPRESSED else 0)}
-        for digest, body in sorted(bodies.items())  # one order for all writers, so that none deadlock
+        for digest, body in sorted(bodies.items())  # one order for all writers prevents deadlocks
     ]
     insert(connection, blobs, rows, only_new=True)
 

@@ -12,10 +12,10 @@ from trialbed.records import TrialResult
 from trialbed.store._store import Store
 
 GATHERING = 0.2
-"""Seconds in which trials that end are gathered: to commit several together takes hardly longer than to commit one."""
+"""Seconds to gather ended trials, because committing several takes hardly longer than committing one."""
 
 MOST = 64
-"""Trials that wait to be committed; if more have ended, they are committed at once, and the next ones begin later."""
+"""Trials that may wait to be committed. If more have ended, they are committed first, before the next ones begin."""
 
 
 @dataclass
@@ -105,7 +105,7 @@ class Commits:
         try:
             await asyncio.shield(transaction)
         finally:
-            # Where this is cancelled meanwhile, the thread goes on.
+            # If this is cancelled meanwhile, the thread goes on.
             await transaction
             self._waiting -= len(ended)
             self._room.set()

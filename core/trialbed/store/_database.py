@@ -24,7 +24,7 @@ BUSY_SECONDS = 60
 """Seconds that a writer waits for another process's transaction."""
 
 SETUP_LOCK = 0x7472_6961
-"""Names the advisory lock under which PostgreSQL creates the schema once."""
+"""Names the advisory lock of PostgreSQL for creating the schema once."""
 
 
 class Database:
@@ -87,7 +87,7 @@ class Database:
             return None
         found: dict[str, tuple[int, int]] = {}
         for ending in ("", "-wal"):
-            with suppress(OSError):  # there is no log beside it
+            with suppress(OSError):  # it has no log
                 state = Path(f"{path}{ending}").stat()
                 found[ending] = state.st_mtime_ns, state.st_size
         return tuple(found.items())
@@ -142,7 +142,7 @@ def open_database(url_or_path: str, *, read_only: bool = False) -> Database:
 
 
 def _set_pragmas(connection: Any, _record: Any, *, read_only: bool) -> None:
-    connection.isolation_level = None  # transactions begin where we say so, not where the driver guesses
+    connection.isolation_level = None  # transactions begin at our statements, not at the driver's guess
     settings = (f"busy_timeout={BUSY_SECONDS * 1000}", "journal_mode=WAL", "synchronous=NORMAL", "foreign_keys=ON")
     for setting in (*settings, f"query_only={int(read_only)}"):
         connection.execute(f"PRAGMA {setting}").close()
@@ -154,7 +154,7 @@ def _no_store(where: str) -> DataError:
 
 def _begin(connection: Connection) -> None:
     writes = connection.get_execution_options().get("writes")
-    # A transaction that reads first and writes later cannot wait for another writer; this one takes the lock at once.
+    # A transaction that reads first and writes later cannot wait for another writer; this one takes the lock first.
     connection.exec_driver_sql("BEGIN IMMEDIATE" if writes else "BEGIN")
 
 
@@ -228,8 +228,8 @@ def compact(engine: Engine) -> None:
                 connection.execute(text(f"VACUUM {table.name}"))
             return
         driver: Any = connection.connection.driver_connection
-        # The driver itself: a statement of SQLAlchemy begins a transaction, in which nothing can be compacted.
+        # The driver itself, because a statement of SQLAlchemy begins a transaction, which would prevent compaction.
         driver.execute("COMMIT") if driver.in_transaction else None
         driver.execute("VACUUM")
-        # The log of changes is as large as the store now, and would stay beside it.
+        # The log of changes is as large as the store now, and would stay next to it.
         driver.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()

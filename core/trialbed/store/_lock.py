@@ -14,16 +14,16 @@ from sqlalchemy.exc import DBAPIError
 from trialbed.errors import UsageError
 
 SIZE = 8
-"""Bytes of the digest of a lock's name: what PostgreSQL takes for an advisory lock, and enough for a file's name."""
+"""Bytes of a lock name's digest, which fit PostgreSQL's advisory locks and suffice for a file's name."""
 
 KEEPALIVE = {"tcp_keepalives_idle": "60", "tcp_keepalives_interval": "10", "tcp_keepalives_count": "6"}
 """PostgreSQL frees the lock of a machine that vanished after two minutes, instead of the system's two hours."""
 
 PATIENCE = 0.3
-"""Seconds in which to take the lock of a file: who only looks whether it is held may have it for a moment."""
+"""Seconds for taking the lock of a file, which another process may hold for a moment while checking it."""
 
 GLANCE = 0.1
-"""Seconds in which to see whether it is held: another who looks has it for less."""
+"""Seconds for checking whether it is held; other processes check it faster."""
 
 UNDER_WAY = "the same run is running in another process; wait until it ends, or change --seed or --store to run both"
 

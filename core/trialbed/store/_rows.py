@@ -108,7 +108,7 @@ class TrialNumbers(NamedTuple):
     """Numbers of a trial that are counted when it is stored, each in a column; None if a number is not known."""
 
     requests: int  # requests to the model
-    request_errors: int  # those that failed
+    request_errors: int  # failed ones
     unreported: int  # answers of the model without a report of their tokens
     prompt_tokens: int
     completion_tokens: int
@@ -123,7 +123,7 @@ class TrialNumbers(NamedTuple):
     api_calls: int
     api_errors: int
     cached_calls: int
-    waited: float  # seconds for which requests waited for the endpoint, or were repeated
+    waited: float  # seconds spent waiting for the endpoint, or repeating requests
     translated: int  # requests that the endpoint was asked in another dialect
     cost: float | None  # US dollars
     invented_claims: int  # calls that the agent claims and never made

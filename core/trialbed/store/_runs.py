@@ -95,7 +95,7 @@ def new_run(config: RunConfig, config_digest: str) -> Run:
     """A run of this configuration that has not begun."""
     lines = installed_packages()
     return Run(
-        # The time, so that ids sort, and some random digits, so that they are unique.
+        # The time makes ids sortable, and some random digits make them unique.
         run_id=f"{datetime.now(UTC):%Y%m%dT%H%M%S}-{secrets.token_hex(3)}",
         config=config,
         config_digest=config_digest,

@@ -25,8 +25,8 @@ from trialbed.store._rows import TrialNumbers
 SCHEMA_VERSION = 13
 """Incremented with a change of the tables, or of a stored record that does not read older ones.
 
-A new field with a default needs none: records that lack it are read with the default. Stores of versions 1 to 12 were
-written before the first release, and are refused.
+A new field with a default needs no new version, because records that lack it are read with the default. Stores of
+versions 1 to 12 were written before the first release, and are refused.
 """
 
 metadata = MetaData()
@@ -43,7 +43,7 @@ runs = Table(
     Column("run_id", String, primary_key=True),
     Column("config_digest", String, nullable=False),
     Column("status", String, nullable=False),
-    Column("created", Double, nullable=False),  # seconds since the epoch, so that time zones do not matter
+    Column("created", Double, nullable=False),  # seconds since the epoch, independent of time zones
     Column("record", Text, nullable=False),
     Index("runs_by_config", "config_digest", "created"),
 )
@@ -64,7 +64,7 @@ trials = Table(
     Column("id", Integer, primary_key=True),
     Column("run_id", ForeignKey("runs.run_id", ondelete="CASCADE"), nullable=False),
     Column("framework", String, nullable=False),
-    Column("query_id", String, nullable=False),  # JSON, so that 5 and "5" stay apart
+    Column("query_id", String, nullable=False),  # JSON, which distinguishes 5 from "5"
     Column("repeat", Integer, nullable=False),
     Column("attempt", Integer, nullable=False),
     Column("status", String, nullable=False),
@@ -91,7 +91,7 @@ scores = Table(
     Column("value", Double),
     Column("label", String),
     Column("bounded", Integer, nullable=False),  # 1 if it lies in [0, 1]
-    Column("quality", Integer, nullable=False),  # 1 if it says how good an answer is, so that a failed trial has 0
+    Column("quality", Integer, nullable=False),  # 1 if it says how good an answer is; a failed trial then has 0
     Column("record", Text, nullable=False),
 )
 

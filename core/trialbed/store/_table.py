@@ -23,10 +23,10 @@ if TYPE_CHECKING:
 QueryId = int | str
 
 PART = 20_000
-"""Rows of scores that are fetched at once."""
+"""Rows of scores per fetch."""
 
 SEVERAL, REPLACED = 1, 2
-"""Values of the column ``again``: other attempts of the trial were measured; and an earlier one of them."""
+"""Values of the column ``again``. Other attempts of the trial were measured, or an earlier attempt was."""
 
 
 class ScoreKind(NamedTuple):
@@ -293,7 +293,7 @@ def _read_scores(connection: Connection, run_id: str, rows: NDArray[Any], rename
 
     of_run = scores.c.trial_id.in_(select(trials.c.id).where(trials.c.run_id == run_id))
     grouped = select(scores.c.name, func.min(scores.c.bounded), func.min(scores.c.quality)).where(of_run)
-    # A trial may lack scores, so that the places of others are lower in it.
+    # A trial may lack scores; the places of its others are then lower.
     order = func.max(scores.c.position), func.min(scores.c.position), scores.c.name
     stored = connection.execute(grouped.group_by(scores.c.name).order_by(*order)).all()
     shown = {name: renamed.get(name, "" if name in renamed.values() else name) for name, *_ in stored}
@@ -305,7 +305,7 @@ def _read_scores(connection: Connection, run_id: str, rows: NDArray[Any], rename
     given = np.zeros(values.shape, dtype=bool)
     by_id = np.argsort(rows)
     ids = rows[by_id]
-    # Numbers alone are read into an array at once: a name is its place, and no value is infinite.
+    # Only numbers are read into an array in one step. A name is its place, and no value is infinite.
     code = case(numbers, value=scores.c.name) if numbers else literal(0)
     value = func.coalesce(scores.c.value, literal(np.inf, Double))
     found = connection.execute(select(scores.c.trial_id, code, value).where(of_run)).cursor

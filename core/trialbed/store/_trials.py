@@ -61,7 +61,7 @@ def counted_attempts(attempts: Iterable[A]) -> list[A]:
 
 
 CLAIMS = "claimed_vs_observed"
-"""The score whose details are counted over all trials."""
+"""The score with details that are counted over all trials."""
 
 MODEL, API = "model", "api"
 """Kinds of calls."""
@@ -131,7 +131,7 @@ def _key_columns(result: TrialResult) -> dict[str, Any]:
 
 
 IN_PART = 100
-"""Whole trials that are read at once."""
+"""Whole trials per read."""
 
 INSERT_TRIALS = trials.insert().returning(trials.c.id, sort_by_parameter_order=True)
 """Adds rows and returns their ids in the rows' order."""
@@ -218,7 +218,7 @@ def _numbers(result: TrialResult) -> TrialNumbers:
         unreported_claims=len(detail.get("unreported", ())),
         unasked_claims=len(detail.get("unasked", ())),
     )
-    # Frameworks count the tokens of answers, and not those of vectors.
+    # Frameworks count the tokens of answers, but not of vectors.
     if answer is not None and answer.usage is not None and not wire.embedding_calls:
         observed = observed_usage(wire)
         if observed is not None:

@@ -21,10 +21,10 @@ if TYPE_CHECKING:
     from trialbed.wire.json_schemas import JsonSchema
 
 FOLDER = "tasks"
-"""The folder of tasks in the state folder, in which ``bench show`` finds the tasks of a run again."""
+"""The folder of tasks in the state folder, for ``bench show`` to find the tasks of a run again."""
 
 TASKS = "tasks"
-"""The name of tasks that have none."""
+"""The default name of tasks."""
 
 
 class TaskDataset(Dataset):

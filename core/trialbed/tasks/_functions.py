@@ -23,7 +23,7 @@ FUNCTIONS = "functions"
 """The category of Apis that are functions. The category of methods is the name of their class."""
 
 STATE = "state"
-"""The method of a class of tools that is not a tool: it returns the state after the calls of a trial."""
+"""The method of a class of tools that is not a tool and returns the state after the calls of a trial."""
 
 MAX_DOCUMENT = 20_000
 """Characters of a docstring that are read."""
@@ -37,7 +37,7 @@ SEVERAL = (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD)
 """Kinds of parameters that stand for any number."""
 
 Way = Callable[[Callable[[], Any]], Awaitable[Any]]
-"""Calls a function, async or not, where it holds up nobody."""
+"""Calls a function, async or not, without blocking others."""
 
 
 class ApiBody(Protocol):

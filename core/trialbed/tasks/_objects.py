@@ -13,10 +13,10 @@ from trialbed.tasks._functions import ToolBody, tool_api
 from trialbed.wire.json_schemas import JsonSchema, UnusableSchema
 
 DEFINED = ("parameters", "input_schema", "inputSchema")
-"""Keys of the schema in a definition: OpenAI's, Anthropic's and MCP's."""
+"""Keys of the schema in definitions of OpenAI, Anthropic and MCP."""
 
 FUNCTIONS = ("function", "entrypoint", "func", "coroutine", "real_fn", "forward", "_func", "_run")
-"""Attributes of the function: of Pydantic AI, Agno, most others, LlamaIndex, smolagents, AutoGen and LangChain."""
+"""Attributes of the function in Pydantic AI, Agno, most others, LlamaIndex, smolagents, AutoGen and LangChain."""
 
 
 def _of_model(found: Any) -> Any:
@@ -39,7 +39,7 @@ SCHEMAS: Mapping[str, Callable[[Any], Any]] = {
     "schema": lambda found: isinstance(found, dict) and found["parameters"],  # AutoGen
     "parameters": lambda found: callable(found) and found(),  # Agent Framework
 }
-"""Attribute of a framework's tool -> its schema of the arguments; the function says it where no attribute does."""
+"""Attribute of a framework's tool -> its schema of the arguments; without such an attribute, the function says it."""
 
 
 def is_one_tool(given: Any) -> bool:

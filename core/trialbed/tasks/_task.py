@@ -375,7 +375,7 @@ def _gold_call(
     if given is None:
         return GoldCall(api=api)
     checks = None if compiled is None else compiled.checks
-    try:  # they are text where a scripted model writes them
+    try:  # they are text if a scripted model writes them
         arguments = dict(json.loads(given) if isinstance(given, str) else given)
     except (TypeError, ValueError) as error:
         raise UsageError(f"{where}: {key}: the arguments {given!r:.60} are not a JSON object") from error

@@ -76,7 +76,7 @@ def align(
             status = "duplicate" if _same(call) in same else "extra"
             rows.append(CallFinding(status, call.name, place, None, 0.0, (), call.problem, call.args))
             same.add(_same(call))
-    # In the order of the calls made; a missing one stands where its reference is.
+    # In the order of the calls made; a missing one has the place of its reference.
     return tuple(sorted(rows, key=lambda row: (row.right or 0, 0.5) if row.made is None else (row.made, 0.0)))
 
 
@@ -130,7 +130,7 @@ def _pairs(
     groups: Sequence[Sequence[ToolCall]], names: tuple[Sequence[str], Sequence[str]], compare: Compare, *, ordered: bool
 ) -> Pairs:
     free = not ordered or len(groups) == 1
-    # Where each name has one call made and one wanted at most, there is no choice of pairs.
+    # If each name has at most one call made and one wanted, there is no choice of pairs.
     if free or all(len(set(own)) == len(own) for own in names):
         found = free_pairs(range(len(names[0])), range(len(names[1])), names, compare)
         if free or are_in_order(found):
@@ -181,7 +181,7 @@ Value = tuple[float, int]
 """Points, and the number of pairs."""
 
 SMALL = 3
-"""Calls of one name up to which all assignments are tried, so that scipy is not imported."""
+"""Up to this many calls of one name, all assignments are tried, which avoids importing scipy."""
 
 
 def free_pairs(made: Sequence[int], right: Sequence[int], names: Names, compare: Compare) -> Pairs:

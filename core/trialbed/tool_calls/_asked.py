@@ -14,14 +14,14 @@ from trialbed.tool_calls._origins import call_sources, requested_calls
 from trialbed.wire_log import failed
 
 Place = tuple[float, int]
-"""The time at which the model's answer was complete, and the place of a call in it."""
+"""The time the model's answer was complete, and the place of a call in it."""
 
 NOT_MADE = "the framework did not make the call"
 FORGOTTEN = "the fact was no longer in the request"
-"""The beginning of the reason of a loss of a value that an earlier turn had, and no request of the turn has."""
+"""The beginning of a loss's reason if a value was in an earlier turn, but in no request of this one."""
 
 UNSEEN = "no later request shows its result"
-"""The problem of a call of one of the agent's own tools without a result; it may have been made."""
+"""The problem of an own tool's call without a result; it may have been made."""
 
 
 @dataclass(frozen=True)
@@ -98,7 +98,7 @@ def asked_calls(wire: WireLog, tools: Sequence[ToolSpec], unasked: Collection[Ap
     requested = {one.place: one.barred for one in requested_calls(wire, tools)}
     for at, call in sent.items():
         api, barred, ended = refs.get(call.tool_name), requested.get(at, ""), turns[at[0]][0]
-        # A forced call of the agent's own is often its output, whose result no request shows.
+        # A forced call of the agent's own tool is often its output; no request shows its result.
         is_output = barred == "forced" and call.tool_name in own and api not in reached
         if at in made or (barred and not is_output) or (api is None and call.problem is None):
             continue

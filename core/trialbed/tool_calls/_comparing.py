@@ -26,7 +26,7 @@ from trialbed.tool_calls._rules import (
 )
 
 CLOSE = 1e-9
-"""Relative difference up to which numbers are equal, unless both are whole: these may be identifiers."""
+"""The largest relative difference of equal numbers, unless both are whole, because these may be identifiers."""
 
 MOST_UNORDERED = 200
 """Values in any order that are paired; a longer list is not met."""
@@ -35,7 +35,7 @@ DATE_WORDS = ("%d %B %Y", "%B %d, %Y", "%d %b %Y", "%b %d, %Y", "%Y/%m/%d", "%Y.
 """Dates that are not ISO 8601 and can be read in one way only."""
 
 Compared = tuple[float, str]
-"""Points from 0 to 1, and the rule by which two values were compared."""
+"""Points from 0 to 1, and the rule for comparing two values."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -147,7 +147,7 @@ def same_number(given: Any, wanted: Any, tolerance: str | None) -> bool:
         are_whole = all(isinstance(number, int) or number.is_integer() for number in (one, other))
         usual = 0.0 if are_whole else CLOSE
         within = usual if tolerance is None else float(tolerance)
-        # Without a tolerance, not as floats, in which large integers are the same.
+        # Without a tolerance, and not as floats, because large integers would be the same.
         same = one == other or (within > 0 and math.isclose(one, other, rel_tol=within))
     except OverflowError:
         same = False

@@ -109,7 +109,7 @@ def align_gold_calls(gold: Sequence[GoldCall], calls: Sequence[AskedCall], tools
     rows = align([made[place] for place in places], groups, schemas, ValueComparer(), ordered=False)
     f1 = f1_of(rows, len(made), len(wanted))
     pairs = [(row.made, row.right, row) for row in rows if row.made is not None and row.right is not None]
-    # The best pairs of all are the best in order too, where they have it.
+    # The best pairs of all are also the best in order, if they are in order.
     in_order = places == sorted(places) and are_in_order([(given, wanted) for given, wanted, _ in pairs])
     ordered_rows = rows if in_order else align(made, groups, schemas, ValueComparer(), ordered=True)
     found = [AlignedCall(one) for one in gold]
@@ -119,7 +119,7 @@ def align_gold_calls(gold: Sequence[GoldCall], calls: Sequence[AskedCall], tools
     for place, one in enumerate(found):
         call = one.call
         if call is not None and not call.accepted:
-            # An equal one that was accepted and stands for none.
+            # An equal call that was accepted and stands for no expected call.
             free = (other for other in calls if other.accepted and id(other) not in taken)
             equal = next((other for other in free if (other.api, other.signature) == (call.api, call.signature)), None)
             if equal is not None:

@@ -19,17 +19,17 @@ from trialbed.wire_log import failed
 Origin = Literal["model", "own tool", "forced", "dictated", "changed", "none"]
 """Why an Api was called.
 
-``model``: an answer of the model asks for it. ``own tool``: a tool of the framework's own made it, in whose arguments
-the model names the Api, as in code. ``forced``: the request left the model no other call. ``dictated``: the request
-already had the whole call, and no earlier answer of the model. ``changed``: it has arguments that the model did not
-write. ``none``: no answer of the model asks for it.
+``model``: an answer of the model asks for it. ``own tool``: the framework's own tool made it, and the model names the
+Api in that tool's arguments, as in code. ``forced``: the request left the model no other call. ``dictated``: the
+request already had the whole call, and no earlier answer of the model. ``changed``: it has arguments that the model did
+not write. ``none``: no answer of the model asks for it.
 """
 
 ASKED: frozenset[Origin] = frozenset({"model", "own tool"})
 """The origins of calls that count as the model's."""
 
 MOST_PLACES = 1000
-"""Places at which a text may dictate a call that are looked at; the first ones."""
+"""The most places in a text that are checked for a dictated call."""
 
 NEARBY = 200
 """Characters between a tool's name and its arguments in a text that dictates a call."""
@@ -61,7 +61,7 @@ class RequestedCall:
 
 
 CallSource = tuple[Origin, RequestedCall | None]
-"""The origin of a call that an Api got, and the model's call that accounts for it; None where there is none."""
+"""The origin of a call that an Api got, and the model's call that accounts for it, if any."""
 
 
 @once_for(8)
@@ -73,7 +73,7 @@ def call_sources(wire: WireLog, tools: Sequence[ToolSpec]) -> tuple[CallSource, 
     counts if the request offered no tools, because the framework describes them in its prompt.
     """
     requested = requested_calls(wire, tools)
-    # The model's own decisions first: a call that was forced accounts for nothing that one of them accounts for.
+    # The model's own decisions first, because they take precedence over forced calls.
     left = [one for one in requested if one.pair is not None]
     left.sort(
         key=lambda one: (bool(one.barred), one.call.problem is not None or failed(wire.model_calls[one.place[0]]))
@@ -152,7 +152,7 @@ def requested_calls(wire: WireLog, tools: Sequence[ToolSpec]) -> tuple[Requested
             if request is not None and is_forced(request, len(tools)):
                 barred = "forced"
             elif request is not None and pair is not None and said.isdisjoint((sign, begun)):
-                if text is None:  # the content of the request but its tools, whose schemas may have examples
+                if text is None:  # the content of the request except its tools, because their schemas may have examples
                     offer = ("tools", "functions", "tool_choice")
                     content = {name: value for name, value in request.document.items() if name not in offer}
                     text = _compact(_strings(content))
@@ -255,7 +255,7 @@ def unwritten_values(arguments: Json, written: str, schema: Json = None) -> list
     """
     parsed = parse_arguments(written)
     text = written if isinstance(parsed, str) else f"{written} {json.dumps(parsed, ensure_ascii=False)}"
-    # As JSON, in which 1 equals 1.0 and differs from true.
+    # As JSON, because there 1 equals 1.0 and differs from true.
     plain, given = plain_text(text), {json.dumps(plain_numbers(value)) for value in _schema_values(schema)}
     numbers: set[float] | None = None
     found = []

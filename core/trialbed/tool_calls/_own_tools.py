@@ -67,7 +67,7 @@ SHORTEST_ID = 8
 """Characters of a call's id that is looked for in texts."""
 
 WRITTEN = "the model is told of the tool in words, so that calls of it are text or code"
-"""Why a call of one of the agent's own tools is not observed; it may have been made."""
+"""Why a call of the agent's own tool is not observed; it may have been made."""
 
 
 def is_written(api: ApiRef, query: Query, wire: WireLog) -> bool:
@@ -175,7 +175,7 @@ def _results(
                 edited = written.get(key, "") if origin != key and origin[0] == key[0] else ""
                 results[origin].append((message, edited))
             elif previous is not None and previous.role == "assistant" and not previous.calls:
-                # Others write the call as a text of the assistant, and its result as one of the user.
+                # Others write the call as a text of the assistant, and its result as a text of the user.
                 for key in waiting:
                     if len(key[0]) >= SHORTEST_ID and key[0] in previous.text:
                         results[key].append((message, ""))

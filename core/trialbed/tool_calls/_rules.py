@@ -23,7 +23,7 @@ def compile_pattern(pattern: str) -> Any:
     Raises:
         ValueError: it is not a regular expression.
     """
-    # Python's own expressions have no time limit; and few rules are patterns, so that this is imported late.
+    # Python's own expressions have no time limit. This is imported late, because few rules are patterns.
     import regex
 
     try:

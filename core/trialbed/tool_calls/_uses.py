@@ -86,7 +86,7 @@ class Uses:
 
 
 uses_of = once_for(8)(Uses)
-"""The uses of a trial, whose texts are read once for its scores and its attribution."""
+"""The uses of a trial, cached for its scores and its attribution."""
 
 
 @once_for(8)

@@ -14,7 +14,7 @@ ROW, HEAD = 28, 30
 LANES = 84
 """Pixels for the names of lanes."""
 LEGEND_MARK, LEGEND_GAP, LEGEND_ROW = 17, 12, 18
-"""Pixels of a mark of the legend, of the space behind its name, and of a line."""
+"""Pixels of a legend's mark, of the space behind its name, and of a line."""
 
 
 @dataclass(frozen=True)

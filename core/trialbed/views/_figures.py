@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from trialbed.statistics import Estimate
 
 UNKNOWN = "-"
-"""Shown where nothing is known; never a number."""
+"""Shown if nothing is known; never a number."""
 
 LARGE, SMALL, TINY = 100, 0.001, 1e-6
 

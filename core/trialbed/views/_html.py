@@ -22,7 +22,7 @@ SHOWN, PRINTED = 7, 8
 """Colours of parts on a screen and in print."""
 
 NOTHING = ("none", "+0")
-"""The texts of cells in which nothing was found; pages show them faintly."""
+"""The texts of cells without a finding; pages show them faintly."""
 
 Plot: TypeAlias = IntervalPlot | BarPlot | Timeline
 Part: TypeAlias = Table | Plot | Disclosures | Folded
@@ -98,7 +98,7 @@ def cell_text(text: object) -> Markup:
         Markup('<span class="whole">{}</span>').format(one) if place % 2 else escape(one)
         for place, one in enumerate(parts)
     ]
-    # One element, as a narrow screen puts those of a cell beside each other.
+    # One element, because a narrow screen puts the elements of a cell next to each other.
     return Markup("<span>{}</span>").format(Markup("").join(shown)) if len(shown) > 1 else shown[0]
 
 

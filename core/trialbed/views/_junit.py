@@ -23,7 +23,7 @@ class TestCase:
         text: more of it.
     """
 
-    __test__ = False  # not one of pytest's
+    __test__ = False  # not pytest's
 
     classname: str
     name: str

@@ -16,7 +16,7 @@ TEXT = 20
 """Pixels for the line of texts above each row."""
 
 APART = 8
-"""Pixels below each row, so that it is nearer to its own texts than to the next ones."""
+"""Pixels below each row, which keep it nearer to its own texts than to the next ones."""
 
 
 @dataclass(frozen=True)

@@ -14,7 +14,7 @@ NUMBER = re.compile(r"[\s\[(<~≥≤±+$-]*\d")
 """The beginning of a number, and of an interval of numbers."""
 
 VERSION = re.compile(r"\d+\.\d+\.\d|\d{4}-\d\d-\d\d\b")
-"""The beginning of a version and of a date, which are words: they are not compared by their digits."""
+"""The beginning of a version and of a date. They count as words, because their digits are not compared."""
 
 INTERVAL = re.compile(r"(\[[-+<>]?\d[^\[\]]{0,12}, [-+<>]?\d[^\[\]]{0,12}\])")
 """An interval, within which no line breaks."""

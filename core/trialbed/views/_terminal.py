@@ -65,7 +65,7 @@ def print_tables(tables: Iterable[Table], stream: TextIO, *, explained: bool = T
         if table.rows and notes:
             console.print()
         for note in notes:
-            # In a file or a pipe, a note is one line, so that it can be searched for.
+            # In a file or a pipe, a note is one line, for searching.
             console.print(Text(printable(note)), soft_wrap=room == UNLIMITED)
 
 

@@ -14,7 +14,7 @@ from trialbed.views._table import Table
 
 FENCES = re.compile("`+")
 FORMULA = re.compile(r"[=@\t]|[+-](?![\d.]+$).")
-"""The beginnings of formulas; a number with its sign is none."""
+"""The beginnings of formulas; a number with its sign is not a formula."""
 
 SPECIAL = re.compile(r"([\\`*_|]|\](?=[(\[]))")
 

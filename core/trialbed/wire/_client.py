@@ -18,7 +18,7 @@ from trialbed.wire.dialects import CHAT, Dialect, EventStream, dialect
 from trialbed.wire.redaction import redact
 
 ATTEMPTS = 4
-"""Requests for one answer, where the endpoint is busy or out of reach."""
+"""Requests for one answer, if the endpoint is busy or out of reach."""
 
 TIMEOUT = 120.0
 """Seconds of silence after which an answer is given up."""
@@ -30,7 +30,7 @@ SHOWN = 300
 """Characters of an endpoint's own words in a problem."""
 
 FINAL = "not_to_be_repeated"
-"""The note of an answer whose header ``x-should-retry`` says that another attempt is of no use."""
+"""The note of an answer with a header ``x-should-retry`` that forbids another attempt."""
 
 EVENTS_TYPE = "text/event-stream"
 RETRIED = frozenset(("transport", "timeout", *(f"http_{status}" for status in TRANSIENT)))
@@ -95,7 +95,7 @@ class ChatClient(AbstractAsyncContextManager["ChatClient"]):
                 return reading
             is_final = problem.kind not in RETRIED or FINAL in reading.notes
             seconds = None if is_final else self._waits.wait(number, 0.0, asked)
-            if seconds is None:  # as it is shown, without the secrets of this process's environment
+            if seconds is None:  # for display, without the secrets of this process's environment
                 return replace(reading, problem=replace(problem, message=redact(problem.message)))
             await asyncio.sleep(seconds)
             number += 1

@@ -11,13 +11,13 @@ from typing import Any, ClassVar, Literal, NamedTuple, Self
 Document = dict[str, Any]
 
 TextKind = Literal["reasoning", "text", "refusal"]
-"""The texts of an answer, in the order in which they are written."""
+"""The kinds of texts in an answer, in their order."""
 
 COMPLETE = frozenset(("stop", "tool_calls"))
 """Finish reasons of answers that are not cut."""
 
 TEXTS = frozenset(("text", "input_text", "output_text"))
-"""Types of the parts of a content that count as its text; others hold the model's thoughts."""
+"""Types of content parts that count as the text; others hold the model's thoughts."""
 
 
 @dataclass(frozen=True, slots=True)

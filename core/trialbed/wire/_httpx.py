@@ -5,7 +5,7 @@ import sys
 from functools import lru_cache
 
 COMMAND = "httpx._main"
-"""The module that httpx leaves out where the packages of its command (click, rich, pygments) are not installed."""
+"""The module that httpx leaves out if the packages of its command (click, rich, pygments) are not installed."""
 
 if "httpx" in sys.modules:
     import httpx

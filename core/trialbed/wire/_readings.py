@@ -92,7 +92,7 @@ def reading_of(
     reason = answer.finish_reason
     is_broken = problem is not None or reason is None
     outcome: Outcome = "protocol_error" if is_broken else OUTCOMES.get(reason or "", "other")
-    # In an order that does not depend on where the network cut a stream.
+    # In an order that does not depend on how the network cut a stream.
     names = tuple(sorted(notes))
     return Reading(outcome, reason, document, problem, notes=names, excerpts=dict(notes), answer=answer, **own)
 

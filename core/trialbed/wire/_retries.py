@@ -17,7 +17,7 @@ NO_CREDIT = "insufficient_quota"
 """The code of a refusal with status 429 after which waiting does not help."""
 
 SPREAD = 0.5
-"""Seconds over which the requests are spread that were asked to wait for the same time."""
+"""Requests that were asked to wait for the same time are spread over this many seconds."""
 
 
 @dataclass(frozen=True)

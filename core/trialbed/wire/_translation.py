@@ -48,5 +48,5 @@ def _portable(message: ModelMessage, goal: str) -> ModelMessage:
                     f"a part of the type {str(kind)[:100]!r} in the model's words cannot be written in {goal}"
                 )
     calls = tuple(replace(call, source={}) for call in message.calls)
-    # Most endpoints refuse the field in which a few vendors take the reasoning back.
+    # Most endpoints refuse the field that a few vendors have for returned reasoning.
     return replace(message, reasoning="", calls=calls, source=None)

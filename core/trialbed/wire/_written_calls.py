@@ -17,7 +17,7 @@ from trialbed.texts import json_values
 # Characters of a text, and of the arguments of a call, that are read; names and values in JSON that are looked at.
 LONGEST, LONGEST_CODE, MOST = 200_000, 10_000, 200
 
-# Characters before a name that may mark a call, and behind it in which its arguments begin.
+# Characters before a name that may mark a call, and behind it for the beginning of its arguments.
 BEFORE, NEAR = 120, 400
 
 NAMES = ("name", "tool", "tool_name", "function", "function_name", "action", "recipient_name", "next_tool_name")
@@ -27,7 +27,7 @@ HOLDER = re.compile(r"function|(?:function|tool)_?(?:[cC]alls?|uses?)|actions?|c
 # Forms that frameworks read wherever they stand.
 FORMAL = ("marked", "json", "code", "label")
 
-# Keys with which a call in JSON, or its holder, may end; a result behind the arguments makes it a record.
+# The last keys that a call in JSON, or its holder, may have; a result behind the arguments makes it a record.
 LAST = frozenset((*NAMES, *ARGUMENTS, "id", "type", "tool_call_id"))
 
 TOOL_WORDS = r"(?:(?:next_)?tool|function)(?:_?name|[_ ]calls?)?|name|action|recipient\w*|call|invoke|to"
@@ -75,7 +75,7 @@ SCHEMA = re.compile(r'"properties"|"type"\s*:\s*"(?:object|string|integer|number
 PLACEHOLDER = re.compile(rf"<[^<>]*>|\.+|\u2026|\[.*\]|\{{.*\}}|(?i:{TYPE_WORDS})?", re.DOTALL)
 BODY = re.compile(r"[^<\n]*")
 
-# The name of a tool that is also that of elements and keys in other documents.
+# The name of a tool that is also common for elements and keys in other documents.
 WORD = re.compile(r"[a-z]+")
 CLOSED = re.compile(r"\s*(?:/>|</|<\||<\uff5c|\[[A-Z_]{2,30}\]|>\s*</)")
 LINE_END = re.compile(r"[\s\])`;,]*(?:\Z|<|```)|[\])`;,]*[^\S\n]*\n|[,;]\s*\w[\w.]*\(")

@@ -9,7 +9,7 @@ from ipaddress import IPv4Address, IPv6Address, ip_address
 from urllib.parse import urlsplit
 
 SCRIPT = "trialbed-script"
-"""The model that an endpoint with a script lists: it answers any name, and each request takes a line."""
+"""The model that an endpoint with a script lists. It answers to any name, and each request takes a line."""
 
 
 def is_loopback(host: str) -> bool:
@@ -77,10 +77,10 @@ def short_address(model: str) -> str:
 
 
 KEYED = frozenset(("anthropic-version", "x-api-key"))
-"""Headers of requests in whose dialect the key has a header of its own, beside that of a bearer token."""
+"""Headers that show a dialect with its own header for the key, in addition to the bearer token."""
 
 ANTHROPIC = "anthropic.com"
-"""The host, and those below it, where a key as bearer token is taken for one of another kind and refused."""
+"""The host that, like its subdomains, refuses a key sent as bearer token."""
 
 
 def key_headers(url: str, key: str | None, sent: Iterable[str]) -> dict[str, str]:

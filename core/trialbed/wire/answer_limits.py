@@ -8,7 +8,7 @@ LONGEST_HEADER = 64 * 2**10
 """Bytes of one header; some proxies send policies longer than the usual 8 KiB."""
 
 MOST_HEADERS = 4096
-"""Headers of one answer, of which the usual limit is 128; some gateways add one per policy."""
+"""Headers of one answer. The usual limit is 128; some gateways add one per policy."""
 
 
 def answer_limits() -> dict[str, Any]:

@@ -21,19 +21,19 @@ STEPS = 100_000
 """Steps back that one match of a pattern may take."""
 
 NESTED = 8
-"""Levels of nesting up to which the problems of alternatives within alternatives are listed one by one."""
+"""Up to this nesting, the problems of alternatives within alternatives are listed one by one."""
 
 NAMED = frozenset(("properties", "patternProperties", "$defs", "definitions", "dependentSchemas", "dependencies"))
-"""Keywords whose values have schemas under names of their own."""
+"""Keywords that hold schemas by name."""
 
 DATA = frozenset(("enum", "const", "default", "examples", "example"))
-"""Keywords whose values are data; what looks like a keyword in there is none."""
+"""Keywords that hold data, which are not searched for keywords."""
 
 BRANCHES = frozenset(("allOf", "anyOf", "oneOf", "not", "if", "dependentSchemas", "contains"))
 REFERENCES = frozenset(("$ref", "$dynamicRef", "$recursiveRef"))
 
 ROOT = "trialbed-root"
-"""The name under which a part of a schema has the whole one."""
+"""The name of the whole schema inside a part of it."""
 
 UNKNOWN_DIALECT = "Unknown meta-schema"
 TOO_MANY_STEPS = "Max limit for backtracking count exceeded"

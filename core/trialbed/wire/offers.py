@@ -18,7 +18,7 @@ from trialbed.texts import normalize
 from trialbed.wire._exchange import OfferedTool
 
 SHORTEST_CUT = 20
-"""Characters of a name that must be left of it, so that a longer name can be recognised."""
+"""Characters that a cut name must have left to be recognised."""
 
 SHORTEST_END = 4
 """Characters of a name that can stand behind a prefix."""
@@ -79,7 +79,7 @@ class Offers:
                 ends = {name: [len(own[tool].name) for tool in tools if name in found[tool]] for name in left}
                 found = {tool: {one for one in found[tool] if len(own[tool].name) == max(ends[one])} for tool in tools}
             counts = Counter(chain.from_iterable(found.values()))
-            # The pairs of which neither side has another candidate.
+            # The pairs without another candidate on either side.
             matches |= {one: name for one, names in found.items() for name in names if len(names) == counts[name] == 1}
             tools, left = tools - matches.keys(), left - set(matches.values())
             for tool in tools:
@@ -130,4 +130,4 @@ def _contains(tool: _Named, function: _Named) -> bool:
 
 
 STAGES = (_is_same, _is_cut, _ends, _is_same_text, _contains)
-"""From the most certain to the least; a tool that one of them matches is not given to the next."""
+"""From the most certain to the least. A tool that is matched at one stage is not given to the next."""

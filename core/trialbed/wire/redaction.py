@@ -28,12 +28,12 @@ LAYERS = 4
 """Escapes within escapes that are undone."""
 
 LONGEST_ESCAPE = 12
-"""Characters in which one character of a secret may be written."""
+"""The most characters that one character of a secret may be written in."""
 
 BACKSLASHES = 16
 """Backslashes before one character that are masked with it."""
 
-# One backslash only: a run of them must not be read again from each of its places.
+# Only one backslash, because a run of them must not be read again from every place.
 # Each begins with a character of its own: searching for them one by one is four times as fast as for any of them.
 _CODED = tuple(map(re.compile, (r"\\(?:u00|x)[2-7]", r"%(?:25)*[2-7][0-9A-Fa-f]", r"&(?:#|[A-Za-z])")))
 _CODED_WIDE = tuple(map(re.compile, (r"\\[ux]", r"%[0-9A-Fa-f]{2}", r"&(?:#|[A-Za-z])")))
@@ -186,7 +186,7 @@ def _encodings(secret: str) -> Iterator[str]:
     data = secret.encode("utf-8", "surrogatepass")
     for offset in range(3):
         text = b64encode(b"\0" * offset + data).decode()
-        # The last character is the secret's alone where the text ends.
+        # The last character is the secret's alone if the text ends there.
         for inner in (text[-(-offset * 8 // 6) : (offset + len(data)) * 8 // 6], text[-(-offset * 8 // 6) :]):
             yield inner.rstrip("=")
             yield inner.rstrip("=").replace("+", "-").replace("/", "_")
@@ -326,7 +326,7 @@ def check_url(url: str, option: str, example: str) -> None:
     try:
         parts = urlsplit(url)
         known = parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0 and url.isprintable()
-    except ValueError:  # such as a port that is none
+    except ValueError:  # such as an invalid port
         known = False
     if not known:
         raise UsageError(f"{option} {shown_url(url)!r} is not an http(s) URL; give one such as {example}")

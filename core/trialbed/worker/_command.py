@@ -48,7 +48,7 @@ SHOWN = 300
 """Characters of a command, and of standard error, in a message."""
 
 GRACE = 0.01
-"""Seconds after an answer in which a further line is waited for; one that comes later is found at the next message."""
+"""Seconds to wait for a further line after an answer. A later line is found at the next message."""
 
 LINES = (
     "in a conversation a program gets a line of JSON for each message, and answers each with one line: "
@@ -153,7 +153,7 @@ class CommandAgent(BaseAgent):
             heard, said = cast("IO[bytes]", process.stdin), cast("BufferedReader", process.stdout)
 
             def talk(message: dict[str, Any]) -> str:
-                # The end of standard error is shown where the time of the trial is over.
+                # The end of standard error is shown if the time of the trial is over.
                 sys.stderr.write(f"{self._text} has not answered a message; {LINES}\n")
                 if "conversation" not in message:  # there was an answer before
                     self._refuse_lines(said)

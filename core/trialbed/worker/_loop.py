@@ -52,7 +52,7 @@ from trialbed.worker._protocol import (
 from trialbed.worker._supervisor import SUPERVISED, fork_supervised
 
 SETTLE = 1.0
-"""Seconds in which leaked tasks must end after they are cancelled."""
+"""Seconds for leaked tasks to end after they are cancelled."""
 
 MAX_MESSAGE = 2_000
 MAX_DETAIL = 16_000
@@ -112,7 +112,7 @@ def serve(framework: str, command: str | None = None) -> int:
     gc.freeze()
     gc.enable()
     state, nonce = ProcessState(), hello.nonce
-    # A fork has no other threads, so what one of them holds would never be let go there.
+    # A fork has no other threads, so locks held by one would never be released there.
     forks = requests is not None and len(os.listdir("/proc/self/task")) == 1
     channel.send(Ready(nonce=nonce, info=info, forks=forks))
     if requests is not None:
@@ -126,7 +126,7 @@ def serve(framework: str, command: str | None = None) -> int:
 
 def fork_workers(requests: socket.socket) -> str:
     """Fork a worker for each request, and return in these alone, with their nonces. The process ends with its input."""
-    import fcntl  # not there on Windows, where no worker is forked
+    import fcntl  # not there on Windows, which does not fork workers
 
     signal.signal(signal.SIGCHLD, lambda *_: _report_ended(requests))
     while True:
@@ -145,7 +145,7 @@ def fork_workers(requests: socket.socket) -> str:
     signal.signal(signal.SIGCHLD, signal.SIG_DFL)
     os.setsid()
     fork = Fork.model_validate_json(line)
-    # A received end may have the number of another's place, where the adapter has closed that.
+    # A received end may have the number of another's place, if the adapter has closed that.
     moved = [fcntl.fcntl(end, fcntl.F_DUPFD, ENDS) for end in descriptors]
     for number, end in enumerate(moved):
         os.dup2(end, number)
@@ -222,7 +222,7 @@ def _run_trials(channel: Channel, nonce: str, agent_class: type[BaseAgent], stat
     runner = asyncio.Runner()
     client, server = ToolClient(), ""
     if hasattr(signal, "SIGUSR1"):
-        # The executor asks a worker whose time is over where it is, and adds that to the failure of the trial.
+        # The executor asks a worker for its place when its time is over, and adds it to the trial's failure.
         faulthandler.register(signal.SIGUSR1, file=os.dup(2))
     while True:
         command = channel.receive()

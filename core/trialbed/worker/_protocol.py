@@ -40,7 +40,7 @@ from trialbed.records import FrameworkInfo, Outcome, Record, TrialSpec
 from trialbed.settings import passed_variables
 
 WORKER_MARK = "TRIALBED_WORKER"
-"""The variable that marks a worker and all that it starts, so that stray processes are found."""
+"""The variable that marks a worker and its descendants, for finding stray processes."""
 
 OPT_OUTS = {
     "AGNO_TELEMETRY": "false",
@@ -265,7 +265,7 @@ def waited_at(server_url: str) -> Callable[[str], Awaitable[float]]:
     Args:
         server_url: the server's root, as ``Executor.connect`` gets it.
     """
-    # Only executors whose workers are elsewhere need this.
+    # Only executors with workers on other machines need this.
     from urllib.request import ProxyHandler, build_opener
 
     opener = build_opener(ProxyHandler({}))

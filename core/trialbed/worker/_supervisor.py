@@ -18,7 +18,7 @@ from collections.abc import Iterator, Sequence
 from typing import NoReturn
 
 SUPERVISED = sys.platform == "linux"
-"""True where workers have a supervisor; elsewhere stray processes are found by the mark in their environment alone."""
+"""True if workers have a supervisor. Otherwise, stray processes are only found by the mark in their environment."""
 
 PR_SET_PDEATHSIG = 1
 PR_SET_CHILD_SUBREAPER = 36
@@ -126,7 +126,7 @@ class Supervisor:
 
     def _end_all(self) -> None:
         for _ in range(ROUNDS):
-            # Stopped first, so that none starts another while they are killed one by one.
+            # Stopped first, to keep them from starting others while they are killed one by one.
             for number in (signal.SIGSTOP, signal.SIGKILL):
                 for pid in descendants(os.getpid()):
                     _send(pid, number)
@@ -164,7 +164,7 @@ def _send(pid: int, number: signal.Signals) -> None:
 def end_as(status: int) -> NoReturn:
     """End with this process status, for the executor to see how the worker ended."""
     if os.WIFSIGNALED(status):
-        import resource  # not there on Windows, where this module is imported too
+        import resource  # not there on Windows, but this module is imported there too
 
         resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
         number = os.WTERMSIG(status)

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 CHAT = "chat_completions"
 
 PATHS = {"chat/completions": CHAT, "messages": "messages", "responses": "responses"}
-"""Path of requests -> the name of the dialect, which is that of its module."""
+"""Path of requests -> the name of the dialect and of its module."""
 
 COUNTS = {"messages/count_tokens": "messages"}
 """Path of requests that ask for the number of tokens of another one -> its dialect."""

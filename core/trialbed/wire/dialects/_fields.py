@@ -9,7 +9,7 @@ from typing import Any
 from trialbed.wire._exchange import Document, GenerationConfig, ModelMessage, ToolChoice
 
 PIECE = 8
-"""Characters of text or arguments in one event of a stream, where nothing else is said."""
+"""Characters of text or arguments in one event of a stream, by default."""
 
 MOST_TOKENS = 10**9
 """Tokens that an answer can have; larger counts are ignored."""
@@ -116,7 +116,7 @@ def read_generation(
 
 
 OWN_WORDS = {"choices": "n"}
-"""Name of a setting -> the one by which the only dialect that has it knows it."""
+"""Name of a setting -> its name in the only dialect that has it."""
 
 
 def write_generation(wanted: GenerationConfig, fields: Mapping[str, str], goal: str, *, tools: bool) -> Document:

@@ -15,11 +15,11 @@ from trialbed.wire._readings import Problem, Reading, excerpt, reading_of
 from trialbed.wire.dialects._fields import mapping_of
 
 DONE = b"[DONE]"
-"""Data with which streams of chat completions end; where other dialects' have it, it says nothing."""
+"""Data at the end of chat completion streams; in other dialects' streams it has no meaning."""
 
 
 Phase = Literal["waiting", "open", "done", "broken"]
-"""The phase that a stream is in: before its first event, in its answer, after its last event, or after a fault."""
+"""The phase of a stream, before its first event, in its answer, after its last event, or after a fault."""
 
 
 class AnswerStream(ABC):

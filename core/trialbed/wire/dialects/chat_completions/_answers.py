@@ -13,10 +13,10 @@ from trialbed.wire.dialects._fields import counts_of, mapping_of, objects_of, te
 from trialbed.wire.dialects.chat_completions._requests import REASONING, read_message
 
 REFUSALS = frozenset({"base_resp", "code", "detail", "errmsg", "errno", "message", "msg", "reason", "success"})
-"""Keys in which vendors say with status 200 that they refuse, in place of ``error``; such a body has no choices."""
+"""Keys that vendors use instead of ``error`` to refuse with status 200; such a body has no choices."""
 
 FAILED = "error"
-"""The finish reason with which routers say that a provider failed."""
+"""The finish reason that routers give if a provider failed."""
 
 
 def write_error(message: str, kind: str, *, code: str | None = None) -> Document:
@@ -111,7 +111,7 @@ def problem_of(document: Document) -> Problem | None:
 def token_counts(document: Document) -> dict[str, int]:
     """Return a completion's valid token counts, including cached and reasoning tokens."""
     found: dict[str, int] = {}
-    # The places where vendors put usage, least trusted first.
+    # The places for usage in vendors' answers, least trusted first.
     groq = mapping_of(document.get("x_groq"))
     for place in (first_choice(document).get("usage"), groq.get("usage"), document.get("usage")):
         if not isinstance(place, dict):

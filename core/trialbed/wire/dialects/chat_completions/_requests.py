@@ -38,7 +38,7 @@ PATH = "chat/completions"
 HEADERS: Mapping[str, str] = MappingProxyType({})
 
 REASONING = ("reasoning_content", "reasoning")
-"""Keys under which endpoints give the reasoning of a model."""
+"""Keys that endpoints use for the reasoning of a model."""
 
 SHARED = (
     *("temperature", "top_p", "seed", "stop", "n", "logprobs", "top_logprobs", "max_completion_tokens", "max_tokens"),
@@ -64,7 +64,7 @@ FIELDS = (
 MOST_CHOICES = 128
 
 OWN = frozenset(("image_url", "input_audio", "file", "refusal"))
-"""Types of parts that are passed on as they are."""
+"""Types of parts that are passed on unchanged."""
 
 
 class ChatRequest(ModelRequest):

@@ -27,7 +27,7 @@ from trialbed.wire.dialects.chat_completions._requests import REASONING
 CHUNK = "chat.completion.chunk"
 
 HEAD = ("id", "created", "model", "system_fingerprint", "provider")
-"""Fields of a completion beside its choices."""
+"""Fields of a completion other than its choices."""
 
 STABLE = frozenset(("id", "created", "model"))
 """Fields that every chunk must have, with equal values."""
@@ -102,7 +102,7 @@ class ChatStreamReader(AnswerStream):
             if isinstance(place, dict) and isinstance(usage := place.get("usage"), dict):
                 self._usage = usage
         if self._usage is None and isinstance(timings := chunk.get("timings"), dict):
-            # llama.cpp ends each stream with its times; the usage itself ends those that ask for it.
+            # llama.cpp ends each stream with its times; the usage ends streams that ask for it.
             new, cached, completion = (timings.get(name) for name in ("prompt_n", "cache_n", "predicted_n"))
             if isinstance(new, int) and isinstance(cached, int) and isinstance(completion, int):
                 self._usage = {"prompt_tokens": new + cached, "completion_tokens": completion}

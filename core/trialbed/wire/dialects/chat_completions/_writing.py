@@ -20,7 +20,7 @@ FIELDS: dict[TextKind, str] = {"reasoning": "reasoning_content", "text": "conten
 """Kind of a text -> its field."""
 
 DETAILS = {"cached_tokens": "prompt_tokens_details", "reasoning_tokens": "completion_tokens_details"}
-"""Tokens that are a part of others -> the object in which they stand."""
+"""Tokens that are a part of others -> the object that holds them."""
 
 
 class ChunkWriter(AnswerWriter):

@@ -56,7 +56,7 @@ REASONS = {
     "model_context_window_exceeded": "length",
     "refusal": "content_filter",
 }
-"""Reason for which a message ends -> its canonical name."""
+"""The dialect's name for the end of a message -> its canonical name."""
 
 
 def read_answer(document: Document | None, written: Mapping[int, str] | None = None) -> ModelAnswer:

@@ -11,7 +11,7 @@ from trialbed.wire._json import lenient_json
 from trialbed.wire.dialects._fields import FIRST, arguments_text, list_of, mapping_of, objects_of, text_of, write_part
 
 OWN = frozenset(("text", "image", "document", "search_result"))
-"""Types of the blocks of a user's message, or of a result, that are passed on as they are."""
+"""Types of blocks in a user's message, or a result, that are passed on unchanged."""
 
 
 def read_message(message: Any) -> Iterator[ModelMessage]:
@@ -58,7 +58,7 @@ def write_blocks(message: ModelMessage, number_id: str = "") -> list[Document]:
     """
     blocks: list[Document] = []
     if message.reasoning:
-        # The signature is the vendor's; a model behind another dialect has none.
+        # The signature is the vendor's; a model behind another dialect lacks it.
         blocks.append({"type": "thinking", "thinking": message.reasoning, "signature": ""})
     if text := message.text:
         blocks.append({"type": "text", "text": text})
@@ -114,7 +114,7 @@ def _system(contents: Sequence[Any]) -> Any:
 def _assistant_content(message: ModelMessage) -> Any:
     if isinstance(message.content, str) and not (message.calls or message.reasoning or message.refusal):
         return message.content
-    # Thoughts go back as they came, with their signatures.
+    # Thoughts go back unchanged, with their signatures.
     source = message.source
     if isinstance(source, Mapping) and any(
         block.get("type") in THOUGHTS for block in objects_of(source.get("content"))

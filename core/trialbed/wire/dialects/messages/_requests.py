@@ -43,7 +43,7 @@ MODES = {"auto": "auto", "any": "required", "tool": "required", "none": "none"}
 """Type of a choice -> its canonical mode."""
 
 DEFAULT_TOKENS = 4096
-"""The limit of an answer where none is given: a request must have one."""
+"""The limit of an answer if the request gives no limit, which the vendor requires."""
 
 NO_THREADS = "threads are not served here; send the whole conversation"
 

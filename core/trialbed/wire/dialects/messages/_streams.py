@@ -29,7 +29,7 @@ DELTAS = {
     "signature_delta": "signature",
     "input_json_delta": PARTIAL,
 }
-"""Type of a delta -> its field, which is that of the block, too, except for arguments."""
+"""Type of a delta -> its field, which the block has too, except for arguments."""
 
 
 class MessagesStreamReader(TypedStream):

@@ -13,7 +13,7 @@ from trialbed.wire.dialects.messages._answers import write_error
 from trialbed.wire.dialects.messages._blocks import call_id, write_blocks
 
 OWN_REASONS = {"stop": "end_turn", "tool_calls": "tool_use", "length": "max_tokens", "content_filter": "refusal"}
-"""Canonical finish reason -> the dialect's own; others stay as they are."""
+"""Canonical finish reason -> the dialect's own; others stay unchanged."""
 
 
 class MessagesWriter(AnswerWriter):
@@ -46,7 +46,7 @@ class MessagesWriter(AnswerWriter):
 
     def _close(self) -> Iterator[Document]:
         if self._open == "reasoning":
-            # The signature is the vendor's; a model behind another dialect has none.
+            # The signature is the vendor's; a model behind another dialect lacks it.
             yield self._delta({"type": "signature_delta", "signature": ""})
         if self._open is not None:
             self._open = None
@@ -99,7 +99,7 @@ def write_head(answer: ModelAnswer) -> Document:
 def write_end(answer: ModelAnswer) -> Document:
     """Return the fields that say why a message ended."""
     reason = answer.finish_reason
-    # A message has no other place for the words of a refusal, for whatever reason they end.
+    # A message has no other place for the words of a refusal, for any finish reason.
     own = None if reason is None else "refusal" if answer.refusal else OWN_REASONS.get(reason, reason)
     end: Document = {"stop_reason": own, "stop_sequence": None}
     if own == "refusal":

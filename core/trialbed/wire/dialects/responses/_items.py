@@ -18,7 +18,7 @@ from trialbed.wire.dialects._fields import (
 )
 
 OWN = frozenset(("input_text", "input_image", "input_file", "output_text", "refusal"))
-"""Types of the parts of a message that are passed on as they are."""
+"""Types of parts in a message that are passed on unchanged."""
 
 SAID = frozenset(("message", "function_call", "reasoning"))
 """Types of the items that a model writes."""
@@ -68,7 +68,7 @@ def _write_message(message: ModelMessage, place: int) -> Iterator[Document]:
         yield {"type": "function_call_output", "call_id": message.call_id, "output": output}
     elif message.role == "assistant":
         items = mapping_of(message.source).get("items")
-        # Thoughts go back unchanged, with their encrypted part; those of another dialect's messages would be refused.
+        # Thoughts go back unchanged, with their encrypted part; another dialect's thoughts would be refused.
         yield from items if isinstance(items, list) else _write_said(message, place)
     else:
         content = message.content if isinstance(message.content, str) else _input_parts(message.content)

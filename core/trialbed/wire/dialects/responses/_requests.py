@@ -44,7 +44,7 @@ FIELDS = (
 """Field -> its setting, as ``read_generation`` has them."""
 
 UNSERVED = ("conversation", "prompt")
-"""Fields whose values only their vendor keeps."""
+"""Fields with values that only their vendor keeps."""
 
 
 class ResponsesRequest(ModelRequest):

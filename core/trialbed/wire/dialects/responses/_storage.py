@@ -10,7 +10,7 @@ from trialbed.wire.dialects._fields import SHOWN, list_of
 from trialbed.wire.dialects.responses._requests import ResponsesRequest
 
 NOT_KEPT = "previous_response_not_found"
-"""The code of the error with which a request is refused that follows a response which is not kept."""
+"""The error code for a request that follows a response which is not kept."""
 
 MOST_BYTES = 64 * 2**20
 """Bytes of the conversations that are kept for a trial; what goes beyond drops the oldest."""
