@@ -1,6 +1,6 @@
-"""Models that follow a script: their answers are known beforehand, right or wrong.
+"""Models that follow a script. Their answers, right or wrong, are known in advance.
 
-The public names are loaded when they are first used, so that ``import trialbed_scripted`` stays light.
+Public names are loaded on first use, which keeps ``import trialbed_scripted`` light.
 """
 
 import lazy_loader

@@ -1,4 +1,4 @@
-"""An endpoint that plays a model: it refuses what vendors refuse, keeps its responses, and errs as its faults say."""
+"""An endpoint that plays a model. It rejects the requests that vendors reject, stores responses and applies faults."""
 
 from __future__ import annotations
 
@@ -24,15 +24,15 @@ REFUSED = "invalid_request_error"
 
 
 class ScriptedEndpoint:
-    """Plays a model, whatever brings its requests.
+    """Plays a model, independent of the transport.
 
     Args:
-        kept: how many requests are kept.
+        kept: the number of requests to keep; None keeps all.
 
     Attributes:
-        requests: those that were received, the last of them where there were very many.
-        faults: the script of faults; may be replaced while it serves.
-        met: how many requests met which fault.
+        requests: the received requests, at most the last ``kept``.
+        faults: the script of faults. It may be replaced while serving.
+        met: the number of requests for each fault.
     """
 
     def __init__(
@@ -51,11 +51,11 @@ class ScriptedEndpoint:
         self._responses = KeptResponses()
 
     def receive(self, body: bytes, headers: Mapping[str, str], spoken: str, place: str = "") -> ReceivedRequest:
-        """Read and count a request, and give it the conversation that it goes on with.
+        """Read and count a request, and link it to the conversation it continues.
 
         Args:
             spoken: the name of its dialect.
-            place: the name of the fault that it meets; the script decides if it is empty.
+            place: the name of its fault; empty to follow the script.
         """
         document, problem = parse_object(body)
         attempt, met = self._attempts.get(_key(body), (0, Fault()))
@@ -69,7 +69,7 @@ class ScriptedEndpoint:
         return request
 
     async def respond(self, request: ReceivedRequest) -> Response:
-        """Answer a request that was received."""
+        """Answer a received request."""
         if request.problem:
             return _refuse(request, request.problem)
         fault = self.faults.fault(request)
@@ -98,15 +98,15 @@ class ScriptedEndpoint:
         return response
 
     def _refusal(self, request: ReceivedRequest) -> Response | None:
-        """Return the answer to a request that vendors refuse, as the gateway does; None if they do not."""
+        """Return the error response to a request that vendors reject, if it is one. The gateway does the same."""
         if request.asked.problem and not isinstance(self._model, PolicyModel):
-            # Scripts and functions say whatever they like, and a simulated vendor completes raw prompts.
+            # Scripts and functions may answer anything, and a simulated vendor completes raw prompts.
             return None
         why, code = self._responses.refusal(request.asked, strict=True)
         return _refuse(request, why, code or None) if why else None
 
     def _keep(self, request: ReceivedRequest, response: Response) -> None:
-        """Keep a response, where its dialect lets another request follow it."""
+        """Store a response if its dialect lets later requests refer to it."""
         asked = request.asked
         if isinstance(asked, ResponsesRequest) and response.status == 200:
             reading = read_served(request.dialect, response.body, asked, stream=asked.stream)

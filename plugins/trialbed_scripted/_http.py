@@ -1,4 +1,4 @@
-"""Sends responses down to their bytes, and to the end of their connection."""
+"""Send responses byte by byte, up to the end of the connection."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ async def send(request: web.Request, response: Response, ended: asyncio.Event) -
     """Send a response to a request.
 
     Args:
-        ended: when set, a response that never comes is given up.
+        ended: when set, stops waiting for a response that never comes.
     """
     await _wait(response.wait)
     if response.ending == "never":
@@ -40,7 +40,7 @@ async def send(request: web.Request, response: Response, ended: asyncio.Event) -
 
 
 def _hang_up(request: web.Request, response: Response, sent: web.StreamResponse) -> web.StreamResponse:
-    """Drop the connection: by a reset (RST), or by closing it (FIN)."""
+    """Drop the connection with a reset (RST) or a close (FIN)."""
     transport = request.transport
     if transport is not None:
         raw = transport.get_extra_info("socket")

@@ -1,4 +1,4 @@
-"""Texts that match a regular expression."""
+"""Generate texts that match a regular expression."""
 
 from __future__ import annotations
 
@@ -10,21 +10,21 @@ from typing import Any
 
 ALPHABET = string.ascii_lowercase + string.digits + string.ascii_uppercase + " -_.@/:"
 LONGEST = 100_000
-"""Characters of the longest text that is made; nested repetitions can ask for any number."""
+"""Longest generated text, in characters. Nested repetitions can ask for any number."""
 
 WIDEST = 3
-"""Repetitions beyond the least that are tried."""
+"""Most repetitions to try beyond the minimum."""
 
 
 def matching_texts(pattern: str, least: int = 0) -> Iterator[str]:
-    """Yield texts of which a pattern matches some part; none if the pattern is too hard.
+    """Yield texts that contain a match of a pattern, or nothing if the pattern is too hard.
 
     Args:
-        least: characters that the text needs.
+        least: the minimum length of the text, in characters.
     """
     from re import _parser  # type: ignore[attr-defined]
 
-    # The engine of the schemas has properties of Unicode; ASCII letters have the common ones.
+    # The schema engine supports Unicode properties. ASCII letters have the common ones.
     readable = re.sub(r"\\p\{[^{}]*\}", "[a-z]", re.sub(r"\(\?<(?![=!])", "(?P<", pattern))
     try:
         with warnings.catch_warnings():
@@ -72,7 +72,7 @@ def _part(kind: str, value: Any, extra: int, groups: dict[int, str]) -> str:
 
 
 def _letter(kind: str, value: Any) -> str:
-    """Return a letter of a class, one that it names before others."""
+    """Return a letter of a class, preferably one it names."""
     from re import _compiler, _constants, _parser  # type: ignore[attr-defined]
 
     named = [part for name, part in value if str(name) in ("LITERAL", "RANGE")] if kind == "IN" else []

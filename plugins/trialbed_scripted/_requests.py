@@ -1,4 +1,4 @@
-"""Requests as a scripted model's server receives them."""
+"""Requests received by a scripted model's server."""
 
 from __future__ import annotations
 
@@ -18,15 +18,15 @@ class ReceivedRequest:
     """A request to a model.
 
     Attributes:
-        number: among the server's, from 0.
+        number: its position on the server, from 0.
         document: the JSON object that was sent.
-        body: the same, as it came.
+        body: the raw bytes of the document.
         headers: names in lower case.
-        attempt: how often the same body came before.
-        repeats: whether it came before and met a fault then.
-        dialect: the name of the dialect in which it is written.
-        problem: why its body is not a JSON object; empty if it is one.
-        place: the name before ``/v1`` in its path, of a fault of the atlas.
+        attempt: the number of earlier requests with the same body.
+        repeats: whether the last request with the same body met a fault.
+        dialect: the name of its dialect.
+        problem: the reason its body is not a JSON object; empty if it is one.
+        place: the fault of the atlas that its path names before ``/v1``.
     """
 
     number: int
@@ -41,15 +41,15 @@ class ReceivedRequest:
 
     @property
     def spoken(self) -> Dialect:
-        """The dialect itself."""
+        """The dialect object."""
         return dialect(self.dialect)
 
     def draw(self, what: bytes, seed: int) -> random.Random:
-        """Return chance for a decision: the same for the same seed, body and attempt."""
+        """Return a random generator for a decision. It depends only on the seed, the body and the attempt."""
         digest = hashlib.sha256(b"%s %d %d " % (what, seed, self.attempt) + self.body).digest()
         return random.Random(digest)  # noqa: S311 - shall be the same again
 
     @cached_property
     def asked(self) -> ModelRequest:
-        """The request as it is read: its conversation, its tools."""
+        """The parsed request, with its conversation and tools."""
         return self.spoken.read_request(self.document)

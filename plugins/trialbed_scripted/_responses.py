@@ -1,4 +1,4 @@
-"""The response to a request, down to its bytes."""
+"""Responses to requests, down to the bytes."""
 
 from __future__ import annotations
 
@@ -22,10 +22,10 @@ class Response:
     """The bytes that a server sends for a request, and the end of the connection.
 
     Attributes:
-        parts: the body, in the pieces in which it is sent.
-        sized: whether the head says how long the body is.
-        bare: whether the parts are all that is sent, without any head of HTTP.
-        ending: ``close`` and ``reset`` drop the connection after the parts; ``never`` sends nothing and keeps it.
+        parts: the body, in the pieces to send.
+        sized: whether the head contains the length of the body.
+        bare: sends the parts alone, without an HTTP head.
+        ending: ``close`` and ``reset`` drop the connection after the parts; ``never`` sends nothing and keeps it open.
         wait: seconds before anything is sent.
         first: seconds between the first part and the second.
         gap: seconds before each further part.
@@ -44,17 +44,17 @@ class Response:
 
     @property
     def body(self) -> bytes:
-        """All of the body."""
+        """The whole body."""
         return b"".join(self.parts)
 
     @classmethod
     def document(cls, document: object, status: int = 200, headers: Mapping[str, str] | None = None) -> Response:
-        """Return a response of JSON."""
+        """Return a JSON response."""
         return cls((json.dumps(document).encode(),), status, headers=headers or {})
 
     @classmethod
     def text(cls, text: str, content_type: str = JSON, status: int = 200) -> Response:
-        """Return a response whose body is this text."""
+        """Return a response with a text as its body."""
         return cls((text.encode(),) if text else (), status, content_type)
 
     @classmethod
@@ -66,7 +66,7 @@ class Response:
         *,
         piece: int | None = 8,
     ) -> Response:
-        """Return an answer as the request asks for it: whole, or as a stream of events.
+        """Return an answer in the form the request asks for, whole or as a stream of events.
 
         Args:
             spoken: the dialect of the request; chat completions by default.
@@ -77,7 +77,7 @@ class Response:
 
     @classmethod
     def raw(cls, data: bytes) -> Response:
-        """Return bytes as the socket gets them, head and all; the connection is closed after them."""
+        """Return raw bytes for the socket, including any head. The connection is closed after them."""
         return cls((data,), bare=True, ending="close")
 
 
@@ -94,12 +94,12 @@ def fail(
 
     Args:
         kind: the error's ``type``.
-        retry_after: seconds that ``Retry-After`` asks to wait; none are asked for by default.
-        code: the error's own code; the status by default.
+        retry_after: seconds for a ``Retry-After`` header; none is sent by default.
+        code: the error's code; the status by default.
         spoken: the dialect; chat completions by default.
 
     Raises:
-        UsageError: the status is no number of HTTP.
+        UsageError: the status is not an HTTP status.
     """
     if not isinstance(status, int) or not 100 <= status <= 599:
         raise UsageError(f"fail: {status!r:.60} is no status of HTTP; give a number such as 429 or 500")

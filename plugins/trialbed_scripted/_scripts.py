@@ -14,17 +14,17 @@ from trialbed_scripted._responses import Response
 from trialbed_scripted._turns import ModelTurn, ask, say
 
 AFTER_THE_END = "The script has ended."
-"""The text of a model that is asked more often than its script has lines."""
+"""The model's text after the last line of its script."""
 
 FORMS = "a line is a text, call(…), ask(…), say(…), fail(…), a Response, or a function that returns one of these"
 
 Said = ModelTurn | Response
 
 Sayable = str | Call | Said
-"""A text, a call, a turn of several calls, or a response."""
+"""A text, a call, a turn with several calls, or a response."""
 
 Model = Callable[[ReceivedRequest], Sayable | Awaitable[Sayable]]
-"""Answers a request. A script is one, and so is a policy or any function."""
+"""Answers a request. Scripts, policies and functions are models."""
 
 
 @dataclass(frozen=True)
@@ -49,10 +49,10 @@ class Script:
         self._given: dict[int, int] = {}
 
     async def __call__(self, request: Any) -> Said:
-        """Return the next line; a request that met a fault and is sent again gets the same line again.
+        """Return the next line. A request that is sent again after a fault gets its line again.
 
         Raises:
-            UsageError: it is the model of ``trialbed.evaluate`` and has ended, or its line fails a request.
+            UsageError: the model of ``trialbed.evaluate`` has no lines left, or its line fails a request.
         """
         place = self._next
         if isinstance(request, ReceivedRequest):
@@ -76,7 +76,7 @@ def script(*lines: Line) -> Script:
     """Return a model that says these lines: ``script(call("find", id=7), say("done"))``.
 
     Raises:
-        UsageError: one of them is no line, or comes after one that is repeated.
+        UsageError: an argument is not a line, or follows a repeated line.
     """
     return Script(*lines)
 
@@ -85,13 +85,13 @@ def forever(line: Sayable) -> Forever:
     """Repeat a line for every request from here on.
 
     Raises:
-        UsageError: it is no line, or a function.
+        UsageError: the argument is a function, or not a line.
     """
     return Forever(read_line(line))
 
 
 def read_line(line: Sayable) -> Said:
-    """Read a text or a call as a turn; leave a turn or a response as it is.
+    """Turn a text or a call into a turn. Turns and responses stay unchanged.
 
     Raises:
         UsageError: it is something else.
@@ -107,7 +107,7 @@ async def ask_model(model: Callable[[Any], Sayable | Awaitable[Sayable]], reques
     """Ask a model, which may be asynchronous.
 
     Raises:
-        UsageError: it returns something that is no line.
+        UsageError: it returns something other than a line.
     """
     found = model(request)
     found = await found if inspect.isawaitable(found) else found

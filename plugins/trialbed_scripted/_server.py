@@ -1,4 +1,4 @@
-"""Serves a scripted model at an endpoint as vendors have, with faults."""
+"""Serve a scripted model at an endpoint like a vendor's, with faults."""
 
 from __future__ import annotations
 
@@ -29,18 +29,18 @@ BACKLOG = 2048
 MAX_BODY = 64 * 2**20
 
 PATIENCE = 0.5
-"""Seconds for which requests are still answered at the end."""
+"""Seconds for pending requests at shutdown."""
 
 
 class ScriptedServer(ScriptedEndpoint):
-    """Serves a model: in a thread of its own (``with``), or on the running event loop (``async with``).
+    """Serves a model, in its own thread (``with``) or on the running event loop (``async with``).
 
     Attributes:
         address: host and port.
     """
 
     HEAD_SECONDS, BODY_SECONDS = 60.0, 120.0
-    """Seconds in which the first head of a connection must arrive, and a body after its head."""
+    """Timeouts for the first head on a connection, and for a body after its head."""
 
     def __init__(
         self,
@@ -65,7 +65,7 @@ class ScriptedServer(ScriptedEndpoint):
 
     @property
     def url(self) -> str:
-        """The base URL for clients; ends in ``/v1``."""
+        """The base URL for clients, ending in ``/v1``."""
         return f"{self.origin}/v1"
 
     def __enter__(self) -> Self:
@@ -119,7 +119,7 @@ class ScriptedServer(ScriptedEndpoint):
         return [("POST", f"{root}/{path}") for root in roots for path in (*PATHS, "completions")] + listed
 
     def _connect(self) -> asyncio.Protocol:
-        """Accept a connection, which ends if no request comes."""
+        """Accept a connection and close it later if no request comes."""
         if self._runner.server is None:
             raise RuntimeError("the server has ended")
         connection = self._runner.server()
@@ -132,7 +132,7 @@ class ScriptedServer(ScriptedEndpoint):
         connection.force_close()
 
     async def _serve(self, request: web.Request) -> web.StreamResponse:
-        """Answer a request to the model, or for the list of models; cancelled when its client leaves."""
+        """Answer a request to the model or for the list of models. It is cancelled if the client leaves."""
         if first := self._silent.pop(request.protocol, None):
             first.cancel()
         try:
@@ -156,12 +156,12 @@ class ScriptedServer(ScriptedEndpoint):
 
 
 def serve(model: Model | None = None, *, faults: FaultScript | str | None = None, **options: Any) -> ScriptedServer:
-    """Return a server of a model, to be entered with ``with`` or ``async with``.
+    """Return a server for a model, to be entered with ``with`` or ``async with``.
 
     Args:
-        model: a script, a policy, or a function that answers a request. By default one that answers anything: with a
-            right call of an offered tool, or a text.
-        faults: names in order (``status:429,none``), the JSON or the file of a script of faults.
+        model: a script, a policy, or a function that answers a request. The default model answers any request with a
+            right call to an offered tool, or with a text.
+        faults: names in order (``status:429,none``), or a script of faults as JSON or a file.
         options: further arguments of ``ScriptedServer``.
 
     Raises:
@@ -171,13 +171,13 @@ def serve(model: Model | None = None, *, faults: FaultScript | str | None = None
 
 
 def _key_in(request: web.Request) -> bytes:
-    """Return the bearer token of a request, which some SDKs send in a header of their own."""
+    """Return the bearer token of a request. Some SDKs send it in another header."""
     sent = request.headers.get("Authorization") or f"Bearer {request.headers.get('X-Api-Key', '')}"
     return sent.encode(errors="surrogateescape")
 
 
 def serve_until_stopped(server: ScriptedServer) -> None:
-    """Serve until SIGINT or SIGTERM; prints ``{"url": …}`` when it listens.
+    """Serve until SIGINT or SIGTERM. Prints ``{"url": …}`` once the server listens.
 
     Raises:
         ServerUnavailable: the address cannot be listened on.
@@ -189,7 +189,7 @@ def serve_until_stopped(server: ScriptedServer) -> None:
 async def _serve(server: ScriptedServer) -> None:
     ended = asyncio.Event()
     for number in (signal.SIGINT, signal.SIGTERM):
-        # Event loops of Windows have no signals; Ctrl-C is an exception there.
+        # Windows event loops have no signal handlers. Ctrl-C raises an exception there.
         with suppress(NotImplementedError):
             asyncio.get_running_loop().add_signal_handler(number, ended.set)
     async with server:

@@ -14,24 +14,24 @@ if TYPE_CHECKING:
     from trialbed.records import FilledArgument, LostCall, Usage
 
 USAGE: Mapping[str, Any] = MappingProxyType(usage_counts(11, 3))
-"""The tokens that a turn reports unless it says otherwise."""
+"""The default usage of a turn, in tokens."""
 
 
 @dataclass(frozen=True)
 class ModelTurn:
-    """One message of a model: a text, calls, or both.
+    """One message of a model, with a text, calls, or both.
 
     Attributes:
-        finish_reason: empty for the usual one of such a message; None leaves the answer unfinished.
-        usage: as reported; None reports none.
-        reasoning: sent before the answer, as reasoning models do.
-        refusal: the model's own words with which it refuses.
-        logprobs: of the tokens of the text; None reports none.
-        fields: further fields of the message, as vendors add them.
-        id: of the answer; empty for the request's number.
-        instead: the text that a fault sends in place of the calls.
-        played: the places in a policy's script of the calls that it makes, right or spoiled.
-        lost: the calls of a policy that would come before it and cannot be made.
+        finish_reason: empty for the usual reason of such a message; None leaves the answer unfinished.
+        usage: the reported usage, if any.
+        reasoning: the text that reasoning models send before the answer.
+        refusal: the model's text to refuse the request.
+        logprobs: the log probabilities of the text's tokens, if reported.
+        fields: further fields of the message, such as vendors add.
+        id: the answer's id; empty to use the request's number.
+        instead: the text that a fault sends instead of the calls.
+        played: the positions of its calls in a policy's script, whether right or spoiled.
+        lost: the earlier calls of a policy that cannot be made.
         filled: the arguments that had to be made up for a policy's calls.
     """
 
@@ -50,10 +50,10 @@ class ModelTurn:
     filled: tuple[FilledArgument, ...] = ()
 
     def answer(self, *, call_id: Callable[[int], str] | None = None, **more: Any) -> ModelAnswer:
-        """Return the answer that says this.
+        """Return the turn as an answer.
 
         Args:
-            call_id: makes the id of a call that has none, by its place; by default the dialect does.
+            call_id: returns an id for a call without one, by its position; the dialect's ids by default.
             more: further attributes of the answer.
         """
         usual = "tool_calls" if self.calls else "stop"
@@ -75,10 +75,10 @@ class ModelTurn:
 def ask(
     *calls: Call, text: str | None = None, usage: Usage | Mapping[str, Any] | None = USAGE, **more: Any
 ) -> ModelTurn:
-    """Return a turn that asks for these calls, with a text where one is given.
+    """Return a turn that makes these calls, with an optional text.
 
     Args:
-        usage: the tokens that it reports; None if it reports none.
+        usage: the reported tokens; None reports nothing.
         more: further attributes of the turn.
     """
     if usage is not None and not isinstance(usage, Mapping):
@@ -87,15 +87,15 @@ def ask(
 
 
 def say(text: str | None, *, usage: Usage | Mapping[str, Any] | None = USAGE, **more: Any) -> ModelTurn:
-    """Return a turn that is a text."""
+    """Return a turn with a text."""
     return ask(text=text, usage=usage, **more)
 
 
 def call(name: str, arguments: Mapping[str, Any] | str | None = None, id: str = "", /, **named: Any) -> Call:  # noqa: A002
-    """Return a call with these arguments: as a mapping or by their names; a text is sent as it is.
+    """Return a call with these arguments, given as a mapping or by name. A text is sent unchanged.
 
     Args:
-        id: of the call; one is made up where it has none.
+        id: the call's id. By default, one is made up.
     """
     if isinstance(arguments, str):
         return Call(name, arguments, id)

@@ -1,4 +1,4 @@
-"""The driver of scripted models: ``scripted:gold``."""
+"""The driver for scripted models, such as ``scripted:gold``."""
 
 from __future__ import annotations
 
@@ -18,21 +18,25 @@ SCHEME = "scripted"
 
 
 class ScriptedModels(ModelDriver):
-    """Models that play a known policy over a query's expected calls, without a key."""
+    """Models that play a fixed policy over a query's expected calls. They need no key."""
 
     contract = "1"
 
     def names(self, settings: RunSettings) -> Sequence[str]:  # noqa: ARG002 - they are the same for all
-        """The policies."""
+        """Return the names of the policies."""
         return POLICY_NAMES
 
     def describe(self, name: str, settings: RunSettings) -> ModelInfo:  # noqa: ARG002 - it is the same for all
-        """Refuse a policy that does not exist."""
+        """Describe a policy.
+
+        Raises:
+            UsageError: there is no such policy.
+        """
         _check(name)
         return ModelInfo(told_name=COMMON_NAME, costs=False, deterministic=True, cached=False)
 
     def begin(self, name: str, registration: TrialRegistration) -> TrialModel:
-        """The policy over the trial's script."""
+        """Return a model that plays the policy over the trial's script."""
         from trialbed_scripted.policies import ScriptedTrialModel  # a run only describes the model
 
         _check(name)

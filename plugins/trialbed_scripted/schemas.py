@@ -1,4 +1,4 @@
-"""Values for JSON Schemas: some that they allow, some that they forbid."""
+"""Generate values that JSON Schemas allow or forbid."""
 
 from __future__ import annotations
 
@@ -18,28 +18,28 @@ from trialbed.wire.json_schemas import JsonSchema, UnusableSchema, part_at, sche
 from trialbed_scripted._patterns import matching_texts
 
 DEEPEST = 12
-"""Levels of a value; recursive schemas end before."""
+"""Most levels of a value. Recursive schemas end earlier."""
 
 MOST = 40
-"""Values that are tried for one part of a schema."""
+"""Most values to try for one part of a schema."""
 
 LONGEST = 100_000
-"""Characters or items of the longest value that is made."""
+"""Longest generated value, in characters or items."""
 
-# An answer is made in the server's event loop: a process of its own could be ended after some seconds, but to ask it
-# takes longer than most answers do, and which requests are refused would depend on the machine. So work is counted.
+# Answers are made in the server's event loop. A subprocess could be killed after a timeout, but asking it takes
+# longer than most answers, and rejections would depend on the machine. So the work is counted instead.
 MOST_EFFORT = 50_000
-"""Work on the schemas of one request, in about ten microseconds; most requests take less than a hundredth of it."""
+"""Most work on the schemas of one request, in about ten microseconds. Most requests take less than 1 % of it."""
 
 _REPEATED = re.compile(rb"\{(?:\d*,)?(\d{1,4})")
-"""The repetitions in a pattern, which is compiled into as many parts."""
+"""The repetitions in a pattern. Each is compiled into as many parts."""
 
 _left: ContextVar[list[int] | None] = ContextVar("left", default=None)
 
 
 @contextmanager
 def bounded_effort(most: int = MOST_EFFORT) -> Iterator[None]:
-    """Enter this to make an answer; work on schemas that takes longer raises ``QuestionRefused``."""
+    """Limit the work on schemas within the block. Exceeding it raises ``QuestionRefused``."""
     token = _left.set([most])
     try:
         yield
@@ -51,7 +51,7 @@ def spend(effort: int) -> None:
     """Count some work.
 
     Raises:
-        QuestionRefused: it is more than an answer may take.
+        QuestionRefused: it exceeds the limit for an answer.
     """
     left = _left.get()
     if left is not None:
@@ -91,32 +91,32 @@ KEYWORDS_OF = {
     "string": ("minLength", "maxLength", "pattern", "format"),
     "number": ("minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum", "multipleOf"),
 }
-"""Type -> the keywords that suggest it where a schema names none."""
+"""Maps types to the keywords that imply them in a schema without a type."""
 
 LEAST: dict[str, Any] = {"string": "", "integer": 0, "number": 0, "boolean": False, "array": [], "object": {}}
-"""Type -> the least value that it has."""
+"""Maps types to their least value."""
 
 Schema = Mapping[str, Any]
 
 
 def valid_json(schema: Any) -> str | None:
-    """Write JSON that a schema allows; None if no such value was found.
+    """Return JSON that a schema allows, or None if no such value was found.
 
-    A schema that cannot be used forbids nothing.
+    Unusable schemas allow everything.
     """
     return _valid(json.dumps(schema if isinstance(schema, Mapping) else {}))
 
 
 def minimal_arguments(schema: Any) -> dict[str, Any]:
-    """Make the required arguments: their default, example or first choice, else a sample of their type."""
+    """Return the required arguments: their default, example or first choice, else a sample of their type."""
     found = json.loads(valid_json(schema) or "{}")
     return found if isinstance(found, dict) else {}
 
 
 def least_values(schema: Any) -> Iterator[Any]:
-    """Yield values that a schema suggests, the least of its type (empty, zero, false), and others that it allows.
+    """Yield the values that a schema suggests, the least value of its type (empty, zero, false), and other candidates.
 
-    Whether they are valid is for the caller to see.
+    The caller has to validate them.
     """
     values = SchemaValues(schema if isinstance(schema, Mapping) else {})
     try:
@@ -141,17 +141,17 @@ def _valid(text: str) -> str | None:
 
 
 class SchemaValues:
-    """Makes values for the parts of one schema; they need not be valid yet."""
+    """Makes candidates for the parts of one schema. They may be invalid."""
 
     def __init__(self, root: Schema) -> None:
         self._root = root
 
     def of(self, schema: Any, level: int) -> Iterator[Any]:
-        """Yield values for a part, the likeliest first."""
+        """Yield values for a part, the most likely first."""
         if schema is False or level > DEEPEST:
             return
         for flat in islice(self.flat(schema, level), MOST):
-            # Without those on its parts.
+            # Leave out keywords about its parts.
             own = {key: value for key, value in flat.items() if key in _OWN}
             effort = effort_of(own)
             spend(effort)
@@ -162,7 +162,7 @@ class SchemaValues:
                     yield value
 
     def flat(self, schema: Any, level: int) -> Iterator[dict[str, Any]]:
-        """Yield the schema without references and alternatives: each combination of these on its own."""
+        """Yield the schema without references and alternatives, once for each combination of them."""
         if not isinstance(schema, Mapping):
             yield {}
             return
@@ -190,7 +190,7 @@ class SchemaValues:
                     yield from self._merge(_both(own, flat), rest, level)
 
     def suggest(self, schema: dict[str, Any]) -> Iterator[Any]:
-        """Yield the values that a schema names."""
+        """Yield the constants, defaults, examples and enumerated values in a schema."""
         yield from (schema[key] for key in ("const", "default", "example") if key in schema)
         for key in ("enum", "examples"):
             yield from islice(schema.get(key) or (), MOST)
@@ -260,11 +260,11 @@ _OWN = (
     *("minLength", "maxLength", "pattern"),
     *("minItems", "maxItems", "uniqueItems", "required", "minProperties", "maxProperties"),
 )
-"""Keywords that need no other part of the schema."""
+"""Keywords that are independent of other parts of the schema."""
 
 
 def _both(one: dict[str, Any], other: dict[str, Any]) -> dict[str, Any]:
-    """Combine two schemas into one that is about as strict as both; an odd value of a keyword makes it no stricter."""
+    """Merge two schemas, about as strict as both together. Malformed keywords do not make the result stricter."""
     merged = {**other, **one}
     shared = one.keys() & other.keys()
     for key in shared & {"properties", "patternProperties"}:
@@ -283,7 +283,7 @@ def _both(one: dict[str, Any], other: dict[str, Any]) -> dict[str, Any]:
 
 
 def list_at(schema: Schema, keyword: str) -> list[Any]:
-    """Return the list that a keyword has; empty where it has none, as in older drafts."""
+    """Return the list under a keyword; empty if there is no list, as in older drafts."""
     value = schema.get(keyword)
     return value if isinstance(value, list) else []
 
@@ -295,7 +295,7 @@ _STRICTER = {
 
 
 def object_at(schema: Schema, key: str) -> dict[str, Any]:
-    """Return the object that a keyword has; an empty one where it has none, or something else in its place."""
+    """Return the object under a keyword; empty if there is no object."""
     found = schema.get(key)
     return found if isinstance(found, dict) else {}
 
@@ -350,17 +350,17 @@ ANSWERS = ("answer", "finalanswer", "response", "result", "output", "reply", "te
 """Plain names of fields that hold an answer."""
 
 VISITS = 2_000
-"""Parts of a schema that are looked at."""
+"""Most parts of a schema to visit."""
 
 FIXED = frozenset({"enum", "const", "format"})
-"""Keywords of a string that is not any text."""
+"""Keywords of a string that exclude free text."""
 
 
 def filled_with(schema: Any, text: str) -> Any:
-    """Return a value that a schema allows and that has the text in one place; None where it has no place for it.
+    """Return a value that a schema allows and that contains the text once, or None if it has no place for the text.
 
-    The place is the property that takes a text, a required one and one that is called like an answer before others, and
-    one of the value itself before those of its parts. The rest is the least that fits.
+    The text goes to a property that takes texts. Required properties and properties with names like ``answer`` come
+    first, and own properties come before nested ones. The rest of the value is minimal.
     """
     schema = schema if isinstance(schema, Mapping) else {}
     spend(effort_of(schema))
@@ -376,7 +376,7 @@ def filled_with(schema: Any, text: str) -> Any:
 
 
 def filled_json(schema: Any, text: str) -> str:
-    """Write JSON that a schema of an answer allows, with a text as its answer where there is a place for it.
+    """Return JSON that a schema allows, with a text as its answer if there is a place for it.
 
     Args:
         schema: empty for any object.
@@ -386,7 +386,7 @@ def filled_json(schema: Any, text: str) -> str:
 
 
 class _Fillings(SchemaValues):
-    """Makes values for the parts of one schema that have a text in them; they need not be valid yet."""
+    """Makes candidates for the parts of one schema that contain a text. They may be invalid."""
 
     def __init__(self, root: Schema, text: str) -> None:
         super().__init__(root)
@@ -394,7 +394,7 @@ class _Fillings(SchemaValues):
         self._left = VISITS
 
     def filled(self, schema: Any, level: int) -> Iterator[Any]:
-        """Yield values for a part, those with the likeliest place first."""
+        """Yield values for a part, starting with the most likely place of the text."""
         self._left -= 1
         if level > DEEPEST or self._left < 0 or not isinstance(schema, Mapping):
             return
@@ -427,27 +427,27 @@ def _takes_text(schema: Schema) -> bool:
 
 
 def _kinds(schema: Schema) -> list[str]:
-    """Return the types that a schema names, or the one that its keywords suggest; a text where it says nothing."""
+    """Return the types of a schema, or the type that its keywords imply. The default is a string."""
     implied = "object" if "properties" in schema else "array" if "items" in schema else "string"
     return _types(schema) if "type" in schema else [implied]
 
 
 def _rank(name: str) -> int:
-    """Return a place in an order in which names of answers come first."""
+    """Return a sort key that puts the names of answers first."""
     plain = "".join(filter(str.isalnum, name.casefold()))
     return ANSWERS.index(plain) if plain in ANSWERS else len(ANSWERS)
 
 
 def wrong_arguments(arguments: Mapping[str, Any], schema: Mapping[str, Any]) -> Any:
-    """Change arguments so that they violate the schema: one is missing, else of a wrong type.
+    """Change arguments to violate the schema. This drops a required one, or else gives one a wrong type.
 
-    Where a schema allows every object, the result is a list.
+    If a schema allows every object, the result is a list.
 
     Raises:
         UnusableSchema: it is not a schema.
     """
     spend(effort_of(schema))
-    # The schema stays as it is, at the root: references in it start there.
+    # Validate against the whole schema, since references in it start at its root.
     checked = JsonSchema(schema)
     return next(
         candidate
@@ -457,10 +457,10 @@ def wrong_arguments(arguments: Mapping[str, Any], schema: Mapping[str, Any]) -> 
 
 
 def first_problem(schema: Any, value: Any, root: Any = None) -> str:
-    """Say why and where a schema forbids a value; empty if it does not, or cannot be read.
+    """Explain why and where a schema forbids a value; empty if it is valid or the schema cannot be read.
 
     Args:
-        root: what references in the schema start from; the schema itself by default.
+        root: the base for references in the schema; the schema itself by default.
     """
     spend(effort_of([schema, root]))
     problem = next(iter(schema_problems(schema, value, 1, root)), None)

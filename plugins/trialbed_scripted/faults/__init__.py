@@ -1,4 +1,4 @@
-"""Faults of models and their endpoints, and the scripts by which requests meet them."""
+"""Faults of models and endpoints, and scripts that assign them to requests."""
 
 from trialbed_scripted.faults._atlas import atlas
 from trialbed_scripted.faults._breaks import put_in

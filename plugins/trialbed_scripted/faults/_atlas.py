@@ -1,4 +1,4 @@
-"""The wire-fault atlas: every public bug report in ``atlas.toml`` as a fault of chat completions."""
+"""The wire-fault atlas. Each public bug report in ``atlas.toml`` is a fault of chat completions."""
 
 from __future__ import annotations
 
@@ -25,17 +25,17 @@ Row = Mapping[str, Any]
 
 @cache
 def atlas() -> Mapping[str, Row]:
-    """Return the rows of the atlas by name; the head of ``atlas.toml`` explains their keys."""
+    """Return the rows of the atlas by name. The head of ``atlas.toml`` explains their keys."""
     return MappingProxyType(tomllib.loads(files(__package__).joinpath("atlas.toml").read_text("utf-8")))
 
 
 def change_turn(row: Row, turn: ModelTurn, request: ModelRequest, _: Settings) -> ModelTurn:
-    """Make calls unless the conversation ends with a result, and say them as the row does."""
+    """Make calls in the form of the row, unless the conversation ends with a result."""
     mode, possible = request.tool_choice.mode, possible_calls(request)
     ended = mode != "required" and request.messages[-1:] and request.messages[-1].role == "tool"
     if ended or mode == "none" or not (turn.calls or possible):
         return turn
-    # Some frameworks write the calls that were made as text.
+    # Some frameworks write earlier calls as text.
     own = [message for message in request.messages if message.role == "assistant"]
     named = [name for message in own for name in (message.text, *(call.name for call in message.calls))]
     further = tuple(call for call in possible if not any(call.name in name for name in named))[:1]
@@ -50,7 +50,7 @@ def change_turn(row: Row, turn: ModelTurn, request: ModelRequest, _: Settings) -
 
 
 def edit_parts(row: Row, parts: list[Any], stream: bool) -> list[Any]:
-    """Edit an answer as the row says."""
+    """Edit an answer by the rules of the row."""
     documents = documents_of(parts)
     calls = calls_of(parts)
     written = "".join(
@@ -83,7 +83,7 @@ LINES = ("first", "middle", "last", "after")
 
 
 def _places(parts: list[Any], holder: str) -> Iterator[Document]:
-    """Yield the objects of this name: ``chunk``, ``usage``, ``choice``, ``message``, ``call`` or ``function``."""
+    """Yield the objects with a name: ``chunk``, ``usage``, ``choice``, ``message``, ``call`` or ``function``."""
     if holder in ("chunk", "usage"):
         found = documents_of(parts)
         yield from found if holder == "chunk" else (document["usage"] for document in found if document.get("usage"))
@@ -95,7 +95,7 @@ def _places(parts: list[Any], holder: str) -> Iterator[Document]:
 
 
 def change_response(row: Row, response: Response, request: ReceivedRequest, _: Settings) -> Response:
-    """Send the row's body in place of an answer, as the only event of a stream if its status is a success."""
+    """Send the row's body instead of an answer. In a stream without an error status, it is the only event."""
     if "body" not in row:
         return response
     body = _fill(row["body"], _words(next(iter(possible_calls(request.asked)), None)))
@@ -106,7 +106,7 @@ def change_response(row: Row, response: Response, request: ReceivedRequest, _: S
 
 
 def _words(call: Call | None) -> dict[str, Any]:
-    """Return the words of templates for a call."""
+    """Return the values for templates about a call."""
     call = call or Call("lookup", "{}")
     arguments = lenient_json(call.arguments)
     key, value = next(iter((arguments if isinstance(arguments, dict) else {}).items()), ("city", "Oslo"))

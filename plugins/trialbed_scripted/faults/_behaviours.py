@@ -1,4 +1,4 @@
-"""Faults of a model: each changes a turn."""
+"""Faults of a model. Each one changes a turn."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ REASONING = "Let me think about what is asked for here."
 Settings = Mapping[str, Any]
 
 TurnChange = Callable[[ModelTurn, ModelRequest, Settings], ModelTurn]
-"""The changed turn, from a right one, its request and the fault's settings."""
+"""Returns the changed turn, given a right turn, its request and the fault's settings."""
 
 
 def with_usage(change: TurnChange) -> TurnChange:
-    """Report the usage of the changed turn."""
+    """Recompute the usage of a changed turn."""
 
     def change_and_count(turn: ModelTurn, request: ModelRequest, settings: Settings) -> ModelTurn:
         found = change(turn, request, settings)
@@ -33,7 +33,7 @@ def with_usage(change: TurnChange) -> TurnChange:
 
 
 def make_calls(turn: ModelTurn, request: ModelRequest, number: int = 1) -> ModelTurn:
-    """Make calls, each this many times: those of the turn, else one that could be made."""
+    """Repeat each call of the turn this many times. A turn without calls gets one."""
     return replace(turn, text="", calls=(turn.calls or (spare_call(request),)) * number, finish_reason="")
 
 

@@ -1,4 +1,4 @@
-"""Faults of the wire: each changes the response, down to its bytes."""
+"""Faults of the wire. Each one changes the response, down to its bytes."""
 
 from __future__ import annotations
 
@@ -18,34 +18,30 @@ if TYPE_CHECKING:
 
 Settings = Mapping[str, Any]
 ResponseChange = Callable[[Response, ReceivedRequest, Settings], Response]
-"""The changed response, from a right one, its request and the fault's settings."""
+"""Returns the changed response, given a right response, its request and the fault's settings."""
 
 PAGE = "<!DOCTYPE html><html><body><h1>502 Bad Gateway</h1></body></html>"
 OVERLOADED = "the model is overloaded"
 
 
 def html(_response: Response, _request: ReceivedRequest, _settings: Settings) -> Response:
-    """Answer with a web page."""
     return Response.text(PAGE, "text/html")
 
 
 def reset_before(_response: Response, _request: ReceivedRequest, _settings: Settings) -> Response:
-    """Reset the connection."""
     return Response(bare=True, ending="reset")
 
 
 def close_before(_response: Response, _request: ReceivedRequest, _settings: Settings) -> Response:
-    """Close the connection."""
     return Response(bare=True, ending="close")
 
 
 def silent(_response: Response, _request: ReceivedRequest, _settings: Settings) -> Response:
-    """Send nothing and keep the connection."""
+    """Send nothing and keep the connection open."""
     return Response(bare=True, ending="never")
 
 
 def status(_response: Response, request: ReceivedRequest, settings: Settings) -> Response:
-    """Answer with an HTTP error."""
     number = settings["status"]
     return fail(number, f"simulated status {number}", retry_after=settings["retry_after"], spoken=request.spoken)
 
@@ -57,37 +53,35 @@ def echo_key(_response: Response, request: ReceivedRequest, settings: Settings) 
 
 
 def error_body(_response: Response, request: ReceivedRequest, _settings: Settings) -> Response:
-    """Answer with an error under a status of success."""
+    """Answer with an error and a success status."""
     return Response.document(request.spoken.write_error(OVERLOADED, "server_error", code="500"))
 
 
 def empty(_response: Response, request: ReceivedRequest, _settings: Settings) -> Response:
-    """Answer with an empty body."""
     return Response.text("", EVENTS if request.asked.stream else JSON)
 
 
 def cut_short(response: Response, _request: ReceivedRequest, _settings: Settings) -> Response:
-    """End properly, but in the middle."""
+    """End properly, but in the middle of the body."""
     return replace(response, parts=_first_half(response), sized=False)
 
 
 def reset_midstream(response: Response, _request: ReceivedRequest, _settings: Settings) -> Response:
-    """Reset the connection in the middle."""
+    """Reset the connection in the middle of the body."""
     return replace(response, parts=_first_half(response), sized=False, ending="reset")
 
 
 def cut_stream(response: Response, _request: ReceivedRequest, _settings: Settings) -> Response:
-    """Close the connection in the middle."""
+    """Close the connection in the middle of the body."""
     return replace(response, parts=_first_half(response), sized=False, ending="close")
 
 
 def wrong_content_type(response: Response, request: ReceivedRequest, _: Settings) -> Response:
-    """Send a stream with the content type of a text."""
+    """Send a stream with the content type of plain text."""
     return replace(response, content_type="text/plain") if request.asked.stream else response
 
 
 def slow(response: Response, _: ReceivedRequest, settings: Settings) -> Response:
-    """Send the response after some seconds."""
     return replace(response, wait=response.wait + settings["seconds"])
 
 
@@ -96,11 +90,11 @@ ERRORS: Mapping[ModelFault, tuple[int, str, str]] = {
     "overloaded": (503, "overloaded_error", "The engine is currently overloaded, please try again later."),
     "rate_limit": (429, "rate_limit_error", "Rate limit reached for requests."),
 }
-"""Fault that is put in -> its status, type and message."""
+"""Maps injected faults to status, type and message."""
 
 
 def put_in(fault: ModelFault, spoken: Dialect) -> Response:
-    """Return the response that the gateway gives in place of an answer."""
+    """Return the response that the gateway sends instead of an answer."""
     if fault in ("malformed", "empty"):
         right = Response.answer(ModelAnswer(content="", id="0", created=0), spoken.read_request({}), spoken)
         if fault == "malformed":

@@ -1,4 +1,4 @@
-"""Faults in the form of an answer: each edits the written bytes, as JSON or as the events of a stream."""
+"""Faults in the format of an answer. Each one edits the written bytes, as JSON or as the events of a stream."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ from trialbed_scripted._responses import EVENTS, Response
 
 Document = dict[str, Any]
 Edit = Callable[[list[Any], bool], list[Any]]
-"""The changed parts of an answer, from the right ones and whether it is a stream.
+"""Returns the changed parts of an answer, given the right ones and whether it is a stream.
 
-The parts are the documents of a stream, or the one of a body, and bytes that are sent unchanged, such as ``[DONE]``.
+The parts are the documents of a stream or the single document of a body. Bytes such as ``[DONE]`` are sent unchanged.
 """
 
 
 def rewrite(response: Response, edit: Edit) -> Response:
-    """Read the body of an answer back, edit it, and write it again."""
+    """Parse the body of an answer, edit it, and write it again."""
     stream = response.content_type == EVENTS
     if not stream:
         written = edit([json.loads(response.body)], stream)
@@ -50,19 +50,19 @@ def documents_of(parts: list[Any]) -> list[Document]:
 
 
 def choices_of(parts: list[Any]) -> Iterator[tuple[Document, str]]:
-    """Yield each choice of chat completions, with the field of its message."""
+    """Yield each choice of chat completions with the name of its message field."""
     for document in documents_of(parts):
         field = "message" if document["object"] == "chat.completion" else "delta"
         yield from ((choice, field) for choice in document["choices"])
 
 
 def end_with(event: bytes) -> Edit:
-    """Return the edit that ends a stream with this event, in the middle."""
+    """Return an edit that ends a stream with this event, in the middle."""
     return lambda parts, stream: [*parts[: len(documents_of(parts)) // 2], event] if stream else parts
 
 
 def _each(change: Callable[[Document], object]) -> Edit:
-    """Return the edit that changes each document in place."""
+    """Return an edit that changes each document in place."""
 
     def edit(parts: list[Any], _: bool) -> list[Any]:
         for document in documents_of(parts):
@@ -87,7 +87,7 @@ def _null_choices(parts: list[Any], _: bool) -> list[Any]:
 
 
 def _null_content(parts: list[Any], _: bool) -> list[Any]:
-    """Send no block in a stream, and null as the content."""
+    """Drop the content blocks of a stream, and set the content to null."""
     for document in parts:
         holder = document.get("message", document)
         holder |= {"content": None} if holder["type"] == "message" else {}
@@ -95,7 +95,7 @@ def _null_content(parts: list[Any], _: bool) -> list[Any]:
 
 
 def _null_output(parts: list[Any], _: bool) -> list[Any]:
-    """Send no event of an item, and null as the output."""
+    """Drop the events of items, and set the output to null."""
     whole = [document for document in parts if "response" in document or "output" in document]
     for document in whole:
         document.get("response", document)["output"] = None
@@ -107,7 +107,7 @@ def _two_choices(document: Document) -> None:
 
 
 def _usage_in_choice(parts: list[Any], _: bool) -> list[Any]:
-    """Send the usage in the last choice, and nowhere else."""
+    """Move the usage into the last choice."""
     *rest, last = documents_of(parts)
     usage = last.pop("usage", None)
     rest += [last] if last["choices"] else []
@@ -128,7 +128,7 @@ def calls_of(parts: list[Any]) -> list[Document]:
 
 
 def _name_fragments(parts: list[Any], stream: bool) -> list[Any]:
-    """Send each name of a tool in two fragments; the second half comes in a chunk of its own."""
+    """Send each tool name in two fragments, the second one in its own chunk."""
     found: list[Any] = []
     for part in parts:
         found.append(part)
@@ -168,4 +168,4 @@ EDITS: Mapping[str, Mapping[str, Edit]] = {
     dialect: edits | {name: end_with(row["end"][dialect].encode()) for name, row in ROWS.items() if "end" in row}
     for dialect, edits in _EDITS.items()
 }
-"""The dialects and the faults that each of them can have, with the edits that do them."""
+"""The edits by dialect and fault. Only these dialects can have these faults."""

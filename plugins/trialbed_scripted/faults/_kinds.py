@@ -1,4 +1,4 @@
-"""Every fault by name, with its settings and its changes."""
+"""All faults by name, with their settings and changes."""
 
 from __future__ import annotations
 
@@ -24,16 +24,16 @@ Settings = Mapping[str, Any]
 
 
 class FaultKind(NamedTuple):
-    """A fault: its effect, its settings with their defaults, and the stages of an answer that it changes.
+    """A fault with its effect, its settings and their defaults, and the stages of an answer that it changes.
 
-    ``name:value`` sets the first setting. A stage that is None stays as it is.
+    ``name:value`` sets the first setting. A missing stage does nothing.
 
     Attributes:
-        ignores: the setting that lists the parameters of requests that the model does not see.
-        refuses: the setting that lists the parameters for which a request is refused.
+        ignores: the setting with the request parameters that the model ignores.
+        refuses: the setting with the request parameters that the model rejects.
         turn: changes the turn of the model.
-        edits: by dialect, the edits of the form of the answer; a dialect that is not among them cannot have the fault.
-        response: changes what goes over the wire.
+        edits: edits of the answer's format, by dialect. If there are any, other dialects cannot have the fault.
+        response: changes the bytes on the wire.
     """
 
     text: str
@@ -58,15 +58,15 @@ def _kind_of(name: str, row: Mapping[str, Any]) -> FaultKind:
 
 
 FAULTS: Mapping[str, FaultKind] = MappingProxyType({name: _kind_of(name, row) for name, row in ROWS.items()})
-"""The faults of ``faults.toml``, whose head explains its rows."""
+"""The faults in ``faults.toml``. The head of the file explains its rows."""
 
 
 @cache
 def find_kind(name: str) -> FaultKind:
-    """Return the kind of a fault: one of ``FAULTS``, or a row of the atlas.
+    """Return a fault of ``FAULTS`` or the atlas.
 
     Raises:
-        KeyError: there is none.
+        KeyError: there is no such fault.
     """
     if name in FAULTS:
         return FAULTS[name]
@@ -81,23 +81,22 @@ def find_kind(name: str) -> FaultKind:
 
 @dataclass(frozen=True)
 class Fault:
-    """A fault and its settings, such as ``status`` and ``retry_after`` of ``status``."""
+    """A fault with its settings, such as ``status`` and ``retry_after`` of ``status``."""
 
     name: str = NONE
     settings: Settings = field(default_factory=dict)
 
     @property
     def kind(self) -> FaultKind:
-        """The kind of the fault."""
         return find_kind(self.name)
 
     def shorten(self, document: Mapping[str, Any]) -> Mapping[str, Any]:
-        """Return the request as the model sees it: without the parameters that it ignores."""
+        """Return the request without the parameters that the model ignores."""
         ignored = self._parameters(self.kind.ignores)
         return {key: value for key, value in document.items() if key not in ignored} if ignored else document
 
     def refuse(self, request: ReceivedRequest) -> Response | None:
-        """Return the refusal of a request for one of its parameters; None if it is not refused."""
+        """Return an error response if the request has a parameter that the model rejects."""
         parameters = self._parameters(self.kind.refuses)
         refused = next((name for name in parameters if request.document.get(name) is not None), None)
         if refused is None:
@@ -106,14 +105,13 @@ class Fault:
         return fail(400, message, "invalid_request_error", spoken=request.spoken)
 
     def change_turn(self, turn: ModelTurn, request: ModelRequest) -> ModelTurn:
-        """Do this fault to a turn."""
         return turn if self.kind.turn is None else self.kind.turn(turn, request, self.settings)
 
     def edit(self, response: Response, dialect: str) -> Response:
-        """Do this fault to the form of an answer.
+        """Apply this fault to the format of an answer.
 
         Raises:
-            LookupError: no answer in this dialect can have it.
+            LookupError: answers in this dialect cannot have it.
         """
         edits = self.kind.edits
         if edits and dialect not in edits:
@@ -121,7 +119,6 @@ class Fault:
         return rewrite(response, edits[dialect]) if edits else response
 
     def change_response(self, response: Response, request: ReceivedRequest) -> Response:
-        """Do this fault to a response."""
         return response if self.kind.response is None else self.kind.response(response, request, self.settings)
 
     def _parameters(self, setting: str) -> list[str]:

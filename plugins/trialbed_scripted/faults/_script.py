@@ -1,4 +1,4 @@
-"""Scripts of faults: attempt by attempt, or drawn from a mix."""
+"""Scripts of faults, by attempt or drawn from a mix."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from trialbed_scripted.faults._kinds import FAULTS, NONE, Fault, find_kind
 from trialbed_scripted.vendor import ANSWERS
 
 ATLAS = "atlas"
-"""The script that serves each fault of the atlas below a path of its own."""
+"""The name of a script that serves each fault of the atlas below its own path."""
 
 KEYS = ("seed", "steps", "mix", "answers")
 SHARES = ("answers: share", "answers: flips")
@@ -27,17 +27,17 @@ STATUSES = range(400, 600)
 
 @dataclass(frozen=True)
 class FaultScript:
-    """The script that decides how each request is answered.
+    """Chooses the fault for each request.
 
-    Requests with the same body are attempts at one request: the first attempt meets the first
-    step, the second the second, all further ones the last. With a mix, each attempt draws its fault; the same
-    seed, body and attempt always draw the same one.
+    Requests with the same body are attempts at the same request. The first attempt meets the first step, the second one
+    the second step, and so on; the last step repeats. With a mix, each attempt draws a fault. The same seed, body and
+    attempt always draw the same one.
 
     Attributes:
-        steps: faults by attempt; empty for a mix.
+        steps: faults by attempt; ignored with a mix.
         mix: faults and their weights.
-        by_path: whether each fault of the atlas is served below its own path instead.
-        answers: how right answers are made, by the keys of ``ANSWERS``.
+        by_path: serves each fault of the atlas below its own path instead.
+        answers: the settings of right answers, by the keys of ``ANSWERS``.
     """
 
     steps: tuple[Fault, ...] = (Fault(),)
@@ -47,7 +47,7 @@ class FaultScript:
     answers: Mapping[str, Any] = field(default_factory=lambda: _read_answers({}))
 
     def fault(self, request: ReceivedRequest) -> Fault:
-        """Return the fault that a request meets, by its attempt, or by its path."""
+        """Return the fault for a request, by its path or its attempt."""
         if request.place:
             return Fault(request.place)
         if not self.mix:
@@ -58,10 +58,10 @@ class FaultScript:
 
     @classmethod
     def read(cls, text: str) -> FaultScript:
-        """Read a script from a file's path, from JSON, from names in order, ``status:429,none``, or from ``atlas``.
+        """Read a script from a JSON file's path, JSON, names in order (``status:429,none``), or the word ``atlas``.
 
         Raises:
-            UsageError: the text has none of these forms.
+            UsageError: the text has another form.
         """
         try:
             if text == ATLAS:
@@ -77,7 +77,7 @@ class FaultScript:
 
 
 def _read_document(document: Any) -> FaultScript:
-    """Read a script from its JSON form; a list is its steps."""
+    """Read a script in JSON. A list contains the steps."""
     parts = {"steps": document} if isinstance(document, list) else document
     _check_keys("the script", parts, KEYS)
     steps, mix = parts.get("steps", [NONE]), parts.get("mix", {})
@@ -102,7 +102,7 @@ def _read_fault(value: Any) -> Fault:
 
 
 def _read_short(text: str) -> Fault:
-    """Read ``name`` or ``name:value``, where the value is the fault's first setting."""
+    """Read ``name`` or ``name:value``. The value is for the fault's first setting."""
     name, _, value = text.strip().partition(":")
     fault = _find(name, {})
     if not value:
@@ -129,7 +129,7 @@ def _read_answers(given: Any) -> dict[str, Any]:
 
 
 def _complete(where: str, given: Any, defaults: Mapping[str, Any]) -> dict[str, Any]:
-    """Complete the settings with the defaults of those that are not given."""
+    """Fill in the defaults of missing settings."""
     _check_keys(where, given, defaults)
     return {**defaults, **{key: _check(f"{where}: {key}", value, defaults[key]) for key, value in given.items()}}
 
@@ -157,7 +157,7 @@ def _read_number(key: str, text: str) -> Any:
 
 
 def _check(where: str, value: Any, default: Any) -> Any:
-    """Check that a value is of the default's kind, and return it; whole numbers are numbers."""
+    """Check that a value has the type of the default, and return it. Integers are valid for floats."""
     kinds = (int, float) if isinstance(default, float) else type(default)
     if not isinstance(value, kinds) or isinstance(value, bool) is not isinstance(default, bool):
         raise ValueError(f"{where} must be a value such as {json.dumps(default)}, not {json.dumps(value)}")

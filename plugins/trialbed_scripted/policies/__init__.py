@@ -1,4 +1,4 @@
-"""Policies: scripted models over the right calls of a query. They are loaded when they are first used."""
+"""Policies: scripted models that know the right calls of a query. They are loaded on first use."""
 
 import lazy_loader
 

@@ -1,4 +1,4 @@
-"""Requests that offer tools as Python functions and want their calls in a block of code, as smolagents' CodeAgent."""
+"""Requests that offer tools as Python functions and expect calls in a code block, like smolagents' CodeAgent."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ from trialbed.wire import Call, ModelMessage, ModelRequest, OfferedTool, lenient
 from trialbed_scripted._turns import ModelTurn
 
 LONGEST = 400_000
-"""Characters of a message that are read."""
+"""Most characters of a message to read."""
 
 PROMPTS = ("system", "developer")
 """Roles of instructions."""
 
 OFFER = "behaving like regular python functions:\n<code>\n"
 FINAL = "final_answer"
-"""The function with which a block ends the run."""
+"""The function that a block calls to end the run."""
 
 HEAD = re.compile(r'^def (\w{1,127})\(([^\n]{0,20000})\) ->[^\n]{1,99}:\n *"""', re.MULTILINE)
 PARAMETER = re.compile(r"(?:^|, )(\w{1,127}): ")
@@ -29,18 +29,18 @@ PRINTED = re.compile(r"Execution logs:\n(.*?)\n?(?:Last output from code snippet
 
 @dataclass(frozen=True)
 class CodeForm:
-    """The form of a request that wants a block of code.
+    """The format of a request that expects a code block.
 
     Attributes:
-        tools: those that the block may call.
-        messages: the conversation, with the calls of each block and their results as such.
+        tools: the tools that the block may call.
+        messages: the conversation, with each block and its output as calls and results.
     """
 
     tools: tuple[OfferedTool, ...]
     messages: tuple[ModelMessage, ...]
 
     def fill(self, turn: ModelTurn, _first: ModelTurn | None = None) -> ModelTurn:
-        """Return a turn as an answer in this form: its calls in one block, each printed, or its text as the end."""
+        """Write a turn in this format. Its calls are printed in one block, or else its text ends the run."""
         lines = [f"print({call.name}({_as_python(call.arguments)}))" for call in turn.calls]
         code = "\n".join(lines or [f"{FINAL}({turn.text!r})"])
         said = f"Thought: {(turn.calls and turn.text) or 'I write the code.'}\n<code>\n{code}\n</code>"
@@ -48,7 +48,7 @@ class CodeForm:
 
 
 def read_code_form(request: ModelRequest) -> CodeForm | None:
-    """Return the form of a request that wants a block of code; None if it wants none."""
+    """Return the format of a request that expects a code block. Returns None for other requests."""
     prompts = [message.text[:LONGEST] for message in request.messages if message.role in PROMPTS]
     _, _, offer = "".join(prompts).partition(OFFER)
     if not offer or request.tools:
@@ -59,7 +59,7 @@ def read_code_form(request: ModelRequest) -> CodeForm | None:
 
 
 def _read_functions(offer: str) -> Iterator[tuple[str, str, str]]:
-    """Yield the name, the parameters and the description of each function."""
+    """Yield the name, parameters and description of each function."""
     heads = [*HEAD.finditer(offer)]
     ends = [*(head.start() for head in heads[1:]), len(offer)]
     for head, end in zip(heads, ends, strict=True):
@@ -69,12 +69,12 @@ def _read_functions(offer: str) -> Iterator[tuple[str, str, str]]:
 
 
 def _schema(signature: str) -> dict[str, object]:
-    """Return a JSON Schema of parameters; their types are words for a model, and allow anything here."""
+    """Return a JSON Schema of parameters. Their types are descriptions for a model, so any value is valid."""
     return {"type": "object", "properties": {name: {} for name in PARAMETER.findall(signature)}}
 
 
 def _as_python(arguments: str) -> str:
-    """Return the arguments of a call as Python; those that are not a JSON object stay as they are written."""
+    """Return the arguments of a call as Python. Anything but a JSON object stays unchanged."""
     values = lenient_json(arguments)
     if not isinstance(values, dict):
         return f"**{arguments}"
@@ -83,7 +83,7 @@ def _as_python(arguments: str) -> str:
 
 
 def _read_blocks(messages: Sequence[ModelMessage]) -> Iterator[ModelMessage]:
-    """Yield the messages, those with blocks of code as calls, and the messages behind them as results."""
+    """Yield the messages, with code blocks as calls and the following messages as results."""
     calls: tuple[Call, ...] = ()
     for place, message in enumerate(messages):
         text = message.text[:LONGEST]

@@ -1,4 +1,4 @@
-"""Policies over conversations in which the user writes several messages."""
+"""Policies for conversations with several messages of the user."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ NOTED, ASK = "Noted", "Before I can use {tool}: which {argument} do you mean?"
 
 @dataclass(frozen=True)
 class UserMessage:
-    """The user's message that a policy works on, in a conversation of several.
+    """A message of the user in a conversation with several.
 
     Attributes:
-        places: of the expected calls that are to be made for it.
+        places: the positions of the expected calls for this message.
         facts: texts that a right answer contains.
-        told: what was said in the trial so far, or is for the user to say.
+        told: the texts in the trial so far, and the facts that the user can give.
     """
 
     text: str
@@ -31,18 +31,18 @@ class UserMessage:
 
 
 def play_turn(policy: Policy, given: PolicyInput, request: ModelRequest, message: UserMessage) -> ModelTurn:
-    """Play a policy over the expected calls of one of the user's messages.
+    """Play a policy over the expected calls for one message of the user.
 
-    The model knows what the request shows. It asks for an argument of an expected call that the request does not show
-    and that was told in the trial, or is for the user to tell; all others it infers, such as a unit. An answer with
-    evidence states those of the expected facts that the request shows.
+    The model knows the content of the request. If the request lacks an argument of an expected call and the user said
+    it earlier or can give it, the model asks for it. It infers all other arguments, such as a unit. An answer with
+    evidence contains the expected facts that the request shows.
     """
     script = [given.script[place] for place in message.places]
     messages = _since(given.messages, message.text)
     own = policy(replace(given, script=script, messages=messages, places=message.places))
     shown = "\n".join(texts_of(request.messages))
     expected = [call.arguments for call in script]
-    # A call whose arguments were cut is of an expected one, too.
+    # Compare truncated arguments, too: they may belong to an expected call.
     texts = [(call.name, text) for call in own.calls for text in (call.arguments, f"{call.arguments}}}")]
     made = [(name, arguments) for name, text in texts if (arguments := lenient_json(text)) in expected]
     leaves = [(tool, *leaf) for tool, arguments in made for leaf in _leaves("", arguments)]
@@ -57,20 +57,20 @@ def play_turn(policy: Policy, given: PolicyInput, request: ModelRequest, message
 
 
 def _since(messages: Sequence[ModelMessage], text: str) -> Sequence[ModelMessage]:
-    """Return the messages from the last one that has the user's text; frameworks put it among others."""
+    """Return the messages from the user's text on, wherever the framework put it last."""
     places = [at for at, message in enumerate(messages) if message.role != "assistant" and text in message.text]
     return messages[places[-1] :] if places else messages
 
 
 def texts_of(messages: Sequence[ModelMessage]) -> Iterator[str]:
-    """Yield what messages say, and the arguments of their calls."""
+    """Yield the texts of messages and the arguments of their calls."""
     for message in messages:
         yield message.text
         yield from (call.arguments for call in message.calls)
 
 
 def _leaves(name: str, value: Json) -> Iterator[tuple[str, Json]]:
-    """Yield the texts and numbers in arguments, each with the name of the argument."""
+    """Yield the texts and numbers in arguments with the names of the arguments."""
     if isinstance(value, dict):
         for key, inner in value.items():
             yield from _leaves(name or key, inner)

@@ -1,4 +1,4 @@
-"""The ends of a conversation for which the framework wants no plain text: a finish tool, a demanded call, JSON."""
+"""Ends of a conversation for frameworks that want more than plain text: a finish tool, a demanded call, or JSON."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ from trialbed_scripted._turns import ModelTurn
 from trialbed_scripted.schemas import filled_json, filled_with, minimal_arguments
 
 DEMANDS = frozenset({"required", "any"})
-"""Modes of a choice that demand a call."""
+"""The choice modes that demand a call."""
 
 PROBE = "The answer to the question is what the tools have returned."
-"""A text of the usual kind, by which tools are known that take one."""
+"""A typical answer, to find the tools that accept one."""
 
 FINISHES = frozenset(
     {
@@ -32,14 +32,14 @@ FINISHES = frozenset(
         "submitfinalanswer",
     }
 )
-"""Plain names of tools with which frameworks have a model end."""
+"""Plain names of the tools that frameworks use to end."""
 
 TYPED_FINISHES = ("finalanswer", "finalresponse", "finalresult")
-"""Beginnings of the plain names of such tools where each type of answer has one."""
+"""Prefixes of these names if each type of answer has its own tool."""
 
 
 def is_finish(name: str) -> bool:
-    """Return whether a tool's name says that it ends."""
+    """Return whether a tool's name says that it ends the conversation."""
     plain = plain_name(name)
     return plain in FINISHES or plain.startswith(TYPED_FINISHES)
 
@@ -51,22 +51,22 @@ def as_demanded(
     declared: str = "",
     expected: Collection[str] = (),
 ) -> ModelTurn:
-    """Return a turn as a request asks for it: as a call where it wants one, as JSON where it gives a schema.
+    """Return a turn in the form that a request asks for, such as a call or JSON.
 
-    * A named tool is called, whatever the policy would do: with the policy's arguments if it calls that tool, else with
-      its text, or with the least arguments that fit.
-    * Where a call is demanded, a text is the argument of the finish tool: of the tool among those that are not the
-      trial's that takes a text, by its name if there are several, and the first if each type of answer has one.
-      Without one, the tool whose name says that it ends, or else the first, is called with the least arguments that
-      fit, as no model can answer there.
-    * Where no call is demanded, the finish tool is called only if its name says that it is one.
-    * A finish tool that the adapter declares is called wherever it is offered.
-    * Any other text is put into the JSON that the request's schema allows.
+    * A tool that the request names is always called. It gets the policy's arguments if the policy calls it, else the
+      policy's text, or else the minimal valid arguments.
+    * If a call is demanded, a text becomes the argument of the finish tool. This is the one tool outside the trial that
+      takes a text, or the one with a suitable name. If each type of answer has a tool, the first one is used. Without
+      a finish tool, the tool with such a name, or else the first tool, is called with minimal valid arguments, as no
+      model could answer.
+    * If no call is demanded, the finish tool is only called if its name says that it is one.
+    * A finish tool that the adapter declares is called if it is offered.
+    * Any other text is put into JSON that fits the request's schema.
 
     Args:
-        tools: the trial's.
-        declared: the name of the adapter's finish tool; empty where it declares none.
-        expected: the names of the tools that the script calls. A text that they take does not make them finish tools.
+        tools: the tools of the trial.
+        declared: the name of the adapter's finish tool; empty if it declares none.
+        expected: the names of the tools in the script. They are not finish tools, even if they take a text.
     """
     choice = request.tool_choice
     functions = {function.name: function for function in request.tools if choice.allows(function.name)}
@@ -89,7 +89,7 @@ def as_demanded(
 def finish_tool(
     functions: Sequence[OfferedTool], tools: Sequence[ToolSpec], expected: Collection[str] = ()
 ) -> OfferedTool | None:
-    """Return the function with which a model hands over its answer; None where none does for certain."""
+    """Return the function that takes a model's answer, if there is exactly one candidate."""
     offers = Offers(tools, functions)
     foreign = [one for one in functions if offers.tool(one.name) is None]
     named = [one for one in foreign if plain_name(one.name) in FINISHES and _takes_answer(one)]
@@ -99,13 +99,13 @@ def finish_tool(
 
 
 def _calling(turn: ModelTurn, call: Call) -> ModelTurn:
-    """Return the turn with this call alone; the calls of the policy that it drops were not played."""
+    """Return the turn with this call alone. Other calls of the policy count as not played."""
     played = turn.played if call in turn.calls else ()
     return replace(turn, text=None, calls=(call,), played=played)
 
 
 def _ending(function: OfferedTool, text: str | None) -> Call:
-    """Return a call with a text in its arguments; with the least arguments where there is no text, or no place."""
+    """Return a call with a text in its arguments, or with minimal arguments if there is no text or no place for it."""
     arguments = None if text is None else filled_with(function.parameters, text)
     if not isinstance(arguments, dict):
         arguments = minimal_arguments(function.parameters)
@@ -113,11 +113,11 @@ def _ending(function: OfferedTool, text: str | None) -> Call:
 
 
 def _takes_answer(function: OfferedTool) -> bool:
-    """Return whether a function takes any text, in whatever part of its arguments."""
+    """Return whether a function takes any text, anywhere in its arguments."""
     return isinstance(filled_with(function.parameters, PROBE), dict)
 
 
 def _takes_text(function: OfferedTool) -> bool:
-    """Return whether a function has a parameter that takes any text."""
+    """Return whether a function has a top-level parameter that takes any text."""
     found = filled_with(function.parameters, PROBE)
     return isinstance(found, dict) and PROBE in found.values()

@@ -1,4 +1,4 @@
-"""Requests that offer tools in words and want an answer in marked fields, as DSPy's ReAct writes them."""
+"""Requests that describe tools in words and expect answers in marked fields, like DSPy's ReAct."""
 
 from __future__ import annotations
 
@@ -16,19 +16,19 @@ from trialbed_scripted.policies._code import LONGEST, CodeForm, read_code_form
 from trialbed_scripted.schemas import filled_json
 
 LONGEST_ARGUMENTS = 20_000
-"""Characters of the description of a tool's arguments that are read."""
+"""Longest description of a tool's arguments, in characters."""
 
 THOUGHT, NAME, ARGUMENTS = "next_thought", "next_tool_name", "next_tool_args"
-"""The fields of a step: why, which tool, and its arguments."""
+"""The fields of a step: the reason, the tool, and its arguments."""
 
 FINISH = "finish"
-"""The tool with which a step ends the steps."""
+"""The tool that ends the steps."""
 
 FAILED = "Execution error in "
-"""Begins what came of a call that failed."""
+"""The prefix of a failed call's result."""
 
 TRAJECTORY = "trajectory"
-"""The field with the steps before, which are fields of their own."""
+"""The field with the earlier steps, which have their own fields."""
 
 AGAIN = "\n\nRespond with "
 HEAD = "Your output fields are:\n"
@@ -46,13 +46,13 @@ NUMBER = re.compile(r"-?\d{1,15}(?:\.\d{1,15})?")
 
 @dataclass(frozen=True)
 class FieldForm:
-    """The form in which a request wants its answer.
+    """The format that a request expects.
 
     Attributes:
-        outputs: the fields, each with the demand on its value; empty for any text.
-        as_json: whether they shall be those of a JSON object.
-        tools: those of which a step may call one.
-        messages: the question, and each earlier step as the call and the result that it is.
+        outputs: maps fields to the requirement for their value. An empty requirement allows any text.
+        as_json: whether the answer is a JSON object with these fields.
+        tools: the tools for a step, which may call one.
+        messages: the question, and each earlier step as a call and a result.
     """
 
     outputs: Mapping[str, str]
@@ -62,19 +62,19 @@ class FieldForm:
 
     @property
     def is_step(self) -> bool:
-        """Return whether the answer is to be a step."""
+        """Return whether the answer is a step."""
         return {NAME, ARGUMENTS} <= self.outputs.keys()
 
     @property
     def steps(self) -> int:
-        """The number of the steps before."""
+        """The number of earlier steps."""
         return sum(len(message.calls) for message in self.messages)
 
     def fill(self, turn: ModelTurn, first: ModelTurn | None = None) -> ModelTurn:
-        """Return a turn as an answer in this form: of a call the step, of a text the fields or the end of the steps.
+        """Write a turn in this format. A call becomes a step, and a text becomes the fields or the end of the steps.
 
         Args:
-            first: the policy's turn before any step, whose calls are made one by one.
+            first: the policy's turn before any step. Its calls are made one by one.
         """
         if self.is_step and first and len(first.calls) > 1 and self.steps < len(first.calls):
             place = slice(self.steps, self.steps + 1)
@@ -97,7 +97,7 @@ class FieldForm:
 
 
 def read_form(request: ModelRequest) -> FieldForm | CodeForm | None:
-    """Return the form in which a request wants its answer; None where it wants none."""
+    """Return the format that a request expects for its answer, if it describes one."""
     return read_code_form(request) or _read_field_form(request)
 
 
@@ -121,19 +121,19 @@ def _read_field_form(request: ModelRequest) -> FieldForm | None:
 
 
 def in_calls(request: ModelRequest) -> ModelRequest:
-    """Return a request with the tools and calls that it has in words as tools and calls; any other unchanged."""
+    """Return a request with the tools and calls in its text as real tools and calls. Others stay unchanged."""
     form = read_form(request)
     if form is None:
         return request
     system = [message for message in request.messages if message.role in ("system", "developer")]
     read = replace(request)
-    # Both are read from the document only if they are not there yet.
+    # Values that are set here are not read from the document.
     vars(read).update(tools=form.tools, messages=(*system, *form.messages))
     return read
 
 
 class FieldSpeaker:
-    """Says turns in the form that a conversation wants: one call per step, and a text as the end of the steps."""
+    """Says turns in the format of a conversation, with one call per step and a text as the end of the steps."""
 
     def __init__(self) -> None:
         self._held: list[ModelTurn] = []
@@ -141,10 +141,10 @@ class FieldSpeaker:
     async def say(
         self, request: ModelRequest, take_turn: Callable[[], Awaitable[ModelTurn | Response]]
     ) -> tuple[ModelTurn | Response, ModelTurn | None]:
-        """Return the answer to a request, and the turn that it says; None if it is a response.
+        """Return the answer to a request with its turn, or a response without a turn.
 
         Args:
-            take_turn: returns the next turn; it is called once the last one has been said whole.
+            take_turn: returns the next turn. It is called when the last turn is complete.
         """
         form = read_form(request)
         turn = self._held.pop(0) if self._held and form is not None else await take_turn()
@@ -153,7 +153,7 @@ class FieldSpeaker:
         if form is None:
             return turn, turn
         if isinstance(form, FieldForm) and form.is_step:
-            # The text of the end is wanted again as the answer.
+            # The framework asks for the final text again as the answer.
             self._held = [replace(turn, calls=(call,)) for call in turn.calls[1:]] if turn.calls else [turn]
             turn = replace(turn, calls=turn.calls[:1])
         return form.fill(turn), turn
@@ -169,7 +169,7 @@ def _read_tools(text: str) -> Iterator[OfferedTool]:
 
 
 def _schema(written: str) -> Mapping[str, Any]:
-    """Return the JSON Schema of arguments written as Python writes a mapping; one that allows all otherwise."""
+    """Return the JSON Schema of arguments written as a Python mapping, or a schema that allows anything."""
     try:
         found = ast.literal_eval(written) if len(written) <= LONGEST_ARGUMENTS else None
     except (ValueError, SyntaxError, TypeError, MemoryError, RecursionError):
@@ -181,12 +181,12 @@ def _schema(written: str) -> Mapping[str, Any]:
 
 
 def _read_steps(text: str) -> Iterator[ModelMessage]:
-    """Yield the question, and the call and the result of each step, without the one that ends."""
+    """Yield the question, and the call and result of each step except the final one."""
     marks = list(MARK.finditer(text))
     ends = [*(mark.start() for mark in marks[1:]), len(text)]
     sections = [(mark[1], text[mark.end() : end].strip()) for mark, end in zip(marks, ends, strict=True)]
     if sections:
-        # The form of the answer is said once more at the end.
+        # The format of the answer is repeated at the end.
         name, last = sections[-1]
         sections[-1] = name, last.rpartition(AGAIN)[0] or last
     steps: dict[str, dict[str, str]] = {}
@@ -206,11 +206,11 @@ def _read_steps(text: str) -> Iterator[ModelMessage]:
 
 
 def _value(text: str, wanted: str) -> str:
-    """Return a value for a field that says what a text says, as far as it may."""
+    """Return a valid value for a field, as close to a text as possible."""
     _, has_schema, schema = wanted.partition("JSON schema: ")
     if has_schema:
         return filled_json(lenient_json(schema, schema), text)
-    # The values themselves may have any words in them.
+    # This comes before the types below, since the values may contain their names.
     _, several, values = wanted.partition("one of: ")
     if several:
         return next((one for one in values.split("; ") if one in text), values.split("; ")[0])

@@ -1,4 +1,4 @@
-"""Fits a call's arguments to the schema under which a request offers its tool."""
+"""Fit a call's arguments to the schema that a request offers for its tool."""
 
 from __future__ import annotations
 
@@ -13,22 +13,22 @@ from trialbed.wire.offers import plain_name
 from trialbed_scripted.schemas import MOST, effort_of, first_problem, least_values, list_at, object_at, spend
 
 MAX_DEPTH = 60
-"""Levels of references and alternatives that are followed."""
+"""Most nested references and alternatives to follow."""
 
 MAX_MESSAGE = 300
-"""Characters of a reason."""
+"""Longest reason, in characters."""
 
 
 class Inexpressible(Exception):
-    """The offered schema has no arguments that say the same; the text says why."""
+    """The offered schema cannot express the arguments; the message says why."""
 
 
 @dataclass(frozen=True)
 class Fitted:
-    """Arguments as the offered schema has them.
+    """Arguments that fit the offered schema.
 
     Attributes:
-        filled: path -> value that the schema requires and the script does not have; nulls are left out.
+        filled: maps paths to values that the schema requires and the script lacks, except nulls.
     """
 
     arguments: Any
@@ -38,14 +38,14 @@ class Fitted:
 def fit(arguments: Any, own: Any, offered: Any) -> Fitted:
     """Fit the arguments to the offered schema.
 
-    Properties are called as they are offered; those that are left out and required now are null where they can be, else
+    Properties get the offered names. Missing properties that the offered schema requires are null if possible, else
     their default or a made-up value.
 
     Args:
         own: the tool's own schema.
 
     Raises:
-        Inexpressible: the offered schema cannot have them, though the tool's own can.
+        Inexpressible: the offered schema does not allow them, although the tool's own does.
     """
     if own == offered:
         return Fitted(arguments)
@@ -58,13 +58,13 @@ def fit(arguments: Any, own: Any, offered: Any) -> Fitted:
 
 
 class _Schemas:
-    """A tool's own schema and the offered one."""
+    """The tool's own schema and the offered one."""
 
     def __init__(self, own: Any, offered: Any) -> None:
         self._own, self._offered = own, offered
 
     def problem(self, value: Any, schema: Any) -> str:
-        """Say why a part of the offered schema forbids a value; empty if it does not."""
+        """Explain why a part of the offered schema forbids a value; empty if it is valid."""
         return first_problem(schema, value, self._offered)[:MAX_MESSAGE]
 
     def fit(self, value: Any, offered: Any, own: Any, path: str, filled: dict[str, Any], depth: int) -> Any:
@@ -84,7 +84,7 @@ class _Schemas:
         return self._object(value, offered, own, path, filled, depth)
 
     def _best(self, value: Any, choices: Any, own: Any, path: str, filled: dict[str, Any], depth: int) -> Any:
-        """Fit the value to the choice for which the least must be made up."""
+        """Fit the value to the choice with the fewest made-up values."""
         found: list[tuple[Any, dict[str, Any]]] = []
         reason = ""
         for choice in choices:
@@ -141,7 +141,7 @@ class _Schemas:
         path: str,
         filled: dict[str, Any],
     ) -> None:
-        """Give a property that the offered schema requires, unless the tool's own does, too: then it is left out."""
+        """Add a property that only the offered schema requires. It stays missing if the tool's own requires it, too."""
         key = next((key for key, other in own[1].items() if other == name), name)
         where = f"{path}.{key}".lstrip(".")
         if _requires(own[0], key, self._own):
@@ -160,7 +160,7 @@ class _Schemas:
 
 
 def _resolve(schema: Any, root: Any) -> Any:
-    """Follow references within the root; one that points to nothing gives no schema."""
+    """Follow references within the root. A dangling reference resolves to an empty schema."""
     for _ in range(MAX_DEPTH):
         reference = schema.get("$ref") if isinstance(schema, Mapping) else None
         if not isinstance(reference, str):
@@ -174,7 +174,7 @@ def _resolve(schema: Any, root: Any) -> Any:
 
 
 def _parts(schema: Any, root: Any, depth: int = MAX_DEPTH) -> Iterator[Mapping[str, Any]]:
-    """Yield a schema and those that it combines."""
+    """Yield a schema and the schemas that it combines."""
     schema = _resolve(schema, root)
     spend(1)
     if not isinstance(schema, Mapping) or depth == 0:
@@ -219,13 +219,13 @@ def _has_properties(schema: Mapping[str, Any]) -> bool:
 
 
 def _required_names(schema: Mapping[str, Any]) -> list[str]:
-    """Return the names of required properties, without any other values among them."""
+    """Return the names of required properties. Invalid entries are ignored."""
     found = schema.get("required")
     return [name for name in found if isinstance(name, str)] if isinstance(found, list) else []
 
 
 def _extra(schema: Mapping[str, Any], name: str, where: str) -> Any:
-    """Return the schema of a property that is not named."""
+    """Return the schema for a property without its own entry."""
     for pattern, found in object_at(schema, "patternProperties").items():
         if _matches(pattern, name):
             return found
@@ -236,7 +236,7 @@ def _extra(schema: Mapping[str, Any], name: str, where: str) -> Any:
 
 
 def _matches(pattern: str, name: str) -> bool:
-    """Return whether a framework's pattern matches a name, within a bounded number of steps."""
+    """Return whether a framework's pattern matches a name, with bounded effort."""
     spend(effort_of({"pattern": pattern}))
     try:
         return JsonSchema({"pattern": pattern}).is_valid(name)
@@ -245,7 +245,7 @@ def _matches(pattern: str, name: str) -> bool:
 
 
 def _names(own: set[str], offered: Mapping[str, Any]) -> dict[str, str]:
-    """Map own names of properties to the offered ones that stand for them, where that is certain."""
+    """Map own property names to offered ones if the match is unique."""
     same = {name: name for name in own if name in offered}
     own_left, offered_left = own - same.keys(), [name for name in offered if name not in own]
     by_plain = _unique(own_left, plain_name)
@@ -255,6 +255,6 @@ def _names(own: set[str], offered: Mapping[str, Any]) -> dict[str, str]:
 
 
 def _unique(names: Any, plain: Callable[[str], str]) -> dict[str, str]:
-    """Map plain names to the names that alone have them."""
+    """Map plain names to names, for plain names that only one name has."""
     found = group_by_key((plain(name), name) for name in names)
     return {key: alike[0] for key, alike in found.items() if key and len(alike) == 1}

@@ -1,4 +1,4 @@
-"""Conversations whose framework writes calls and results as text, read as the calls and results that they are."""
+"""Restore calls and results in conversations that frameworks write as text."""
 
 from __future__ import annotations
 
@@ -11,23 +11,23 @@ from itertools import accumulate
 from trialbed.wire import Call, ModelMessage, lenient_json
 
 MOST = 1000
-"""Answers with calls that are remembered, the latest ones; each makes further requests a little slower."""
+"""Most answers with calls to remember, the latest ones. Each one slows down later requests a little."""
 
 
 @dataclass
 class TextHistories:
-    """The conversations of a trial, or of a server's clients, as far as calls went out in answer to them.
+    """The conversations of a trial or of a server's clients, with the calls that were sent in them.
 
-    Some frameworks send a call back as a text of the assistant and its result as a text of the user, or leave a failed
-    call out. A model reads that; a scripted one counts calls. A conversation that begins with all the text of an
-    earlier one in which it sent calls goes on after these, even if no message has them.
+    Some frameworks send a call back as text of the assistant and its result as text of the user, or drop a failed call.
+    A real model reads the text, but a scripted one counts calls. If a conversation begins with the complete text of an
+    earlier one, the calls sent there count as made, even if no message contains them.
 
-    If the first request of a trial has calls, it is a history that the agent gives, up to its last answer or result.
-    Requests that begin with it are read without it.
+    If the first request of a trial contains calls, these belong to a history from the agent, which ends with its last
+    answer or result. It is removed from requests that begin with it.
 
     Attributes:
-        shared: whether they are of several clients. One may ask what another one asked, and more in the same text; only
-            what begins after the end of a text goes on then.
+        shared: whether the conversations belong to several clients. Two clients may ask the same
+            question, one with more text. A conversation then only continues an earlier one that ended with a text.
     """
 
     shared: bool = False
@@ -35,16 +35,16 @@ class TextHistories:
     _sent: deque[tuple[int, str, int, int]] = field(default_factory=lambda: deque(maxlen=MOST))
 
     def note(self, messages: Sequence[ModelMessage], calls: int) -> None:
-        """Calls are sent in answer to a conversation."""
+        """Record calls that are sent in answer to a conversation."""
         own = self._without_given(messages)
         text = _text(own)
         before, first = self._earlier(text, _ends(own))
         self._sent.append((len(text), _digest(text), before + calls, first or len(text)))
 
     def read(self, messages: Sequence[ModelMessage]) -> tuple[ModelMessage, ...]:
-        """Return a conversation with the calls that it goes on after, and what came back for them.
+        """Return a conversation with the calls that were sent in it and their results.
 
-        One that has calls or results of its own is returned as it is.
+        Conversations that contain calls or results stay unchanged.
         """
         own = self._without_given(messages)
         if any(message.calls or message.role == "tool" for message in own):
@@ -68,7 +68,7 @@ class TextHistories:
         return sent[length:] if sent[:length] == self._given else sent
 
     def _earlier(self, text: str, ends: Collection[int]) -> tuple[int, int]:
-        """Return how many calls went out in the conversations that a text continues, and the length of the first."""
+        """Return the number of calls in the conversations that a text continues, and the length of the first."""
         sent = (one for one in self._sent if one[0] < len(text) and (one[0] in ends or not self.shared))
         found = [one for one in sent if _digest(text[: one[0]]) == one[1]]
         return max(((calls, first) for _, _, calls, first in found), default=(0, 0))
@@ -79,12 +79,12 @@ def _text(messages: Sequence[ModelMessage]) -> str:
 
 
 def _ends(messages: Sequence[ModelMessage]) -> frozenset[int]:
-    """Return the lengths of a conversation's text at the end of each of its texts."""
+    """Return the total text length after each text of a conversation."""
     return frozenset(accumulate(len(text) for message in messages for text in message.texts))
 
 
 def _after(messages: Sequence[ModelMessage], length: int) -> list[ModelMessage]:
-    """Return the part of a conversation after so many characters of its text."""
+    """Return the part of a conversation after this many characters of text."""
     found, place = [], 0
     for message in messages:
         text = message.text
@@ -95,9 +95,9 @@ def _after(messages: Sequence[ModelMessage], length: int) -> list[ModelMessage]:
 
 
 def _results(text: str) -> list[str]:
-    """Return the results in a text without the word that frameworks put before them, which stand in lines if several.
+    """Return the results in a text, without the label that frameworks put before them.
 
-    Lines are results of their own only where each is JSON or an error.
+    Lines are separate results if each one is JSON or an error.
     """
     head, mark, rest = text.lstrip().partition(":")
     whole = rest.lstrip() if mark and head in ("Observation", "Result", "Tool result") else text.lstrip()

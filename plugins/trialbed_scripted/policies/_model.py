@@ -1,4 +1,4 @@
-"""A policy over known calls, as a model."""
+"""Models that play a policy over known calls."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from trialbed_scripted.policies._tools import Tools
 from trialbed_scripted.schemas import bounded_effort
 
 SLOW = "slow"
-"""The policy whose answers take their time."""
+"""The policy with slow answers."""
 
 SLOW_FIRST = 0.5
 """Seconds before the first byte of ``scripted:slow``."""
@@ -35,13 +35,13 @@ SLOW_CHUNK = 0.02
 
 
 class PolicyModel:
-    """Plays a policy; knows nothing but its script and the conversations it is sent.
+    """Plays a policy. It only knows its script and the conversations that it receives.
 
     Args:
-        name: of a policy.
+        name: the policy's name.
         script: the right calls, in order.
-        tools: those that the calls are of; their names and descriptions identify them in a request.
-        finish: the framework's own tool that ends; empty where it is to be found, or a text ends.
+        tools: the tools of these calls. Their names and descriptions identify them in a request.
+        finish: the framework's finish tool; empty to detect it or to end with a text.
     """
 
     def __init__(
@@ -58,21 +58,21 @@ class PolicyModel:
         self._histories = TextHistories(shared=True)
 
     def __call__(self, request: ReceivedRequest) -> ModelTurn:
-        """Take the next turn, with an estimate of its usage."""
+        """Return the next turn, with an estimate of its usage."""
         turn = self.turn(request.asked, self._histories)
         return replace(turn, usage=estimate_usage(request.asked, turn.answer(), request.spoken))
 
     def turn(
         self, request: ModelRequest, histories: TextHistories | None = None, message: UserMessage | None = None
     ) -> ModelTurn:
-        """Take the next turn, as far as the conversation has come.
+        """Return the next turn at this point of the conversation.
 
         Args:
-            histories: of the trial, for frameworks that write calls and results as text.
-            message: of a user who writes several, the one that the request is about.
+            histories: the trial's histories, for frameworks that write calls and results as text.
+            message: the user's current message, if the user writes several.
 
         Raises:
-            QuestionRefused: the request is too intricate.
+            QuestionRefused: the request is too complex.
         """
         try:
             with bounded_effort():
@@ -84,13 +84,13 @@ class PolicyModel:
         form = read_form(request)
         if form is not None:
             return self._fill(form, request, message)
-        # Like a real model: no tool calls where the request allows none.
+        # Like a real model, make no tool calls if the request allows none.
         offered = (
             () if request.tool_choice.mode == "none" else [one for one in request.tools if one.name != self._finish]
         )
         messages = request.messages if histories is None else histories.read(request.messages)
         choice = request.tool_choice
-        # A named tool changes the end of a turn, not the plan.
+        # A named tool changes the end of a turn but not the plan.
         allowed = frozenset(choice.allowed) if choice.allowed else None
         given = PolicyInput(self._script, Tools(self._tools, offered, allowed), messages)
         own = self._play(given, request, message)
@@ -103,7 +103,7 @@ class PolicyModel:
         return self._policy(given) if message is None else play_turn(self._policy, given, request, message)
 
     def _fill(self, form: FieldForm | CodeForm, request: ModelRequest, message: UserMessage | None) -> ModelTurn:
-        """Take the next turn of a conversation in which tools are offered and called in words."""
+        """Return the next turn of a conversation that offers and calls tools in words."""
         tools = Tools(self._tools, form.tools)
         first, turn = (
             self._play(PolicyInput(self._script, tools, messages), request, message)
@@ -113,7 +113,7 @@ class PolicyModel:
 
 
 class TurnTakingModel(TrialModel):
-    """Answers a trial with turns, and notes the calls of a policy's script that it could not make."""
+    """Answers a trial with turns, and collects the calls of a policy's script that it could not make."""
 
     is_strict = True
 
@@ -123,7 +123,7 @@ class TurnTakingModel(TrialModel):
         self._filled: dict[tuple[int | None, str], FilledArgument] = {}
 
     def note(self, turn: ModelTurn) -> None:
-        """Note what a turn says about its policy's script."""
+        """Record the played, lost and filled parts of a turn."""
         self._played.update(turn.played)
         for call in turn.lost:
             self._lost.setdefault(call.position, call)
@@ -131,8 +131,8 @@ class TurnTakingModel(TrialModel):
             self._filled.setdefault((argument.position, argument.argument), argument)
 
     def complete(self, log: WireLog) -> WireLog:
-        """Add the calls that could not be played, and the arguments that were made up."""
-        # A request without tools may come between others, in which every call is made.
+        """Add the calls that could not be played and the arguments that were made up."""
+        # A request without tools may come between requests that allow all calls.
         lost = tuple(call for place, call in sorted(self._lost.items()) if place not in self._played)
         return log.model_copy(update={"lost": lost, "filled": tuple(self._filled.values())})
 
@@ -148,20 +148,20 @@ class ScriptedTrialModel(TurnTakingModel):
         self._left: dict[int, Sequence[int]] = {}
         user = registration.user
         self._told = set() if user is None else {*map(str, user.knows.values()), *user.says.values()}
-        # Only the calls since the user's last message are counted.
+        # Only the calls since the user's last message count.
         self._histories: defaultdict[int, TextHistories] = defaultdict(TextHistories)
 
     async def answer(self, question: ModelQuestion) -> ModelReply:
-        """Take the turn that the conversation has come to."""
+        """Return the next turn of the conversation."""
         turn = self._policy.turn(question.request, self._histories[question.turn], self._message(question))
         self.note(turn)
-        # The same ids in each framework's trial, since a replay gives equal requests one answer and its ids.
+        # Ids are the same in each framework's trial: a replay gives equal requests the same answer with its ids.
         answer = answer_of(turn, f"{self._registration.seed}#{question.place}")
         answer = replace(answer, usage=estimate_usage(question.request, answer, question.dialect))
         return ModelReply(answer, SLOW_FIRST, SLOW_CHUNK) if self._slow else ModelReply(answer)
 
     def _message(self, question: ModelQuestion) -> UserMessage | None:
-        """Return the user's message: of a user who answers, about all calls that were not made for earlier ones."""
+        """Return the user's message. For a user who answers, it covers all calls that are still to be made."""
         turns, number = self._registration.turns, question.turn
         if not turns:
             return None
@@ -176,10 +176,10 @@ class ScriptedTrialModel(TurnTakingModel):
 
 
 def answer_of(turn: ModelTurn, identity: str) -> ModelAnswer:
-    """Return a turn as an answer, without usage, model and time.
+    """Return a turn as an answer without usage, model and time.
 
     Args:
-        identity: the text from which the ids are made; the same for the same request of the same trial.
+        identity: the text to derive the ids from. It is the same for the same request of the same trial.
     """
 
     def digest(part: object) -> str:
@@ -200,7 +200,7 @@ def policy(name: str, *calls: Call) -> PolicyModel:
 
 
 def estimate_usage(request: ModelRequest, answer: ModelAnswer, spoken: Dialect) -> dict[str, int]:
-    """Estimate the usage from the conversation and the tools of the request, and from the answer."""
+    """Estimate the usage from the request's conversation and tools and from the answer."""
     return usage_counts(estimated_tokens(request.prompt), estimated_tokens(spoken.write_message(answer)))
 
 

@@ -1,4 +1,4 @@
-"""The names of the policies, for which none of them is loaded."""
+"""The names of the policies, without loading the policies."""
 
 POLICY_NAMES = (
     *("gold", "parallel", "none", "partial", "reordered", "extra", "wrong-args", "bad-json", "unknown-tool", "retry"),

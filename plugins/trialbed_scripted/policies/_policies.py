@@ -1,6 +1,6 @@
-"""The policies: pure functions of the script, the tools on offer and the conversation so far.
+"""The policies are pure functions of the script, the offered tools and the conversation so far.
 
-The effect of each on a framework, and so the right value of every score, is known beforehand.
+The effect of each policy on a framework is known in advance, and therefore the right value of every score.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from trialbed_scripted.policies._names import POLICY_NAMES
 from trialbed_scripted.policies._tools import Lost, PlannedCall, Tools
 
 MAX_VALUES = 50
-"""Values of one result that an answer repeats."""
+"""Most values of one result that an answer repeats."""
 
 FOUND = "Here is what I found: "
 NOTHING_FOUND = "I have no results to report."
@@ -30,13 +30,13 @@ GIVE_UP_TEXT = f"{GIVE_UP} These tools do not solve the task."
 
 @dataclass(frozen=True)
 class PolicyInput:
-    """All that a policy may know.
+    """Everything that a policy may know.
 
     Attributes:
         script: the expected calls, in order.
-        tools: the tools as the request offers them.
-        messages: the conversation so far, since the user's last message.
-        places: those of these calls in the script of the whole conversation; empty where it is all of it.
+        tools: the tools that the request offers.
+        messages: the conversation since the user's last message.
+        places: the positions of these calls in the script of the whole conversation; empty if it is all of it.
     """
 
     script: Sequence[ScriptedCall]
@@ -51,7 +51,7 @@ class PolicyInput:
 
     @property
     def wrongs(self) -> list[Step]:
-        """The steps that make them with arguments that violate their schemas."""
+        """The steps that make the expected calls with invalid arguments."""
         return [methodcaller("wrong", place, call) for place, call in self._calls]
 
     @property
@@ -60,9 +60,9 @@ class PolicyInput:
 
     @property
     def position(self) -> int:
-        """The number of calls that the model has made, as far as the conversation still shows them.
+        """The number of calls by the model that the conversation still shows.
 
-        Messages that a framework adds do not count: prompts, its own texts in the model's name.
+        Messages from the framework do not count, such as prompts or its own texts in the model's name.
         """
         return len(self.call_names)
 
@@ -73,7 +73,7 @@ class PolicyInput:
 
 
 Step = Callable[[Tools], PlannedCall]
-"""A call as it is made with the tools on offer; raises ``Lost`` if it cannot be."""
+"""Plans a call with the offered tools. Raises ``Lost`` if it cannot be made."""
 
 Policy = Callable[[PolicyInput], ModelTurn]
 
@@ -92,7 +92,7 @@ def parallel(given: PolicyInput) -> ModelTurn:
 
 
 def none(_given: PolicyInput) -> ModelTurn:
-    """Answers at once, without evidence."""
+    """Answers immediately, without evidence."""
     return ModelTurn(text=NO_TOOL_TEXT)
 
 
@@ -155,14 +155,14 @@ POLICIES: MappingProxyType[str, Policy] = MappingProxyType(
 
 
 def _cut(step: Step) -> Step:
-    """Cut the arguments of the call, so that they do not parse."""
+    """Truncate the arguments of the call, which makes them invalid JSON."""
     return lambda tools: step(tools).cut()
 
 
 def _one_by_one(given: PolicyInput, steps: Sequence[Step], end: str | None = None) -> ModelTurn:
-    """Make the next of the calls that can be made, after those that the conversation shows; at the end, send a text.
+    """Make the next possible call after the calls in the conversation, or send a text at the end.
 
-    An agent that takes over from another one is offered other tools, and its conversation shows the earlier calls.
+    An agent that takes over from another one has other tools, but its conversation shows the earlier calls.
     """
     done, lost, made = given.position, [], Counter(given.call_names)
     for step in steps:
@@ -205,7 +205,7 @@ def _answer(given: PolicyInput, lost: Iterable[LostCall]) -> ModelTurn:
 
 
 def answer_with_evidence(messages: Sequence[ModelMessage]) -> str:
-    """Write a text with the values of every tool result except errors, the distinctive ones of each first."""
+    """Write a text with the values of all successful tool results, the distinctive values of each result first."""
     texts = (_unquote(message.text) for message in messages if message.role == "tool" and not message.is_error)
     results = (every_value(text)[:MAX_VALUES] for text in texts if not _is_error(text))
     values = dict.fromkeys(value for result in results for value in result)
@@ -213,13 +213,13 @@ def answer_with_evidence(messages: Sequence[ModelMessage]) -> str:
 
 
 def _is_error(text: str) -> bool:
-    """Return whether a result is a failure of an Api, or a framework's own, which some write as an object."""
+    """Return whether a result is an error of an API or of a framework. Some frameworks write an object."""
     value = lenient_json(text) if text.startswith("{") else None
     return text.startswith("Error:") or (isinstance(value, dict) and list(value) == ["error"])
 
 
 def _unquote(text: str) -> str:
-    """Read a text that a framework wrote as JSON once more, or as an object's ``result``; leave any other as it is."""
+    """Return the inner text of a result that the framework wrote as JSON, or as the ``result`` of an object."""
     inner = lenient_json(text) if text.startswith(('"', '{"result"')) else text
     if isinstance(inner, dict) and list(inner) == ["result"]:
         inner = inner["result"]

@@ -1,4 +1,4 @@
-"""The calls of a script, made with the tools that a request offers."""
+"""Make the calls of a script with the tools that a request offers."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from trialbed_scripted.schemas import first_problem, minimal_arguments, spend, w
 UNKNOWN = "tool_that_is_not_offered"
 
 SHOWN = 5
-"""Names that a reason lists."""
+"""Most names that a reason lists."""
 
 
 class Lost(Exception):
@@ -30,10 +30,10 @@ class Lost(Exception):
 
 @dataclass(frozen=True)
 class PlannedCall:
-    """A call as the model sends it.
+    """A call in the form that the model sends.
 
     Attributes:
-        position: its place in the script; None for a call that is not in it.
+        position: its position in the script; None for other calls.
         filled: the arguments that had to be made up.
     """
 
@@ -47,12 +47,12 @@ class PlannedCall:
 
 
 class Tools:
-    """A trial's tools as a request offers them.
+    """A trial's tools in the form that a request offers them.
 
     Args:
-        tools: the trial's.
-        functions: those that the request offers; none where it allows no calls.
-        allowed: those of them that it allows to be called; None for all.
+        tools: the tools of the trial.
+        functions: the offered functions; empty if the request does not allow calls.
+        allowed: the names of the functions that may be called; None for all.
     """
 
     def __init__(
@@ -65,22 +65,22 @@ class Tools:
         spend(len(foreign) * len(tools) // 20)
 
     def right(self, position: int, call: ScriptedCall) -> PlannedCall:
-        """Make a call of the script, of an agent's own tool with an example of each argument that is missing.
+        """Make a call of the script. Missing arguments of an agent's own tool get example values.
 
         Raises:
             Lost: it cannot be made.
         """
         offered, arguments = self._find(position, call.name), call.arguments
-        # Nothing but the request has the schema of an agent's own tool.
+        # Only the request contains the schema of an agent's own tool.
         if call.name not in self._own and first_problem(offered.parameters, arguments):
             arguments = {**minimal_arguments(offered.parameters), **arguments}
         return self._plan(position, call.name, arguments, offered)
 
     def wrong(self, position: int, call: ScriptedCall) -> PlannedCall:
-        """Make a call of the script with arguments that violate the tool's own schema, which the Api checks.
+        """Make a call of the script with arguments that violate the tool's own schema, which the API checks.
 
         Raises:
-            Lost: the right one cannot be made.
+            Lost: the right call cannot be made.
         """
         offered = self._find(position, call.name)
         right = self._plan(position, call.name, call.arguments, offered)
@@ -91,11 +91,11 @@ class Tools:
             return replace(right, call=Call(offered.name, _text(wrong)))
 
     def other(self, names: Iterable[str]) -> PlannedCall | None:
-        """Call the first of the trial's tools that has another name and can be called; None if there is none."""
+        """Return a call to the first tool of the trial outside these names that can be called, if there is one."""
         excluded = set(names)
         own = [(name, self._offers.function(name)) for name in self._own if name not in excluded]
         taken = {function.name for name in excluded if (function := self._offers.function(name)) is not None}
-        # A call of a finish tool would be the end.
+        # Calling a finish tool would end the trial.
         foreign = [
             (name, offered)
             for name, offered in self._offers.functions.items()
@@ -110,10 +110,10 @@ class Tools:
         return None
 
     def unknown(self) -> PlannedCall:
-        """Call a tool that is not offered.
+        """Return a call to a tool that is not offered.
 
         Raises:
-            Lost: no call is allowed.
+            Lost: calls are not allowed.
         """
         if not self._offers.functions:
             raise Lost(LostCall(position=0, tool=UNKNOWN, reason="no tools"))

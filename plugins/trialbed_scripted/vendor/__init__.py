@@ -1,4 +1,4 @@
-"""A vendor's model: right answers to any request."""
+"""A simulated vendor's model, which gives right answers to any request."""
 
 from trialbed_scripted.vendor._answers import LETTERS, decide_turn, possible_calls, spare_call, usage_of
 from trialbed_scripted.vendor._vendor import ANSWERS, SimulatedVendor

@@ -1,4 +1,4 @@
-"""Right answers: which request gets a call, and in which form."""
+"""Right answers: the choice between calls and texts, and the form of the answer."""
 
 from __future__ import annotations
 
@@ -17,20 +17,19 @@ from trialbed_scripted.vendor._solutions import Solution
 TEXT = "This needs no tool. Here is what there is to say about it."
 
 LETTERS = 4
-"""Characters of a token."""
+"""Characters per token."""
 
 SPARE = Call("lookup", "{}")
-"""The call where a fault needs one and no tool was offered."""
+"""The call for faults that need one when no tool is offered."""
 
 
 def decide_turn(request: ModelRequest, share: float, *, inverted: bool = False) -> ModelTurn:
-    """Answer a request whose right answer is not known: a call of one of its tools, or a text.
+    """Answer a request without a known right answer. The turn calls one of its tools or sends a text.
 
-    Which of the two depends only on the conversation and the tools, so that two vendors agree, unless the
-    decision of one of them is ``inverted``.
+    The choice depends only on the conversation and the tools, so two vendors agree unless one of them is ``inverted``.
 
     Args:
-        share: of the requests with tools that get a call.
+        share: the share of requests with tools that get a call.
     """
     calls = (spare_call(request),) if possible_calls(request) and (_draw(request) < share) != inverted else ()
     return _obey(ModelTurn(TEXT, calls), request)
@@ -39,11 +38,11 @@ def decide_turn(request: ModelRequest, share: float, *, inverted: bool = False) 
 def solve_turn(
     solution: Solution, request: ModelRequest, chance: random.Random, *, inverted: bool = False
 ) -> ModelTurn:
-    """Answer a request whose right answer is known.
+    """Answer a request with a known right answer.
 
     Args:
-        chance: for what sampling decides.
-        inverted: whether a text comes instead of calls, and a call instead of a text.
+        chance: the random generator for sampling.
+        inverted: sends a text instead of calls, and a call instead of a text.
     """
     calls = tuple(
         Call(call["name"], json.dumps(call["arguments"], ensure_ascii=False)) for call in solution.get("calls") or ()
@@ -55,18 +54,18 @@ def solve_turn(
 
 
 def possible_calls(request: ModelRequest) -> tuple[Call, ...]:
-    """Make a right call of each tool that the request lets the model call, as far as there is one."""
+    """Return a right call of each tool that the model may call. Tools without a valid call are skipped."""
     return _calls_of(request, request.tool_choice.name)
 
 
 def _calls_of(request: ModelRequest, name: str = "") -> tuple[Call, ...]:
-    """Make a right call of each tool, or of the one with this name, as far as there is one."""
+    """Return a right call of each tool, or of the tool with this name. Tools without a valid call are skipped."""
     found = [(tool.name, valid_json(tool.parameters)) for tool in request.tools if name in ("", tool.name)]
     return tuple(Call(name, arguments) for name, arguments in found if arguments is not None)
 
 
 def spare_call(request: ModelRequest) -> Call:
-    """Make a call, for a fault that needs one."""
+    """Return a call for a fault that needs one."""
     possible = possible_calls(request)
     return possible[int(_draw(request) * 1000) % len(possible)] if possible else SPARE
 
@@ -78,7 +77,7 @@ def usage_of(request: ModelRequest, turn: ModelTurn) -> dict[str, int]:
 
 
 def digest_of(request: ModelRequest) -> str:
-    """Identify the conversation and the tools of a request."""
+    """Return a digest of the conversation and the tools of a request."""
     read = [part or None for part in request.prompt.values()]
     return hashlib.sha256(json.dumps(read, sort_keys=True).encode()).hexdigest()
 
@@ -88,7 +87,7 @@ def _draw(request: ModelRequest) -> float:
 
 
 def _sample(solution: Solution, request: ModelRequest, chance: random.Random) -> str:
-    """Choose the text, one of several where sampling decides: by the seed, or by chance unless the temperature is 0."""
+    """Choose one of several texts, by the seed or by chance. A temperature of 0 gives the first."""
     texts: Sequence[Any] = solution.get("variations") or [solution.get("text") or TEXT]
     wanted = request.generation
     if wanted.temperature == 0 or len(texts) == 1:

@@ -1,4 +1,4 @@
-"""Right answers from a test set that has them, so that simulated vendors can be good or bad at it."""
+"""Right answers from a test set, to simulate good and bad vendors."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from trialbed.wire import ModelMessage, ModelRequest
 from trialbed.wire.dialects import dialect
 
 Solution = Mapping[str, Any]
-"""``calls``, each with ``name`` and ``arguments``; ``text``; ``variations``, texts from which sampling chooses."""
+"""``calls``, each with ``name`` and ``arguments``; ``text``; ``variations``, the texts for sampling."""
 
 
 class Solutions:
@@ -24,7 +24,7 @@ class Solutions:
 
     @classmethod
     def read(cls, path: str) -> Solutions:
-        """Read the answers that lines have under ``suite`` and ``answer``; an empty path has none.
+        """Read the answers in the lines of a file, under ``suite`` and ``answer``. An empty path gives no answers.
 
         Raises:
             UsageError: the file cannot be read, or no line has an answer.
@@ -43,7 +43,7 @@ class Solutions:
         return found
 
     def of(self, request: ModelRequest) -> Solution | None:
-        """Return the right answer to a request; None if it is not known."""
+        """Return the right answer to a request, if it is known."""
         return self._known.get(_key(request)) if self._known else None
 
     def _add(self, path: str, number: int, text: str) -> None:
@@ -60,7 +60,7 @@ class Solutions:
 
 
 def _key(request: ModelRequest) -> bytes:
-    """Identify the parts of a request on which a right answer depends, however it is sent."""
+    """Return a digest of the parts of a request that determine the right answer, independent of the transport."""
     tools = [[tool.name, tool.description, tool.parameters] for tool in request.tools]
     content = [[_core(message) for message in request.messages], tools]
     text = json.dumps(content, sort_keys=True, ensure_ascii=False, separators=(",", ":"))
@@ -68,7 +68,7 @@ def _key(request: ModelRequest) -> bytes:
 
 
 def _core(message: ModelMessage) -> list[Any]:
-    """Leave out of a message what adapters of models add to it or rename."""
+    """Return the parts of a message that model adapters leave unchanged."""
     role = "system" if message.role == "_input" else message.role
     calls = [[call.name, call.arguments, call.id] for call in message.calls]
     return [role, message.content, calls, message.call_id]

@@ -1,4 +1,4 @@
-"""A model that answers rightly, and of which faults make a careless vendor."""
+"""A model with right answers. Faults turn it into a careless vendor."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from trialbed_scripted.vendor._solutions import Solutions
 
 
 class AnswerSetting(NamedTuple):
-    """A setting of right answers: its effect and its default."""
+    """The effect and the default of a setting of right answers."""
 
     text: str
     default: Any
@@ -35,11 +35,11 @@ ANSWERS: MappingProxyType[str, AnswerSetting] = MappingProxyType(
 
 
 class SimulatedVendor:
-    """A model that calls a tool for a share of the requests, or answers those of a test set as is known to be right.
+    """Answers the requests of a test set with their known answers, and others with a call for a share of them.
 
     Args:
-        answers: by the keys of ``ANSWERS``.
-        seed: of all that is left to chance.
+        answers: settings by the keys of ``ANSWERS``.
+        seed: the seed for all random choices.
     """
 
     def __init__(self, answers: Mapping[str, Any] = MappingProxyType({}), seed: int = 0) -> None:
@@ -48,7 +48,6 @@ class SimulatedVendor:
         self._solutions = Solutions.read(self._answers["test_set"])
 
     def __call__(self, request: ReceivedRequest) -> ModelTurn | Response:
-        """Answer a request rightly."""
         asked = request.asked
         flipped = request.draw(b"flip", self._seed).random() < self._answers["flips"]
         inverted = flipped is not self._answers["invert"]
@@ -60,5 +59,5 @@ class SimulatedVendor:
             turn = decide_turn(asked, self._answers["share"], inverted=inverted)
         else:
             turn = solve_turn(solution, asked, request.draw(b"sample", self._seed), inverted=inverted)
-        # Every answer has an id of its own, as a vendor's have that does not answer from a cache.
+        # Every answer has a unique id, as if the vendor had no cache.
         return replace(turn, id=f"{digest_of(asked)[:12]}-{request.attempt}")
