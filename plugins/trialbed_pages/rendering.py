@@ -19,6 +19,7 @@ from trialbed.report.inspection import (
     fault_words,
     problem_words,
     reason_text,
+    user_call_text,
 )
 from trialbed.scoring import score_heading, score_words
 from trialbed.texts import number_of
@@ -100,7 +101,10 @@ def indent_json(text: str) -> str:
 
 
 TEXTS = (breakable, command_words, compact, indent_json, multiline, number, number_of)
-TRIAL_TEXTS = (api_name, as_text, end_text, expectation_lines, failure_words, fault_words, problem_words, reason_text)
+TRIAL_TEXTS = (
+    *(api_name, as_text, end_text, expectation_lines, failure_words, fault_words, problem_words, reason_text),
+    user_call_text,
+)
 HEADINGS = (run_title, score_heading, score_words)
 """Functions that templates use by their names."""
 

@@ -250,6 +250,16 @@ class OpenTrial:
             self._steps = 0
 
     @property
+    def user_calls(self) -> int:
+        """How many calls of its own tools the user has made."""
+        return sum(len(turn.user_calls) for turn in self.turns)
+
+    def add_user_call(self, call: ApiCall) -> None:
+        """Keep a call of one of the user's own tools, which the last answer led to."""
+        last = self.turns[-1]
+        self.turns[-1] = last.model_copy(update={"user_calls": (*last.user_calls, call)})
+
+    @property
     def model_name(self) -> str:
         """The name of the model that the agent was given."""
         return self.registration.model_name or self.registration.model

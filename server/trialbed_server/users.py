@@ -6,14 +6,17 @@ import asyncio
 import json
 import re
 from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING, NamedTuple
+from functools import partial
+from typing import TYPE_CHECKING, NamedTuple, cast
 from unicodedata import category
 
 from trialbed.errors import ModelFailed
 from trialbed.evidence import carries
 from trialbed.model_access import Unreadable, read_object
-from trialbed.records import ApiRef, Failure, Json, User, WireTurn
+from trialbed.records import Api, ApiCall, ApiRef, Failure, GoldCall, Json, User, WireTurn
 from trialbed.tool_calls import AskedCall, align_gold_calls
+from trialbed.wire import parse_json
+from trialbed_server.virtual.endpoint import ApiRecording
 
 if TYPE_CHECKING:
     from trialbed.model_access import ModelAccess
@@ -25,6 +28,9 @@ LONGEST = 20_000
 
 MOST_CALLS = 500
 """The trial's last calls, among which the expected ones are looked for."""
+
+MOST_USER_CALLS = 10
+"""Calls of its own tools that a model makes before one message."""
 
 REPEATS, CLOSES, FINISHED = "repeats the goal", "closes the conversation", "the user has finished"
 YES, NO, UNKNOWN, GO_ON = "Yes, please.", "No, thank you.", "I don't know that.", "Please go on."
@@ -56,10 +62,15 @@ NEUTRAL = re.compile(
 
 
 class Reply(NamedTuple):
-    """The user's next message, and why it is written; without a text, the conversation ends for this reason."""
+    """The user's next message, and why it is written; without a text, the conversation ends for this reason.
+
+    Attributes:
+        call: of one of the user's own tools, made before the message, which then has its result.
+    """
 
     text: str | None
     why: str = ""
+    call: GoldCall | None = None
 
 
 class Progress(NamedTuple):
@@ -67,13 +78,15 @@ class Progress(NamedTuple):
 
     Attributes:
         is_known: whether the task says which calls and facts are right.
-        reached: whether the expected calls were made, and an answer has each fact.
+        reached: whether the expected calls were made, those of the user too, and an answer has each fact.
         acted: whether it made an expected call since the user's last message.
+        due: the next call that the user is to make.
     """
 
     is_known: bool
     reached: bool
     acted: bool
+    due: GoldCall | None = None
 
 
 async def next_reply(trial: OpenTrial, access: ModelAccess | None, callbacks: Callbacks) -> Reply:
@@ -81,7 +94,7 @@ async def next_reply(trial: OpenTrial, access: ModelAccess | None, callbacks: Ca
 
     Args:
         access: to the model that plays users.
-        callbacks: ask the program that plays the user itself.
+        callbacks: ask the program that plays the user itself, or answers the calls of the user's own tools.
     """
     user, turns = trial.registration.user, trial.turns
     if user is None:
@@ -93,11 +106,16 @@ async def next_reply(trial: OpenTrial, access: ModelAccess | None, callbacks: Ca
     if access is None or user.kind == "scripted":
         # In a thread, as the answers are the agent's and may be long.
         reply = scripted_reply(user, turns, await asyncio.to_thread(_progress, trial))
-        return reply if reply.text is None else no_more or reply
+        if reply.text is None:
+            return reply
+        if no_more or reply.call is None:
+            return no_more or reply
+        made = await _use_tool(trial, callbacks, reply.call)
+        return reply._replace(text=f"{reply.text} {' '.join(_result(made).split())[:LONGEST]}")
     if turns[-1].why == CLOSES:
         return Reply(None, FINISHED)
     try:
-        return no_more or await _ask(access, user, turns)
+        return no_more or await _ask(access, trial, callbacks)
     except ModelFailed as error:
         trial.note_failure(Failure(kind="endpoint", message=f"the user's model gave no message: {error}"))
         return Reply(None, "the model failed")
@@ -113,6 +131,9 @@ def scripted_reply(user: User, turns: Sequence[WireTurn], progress: Progress) ->
             return Reply(text, "correction" if cue.isdecimal() else f"reacts to {cue}")
     if progress.is_known and progress.reached:
         return Reply(None, "goal reached")
+    if progress.due and _name_pattern(progress.due.api.api_name).search(said):
+        name = _apart(progress.due.api.api_name)
+        return Reply(f"Done: {name}.", f"asked to {name}", progress.due)
     asked, offer, is_unknown = _read_questions(said, user.knows)
     if asked:
         facts = " ".join(f"My {_apart(name).lower()} is {_as_text(user.knows[name])}." for name in asked)
@@ -215,12 +236,29 @@ def _progress(trial: OpenTrial) -> Progress:
     ]
     found = align_gold_calls(asked.gold_calls, made, asked.tools).gold
     answers = [(turn.answer or "")[:LONGEST] for turn in trial.turns]
-    facts = asked.turns[0].facts
+    facts, left = asked.turns[0].facts, asked.user_calls[trial.user_calls :]
     return Progress(
-        is_known=bool(facts or found),
-        reached=all(one.right for one in found) and all(_say(answers, fact) for fact in facts),
+        is_known=bool(facts or found or asked.user_calls),
+        reached=not left and all(one.right for one in found) and all(_say(answers, fact) for fact in facts),
         acted=any(one.right and one.call is not None and one.call.started >= began for one in found),
+        due=left[0] if left else None,
     )
+
+
+async def _use_tool(trial: OpenTrial, callbacks: Callbacks, call: GoldCall) -> ApiCall:
+    """Make a call of one of the user's own tools, and keep it in the log."""
+    target, arguments = trial.catalog.target(call.api.category, *call.api.pair), call.arguments or {}
+    recording = ApiRecording(trial.elapsed, trial.budget, target, arguments)
+    answer = await callbacks.call(trial, target, arguments)
+    if answer.failure is not None:
+        trial.note_failure(answer.failure)
+    recording.end(answer)
+    trial.add_user_call(made := recording.record().model_copy(update={"offered": True}))
+    return made
+
+
+def _result(call: ApiCall) -> str:
+    return call.error or _as_text(call.response)
 
 
 def _say(answers: Iterable[str], fact: str) -> bool:
@@ -242,17 +280,39 @@ nothing up.
 - "done" is true if the assistant has done all that you want, or has refused it for good. To agree to something is not \
 yet the end: the assistant has to do it first."""
 
-REPLY_SCHEMA = {
-    "type": "object",
-    "properties": {"message": {"type": "string"}, "done": {"type": "boolean"}},
-    "required": ["message", "done"],
-    "additionalProperties": False,
-}
+TOOLS = """
+
+You also have tools of your own. To use one, reply with {"message": "", "done": false, "call": "its name", \
+"arguments": "a JSON object, as text"} instead; you then get the result, and reply again. Use a tool only if the \
+assistant asks you to do something, or for something that a tool shows, one at a time, and never make up a result. The \
+assistant sees neither your calls nor their results: say in your message what you did and saw."""
 
 
-async def _ask(access: ModelAccess, user: User, turns: Sequence[WireTurn]) -> Reply:
+def _reply_schema(*names: str) -> dict[str, Json]:
+    properties = {"message": {"type": "string"}, "done": {"type": "boolean"}}
+    properties |= {name: {"type": "string"} for name in names}
+    return {"type": "object", "properties": properties, "required": [*properties], "additionalProperties": False}
+
+
+async def _ask(access: ModelAccess, trial: OpenTrial, callbacks: Callbacks) -> Reply:
     """Ask the model for the next message. If that is the last one, the agent still gets and answers it."""
-    said = [f"You: {turn.text}\nAssistant: {(turn.answer or '')[:LONGEST]}" for turn in turns]
+    tools = trial.registration.user_tools
+    for _ in range(MOST_USER_CALLS if tools else 0):
+        reply = await _ask_once(access, trial, tools)
+        if reply.call is None:
+            return reply
+        await _use_tool(trial, callbacks, reply.call)
+    return await _ask_once(access, trial, ())
+
+
+async def _ask_once(access: ModelAccess, trial: OpenTrial, tools: Sequence[Api]) -> Reply:
+    user = cast("User", trial.registration.user)
+    said = [
+        "\n".join(
+            [f"You: {turn.text}", f"Assistant: {(turn.answer or '')[:LONGEST]}", *map(_past_call, turn.user_calls)]
+        )
+        for turn in trial.turns
+    ]
     reactions = [
         f"After the assistant's answer number {cue}, say: {text}" if cue.isdecimal() else f"On {cue!r}, say: {text}"
         for cue, text in user.says.items()
@@ -262,21 +322,38 @@ async def _ask(access: ModelAccess, user: User, turns: Sequence[WireTurn]) -> Re
         "Your instructions": user.instructions,
         "Facts that you know": json.dumps(user.knows, ensure_ascii=False),
         "What you say at certain points": "\n".join(reactions),
+        "Your tools": "\n".join(json.dumps(_describe(tool), ensure_ascii=False) for tool in tools),
         "The conversation so far": "\n\n".join(said),
     }
     task = "\n\n".join(f"{title}:\n{text}" for title, text in parts.items() if text)
-    messages = [{"role": "system", "content": SYSTEM}, {"role": "user", "content": task}]
-    text, is_done = await access.ask_for(_read_message, messages, schema=REPLY_SCHEMA, max_tokens=1024)
-    if is_done:
-        return Reply(text, CLOSES) if text else Reply(None, FINISHED)
-    return Reply(text, "the model")
+    messages = [{"role": "system", "content": SYSTEM + TOOLS * bool(tools)}, {"role": "user", "content": task}]
+    schema = _reply_schema(*(("call", "arguments") if tools else ()))
+    return await access.ask_for(partial(_read_reply, tools), messages, schema=schema, max_tokens=1024)
 
 
-def _read_message(reply: str) -> tuple[str, bool]:
+def _describe(tool: Api) -> dict[str, Json]:
+    return {"name": tool.api_name, "description": tool.description, "parameters": tool.parameters_schema()}
+
+
+def _past_call(call: ApiCall) -> str:
+    return f"You used {call.api.api_name} {_as_text(call.arguments)}: {_result(call)[:LONGEST]}"
+
+
+def _read_reply(tools: Sequence[Api], reply: str) -> Reply:
     found = read_object(reply, "message", "done").value
     text, is_done = found["message"], found["done"]
     if not isinstance(text, str) or not isinstance(is_done, bool):
         raise Unreadable("message is not a text, or done is not true or false")
-    if not (is_done or text.strip()):
+    text = text.strip()
+    if tools and (name := found.get("call")):
+        ref = next((tool.ref for tool in tools if tool.api_name == name), None)
+        given = found.get("arguments") or "{}"
+        arguments = parse_json(given) if isinstance(given, str) else given
+        if ref is None or not isinstance(arguments, dict):
+            raise Unreadable(f"there is no tool {name!r:.60}, or its arguments are not a JSON object")
+        return Reply("", call=GoldCall(api=ref, arguments=arguments))
+    if not (is_done or text):
         raise Unreadable("its message is empty")
-    return text.strip(), is_done
+    if is_done:
+        return Reply(text, CLOSES) if text else Reply(None, FINISHED)
+    return Reply(text, "the model")

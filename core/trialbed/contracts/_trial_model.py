@@ -25,6 +25,7 @@ class ModelQuestion:
         place: how many requests the trial sent before.
         turn: how many messages of the user came before this turn's.
         said: the user's message of this turn, in a conversation of several.
+        user_calls: how many calls of its own tools the user has made so far.
         held: entered while the answer waits for another trial's request; that time is not the agent's.
     """
 
@@ -34,6 +35,7 @@ class ModelQuestion:
     turn: int = 0
     said: str = ""
     held: Callable[[], AbstractContextManager[None]] = nullcontext
+    user_calls: int = 0
 
 
 @dataclass(frozen=True)

@@ -303,6 +303,8 @@ class TrialRunner:
             turns=query.turns,
             user=query.user,
             gold_calls=query.gold_calls if query.user else (),
+            user_tools=query.user_tools,
+            user_calls=query.user_calls,
             simulator=self.simulator,
             called_back=() if self.callbacks is None else self.callbacks.apis(query),
             callback_url=None if self.callbacks is None else self.callbacks.url,

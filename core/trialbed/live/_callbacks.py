@@ -148,7 +148,7 @@ class _CalledTrial:
         observe: Callable[[WireLog], WireLog],
     ) -> None:
         self.observe = observe
-        self._apis = {api.ref: api for api in query.apis}
+        self._apis = {api.ref: api for api in (*query.apis, *query.user_tools)}
         self._code = code
         self._bodies = bodies
         self._simulator = simulator

@@ -40,6 +40,7 @@ from trialbed.records._queries import (
     TaskTest,
     ToolSpec,
     User,
+    UserCall,
     UserKind,
     UserTurn,
 )
@@ -167,6 +168,7 @@ __all__ = [
     "TrialStatus",
     "Usage",
     "User",
+    "UserCall",
     "UserKind",
     "UserTurn",
     "WireLog",

@@ -21,6 +21,16 @@ class GoldCall(Record):
     arguments: dict[str, Json] | None = None
 
 
+class UserCall(GoldCall):
+    """A call of one of the user's own tools: a scripted user makes it when the agent's answer names the tool.
+
+    Attributes:
+        after: how many of the expected calls come before it.
+    """
+
+    after: int = 0
+
+
 class Expected(SparseRecord):
     """Expectations of a task in addition to its facts, calls and final state. It is solved if all are met.
 
@@ -186,6 +196,8 @@ class Query(SparseRecord):
         turns: the messages of a user who writes several, beginning with the text; empty for one message.
         policy: written rules that the agent gets with its instructions; may be empty.
         user: a user who answers the agent; the only turn has the goal, the expected calls and the facts then.
+        user_tools: tools of the user's own, which the agent does not have. Functions of the dataset answer their calls.
+        user_calls: the calls of them that solve the query, in order.
     """
 
     query_id: int | str
@@ -203,8 +215,13 @@ class Query(SparseRecord):
     turns: tuple[UserTurn, ...] = ()
     policy: str = ""
     user: User | None = None
+    user_tools: tuple[Api, ...] = ()
+    user_calls: tuple[UserCall, ...] = ()
 
-    sparse = ("states_calls", "expected", "allow_forced_calls", "tags", "turns", "policy", "user")
+    sparse = (
+        *("states_calls", "expected", "allow_forced_calls", "tags", "turns", "policy", "user"),
+        *("user_tools", "user_calls"),
+    )
 
     def identity_json(self) -> str:
         """Return it as JSON, as the digests of datasets cover it."""

@@ -15,7 +15,7 @@ from trialbed.records._base import Json, Record
 from trialbed.records._faults import FaultPlan
 from trialbed.records._integrity import IntegrityFinding
 from trialbed.records._models import Limits, ModelEndpoint
-from trialbed.records._queries import GoldCall, ScriptedCall, ToolSpec, User, UserTurn
+from trialbed.records._queries import GoldCall, ScriptedCall, ToolSpec, User, UserCall, UserTurn
 from trialbed.records._scores import NOT_MEASURED, Failure, Score
 from trialbed.records._wire import ApiCall, WireLog
 
@@ -225,6 +225,8 @@ class TrialRegistration(Record):
         turns: the messages of a user who writes several; empty for one message.
         user: the simulated user who answers.
         gold_calls: the calls that reach the user's goal.
+        user_tools: the user's own tools, whose calls the opening program answers at ``callback_url``.
+        user_calls: the calls of them that reach the user's goal.
         simulator: name of the simulator that answers for these Apis.
         called_back: the Apis that the opening program answers itself, at ``callback_url``, which must stay secret. Only
             a server that is started for one run asks there, also for the messages of a user of kind ``caller``.
@@ -256,6 +258,8 @@ class TrialRegistration(Record):
     turns: tuple[UserTurn, ...] = ()
     user: User | None = None
     gold_calls: tuple[GoldCall, ...] = ()
+    user_tools: tuple[Api, ...] = ()
+    user_calls: tuple[UserCall, ...] = ()
     simulator: str = "template"
     called_back: tuple[ApiRef, ...] = ()
     callback_url: str | None = Field(default=None, repr=False)

@@ -248,6 +248,7 @@ class WireTurn(Record):
         end: why this user wrote no other message.
         waited: seconds that the user took to write it.
         at_limit: whether the model still asked for calls when the agent had no request left (``max_steps``).
+        user_calls: the calls of the user's own tools that followed the answer, before the next message.
     """
 
     started: float
@@ -257,6 +258,7 @@ class WireTurn(Record):
     end: str = ""
     waited: float = 0.0
     at_limit: bool = False
+    user_calls: tuple[ApiCall, ...] = ()
 
 
 class WireLog(Record):

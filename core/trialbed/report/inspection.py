@@ -357,6 +357,12 @@ def api_name(call: ApiCall) -> str:
     return _api(call.api.pair)
 
 
+def user_call_text(call: ApiCall) -> str:
+    """Return a call of one of the user's own tools, and its result, in a line."""
+    given = f" {as_text(call.arguments)}" if call.arguments else ""
+    return f"{call.api.api_name}{given} → {call.error or as_text(call.response)}"
+
+
 def as_text(value: Json | Mapping[str, Any]) -> str:
     """A value as JSON; a text that is not JSON as it is."""
     return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
@@ -425,6 +431,7 @@ def _value_text(value: Any) -> str:
 def expected_lines(query: Query) -> Iterator[tuple[str, str]]:
     """Yield ``(label, text)`` of each call, fact, state and limit by which a trial of the task is right."""
     yield from (("expected", _call(call)) for call in query.gold_calls)
+    yield from (("expected of the user", _call(call)) for call in query.user_calls)
     if query.states_calls and query.apis and not query.gold_calls:
         yield "expected", "no calls"
     if query.expected is not None:

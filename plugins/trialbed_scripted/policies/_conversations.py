@@ -12,6 +12,7 @@ from trialbed_scripted._turns import ModelTurn
 from trialbed_scripted.policies._policies import FOUND, NOTHING_FOUND, Policy, PolicyInput
 
 NOTED, ASK = "Noted", "Before I can use {tool}: which {argument} do you mean?"
+ASK_TO_ACT = "Please do this: {call}."
 
 
 @dataclass(frozen=True)
@@ -22,12 +23,14 @@ class UserMessage:
         places: the positions of the expected calls for this message.
         facts: texts that a right answer contains.
         told: the texts in the trial so far, and the facts that the user can give.
+        request: the action that the user is asked for after these calls, in words; empty for none.
     """
 
     text: str
     places: Sequence[int]
     facts: Sequence[str]
     told: Collection[str] = ()
+    request: str = ""
 
 
 def play_turn(policy: Policy, given: PolicyInput, request: ModelRequest, message: UserMessage) -> ModelTurn:
@@ -35,7 +38,7 @@ def play_turn(policy: Policy, given: PolicyInput, request: ModelRequest, message
 
     The model knows the content of the request. If the request lacks an argument of an expected call and the user said
     it earlier or can give it, the model asks for it. It infers all other arguments, such as a unit. An answer with
-    evidence contains the expected facts that the request shows.
+    evidence contains the expected facts that the request shows, and asks the user to act.
     """
     script = [given.script[place] for place in message.places]
     messages = _since(given.messages, message.text)
@@ -52,8 +55,12 @@ def play_turn(policy: Policy, given: PolicyInput, request: ModelRequest, message
         return ModelTurn(text=ASK.format(tool=found[0], argument=found[1]))
     facts = "; ".join(fact for fact in message.facts if carries(shown, fact) and not carries(own.text or "", fact))
     if own.text == NOTHING_FOUND:
-        return replace(own, text=f"{facts or NOTED}.")
-    return replace(own, text=f"{own.text} {facts}.") if facts and str(own.text).startswith(FOUND) else own
+        parts = [f"{facts or NOTED}.", message.request]
+    elif str(own.text).startswith(FOUND):
+        parts = [str(own.text), facts and f"{facts}.", message.request]
+    else:
+        return own
+    return replace(own, text=" ".join(filter(None, parts)))
 
 
 def _since(messages: Sequence[ModelMessage], text: str) -> Sequence[ModelMessage]:

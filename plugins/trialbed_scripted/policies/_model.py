@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import json
 from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import replace
@@ -16,7 +17,7 @@ from trialbed.wire.estimates import estimated_tokens
 from trialbed_scripted._requests import ReceivedRequest
 from trialbed_scripted._turns import ModelTurn
 from trialbed_scripted.policies._code import CodeForm
-from trialbed_scripted.policies._conversations import UserMessage, play_turn, texts_of
+from trialbed_scripted.policies._conversations import ASK_TO_ACT, UserMessage, play_turn, texts_of
 from trialbed_scripted.policies._ending import as_demanded
 from trialbed_scripted.policies._fields import FieldForm, read_form
 from trialbed_scripted.policies._histories import TextHistories
@@ -161,15 +162,21 @@ class ScriptedTrialModel(TurnTakingModel):
         return ModelReply(answer, SLOW_FIRST, SLOW_CHUNK) if self._slow else ModelReply(answer)
 
     def _message(self, question: ModelQuestion) -> UserMessage | None:
-        """Return the user's message. For a user who answers, it covers all calls that are still to be made."""
+        """Return the user's message. For a user who answers, it covers all calls that are still to be made.
+
+        Calls after the user's next action wait for that action.
+        """
         turns, number = self._registration.turns, question.turn
         if not turns:
             return None
         self._told.update((question.said, *texts_of(question.request.messages)))
         if self._registration.user is not None:
-            every = range(len(self._registration.script))
-            left = self._left.setdefault(number, [place for place in every if place not in self._played])
-            return UserMessage(question.said, left, turns[0].facts, self._told)
+            every, due = range(len(self._registration.script)), self._registration.user_calls[question.user_calls :][:1]
+            now = every[: due[0].after] if due else every
+            left = self._left.setdefault(number, [place for place in now if place not in self._played])
+            calls = (f"{one.api.api_name} {json.dumps(one.arguments) if one.arguments else ''}".strip() for one in due)
+            request = "".join(ASK_TO_ACT.format(call=call) for call in calls)
+            return UserMessage(question.said, left, turns[0].facts, self._told, request)
         first = sum(turn.calls for turn in turns[:number])
         places = range(first, first + turns[number].calls)
         return UserMessage(question.said, places, turns[number].facts, self._told)

@@ -249,7 +249,8 @@ class Gateway(TrialEndpoint):
             raise Refused(problem, code=code)
         place = trial.model_calls.index(exchange)
         said = trial.turns[-1].text if trial.turns else ""
-        question = ModelQuestion(exchange.request, exchange.dialect, place, trial.turn, said, exchange.held)
+        acted = trial.user_calls
+        question = ModelQuestion(exchange.request, exchange.dialect, place, trial.turn, said, exchange.held, acted)
         served = None
         try:
             reply = await _reply(model, question, trial)

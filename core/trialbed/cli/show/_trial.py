@@ -24,6 +24,7 @@ from trialbed.report.inspection import (
     expected_lines,
     problems,
     reason_text,
+    user_call_text,
 )
 from trialbed.texts import first_of
 from trialbed.views import printable
@@ -133,6 +134,7 @@ def _turns(wire: WireLog) -> Iterator[Line]:
         yield Line(f"user{f' ({turn.why})' if turn.why else ''}: {turn.text}", 1)
         yield Line(f"agent: {turn.answer or '(no answer)'}", 1)
         yield Line(found.text, 2)
+        yield from (Line(f"the user: {user_call_text(call)}", 1) for call in turn.user_calls)
         if turn.end:
             yield Line(f"end: {turn.end}", 1)
 

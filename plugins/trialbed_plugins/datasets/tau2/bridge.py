@@ -8,10 +8,10 @@ from __future__ import annotations
 import json
 import os
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from importlib import import_module
-from itertools import islice
+from itertools import chain, islice
 from types import ModuleType
 from typing import Any
 
@@ -36,12 +36,15 @@ class Domain:
         self._environment = self._module.get_environment()
         self._tasks = {task.id: task for task in self._module.get_tasks()}
         self._task: Any = None
+        self._calls: list[Any] = []
 
     def describe(self) -> dict[str, Any]:
-        """Return the policy, the tools, the tasks and their splits."""
+        """Return the policy, the tools of both sides, the tasks and their splits."""
+        user_tools = self._environment.get_user_tools() if self._environment.user_tools else ()
         return {
             "policy": self._environment.get_policy(),
             "tools": [tool.openai_schema["function"] for tool in self._environment.get_tools()],
+            "user_tools": [tool.openai_schema["function"] for tool in user_tools],
             "tasks": [task.model_dump(mode="json") for task in self._tasks.values()],
             "splits": self._module.get_tasks_split(),
             "database": self._environment.get_db_hash(),
@@ -49,28 +52,58 @@ class Domain:
 
     def begin(self, task: str) -> None:
         """Make a new environment for a trial of a task."""
-        self._environment = self._module.get_environment()
         self._task = self._tasks[task]
+        self._environment = self._new_environment()
+        self._calls = []
 
-    def call(self, name: str, arguments: dict[str, Any]) -> dict[str, Any]:
-        """Return the answer to a call of a tool, and whether it is an error."""
-        answer = self._environment.get_response(self._make_call(id="call", name=name, arguments=arguments))
+    def _new_environment(self) -> Any:
+        """Return a new environment in the state in which the task begins."""
+        environment, first = self._module.get_environment(), self._task.initial_state
+        if first is not None:
+            environment.set_state(first.initialization_data, first.initialization_actions, [])
+        return environment
+
+    def call(self, name: str, arguments: dict[str, Any], requestor: str) -> dict[str, Any]:
+        """Return the answer to a call of a tool of the agent or the user, and whether it is an error."""
+        call = self._make_call(id="call", name=name, arguments=arguments, requestor=requestor)
+        self._calls.append(call)
+        answer = self._environment.get_response(call)
         return {"content": answer.content, "failed": answer.error}
 
     def compare(self) -> dict[str, Any]:
-        """Return whether the database is as the task's expected actions leave a new one, and first differences.
+        """Return the first differences between the state and calls of the trial and those that the task expects.
 
-        As τ²-bench does it: hashes are compared, and an action that fails changes nothing.
+        The rules are τ²-bench's, for the parts that make the task's reward. Databases have the hashes that the expected
+        actions leave, and an action that fails changes nothing. Assertions hold. A call fits each expected action.
         """
-        right = self._module.get_environment()
-        for action in self._task.evaluation_criteria.actions or ():
+        criteria, environment = self._task.evaluation_criteria, self._environment
+        actions, assertions, basis = criteria.actions, criteria.env_assertions, criteria.reward_basis
+        environment.sync_tools()
+        faults: list[str] = []
+        if "DB" in basis and not (actions is None and assertions is None):
+            faults += self._database_faults(actions or ())
+        if "ENV_ASSERTION" in basis:
+            held = [environment.run_env_assertion(one, raise_assertion_error=False) for one in assertions or ()]
+            failed = [one for one, holds in zip(assertions or (), held, strict=True) if not holds]
+            faults += [f"{one.func_name} {one.arguments} is not {one.assert_value}" for one in failed]
+        if "ACTION" in basis:
+            missing = [one for one in actions or () if not any(map(one.compare_with_tool_call, self._calls))]
+            faults += [f"{one.name} {one.arguments} was not called" for one in missing]
+        part = "database" if "DB" in basis else "checks"
+        return {"part": part, "faults": [fault[:LONGEST] for fault in faults[:SHOWN]]}
+
+    def _database_faults(self, actions: Iterable[Any]) -> list[str]:
+        """Return the differences between the databases and those after the actions."""
+        found, right = self._environment, self._new_environment()
+        for action in actions:
             with suppress(Exception):
                 right.make_tool_call(tool_name=action.name, requestor=action.requestor, **action.arguments)
-        if self._environment.get_db_hash() == right.get_db_hash():
-            return {"same": True, "differences": []}
-        found, expected = (one.tools.db.model_dump(mode="json") for one in (self._environment, right))
-        lines = islice(_differences(found, expected, ""), SHOWN)
-        return {"same": False, "differences": [line[:LONGEST] for line in lines]}
+        if (found.get_db_hash(), found.get_user_db_hash()) == (right.get_db_hash(), right.get_user_db_hash()):
+            return []
+        sides = [(found.tools, right.tools), (found.user_tools, right.user_tools)]
+        states = ([one.db.model_dump(mode="json") for one in side] for side in sides if side[0])
+        lines = chain.from_iterable(_differences(had, wanted, "") for had, wanted in states)
+        return list(islice(lines, SHOWN)) or ["the hashes differ"]
 
 
 def _differences(found: Any, expected: Any, place: str) -> Iterator[str]:

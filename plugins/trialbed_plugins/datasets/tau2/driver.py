@@ -22,12 +22,12 @@ from typing import IO, Any, ClassVar, cast
 from trialbed.contracts import ApiRefused, DatasetDriver
 from trialbed.errors import NothingMeasured, UsageError
 from trialbed.files import write_text
-from trialbed.records import Api, Expected, GoldCall, Json, Query, User, UserTurn
+from trialbed.records import Api, Expected, GoldCall, Json, Query, User, UserCall, UserTurn
 from trialbed.settings import make_folder
 from trialbed_plugins.datasets._queries import ListedDataset
 
 NAME = "tau2"
-DOMAINS = ("retail", "airline")
+DOMAINS = ("retail", "airline", "telecom", "mock")
 SCRIPTED = "-scripted"
 """The end of the names of test sets with the scripted user."""
 
@@ -39,8 +39,9 @@ DATA = "TAU2_DATA_DIR"
 
 NOTE = "package.txt"
 HOW_TO = "a checkout of tau2-bench: `uv sync` in it makes its environment, and `bench data import DIR` makes it known"
-DECIDED = {"DB", "COMMUNICATE", "NL_ASSERTION"}
-"""The parts of a reward that can be decided here."""
+IN_PROCESS = {"DB", "ENV_ASSERTION", "ACTION"}
+DECIDED = {*IN_PROCESS, "COMMUNICATE", "NL_ASSERTION"}
+"""The parts of a reward that the process decides, and all that can be decided here."""
 
 GIVEN = ("PATH", "HOME", "LANG", "SYSTEMROOT", "TMPDIR")
 """Variables that a process gets; others may be keys."""
@@ -53,7 +54,10 @@ LOG = logging.getLogger("trialbed.engine")
 LARGEST = 64 * 2**20
 """Bytes of an answer."""
 
-AS_EXPECTED = {"database": "as expected"}
+AGENT, USER = "assistant", "user"
+"""Those who call tools, as τ²-bench names them."""
+
+EXPECTED = "as expected"
 OPENING = "Hello, I need your help with something."
 MOST_MESSAGES = 50
 
@@ -77,9 +81,11 @@ class TauDomain:
     idle: deque[TauEnvironment] = field(default_factory=deque)
 
     @property
-    def database(self) -> Path:
-        """The file of its database."""
-        return self.data / NAME / "domains" / self.name / "db.json"
+    def missing(self) -> Path | None:
+        """The first file that is not there, of its database and its tasks."""
+        folder = self.data / NAME / "domains" / self.name
+        files = (folder / ("db.toml" if self.name == "telecom" else "db.json"), folder / "tasks.json")
+        return next((file for file in files if not file.is_file()), None)
 
 
 class TauEnvironment:
@@ -139,18 +145,21 @@ class TauEnvironment:
             raise NothingMeasured(f"{where}: {answer['problem']}{hint}")
         return answer["result"]
 
-    def call(self, name: str, arguments: Mapping[str, Json]) -> Json:
+    def call(self, name: str, arguments: Mapping[str, Json], requestor: str = AGENT) -> Json:
         """Return the answer to a call of a tool."""
-        found = self.ask("call", name=name, arguments=cast("Json", arguments))
+        found = self.ask("call", name=name, arguments=cast("Json", arguments), requestor=requestor)
         text: str = found["content"]
         if found["failed"]:
             raise ApiRefused(text)
-        return json.loads(text) if text[:1] in ("{", "[") else text
+        with suppress(ValueError):  # some texts only begin like JSON
+            return json.loads(text) if text[:1] in ("{", "[") else text
+        return text
 
     def state(self) -> Json:
-        """Return whether the database is as the task's expected actions leave it, and where it is not."""
+        """Return whether the state is as the task expects it, with the first differences."""
         found = self.ask("compare")
-        return AS_EXPECTED if found["same"] else {"database": "not as expected", "differences": found["differences"]}
+        part, faults = found["part"], found["faults"]
+        return {part: f"not {EXPECTED}", "differences": faults} if faults else {part: EXPECTED}
 
     def close(self) -> None:
         """End the process, also while another thread waits for its answer."""
@@ -167,6 +176,7 @@ class TauBody:
 
     owner: TauDomain
     name: str
+    requestor: str = AGENT
     provenance: ClassVar[str] = NAME
     has_to_end: ClassVar[bool] = True
     checked: ClassVar[bool] = False
@@ -207,14 +217,14 @@ class TauBody:
 
     async def call(self, arguments: Mapping[str, Json], owner: TauEnvironment, run: Any) -> Json:
         """Return the answer to a call."""
-        return await run(partial(owner.call, self.name, arguments))
+        return await run(partial(owner.call, self.name, arguments, self.requestor))
 
 
 class Tau2Driver(DatasetDriver):
     """τ²-bench's tasks, from a checkout that ``bench data import`` has noted, or from the installed package."""
 
     description: ClassVar[str] = (
-        "τ²-bench's conversations of retail and airline; needs `bench data import` of a checkout"
+        "τ²-bench's conversations of retail, airline and telecom; needs `bench data import` of a checkout"
     )
 
     def test_sets(self, data_dir: Path) -> Sequence[str]:
@@ -234,28 +244,20 @@ class Tau2Driver(DatasetDriver):
             raise UsageError(f"the dataset {NAME!r} needs {HOW_TO}")
         domain = _domain(name.removesuffix(SCRIPTED), package)
         if domain.name not in DOMAINS:
-            others = "the users of τ²-bench's other domains have tools of their own, which no user here has"
-            raise UsageError(f"the dataset {NAME!r} has {' and '.join(DOMAINS)}, and no {name!r}: {others}")
-        if not domain.database.is_file():
-            raise UsageError(f"{NAME}:{name} needs {domain.database}, which is missing; it is in {HOW_TO}")
+            others = "the agents of banking_knowledge search in documents with τ²-bench's own retrieval"
+            raise UsageError(f"the dataset {NAME!r} has {', '.join(DOMAINS)}, and no {name!r}: {others}")
+        if (missing := domain.missing) is not None:
+            raise UsageError(f"{NAME}:{name} needs {missing}, which is missing; it is in {HOW_TO}")
         found = _describe(domain)
         domain.identity = hashlib.sha256(json.dumps(found).encode()).hexdigest()
-        apis = [
-            Api(
-                category=domain.name,
-                tool_name="",
-                api_name=tool["name"],
-                description=tool["description"],
-                json_schema=tool["parameters"],
-            )
-            for tool in found["tools"]
-        ]
-        queries = list(_queries(found, apis, scripted=name.endswith(SCRIPTED)))
+        apis, user_apis = _apis(name, "", found["tools"]), _apis(name, USER, found["user_tools"])
+        queries = list(_queries(found, apis, user_apis, scripted=name.endswith(SCRIPTED)))
         known = {query.query_id for query in queries}
         if left_out := [task["id"] for task in found["tasks"] if task["id"] not in known]:
             LOG.warning("%s:%s: left out, as they are decided in other ways: %s", NAME, name, ", ".join(left_out))
         dataset = ListedDataset(NAME, name, queries)
-        dataset.functions = {api.ref: TauBody(domain, api.api_name) for api in apis}
+        both = (*apis, *user_apis)
+        dataset.functions = {api.ref: TauBody(domain, api.api_name, api.tool_name or AGENT) for api in both}
         dataset.files = [domain.data]
         return dataset
 
@@ -298,7 +300,7 @@ def _domain(name: str, package: Path) -> TauDomain:
 
 
 def _test_sets(package: Path) -> list[str]:
-    found = [name for name in DOMAINS if _domain(name, package).database.is_file()]
+    found = [name for name in DOMAINS if _domain(name, package).missing is None]
     return [name + end for name in found for end in ("", SCRIPTED)]
 
 
@@ -311,15 +313,38 @@ def _describe(domain: TauDomain) -> dict[str, Any]:
     return found
 
 
-def _queries(found: Mapping[str, Any], apis: Sequence[Api], *, scripted: bool) -> Iterator[Query]:
+def _apis(name: str, owner: str, tools: Sequence[Mapping[str, Any]]) -> list[Api]:
+    """Return the tools of the agent, or of the user, of a domain."""
+    return [
+        Api(
+            category=name.removesuffix(SCRIPTED),
+            tool_name=owner,
+            api_name=tool["name"],
+            description=tool["description"],
+            json_schema=tool["parameters"],
+        )
+        for tool in tools
+    ]
+
+
+def _queries(
+    found: Mapping[str, Any], apis: Sequence[Api], user_apis: Sequence[Api], *, scripted: bool
+) -> Iterator[Query]:
     """Yield the tasks that can be decided here."""
-    refs = {api.api_name: api.ref for api in apis}
+    refs = {(api.tool_name, api.api_name): api.ref for api in (*apis, *user_apis)}
     for task in found["tasks"]:
         criteria = task["evaluation_criteria"] or {}
         basis = set(criteria.get("reward_basis") or ())
-        if "DB" not in basis or basis - DECIDED or task["initial_state"]:
+        if not basis & IN_PROCESS or basis - DECIDED or (task["initial_state"] or {}).get("message_history"):
             continue
-        actions = criteria["actions"] or ()
+        actions: list[GoldCall] = []
+        user_calls: list[UserCall] = []
+        for one in criteria["actions"] or ():
+            if one["requestor"] == USER:
+                call = UserCall(api=refs[USER, one["name"]], arguments=one["arguments"], after=len(actions))
+                user_calls.append(call)
+            else:
+                actions.append(GoldCall(api=refs["", one["name"]], arguments=one["arguments"]))
         facts = tuple(criteria["communicate_info"] or ()) if "COMMUNICATE" in basis else ()
         assertions = tuple(criteria["nl_assertions"] or ()) if "NL_ASSERTION" in basis else ()
         user = _user(task["user_scenario"], actions, scripted=scripted)
@@ -328,20 +353,22 @@ def _queries(found: Mapping[str, Any], apis: Sequence[Api], *, scripted: bool) -
             query_id=task["id"],
             text=user.goal,
             apis=tuple(apis),
-            gold_calls=tuple(GoldCall(api=refs[one["name"]], arguments=one["arguments"]) for one in actions),
+            gold_calls=tuple(actions),
             states_calls=False,
             reference_facts=facts,
             initial_state={"task": task["id"]},
-            final_state=AS_EXPECTED,
+            final_state={"database" if "DB" in basis else "checks": EXPECTED},
             expected=Expected(criteria=assertions),
             tags=(*splits, "judge" if assertions else "no judge"),
             turns=(UserTurn(text=user.goal, calls=len(actions), facts=facts),),
             policy=found["policy"],
             user=user,
+            user_tools=tuple(user_apis),
+            user_calls=tuple(user_calls),
         )
 
 
-def _user(scenario: Mapping[str, Any], actions: Sequence[Mapping[str, Any]], *, scripted: bool) -> User:
+def _user(scenario: Mapping[str, Any], actions: Sequence[GoldCall], *, scripted: bool) -> User:
     """Return the user of a scenario.
 
     A scripted one reads the reason for the call out, and knows the arguments of expected calls that the scenario names.
@@ -352,7 +379,7 @@ def _user(scenario: Mapping[str, Any], actions: Sequence[Mapping[str, Any]], *, 
     text = "\n\n".join(f"{name.replace('_', ' ').capitalize()}: {value}" for name, value in told.items() if value)
     if not scripted:
         return User(goal=OPENING, instructions=text, kind="model", most_messages=MOST_MESSAGES)
-    named = [(name, value) for one in actions for name, value in one["arguments"].items()]
+    named = [(name, value) for one in actions for name, value in (one.arguments or {}).items()]
     knows = {name: value for name, value in reversed(named) if isinstance(value, str) and value in text}
     return User(goal=parts.get("reason_for_call") or text, knows=knows, most_messages=MOST_MESSAGES)
 

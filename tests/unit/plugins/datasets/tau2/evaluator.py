@@ -1,24 +1,31 @@
-"""Prints what τ²-bench's own evaluator finds of the database; runs under the checkout's Python.
+"""Prints what τ²-bench's own evaluators find of environments and calls; runs under the checkout's Python.
 
-A line of JSON has a task's id and the calls, with their answers.
+A line of JSON has a task's id and the calls, with their answers. The argument is the domain.
 """
 
 import json
 import sys
+from importlib import import_module
 
-from tau2.data_model.message import AssistantMessage, ToolCall, ToolMessage
-from tau2.domains.retail.environment import get_environment, get_tasks
+from tau2.data_model.message import AssistantMessage, ToolCall, ToolMessage, UserMessage
+from tau2.evaluator.evaluator_action import ActionEvaluator
 from tau2.evaluator.evaluator_env import EnvironmentEvaluator
 
-TASKS = {task.id: task for task in get_tasks()}
+DOMAIN = import_module(f"tau2.domains.{sys.argv[1]}.environment")
+TASKS = {task.id: task for task in DOMAIN.get_tasks()}
+SPEAKERS = {"assistant": AssistantMessage, "user": UserMessage}
 
 for line in sys.stdin:
     given = json.loads(line)
-    messages = []
+    messages, task = [], TASKS[given["task"]]
     for number, call in enumerate(given["calls"]):
-        asked = ToolCall(id=str(number), name=call["name"], arguments=call["arguments"])
-        messages.append(AssistantMessage(role="assistant", tool_calls=[asked]))
-        messages.append(ToolMessage(id=str(number), role="tool", content=call["content"], error=call["failed"]))
-    found = EnvironmentEvaluator.calculate_reward(get_environment, TASKS[given["task"]], messages)
-    sys.stdout.write(f"{json.dumps(found.db_check.db_match)}\n")
+        by = call["requestor"]
+        asked = ToolCall(id=str(number), name=call["name"], arguments=call["arguments"], requestor=by)
+        messages.append(SPEAKERS[by](role=by, tool_calls=[asked]))
+        answer = {"content": call["content"], "error": call["failed"], "requestor": by}
+        messages.append(ToolMessage(id=str(number), role="tool", **answer))
+    rewards = [EnvironmentEvaluator.calculate_reward(DOMAIN.get_environment, task, messages).reward]
+    if "ACTION" in task.evaluation_criteria.reward_basis:
+        rewards.append(ActionEvaluator.calculate_reward(task, messages).reward)
+    sys.stdout.write(f"{json.dumps(min(rewards) == 1)}\n")
     sys.stdout.flush()

@@ -5,15 +5,18 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
+import httpx
 import psutil
 import pytest
 
-from trialbed import evaluate
+from trialbed import evaluate, open_store
+from trialbed.cli import main
 from trialbed.errors import ApiRefused, NothingMeasured, UsageError
 from trialbed.records import Query
+from trialbed_pages.report import run_report
 from trialbed_plugins.datasets.tau2 import driver
 from trialbed_plugins.datasets.tau2.driver import Tau2Driver, TauEnvironment
-from trialbed_scripted import call, serve
+from trialbed_scripted import call, say, serve
 
 
 @pytest.fixture
@@ -44,13 +47,16 @@ def test_a_checkout_is_noted_and_not_copied(checkout: Path, data_dir: Path) -> N
         found.open(None, data_dir)
     assert found.recognises(checkout)
     assert not found.recognises(data_dir)
-    assert found.import_folder(checkout, data_dir) == ["retail", "retail-scripted"]
-    assert found.test_sets(data_dir) == ["retail", "retail-scripted"]
+    names = ["retail", "retail-scripted", "telecom", "telecom-scripted"]
+    assert found.import_folder(checkout, data_dir) == found.test_sets(data_dir) == names
     assert [path.name for path in data_dir.rglob("*") if path.is_file()] == ["package.txt"]
     with pytest.raises(UsageError, match=r"tau2:airline needs .*db\.json, which is missing"):
         found.open("airline", data_dir)
-    with pytest.raises(UsageError, match="and no 'telecom': the users of τ²-bench's other domains have tools"):
-        found.open("telecom", data_dir)
+    with pytest.raises(UsageError, match="and no 'banking_knowledge': the agents of banking_knowledge search"):
+        found.open("banking_knowledge", data_dir)
+    (checkout / "data/tau2/domains/telecom/tasks.json").unlink()
+    with pytest.raises(UsageError, match=r"tau2:telecom-scripted needs .*tasks\.json, which is missing"):
+        found.open("telecom-scripted", data_dir)
 
 
 def test_the_installed_package_needs_no_import(
@@ -76,7 +82,7 @@ def test_code_that_cannot_run_is_named(checkout: Path, data_dir: Path, monkeypat
     monkeypatch.setenv("TRIALBED_TAU2_PYTHON", "/bin/false")
     with pytest.raises(NothingMeasured, match=r"retail \(/bin/false\): the process ended, or did not answer"):
         Tau2Driver().import_folder(checkout, data_dir)
-    (checkout / "data/tau2/domains/retail/db.json").unlink()
+    (checkout / "data").rename(checkout / "moved")
     with pytest.raises(UsageError, match=r"there is no data/tau2/domains/retail/db.json"):
         Tau2Driver().import_folder(checkout, data_dir)
 
@@ -129,6 +135,114 @@ def test_the_state_decides(tau2_driver: Tau2Driver, data_dir: Path) -> None:
         ("none", "0"): (0.0, lent),
         ("none", "1"): (0.0, kept),  # the answer lacks the fact
     }
+
+
+MET, UNMET = {"checks": "as expected"}, "assert_engine {'engine': 'on'} is not True"
+STARTED, FILLED = "start_engine {} [engine: on, oil: 1", 'fill_oil {"litres": 2} [engine: off, oil: 2'
+
+
+@pytest.mark.parametrize(
+    ("policy", "solved", "user_calls"),
+    [
+        ("gold", [1, 1, 1], [[STARTED], [FILLED, "start_engine {} [engine: on, oil: 2"], [STARTED]]),
+        ("partial", [1, 0, 1], [[STARTED], [FILLED, "start_engine {} [engine: on, oil: 2"], [STARTED]]),
+        ("wrong-args", [0, 0, 0], [[], [], []]),
+        ("none", [0, 0, 0], [[], [], []]),
+    ],
+)
+def test_a_scripted_user_acts_when_the_agent_asks_for_it(
+    tau2_driver: Tau2Driver, policy: str, solved: list[int], user_calls: list[list[str]]
+) -> None:
+    report = evaluate("reference", "tau2:telecom-scripted", model=f"scripted:{policy}", progress=False)
+    found = sorted(report.trials(), key=lambda trial: str(trial.key.query_id))
+    made = [[call for turn in trial.wire.turns for call in turn.user_calls] for trial in found]
+    texts = [[f"{one.api.api_name} {json.dumps(one.arguments)} {one.response}" for one in calls] for calls in made]
+    assert texts == user_calls
+    assert [trial.score("sopr_score").value for trial in found] == solved
+
+
+def test_what_the_user_did_is_shown(tau2_driver: Tau2Driver, capsys: pytest.CaptureFixture[str]) -> None:
+    report = evaluate("reference", "tau2:telecom-scripted", query_ids=["0", "1"], progress=False)
+    first, second = sorted(report.trials(), key=lambda trial: str(trial.key.query_id))
+    assert [turn.text for turn in first.wire.turns] == [
+        "You want a boat.",
+        "Done: start engine. [engine: on, oil: 1",
+    ]
+    assert [turn.why for turn in second.wire.turns] == ["goal", "asked to fill oil", "asked to start engine"]
+    assert second.wire.turns[0].answer == 'Noted. Please do this: fill_oil {"litres": 2}.'
+    assert second.wire.turns[-1].end == "goal reached"
+    assert second.score("final_state").detail["found"] == MET
+    assert main(["show", report.run.run_id, "reference/1"]) == 0
+    shown = capsys.readouterr().out
+    assert '  expected of the user: user/fill_oil {"litres": 2}\n' in shown
+    assert '  the user: fill_oil {"litres": 2} → [engine: off, oil: 2\n' in shown
+    with open_store() as store:
+        page = run_report(store.run(report.run.run_id))
+    assert "The user: start_engine → [engine: on, oil: 1" in page
+
+
+def test_a_tool_of_the_user_can_fail(tau2_driver: Tau2Driver, checkout: Path) -> None:
+    file = checkout / "data/tau2/domains/telecom/tasks.json"
+    file.write_text(file.read_text().replace('"litres": 2', '"litres": 0'))
+    report = evaluate("reference", "tau2:telecom-scripted", query_ids=["1"], progress=False)
+    (trial,) = report.trials()
+    assert trial.wire.turns[1].user_calls[0].error == "Error: ValueError('there is no oil')"
+    assert trial.wire.turns[2].text == "Done: start engine. Error: ValueError('there is no oil')"
+    found = {"checks": "not as expected", "differences": [UNMET]}
+    assert trial.score("final_state").detail["found"] == found
+
+
+def test_an_agent_has_no_access_to_the_tools_of_the_user(tau2_driver: Tau2Driver) -> None:
+    def agent(query: str, server_url: str, history: list[dict[str, str]]) -> str:
+        fields = {"category": "telecom", "tool_name": "user", "api_name": "start_engine", "tool_input": "{}"}
+        reply = httpx.post(server_url, json={**fields, "strip": "", "toolbench_key": ""})
+        return str(reply.json())
+
+    report = evaluate(agent, "tau2:telecom-scripted", query_ids=["0"], progress=False)
+    (trial,) = report.trials()
+    assert trial.score("sopr_score").value == 0
+    assert trial.score("final_state").detail["found"] == {"checks": "not as expected", "differences": [UNMET]}
+
+
+def test_a_model_that_plays_the_user_has_the_tools_of_the_user(tau2_driver: Tau2Driver) -> None:
+    prompts: list[str] = []
+    replies = [
+        {"message": "", "done": False, "call": "look", "arguments": "{}"},
+        {"message": "", "done": False, "call": "sing", "arguments": "{}"},
+        {"message": "", "done": False, "call": "start_engine", "arguments": '{"litres": 3}'},
+        {"message": "It runs.", "done": True, "call": "", "arguments": ""},
+    ]
+
+    def play(request: Any) -> Any:
+        prompts.append(request.document["messages"][1]["content"])
+        return say(json.dumps(replies[len(prompts) - 1]))
+
+    with serve(play) as server:
+        given = {"model": "scripted:gold", "user_model": "customer", "base_url": server.url, "progress": False}
+        report = evaluate("reference", "tau2:telecom", query_ids=["0"], **given)
+    (trial,) = report.trials()
+    assert [call.api.api_name for call in trial.wire.turns[0].user_calls] == ["look", "start_engine"]
+    assert [turn.text for turn in trial.wire.turns] == ["Hello, I need your help with something.", "It runs."]
+    assert trial.score("sopr_score").value == 1
+    assert '{"name": "fill_oil", "description": "fill_oil.", "parameters": {"type": "object"' in prompts[0]
+    assert "Assistant: Noted. Please do this: start_engine.\nYou used look {}: [engine: off, oil: 1" in prompts[1]
+    assert prompts[3].count("You used ") == 2
+    assert not any("engine: " in call.request for call in trial.wire.model_calls)
+    assert [(use.role, use.requests) for use in report.run.helpers] == [("user", 4)]
+
+
+def test_a_model_that_plays_the_user_uses_few_tools_before_it_writes(tau2_driver: Tau2Driver) -> None:
+    def play(request: Any) -> Any:
+        prompt = request.document["messages"][1]["content"]
+        reply = {"message": "I looked.", "done": True}
+        return say(json.dumps({**reply, "call": "look", "arguments": "{}"} if "Your tools" in prompt else reply))
+
+    with serve(play) as server:
+        given = {"model": "scripted:gold", "user_model": "customer", "base_url": server.url, "progress": False}
+        report = evaluate("reference", "tau2:telecom", query_ids=["0"], **given)
+    (trial,) = report.trials()
+    assert [len(turn.user_calls) for turn in trial.wire.turns] == [10, 0]
+    assert trial.wire.turns[1].text == "I looked."
 
 
 def test_assertions_need_a_judge(tau2_driver: Tau2Driver) -> None:
