@@ -121,7 +121,7 @@ def _program(name: str, folder: Path, *, is_named: bool) -> Path:
 
 
 def _place(part: str, folder: Path) -> Path | None:
-    """The file or folder that an argument names."""
+    """Return the file or folder that an argument names, or None."""
     if not part or part.startswith("-") or len(part) > 1024 or "\0" in part:
         return None
     path = (folder / part).absolute()

@@ -27,12 +27,12 @@ Advice = Callable[[str, str | None, Sequence[str]], str]
 
 
 def list_drivers(kind: str) -> list[Offer]:
-    """Every installed driver of a kind, by name."""
+    """Return every installed driver of a kind, by name."""
     return sorted({(offer.name, offer.target): offer for offer in offers(kind)}.values())
 
 
 def driver_info(kind: str, name: str, *, known: Collection[str] = (), advice: Advice | None = None) -> Offer:
-    """The installed driver of this name.
+    """Return the installed driver of this name.
 
     Args:
         known: names of drivers that are not installed but may be meant.

@@ -35,7 +35,7 @@ PART = 2**20
 
 
 def read_bytes(path: Path, most: int = LARGEST_FILE) -> bytes:
-    """The content of a file, which may be a pipe.
+    """Return the content of a file, which may be a pipe.
 
     Raises:
         OSError: it cannot be read.
@@ -70,7 +70,7 @@ def read_lines(file: BinaryIO, most: int = LARGEST_FILE) -> Iterator[bytes]:
 
 
 def read_text(path: Path) -> str:
-    """The text of a file in UTF-8, without a byte-order mark.
+    """Return the text of a file in UTF-8, without a byte-order mark.
 
     Raises:
         DataError: it cannot be read, is too large, or is not UTF-8.

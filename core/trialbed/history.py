@@ -105,7 +105,7 @@ class TurnHistory:
         return f"turn {self.turn}: {'; '.join([*found, number_of(self.tokens, 'token')])}"
 
     def as_json(self) -> dict[str, Any]:
-        """The findings as JSON."""
+        """Return the findings as JSON."""
         return {**asdict(self), "kept": self.is_kept}
 
 

@@ -106,7 +106,7 @@ def _packages(places: _Places) -> tuple[str, ...]:
 
 
 def _places() -> _Places:
-    """The state that changes when something is installed or removed; `importlib.metadata` looks at the same."""
+    """Return a state that changes when something is installed or removed, like in `importlib.metadata`."""
     found = {}
     for entry in sys.path:
         folder = entry if os.path.isabs(entry) else os.path.abspath(entry)

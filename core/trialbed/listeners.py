@@ -72,7 +72,7 @@ class Listeners:
                 _notify(hook, plugin, caller, arguments)
 
     async def score(self, context: ScoreContext) -> tuple[Score, ...]:
-        """The scores of every plugin; a plugin that fails gives one failed score under its name.
+        """Return the scores of every plugin; a plugin that fails gives one failed score under its name.
 
         The first value of a score that lies outside of its bounds is logged, with its task.
 
@@ -161,7 +161,7 @@ class Listeners:
         return {key: figure for key, (_, figure) in extra.items()}
 
     def descriptions(self) -> Mapping[str, ScoreDescription]:
-        """The scores that plugins describe, by name; a failure of a plugin is logged under its name."""
+        """Return the scores that plugins describe, by name; a failure of a plugin is logged under its name."""
         found: dict[str, ScoreDescription] = {}
         for plugin, caller in self._each("describe_scores"):
             try:

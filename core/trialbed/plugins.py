@@ -63,7 +63,7 @@ def plugin_manager(
 
 
 def described_scores(manager: pluggy.PluginManager | None = None) -> tuple[dict[str, ScoreDescription], bool]:
-    """The scores that plugins describe, by name, and whether every plugin that scores trials does so.
+    """Return the scores that plugins describe, by name, and whether every plugin that scores trials does so.
 
     Args:
         manager: of the plugins that are asked; the installed ones if None.

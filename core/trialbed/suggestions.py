@@ -20,12 +20,12 @@ def closest(name: str, known: Iterable[str], *, cutoff: float = 0.6) -> str | No
 
 
 def did_you_mean(suggestion: str | None) -> str:
-    """The end of the sentence that refuses a name, with the suggestion if there is one."""
+    """Return the end of a sentence that refuses a name, with the suggestion if there is one."""
     return f"; did you mean {suggestion!r}?" if suggestion else "."
 
 
 def close_file(path: Path, ending: str = "") -> str:
-    """The end of the sentence that refuses a file which is not there, with a file of its folder that may be meant."""
+    """Return the end of a sentence that refuses a missing file, with a file of its folder that may be meant."""
     try:
         names = [file.name for file in path.parent.iterdir() if file.name.endswith(ending) and file.is_file()]
     except OSError:

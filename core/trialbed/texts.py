@@ -143,7 +143,7 @@ def json_leaves(value: Any) -> Iterator[Any]:
 
 
 def whole_text(text: str) -> str:
-    """The text with U+FFFD for each lone surrogate, which UTF-8 cannot carry; models and APIs cut emoji in half."""
+    """Return the text with U+FFFD for each lone surrogate, which UTF-8 cannot carry; models cut emoji in half."""
     try:
         text.encode()
     except UnicodeEncodeError:
@@ -152,7 +152,7 @@ def whole_text(text: str) -> str:
 
 
 def whole_texts(value: Any) -> Any:
-    """The JSON value with every text in it made whole, keys too."""
+    """Return the JSON value with every text in it made whole, keys too."""
     if isinstance(value, str):
         return whole_text(value)
     if isinstance(value, dict):

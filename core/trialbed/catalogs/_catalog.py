@@ -50,7 +50,7 @@ class ApiCatalog(Sequence[Api]):
         return digest.hexdigest()
 
     def api(self, ref: ApiRef) -> Api:
-        """The Api of this identity.
+        """Return the Api of this identity.
 
         Raises:
             KeyError: it is not in the catalog.

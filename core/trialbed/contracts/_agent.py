@@ -74,7 +74,7 @@ class BaseAgent(ABC):
 
     @classmethod
     def framework_version(cls) -> str:
-        """The version of the framework itself, as installed; unless it is overridden, the name of this class."""
+        """Return the version of the framework itself, as installed; unless it is overridden, the name of this class."""
         return f"{cls.__module__}.{cls.__qualname__}"
 
     def bind_tools(self, tools: Sequence[Tool], *, server_url: str) -> None:  # noqa: ARG002 - the tools know it

@@ -38,14 +38,14 @@ class Dataset(ABC):
 
     @abstractmethod
     def queries(self) -> Sequence[Query]:
-        """All queries, in the dataset's order."""
+        """Return all queries, in the dataset's order."""
 
     def apis(self) -> Sequence[Api]:
         """Return every Api of the dataset once; these are the Apis of its queries, unless a subclass has others."""
         return unique_apis(api for query in self.queries() for api in query.apis)
 
     def digest(self) -> str:
-        """The SHA-256 over the queries as JSON, in order; equal digests mean the same tasks."""
+        """Return the SHA-256 over the queries as JSON, in order; equal digests mean the same tasks."""
         digest = hashlib.sha256()
         for query in self.queries():
             digest.update(f"{query.identity_json()}\n".encode())
@@ -59,7 +59,7 @@ class DatasetDriver(ABC):
 
     @abstractmethod
     def test_sets(self, data_dir: Path) -> Sequence[str]:
-        """The test sets that are ready to use, given the folder that holds imported data."""
+        """Return the test sets that are ready to use, given the folder that holds imported data."""
 
     @abstractmethod
     def open(self, test_set: str | None, data_dir: Path) -> Dataset:

@@ -82,7 +82,7 @@ class ModelDriver(ABC):
         return ""
 
     def names(self, settings: RunSettings) -> Sequence[str]:  # noqa: ARG002 - drivers override it
-        """The names that can be listed, without the scheme; for ``bench models``.
+        """Return the names that can be listed, without the scheme; for ``bench models``.
 
         Raises:
             TrialbedError: they cannot be listed; says why.

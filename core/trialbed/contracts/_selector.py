@@ -52,4 +52,4 @@ class SelectionStage(Protocol):
     """The tool name of every Api of the catalog."""
 
     def tools(self, query: Query, selector: ToolSelector, *, max_tools: int) -> tuple[ToolSpec, ...]:
-        """The tools for this query, sorted by name."""
+        """Return the tools for this query, sorted by name."""

@@ -91,7 +91,7 @@ class Simulator(ABC):
         return ""
 
     def settings(self) -> Mapping[str, Json]:
-        """The settings that its answers are made with, such as the model's; stored with every answer."""
+        """Return the settings that its answers are made with, such as the model's; stored with every answer."""
         return {}
 
     def world(self) -> World | None:

@@ -41,7 +41,7 @@ class Vendor:
         return self.models.get(model, model)
 
     def headers(self, api_key: str) -> dict[str, str]:
-        """The headers of a request; none of them is ever recorded."""
+        """Return the headers of a request; none of them is ever recorded."""
         return {"Authorization": f"Bearer {api_key}"}
 
     def prepare(self, request: dict[str, Any], model: str) -> dict[str, Any]:  # noqa: ARG002 - drivers override it
@@ -73,7 +73,7 @@ class ModelAdapter(ABC):
         """Return whether a model of this name is of the family."""
 
     def transform(self, messages: list[dict[str, Any]]) -> list[dict[str, Any]]:
-        """The conversation as the model needs it; must not change its argument."""
+        """Return the conversation that the model needs; must not change its argument."""
         return messages
 
     def prompt(
@@ -103,5 +103,5 @@ class ModelAdapter(ABC):
         return None
 
     def calls_of(self, text: str) -> tuple[str, list[dict[str, Any]]]:
-        """The text of a raw completion without its tool calls, and the calls in OpenAI's form."""
+        """Return the text of a raw completion without its tool calls, and the calls in OpenAI's form."""
         return text, []

@@ -113,7 +113,7 @@ class ControlClient:
         self._open.add(registration.trial)
 
     async def helper_uses(self) -> Sequence[tuple[HelperRole, ModelUse]]:
-        """The use that the simulators and the users have made of their models.
+        """Return the use that the simulators and the users have made of their models.
 
         Raises:
             TrialbedError: the server cannot be reached.
@@ -133,7 +133,7 @@ class ControlClient:
         return EndpointStatus.model_validate_json(await self._request("GET", "/control/endpoint"))
 
     async def time_waited(self, trial: str) -> float:
-        """Seconds that an open trial has spent waiting for failed model requests to be repeated.
+        """Return the seconds that an open trial has spent waiting for failed model requests to be repeated.
 
         Raises:
             TrialbedError: the server cannot be reached, or the trial is not open.

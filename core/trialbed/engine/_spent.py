@@ -109,7 +109,7 @@ class Admission:
         return sum(self._used[name] for name in known) / max(1, sum(self._ended[name] for name in known))
 
     def _missing(self, model: str) -> float:
-        """The amount missing for another trial; infinite while one is open and none has shown its use."""
+        """Return the amount missing for another trial; infinite while one is open and none has shown its use."""
         if self._open and not any(self._ended.values()):
             return math.inf
         return self._spent() + sum(self._open.values()) + self._expected(model) - self._budget.limit

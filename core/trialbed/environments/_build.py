@@ -149,7 +149,7 @@ class Uv:
 
 
 def failure_reason(stderr: str) -> str:
-    """The output of uv as one paragraph, without decoration and secrets."""
+    """Return the output of uv as one paragraph, without decoration and secrets."""
     reason = _DECORATION.sub(" ", without_credentials(redact(stderr), f"{REDACTED}@")).strip().removeprefix("error: ")
     if len(reason) > MAX_LENGTH:
         reason = f"{reason[: MAX_LENGTH // 2]} […] {reason[-MAX_LENGTH // 2 :]}"
@@ -327,7 +327,7 @@ AT_A_TIME = 4
 async def provide(
     store: EnvironmentStore, requests: Iterable[BuildRequest], show: ShowStep = show_nothing
 ) -> dict[str, InstalledEnvironment]:
-    """The environment of each request, by the framework's text; missing ones are built, several at a time.
+    """Return the environment of each request, by the framework's text; missing ones are built, several at a time.
 
     Raises:
         EnvironmentFailed: one cannot be built. The others are built all the same.

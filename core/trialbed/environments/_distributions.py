@@ -82,7 +82,7 @@ def requirement_of(installed: Distribution) -> str:
 
 
 def direct_url(installed: Distribution) -> DirectUrl:
-    """The origin that the installer recorded; empty for an index, and for a place that no longer exists."""
+    """Return the origin that the installer recorded; empty for an index, and for a place that no longer exists."""
     direct: DirectUrl = json.loads(installed.read_text("direct_url.json") or "{}")
     path = local_path(direct.get("url", ""))
     return {} if path is not None and not path.exists() else direct
@@ -94,31 +94,31 @@ def is_editable(direct: DirectUrl) -> bool:
 
 
 def folder_line(name: str, url: str, *, editable: bool) -> str:
-    """The requirement for a local folder."""
+    """Return the requirement for a local folder."""
     return f"-e {url}" if editable else f"{name} @ {url}"
 
 
 def vcs_line(name: str, direct: DirectUrl, subdirectory: str) -> str:
-    """The requirement for a commit of a repository."""
+    """Return the requirement for a commit of a repository."""
     info = direct["vcs_info"]
     line = f"{name} @ {info['vcs']}+{direct['url']}@{info['commit_id']}"
     return f"{line}#subdirectory={subdirectory}" if subdirectory else line
 
 
 def local_path(url: str) -> Path | None:
-    """The file or folder that a URL names; None if it is not local."""
+    """Return the file or folder that a URL names; None if it is not local."""
     parts = urlsplit(url)
     return Path(url2pathname(parts.path)) if parts.scheme == "file" else None
 
 
 def local_url(line: str) -> str | None:
-    """The ``file:`` URL in a requirement."""
+    """Return the ``file:`` URL in a requirement."""
     found = _LOCAL.match(line)
     return found["url"] if found else None
 
 
 def requirement_folder(line: str) -> Path | None:
-    """The folder that a requirement installs from; None for any other origin."""
+    """Return the folder that a requirement installs from; None for any other origin."""
     path = local_path(local_url(line) or "")
     return path if path is not None and path.is_dir() else None
 
@@ -144,7 +144,7 @@ def read_requirement(text: str) -> str:
 
 
 def without_credentials(text: str, replacement: str = "") -> str:
-    """The text with the user and password of each URL replaced; uv takes those from its settings or ``.netrc``."""
+    """Return the text without the user and password of each URL, which uv takes from its settings or ``.netrc``."""
     return _PASSWORD.sub(rf"\1{replacement}", _TOKEN.sub(rf"\1{replacement}", text))
 
 

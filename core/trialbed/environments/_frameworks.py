@@ -198,12 +198,12 @@ def check_name(spec: FrameworkSpec) -> None:
 
 
 def own_requirement() -> str:
-    """The requirement that installs the same Trialbed as is running."""
+    """Return the requirement that installs the same Trialbed as is running."""
     return requirement_of(installed_distribution(OWN))
 
 
 def adapter_distribution(name: str) -> str:
-    """The distribution of a framework's adapter, unless the user names another."""
+    """Return the distribution of a framework's adapter, unless the user names another."""
     return f"trialbed-{name}"
 
 

@@ -36,7 +36,7 @@ _EDITABLE = re.compile(r"-e\s+file:\S+")
 
 
 def lock_text(lines: Iterable[str]) -> str:
-    """The lock of these exact requirements, for this interpreter and the present state of local files and folders."""
+    """Return the lock of these exact requirements, for this interpreter and the present state of local files."""
     exact = [without_credentials(line) for line in lines]
     written = (line.replace(HASH, f" \\\n   {HASH}") for line in exact)
     return "\n".join([f"# {python_id()}", *local_states(exact), *written, ""])
@@ -48,13 +48,13 @@ def lock_digest(text: str) -> str:
 
 
 def requirements(text: str) -> tuple[str, ...]:
-    """The requirements of a lock, without comments, each on one line."""
+    """Return the requirements of a lock, without comments, each on one line."""
     joined = re.sub(r"(?:(?<!\s)\s+)?\\\n\s*", " ", text)
     return tuple(line.strip() for line in joined.splitlines() if line.strip() and not line.strip().startswith("#"))
 
 
 def read_lock(text: str, source: str) -> tuple[str, ...]:
-    """The requirements of a lock that a user gives.
+    """Return the requirements of a lock that a user gives.
 
     Raises:
         DataError: a line is not exact; names the source and the line.
@@ -72,7 +72,7 @@ def read_lock(text: str, source: str) -> tuple[str, ...]:
 
 
 def locked_version(text: str, package: str) -> str | None:
-    """The version of a package in a lock; None if the package is not in it or comes from a URL."""
+    """Return the version of a package in a lock; None if the package is not in it or comes from a URL."""
     found = (_PINNED.fullmatch(line) for line in requirements(text))
     wanted = canonicalize_name(package)
     return next((match["version"] for match in found if match and canonicalize_name(match["name"]) == wanted), None)
@@ -118,7 +118,7 @@ class InstalledEnvironment:
 
     @classmethod
     def read(cls, folder: Path) -> Self | None:
-        """The environment in a folder; None if it is incomplete, or its interpreter is gone."""
+        """Return the environment in a folder; None if it is incomplete, or its interpreter is gone."""
         try:
             metadata = EnvironmentMetadata.model_validate_json((folder / METADATA).read_bytes())
             lock = (folder / LOCK).read_text(encoding="utf-8")
@@ -143,12 +143,12 @@ class InstalledEnvironment:
 
 
 def folder_name(name: str, lock_digest: str) -> str:
-    """The name of an environment's folder."""
+    """Return the name of an environment's folder."""
     return f"{name}-{lock_digest[:SHORT]}"
 
 
 def venv_python(folder: Path) -> Path:
-    """The interpreter of the environment in a folder."""
+    """Return the interpreter of the environment in a folder."""
     return folder / VENV / ("Scripts/python.exe" if sys.platform == "win32" else "bin/python")
 
 
@@ -239,7 +239,7 @@ class EnvironmentStore:
         return (installed for installed in found if installed is not None)
 
     def find(self, request: BuildRequest) -> InstalledEnvironment | None:
-        """The environment that a request was given and that still serves it; needs neither a network nor uv."""
+        """Return the environment that a request was given and that still serves it; needs neither a network nor uv."""
         cached = self.resolution(request)
         if cached is None or self.with_last_adapter(request).fingerprint != cached.fingerprint:
             return None

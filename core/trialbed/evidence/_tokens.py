@@ -133,7 +133,7 @@ def spelled_time(hour: int, minute: int, second: int, half: str | None) -> str:
 
 
 def spelled_number(text: str) -> str:
-    """The number without separators and without zeros that say nothing; leading zeros belong to codes, and stay."""
+    """Return the number without separators and insignificant zeros; leading zeros belong to codes, and stay."""
     plain = text.replace(",", "").replace("'", "")
     digits = plain.removeprefix("-")
     if plain.isdecimal() or len(plain) > LONGEST_NUMBER or (digits[0] == "0" and digits[1:2].isdigit()):

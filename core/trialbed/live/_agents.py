@@ -211,7 +211,7 @@ class LiveExecutor(Executor):
         return [label for label, agent in self._agents.items() if not agent.takes_prompt]
 
     async def describe(self, framework: str) -> FrameworkInfo:
-        """The framework, described by the name of the function or class."""
+        """Return the framework, described by the name of the function or class."""
         return FrameworkInfo(
             name=framework,
             version=self._agents[framework].version,

@@ -73,7 +73,7 @@ class ModelAccess:
         return self.budget.use
 
     async def ask(self, messages: Messages, *, seed: int | None = None, **settings: Any) -> str:
-        """The text of the model's reply.
+        """Return the text of the model's reply.
 
         Args:
             messages: the conversation; each has a ``role`` and a ``content``.

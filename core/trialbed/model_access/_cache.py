@@ -39,7 +39,7 @@ class CompletionCache:
         self._broken = False
 
     def find(self, origin: str, request: Mapping[str, Any]) -> str | None:
-        """The reply to this request, if it is kept."""
+        """Return the reply to this request, if it is kept."""
         rows = self._run("SELECT reply FROM replies WHERE digest = ?", (_digest(origin, request),))
         return str(rows[0][0]) if rows else None
 

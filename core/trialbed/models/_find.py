@@ -49,7 +49,7 @@ class FoundModel:
 
 
 def find_model(text: str) -> FoundModel:
-    """The driver that a model's text names, and the model's name there; no model is looked up.
+    """Return the driver that a model's text names, and the model's name there; no model is looked up.
 
     Raises:
         DriverError: the driver is broken.
@@ -100,7 +100,7 @@ def close_scheme(text: str) -> str | None:
 
 
 def unknown_model(scheme: str, name: str, known: Sequence[str]) -> UsageError:
-    """The error for a name that a driver does not know, with the names that it knows."""
+    """Return the error for a name that a driver does not know, with the names that it knows."""
     close = closest(name, known)
     return UsageError(
         f"there is no {scheme} model {f'{scheme}:{name}'!r}{did_you_mean(close and f'{scheme}:{close}')} "

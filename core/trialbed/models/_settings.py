@@ -151,7 +151,7 @@ def _describe(model: FoundModel, settings: RunSettings, option: str) -> ModelInf
 
 
 def judge_drivers() -> frozenset[str]:
-    """The judges that are named by themselves; any other name is a model's."""
+    """Return the judges with names of their own; any other name is a model's."""
     return frozenset(driver.name for driver in list_drivers("judges")) - {MODEL_JUDGE}
 
 

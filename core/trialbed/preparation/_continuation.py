@@ -24,7 +24,7 @@ GROWING = ("cells", "commands", "query_ids", "repeat")
 
 
 def find_run(store: Store, prepared: Prepared) -> Run | None:
-    """The stored run that the command continues; None if it starts one.
+    """Return the stored run that the command continues; None if it starts one.
 
     Raises:
         UsageError: a run is asked for that the command cannot continue; says why.

@@ -330,5 +330,5 @@ class Prepared:
     notes: tuple[str, ...] = ()
 
     def apis(self) -> Sequence[Api]:
-        """The Apis that may be offered."""
+        """Return the Apis that may be offered."""
         return self.dataset.apis() if self.catalog is None else self.catalog

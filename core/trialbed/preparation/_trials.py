@@ -16,7 +16,7 @@ SEED_BITS = 31
 
 
 def trial_seed(run_seed: int, key: TrialKey) -> int:
-    """The trial's own seed in [0, 2**31), from (run seed, query, repeat) and nothing else.
+    """Return the trial's own seed in [0, 2**31), from (run seed, query, repeat) and nothing else.
 
     It is the same for every framework: a model that samples answers equal requests of two frameworks equally.
     """
@@ -26,11 +26,11 @@ def trial_seed(run_seed: int, key: TrialKey) -> int:
 
 
 def trial_keys(config: RunConfig) -> list[TrialKey]:
-    """Every trial of a run, query by query with the frameworks side by side.
+    """Return every trial of a run, query by query with the frameworks side by side.
 
-    So an interrupted run has its frameworks compared on the same queries, and what changes while a run
-    lasts changes for all of them. They take turns at being first: the first to call an Api waits for its
-    answer to be made, the others find it in the cache.
+    So an interrupted run has its frameworks compared on the same queries, and what changes while a run lasts changes
+    for all of them. They take turns at being first: the first to call an Api waits for its answer to be made, the
+    others find it in the cache.
     """
     names = config.frameworks
     return [

@@ -71,7 +71,7 @@ class Api(SparseRecord):
         return ApiRef(category=self.category, tool_name=self.tool_name, api_name=self.api_name)
 
     def parameters_schema(self) -> dict[str, Any]:
-        """The JSON Schema of the arguments (an ``object`` schema)."""
+        """Return the JSON Schema of the arguments (an ``object`` schema)."""
         if self.json_schema is not None:
             return self.json_schema
         return parameters_schema(self.required_parameters, self.optional_parameters)
@@ -136,7 +136,7 @@ def parameters_schema(required: Sequence[Parameter], optional: Sequence[Paramete
 
 
 def json_type(word: str) -> str:
-    """The JSON type of a dataset's type word; an unknown word (``DATE (YYYY-MM-DD)``) is a string."""
+    """Return the JSON type of a dataset's type word; an unknown word (``DATE (YYYY-MM-DD)``) is a string."""
     return TYPES.get(word.strip().upper(), "string")
 
 

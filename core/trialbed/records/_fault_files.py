@@ -15,7 +15,7 @@ OPTION = "--faults"
 
 
 def read_fault_plan(text: str) -> FaultPlan:
-    """The plan of a file, or of the JSON itself.
+    """Return the plan of a file, or of the JSON itself.
 
     Raises:
         UsageError: it cannot be read, or says something else; names the key.
@@ -34,5 +34,5 @@ def read_fault_plan(text: str) -> FaultPlan:
 
 
 def plan_text(plan: FaultPlan) -> str:
-    """The plan as one line of JSON, equal for equal plans."""
+    """Return the plan as one line of JSON, equal for equal plans."""
     return json.dumps(plan.model_dump(mode="json"), sort_keys=True)

@@ -81,12 +81,12 @@ class FaultPlan(Record):
         return None if found is None else self._draw(found.rate, found.faults, ["tool", trial, api, place])
 
     def model_fault(self, trial: str, place: int) -> ModelFault | None:
-        """The fault of a request to the model; None for most."""
+        """Return the fault of a request to the model; None for most."""
         found = self.model
         return None if found is None else self._draw(found.rate, found.faults, ["model", trial, place])
 
     def canary(self, trial: str, api: str, place: int) -> str:
-        """The word that an injected instruction asks for, which appears nowhere else."""
+        """Return the word that an injected instruction asks for, which appears nowhere else."""
         return f"INJ-{self._digest(['canary', trial, api, place]).hex()[:10]}"
 
     def _draw(self, rate: float, faults: tuple[Name, ...], where: list[str | int]) -> Name | None:

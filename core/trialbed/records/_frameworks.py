@@ -34,17 +34,17 @@ CONTROLLED = "controlled"
 
 
 def framework_name(label: str) -> str:
-    """The framework's own name in a label: ``langgraph`` for ``langgraph:native==1.1.0``."""
+    """Return the framework's own name in a label, which is ``langgraph`` in ``langgraph:native==1.1.0``."""
     return framework_driver(label).partition(PROFILE)[0]
 
 
 def framework_profile(label: str) -> str | None:
-    """The profile in a label: ``native`` for ``langgraph:native==1.1.0``, None for ``langgraph==1.1.0``."""
+    """Return the profile in a label, which is ``native`` in ``langgraph:native==1.1.0``, or None without one."""
     return framework_driver(label).partition(PROFILE)[2] or None
 
 
 def framework_driver(label: str) -> str:
-    """The driver's name in a label, all but the release: ``langgraph:native`` for ``langgraph:native==1.1.0``."""
+    """Return the driver's name in a label, without the release, such as ``langgraph:native``."""
     return varied_framework(label).partition(PIN)[0]
 
 
@@ -72,7 +72,7 @@ def _in_words(text: str) -> str:
 
 
 def framework_release(label: str) -> str | None:
-    """The release that a label asks for: ``1.1.0`` for ``langgraph:native==1.1.0``, None for ``langgraph``."""
+    """Return the release in a label, which is ``1.1.0`` in ``langgraph:native==1.1.0``, or None without one."""
     return varied_framework(label).partition(PIN)[2] or None
 
 
@@ -105,7 +105,7 @@ def meant_labels(name: str, labels: Sequence[str]) -> list[str]:
 
 
 def with_profile(label: str, profile: str) -> str:
-    """The label with this profile: ``langgraph:native==1.1.0`` for ``langgraph==1.1.0``."""
+    """Return the label with this profile, such as ``langgraph:native==1.1.0`` for ``langgraph==1.1.0``."""
     release = framework_release(label)
     return f"{framework_name(label)}{PROFILE}{profile}" + (f"{PIN}{release}" if release else "")
 

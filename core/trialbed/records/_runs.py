@@ -119,11 +119,11 @@ class RunConfig(SparseRecord, IdentitySettings):
     sparse = ("dataset_file", "on_miss", "plugin_files", "tags")
 
     def cell(self, label: str) -> RunCell:
-        """The column of this label."""
+        """Return the column of this label."""
         return next(cell for cell in self.cells if cell.label == label)
 
     def settings(self, label: str) -> dict[str, Any]:
-        """The settings of the run's identity, by name, as a column has them."""
+        """Return the settings of the run's identity, by name, as a column has them."""
         cell, names = self.cell(label), [item.name for item in declared_settings() if item.identity]
         return {name: getattr(cell if hasattr(cell, name) else self, name) for name in names}
 
@@ -148,7 +148,7 @@ class RunConfig(SparseRecord, IdentitySettings):
         return self.dataset_file or self.dataset
 
     def queries_with(self, tag: str) -> tuple[int | str, ...]:
-        """The queries that have a tag.
+        """Return the queries that have a tag.
 
         Raises:
             UsageError: none has it.

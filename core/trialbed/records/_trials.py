@@ -185,7 +185,7 @@ class TrialResult(Record):
         return self.outcome.failure is not None
 
     def score(self, name: str) -> Score | None:
-        """The score of this name, if there is one."""
+        """Return the score of this name, if there is one."""
         return next((score for score in self.scores if score.name == name), None)
 
 

@@ -43,7 +43,7 @@ def insert_bodies(connection: Connection, bodies: Bodies) -> None:
 
 
 def read_bodies(connection: Connection, digests: Select[Any] | CompoundSelect[Any]) -> dict[str, str]:
-    """The bodies with these digests.
+    """Return the bodies with these digests.
 
     Raises:
         DataError: a body does not have its digest.
@@ -53,7 +53,7 @@ def read_bodies(connection: Connection, digests: Select[Any] | CompoundSelect[An
 
 
 def unpack_body(digest: str, compressed: bytes) -> str:
-    """The text of a body.
+    """Return the text of a body.
 
     Raises:
         DataError: it does not have this digest.

@@ -185,7 +185,7 @@ def _create(database: Database) -> None:
 
 
 def _version(connection: Connection, where: str) -> int | None:
-    """The schema's version, None for an empty database.
+    """Return the schema's version, None for an empty database.
 
     Raises:
         DataError: it is another program's database, or another Trialbed's.

@@ -89,7 +89,7 @@ class StoreReader(AbstractContextManager["StoreReader"]):
         tags: Collection[str] = (),
         limit: int | None = None,
     ) -> tuple[StoredRun, ...]:
-        """The runs that fit, latest first.
+        """Return the runs that fit, latest first.
 
         Args:
             framework: runs of this framework; ``langgraph`` fits ``langgraph==1.1.0`` too.
@@ -109,7 +109,7 @@ class StoreReader(AbstractContextManager["StoreReader"]):
         return tuple(StoredRun(self._store, run) for run in islice(found, limit))
 
     def run(self, run_id: str) -> StoredRun:
-        """The run with this id.
+        """Return the run with this id.
 
         Args:
             run_id: its id or an unambiguous beginning of it; ``latest`` for the run that began last.

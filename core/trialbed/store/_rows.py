@@ -32,7 +32,7 @@ def encode(value: Any) -> str:
 
 
 def decode(text: str) -> Any:
-    """The value that ``encode`` wrote."""
+    """Return the value that ``encode`` wrote."""
     try:
         return from_json(text, cache_strings="keys")  # most values differ, and looking them up takes time
     except ValueError:
@@ -40,7 +40,7 @@ def decode(text: str) -> Any:
 
 
 def decode_record(kind: type[R], text: str, **more: Any) -> R:
-    """The record of this JSON, with the fields that were stored elsewhere.
+    """Return the record of this JSON, with the fields that were stored elsewhere.
 
     Raises:
         DataError: it does not fit the record: another version of Trialbed wrote it, or it was changed.

@@ -103,9 +103,9 @@ class StoredRun:
         return self.record.frameworks
 
     def framework(self, name: str) -> str:
-        """The run's framework that a name stands for: ``langgraph`` for ``langgraph:native==1.1.0``, if it is alone.
+        """Return the run's framework that a name stands for; ``langgraph`` suffices if only one label has it.
 
-        Of a verification it is a vendor.
+        In a verification it is a vendor.
 
         Raises:
             UsageError: there is no such framework, or several.

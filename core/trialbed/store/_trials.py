@@ -177,7 +177,7 @@ EXCHANGES = (
 
 
 def read_exchanges(connection: Connection, row_ids: Sequence[int]) -> list[tuple[dict[str, Any], str, str]]:
-    """The JSON of attempts with one request each, its body and its answer's, in this order; no records are made."""
+    """Return the JSON of attempts with one request each, and the bodies of requests and answers; makes no records."""
     rows = connection.execute(EXCHANGES.where(trials.c.id.in_(row_ids))).all()
     found = {row[0]: (decode(row[1]), unpack_body(*row[2:4]), unpack_body(*row[4:])) for row in rows}
     return [found[row_id] for row_id in row_ids]
@@ -270,7 +270,7 @@ def _call_rows(trial_id: int, wire: WireLog, bodies: Bodies) -> Rows:
 
 
 def _read_calls(connection: Connection, trial_ids: Sequence[int]) -> dict[int, dict[str, tuple[Any, ...]]]:
-    """The calls of trials and their bodies, as fields of wire logs."""
+    """Return the calls of trials and their bodies, as fields of wire logs."""
     bodies = _bodies_of(connection, trial_ids)
     chosen = select(calls).where(calls.c.trial_id.in_(trial_ids)).order_by(calls.c.position)
     made: dict[tuple[int, str], list[ModelCall | ApiCall]] = defaultdict(list)

@@ -80,7 +80,7 @@ class TaskDataset(Dataset):
                     )
 
     def queries(self) -> Sequence[Query]:
-        """All queries, in the order of the tasks."""
+        """Return all queries, in the order of the tasks."""
         return self._queries
 
 

@@ -140,7 +140,7 @@ class Tool:
         return LangChainTool.of(self)
 
     def as_openai(self) -> dict[str, Any]:
-        """The definition that OpenAI's API takes among the ``tools`` of a request, with the raw schema."""
+        """Return the definition that OpenAI's API takes among the ``tools`` of a request, with the raw schema."""
         function = {"name": self.name, "description": self.description, "parameters": self.parameters}
         return {"type": "function", "function": function}
 
@@ -225,7 +225,7 @@ def _value(body: Mapping[str, Any]) -> Any:
 
 
 def connected_tools(specs: Iterable[ToolSpec], server_url: str, client: ToolClient) -> list[Tool]:
-    """The tools of a trial in the running event loop, which share the connections of their process."""
+    """Return the tools of a trial in the running event loop, which share the connections of their process."""
     client.attach()
     tools = [Tool(spec, server_url) for spec in specs]
     for tool in tools:

@@ -60,7 +60,7 @@ def counts(found: Mapping[str, int]) -> str:
 
 
 def printable(text: str) -> str:
-    """The text without characters that would control a terminal."""
+    """Return the text without characters that would control a terminal."""
     return "".join(character if character.isprintable() else "?" for character in text)
 
 

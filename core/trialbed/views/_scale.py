@@ -27,7 +27,7 @@ class Scale:
 
     @classmethod
     def of(cls, values: Iterable[float], start: float, end: float) -> Scale:
-        """An axis that holds these values, with some room at its ends; none goes below 0 for values that do not."""
+        """Return an axis that holds these values, with some room at its ends, but not below 0 for values from 0 on."""
         known = list(values)
         low, high = (min(known), max(known)) if known else (0.0, 1.0)
         # Values that hardly differ must not look as if they did.
@@ -35,7 +35,7 @@ class Scale:
         return cls(low - room if low < 0 else max(0.0, low - room), high + room, start, end)
 
     def at(self, value: float) -> float:
-        """The position of a value; what lies beyond an end is put there."""
+        """Return the position of a value; what lies beyond an end is put there."""
         share = (min(max(value, self.low), self.high) - self.low) / (self.high - self.low)
         return round(self.start + share * (self.end - self.start), 1)
 
@@ -48,6 +48,6 @@ class Scale:
 
 
 def round_step(least: float) -> float:
-    """The next of 1, 2, 5, 10, 20 … that is at least this much."""
+    """Return the next of 1, 2, 5, 10, 20 … that is at least this much."""
     power: float = 10.0 ** math.floor(math.log10(least))
     return next(factor * power for factor in (1, 2, 5, 10) if factor * power >= least * (1 - 1e-9))

@@ -41,7 +41,7 @@ class EventReader:
         self._dispatched = 0
 
     def feed(self, chunk: bytes) -> list[Event]:
-        """The events that this chunk completes."""
+        """Return the events that this chunk completes."""
         if self._after_cr and chunk:
             # The rest of a CRLF.
             chunk, self._after_cr = chunk.removeprefix(b"\n"), False
@@ -58,7 +58,7 @@ class EventReader:
         return self._events(lines)
 
     def end(self) -> list[Event]:
-        """The event that is left when the stream has ended without its closing blank line, if there is one."""
+        """Return the event that is left when the stream has ended without its closing blank line, if there is one."""
         rest, self._rest = b"".join(self._rest), []
         return self._events([rest, b""])
 

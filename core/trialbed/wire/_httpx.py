@@ -20,7 +20,7 @@ __all__ = ["httpx", "tls_for"]
 
 
 def tls_for(url: str) -> ssl.SSLContext | bool:
-    """The ``verify`` argument for an HTTP client (httpx) that talks to this URL.
+    """Return the ``verify`` argument for an HTTP client (httpx) that talks to this URL.
 
     Loading the system's certificates takes longer than a whole tool call. A URL without TLS gets a context without
     certificates, which trusts no certificate. All such clients of a process share it, because it takes longer to make

@@ -100,10 +100,10 @@ def is_nested(value: Any, levels: int) -> bool:
 
 
 def finite_float(text: str) -> float:
-    """The number that a text is.
+    """Return the number in a text.
 
     Raises:
-        ValueError: no float is that large.
+        ValueError: it is too large for a float.
     """
     value = float(text)
     if isinf(value):
@@ -129,7 +129,7 @@ def parse_object(body: bytes) -> tuple[dict[str, Any], str]:
 
 
 def plain_numbers(value: Any) -> Any:
-    """The value with 3 for 3.0, which is the same number in JSON."""
+    """Return the value with 3 for 3.0, which is the same number in JSON."""
     if isinstance(value, dict):
         return {name: plain_numbers(one) for name, one in value.items()}
     if isinstance(value, list):

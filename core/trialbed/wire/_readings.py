@@ -70,7 +70,7 @@ class Reading:
 
 
 def failed(kind: str, message: str, outcome: Outcome = "protocol_error") -> Reading:
-    """The reading of a response that is not an answer."""
+    """Return the reading of a response that is not an answer."""
     return Reading(outcome, problem=Problem(kind, message))
 
 
@@ -156,5 +156,5 @@ def oddities(body: bytes, content_type: str) -> dict[str, str]:
 
 
 def excerpt(body: bytes) -> str:
-    """The beginning of a body or an event, for a message about it."""
+    """Return the beginning of a body or an event, for a message about it."""
     return body[:SHOWN].decode("utf-8", "replace")

@@ -34,7 +34,7 @@ def _read_request(body: str, spoken: str) -> ModelRequest | None:
 
 
 def recorded_answer(call: ModelCall) -> Reading:
-    """The answer of a call, as far as the log keeps it."""
+    """Return the answer of a call, from the part that the log keeps."""
     read = _read_short if len(call.response) <= SHORT else read_response
     return read(call.dialect or CHAT, call.response, stream=call.stream and call.status == 200)
 

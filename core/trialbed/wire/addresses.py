@@ -49,7 +49,7 @@ def _address(name: str) -> IPv4Address | IPv6Address | None:
 
 
 def mcp_url(server_url: str) -> str:
-    """The URL of a trial's tools over the Model Context Protocol (streamable HTTP).
+    """Return the URL of a trial's tools over the Model Context Protocol (streamable HTTP).
 
     Args:
         server_url: the trial's virtual API, as ``BaseAgent.bind_tools`` gets it.

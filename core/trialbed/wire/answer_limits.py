@@ -12,7 +12,7 @@ MOST_HEADERS = 4096
 
 
 def answer_limits() -> dict[str, Any]:
-    """The arguments of ``aiohttp.ClientSession`` for these limits."""
+    """Return the arguments of ``aiohttp.ClientSession`` for these limits."""
     from inspect import signature
 
     from aiohttp import ClientSession

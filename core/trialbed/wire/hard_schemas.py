@@ -39,6 +39,6 @@ class HardSchema(Record):
 
 @cache
 def hard_schemas() -> tuple[HardSchema, ...]:
-    """All hard schemas, in an order that is not alphabetical."""
+    """Return all hard schemas, in an order that is not alphabetical."""
     text = files("trialbed.wire").joinpath("hard_schemas.json").read_text(encoding="utf-8")
     return tuple(HardSchema.model_validate(entry) for entry in json.loads(text))

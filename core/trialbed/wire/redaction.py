@@ -60,7 +60,7 @@ def label(_found: str) -> str:
 
 @lru_cache(maxsize=64)
 def redaction_of(secrets: tuple[str, ...]) -> Redaction:
-    """The redaction of these secrets; made once."""
+    """Return the redaction of these secrets, which is cached."""
     return Redaction(secrets)
 
 
@@ -98,7 +98,7 @@ class Redaction:
         return any(spelling in plain for spelling in self._plain)
 
     def text(self, text: str, mask: Mask = label) -> str:
-        """The text without secrets; the same object if it holds none."""
+        """Return the text without secrets; the same object if it holds none."""
         if not self.finds(text):
             return text
         masked = self._pattern.sub(lambda match: mask(match[0]), text)
@@ -106,7 +106,7 @@ class Redaction:
         return mask(text) if self.finds(masked) else masked
 
     def value(self, value: Any, mask: Mask = label) -> Any:
-        """The JSON value without secrets, in texts and in keys of objects."""
+        """Return the JSON value without secrets, in texts and in keys of objects."""
         if isinstance(value, str):
             return self.body(value) if _EVENT.search(value) else self.text(value, mask)
         if isinstance(value, dict):
@@ -126,7 +126,7 @@ class Redaction:
         return "\n".join(without_pieces(self, masked.split("\n")))
 
     def record(self, record: R) -> R:
-        """The record without secrets; the same object if it holds none."""
+        """Return the record without secrets; the same object if it holds none."""
         if not self._secrets:
             return record
         text = _json_text(record)
@@ -269,7 +269,7 @@ def _ends_within(text: str, spellings: Iterable[str], least: int) -> bool:
 def without_pieces(
     redaction: Redaction, lines: Sequence[str], before: Mapping[Field, str] = MappingProxyType({})
 ) -> list[str]:
-    """The lines of a stream without the pieces of secrets that only together are one.
+    """Return the lines of a stream without the pieces of secrets that only together are one.
 
     Args:
         before: the ends of the texts of earlier lines, by field.

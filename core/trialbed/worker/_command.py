@@ -72,7 +72,7 @@ class CommandAgent(BaseAgent):
 
     @classmethod
     def framework_version(cls) -> str:
-        """The version of the program's files."""
+        """Return the version of the program's files."""
         return cls.command.version
 
     def bind_tools(self, tools: Sequence[Tool], *, server_url: str) -> None:
@@ -102,7 +102,7 @@ class CommandAgent(BaseAgent):
         self._running.close()
 
     def task(self, query: str) -> dict[str, Any]:
-        """The task, as the program gets it."""
+        """Return the task for the program."""
         return {
             "query": query,
             "instructions": self.system_prompt,

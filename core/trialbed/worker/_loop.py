@@ -199,7 +199,7 @@ def load_agent(framework: str) -> tuple[type[BaseAgent], FrameworkInfo]:
 
 
 def command_agent(name: str, command: str) -> tuple[type[BaseAgent], FrameworkInfo]:
-    """The agent that runs a program, and its description."""
+    """Return the agent that runs a program, and its description."""
     from trialbed import __version__
     from trialbed.plugin_files import lacks_parameter
     from trialbed.worker._command import CommandAgent
@@ -446,7 +446,7 @@ class Channel:
         return cls(commands, replies)
 
     def receive(self) -> Hello | Begin:
-        """The next command; blocks until there is one, and ends the process if there will be none.
+        """Return the next command; blocks until there is one, and ends the process if there will be none.
 
         Raises:
             ValueError: the line is not a command.

@@ -176,7 +176,7 @@ _REPLIES: TypeAdapter[Ready | Failed | Started | ClockSwitch | Done] = TypeAdapt
 
 
 def read_command(line: bytes) -> Hello | Begin:
-    """The command in a line.
+    """Return the command in a line.
 
     Raises:
         ValueError: the line is not a command.
@@ -185,7 +185,7 @@ def read_command(line: bytes) -> Hello | Begin:
 
 
 def read_reply(line: bytes, nonce: str) -> Ready | Failed | Started | ClockSwitch | Done:
-    """The reply in a line.
+    """Return the reply in a line.
 
     Raises:
         ValueError: the line is not a reply, or does not carry the nonce.
@@ -201,7 +201,7 @@ def message_line(message: Record) -> bytes:
 
 
 def worker_command(framework: str, python: str | None = None, command: CommandSpec | None = None) -> list[str]:
-    """The command of a worker.
+    """Return the command of a worker.
 
     Args:
         python: the interpreter that has the adapter; default: this one.

@@ -136,7 +136,7 @@ class Supervisor:
 
 
 def descendants(pid: int) -> list[int]:
-    """The processes that descend from ``pid``, itself not included."""
+    """Return the processes that descend from ``pid``, itself not included."""
     children: dict[int, list[int]] = {}
     for process, parent in _processes():
         children.setdefault(parent, []).append(process)
