@@ -54,7 +54,8 @@ def test_every_verdict_is_that_of_its_own_evaluator(
         body.owner.idle.clear()
     python, program = real_checkout / ".venv" / "bin" / "python", Path(__file__).with_name("evaluator.py")
     given = {"input": "\n".join(lines), "capture_output": True, "text": True, "check": True}
-    said = subprocess.run([python, program, domain], **given).stdout
+    variables = {**os.environ, "TAU2_DATA_DIR": str(real_checkout / "data")}
+    said = subprocess.run([python, program, domain], env=variables, **given).stdout
     found = [json.loads(line) for line in said.split()]
     assert verdicts == found
     assert {*found} == {True, False}
