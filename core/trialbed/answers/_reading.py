@@ -75,7 +75,7 @@ TEXTS = ("text", "content", "output", "final_output")
 
 
 def read_answer(value: Any, names: Mapping[str, ApiRef]) -> Answer:
-    """Return the answer that an agent returned in one of these forms.
+    """Return the answer that an agent returned in any of these forms.
 
     * A text, ``{"answer": text}``, or an object or mapping with a text as its ``text``, ``content``, ``output`` or
       ``final_output``, or in the last of its ``messages``: the agent has answered and finished, and claims no calls.

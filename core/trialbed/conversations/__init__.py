@@ -1,4 +1,4 @@
-"""Read conversations and calls of tools, recorded by any program, into one form.
+"""Read conversations and tool calls, recorded by any program, into one form.
 
 These are the public names of ``trialbed_evaluation.conversations``; each is loaded when it is first used.
 """

@@ -135,8 +135,8 @@ def outside_clock(outcome: Outcome, wire: WireLog, opening: Opening) -> tuple[Ou
 
     An agent that works when its answer is read, or when it is closed, works after its time. A request that may lie on
     either side of a boundary counts as within. A delayed executor reads both messages late, and the agent may then have
-    begun earlier, by as much as its last request ended before the second message was read. If the executor saw no end,
-    no request is outside.
+    begun earlier. The difference is at most the time between the end of its last request and the reading of the second
+    message. If the executor saw no end, no request is outside.
 
     Returns:
         The outcome, and the requests in order. If there are any, the outcome's wall time reaches from the first to the
