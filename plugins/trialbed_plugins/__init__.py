@@ -1,1 +1,1 @@
-"""First-party drivers and scorers, loaded through entry points as those of third parties are."""
+"""First-party drivers and scorers, loaded through entry points like third-party ones."""

@@ -1,1 +1,1 @@
-"""``bench data``: lists, imports and shows datasets, imports responses, and exports runs in StableToolBench's form."""
+"""Implement ``bench data``, which lists, imports and shows datasets and imports cached responses."""

@@ -1,4 +1,4 @@
-"""The response cache on the command line: caches in files are imported into it, and it is exported as one."""
+"""Import cache folders into the response cache from the command line."""
 
 from __future__ import annotations
 
@@ -12,18 +12,18 @@ import click
 from trialbed.texts import number_of
 
 LONGEST_KEY = 200
-"""Characters of a key that a message shows."""
+"""Longest key in a message, in characters."""
 
 
 def response_server() -> Any:
-    """The server's package, which reads and writes the cache."""
+    """Return the package of the server, which reads and writes the cache."""
     from trialbed.drivers import load_driver
 
     return load_driver("components", "server")
 
 
 def import_folder(folder: Path, location: str) -> dict[str, Any]:
-    """Import a cache folder, with progress, problems and the figures on standard error and output; the report."""
+    """Import a cache folder with progress and problems on standard error, and return the report."""
     from trialbed.cli.progress import new_display
 
     display = new_display()
@@ -44,6 +44,6 @@ def _shorten(key: str) -> str:
 
 
 def imported_line(report: dict[str, Any]) -> str:
-    """An import in one line."""
+    """Describe an import in one line."""
     new, files = number_of(report["new"], "answer"), number_of(report["files"], "file")
     return f"{new} imported from {files}, {report['known']} known before"

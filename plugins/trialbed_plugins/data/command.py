@@ -25,10 +25,10 @@ Examples:
 
 
 FIRST = 5
-"""Tasks of a dataset that are shown."""
+"""Tasks of a dataset to show."""
 
 TEXT = 80
-"""Characters of them."""
+"""Characters of each task."""
 
 
 @click.group("data", epilog=EPILOG)
@@ -122,7 +122,7 @@ def show(dataset: str, query_id: str | None, data_dir: Path | None, as_json: boo
 
 
 def _print_query(query: Query) -> None:
-    """Print a query as people read it: the task, the calls that solve it, and what the answer must say."""
+    """Print a query for people: the task, the calls that solve it, and the facts that the answer must contain."""
     from trialbed.views import printable
 
     def line(text: str) -> None:
@@ -144,7 +144,6 @@ def _print_query(query: Query) -> None:
 
 
 def _print_dataset(dataset: Any, figures: dict[str, Any]) -> None:
-    """Print the size of a dataset, and the first of its tasks."""
     from trialbed.texts import number_of, one_line
     from trialbed.views import printable
 

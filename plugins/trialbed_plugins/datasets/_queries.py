@@ -1,4 +1,4 @@
-"""Queries in files: Trialbed's own form, and lists as StableToolBench writes them, with its documents about tools."""
+"""Read queries in Trialbed's format or StableToolBench's, and StableToolBench's documents about tools."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ QUERIES = "queries"
 """The key of the list of queries."""
 
 NAME = re.compile("[A-Za-z0-9][A-Za-z0-9._ -]*")
-"""Names go into file names of results, so they have no separators."""
+"""File names of results contain these names, so they have no separators."""
 
 
 class ListedDataset(Dataset):
@@ -30,20 +30,20 @@ class ListedDataset(Dataset):
         self._queries = tuple(queries)
 
     def queries(self) -> Sequence[Query]:
-        """All queries, in the file's order."""
+        """All queries, in file order."""
         return self._queries
 
 
 def read_queries(path: Path) -> ListedDataset:
-    """Read the queries of a file: ``{"name": …, "queries": [Query…]}``, or a list or lines of them.
+    """Read the queries in a file: ``{"name": …, "queries": [Query…]}``, or a list or lines of queries.
 
-    Those of a list or of lines may also be in StableToolBench's form.
+    Queries in a list or in lines may also have StableToolBench's format.
 
-    An identity that occurs twice in a query's ``api_list`` is one Api, as described first. An expected pair that
-    occurs twice is two expected calls; one whose Apis are in several categories means the first of them.
+    If an identity occurs twice in a query's ``api_list``, its first description counts. If an expected pair occurs
+    twice, two calls are expected. If its APIs are in several categories, it means the first one.
 
     Raises:
-        DataError: the file is malformed; names the line, or the query and the key.
+        DataError: the file is malformed; the message names the line, or the query and the key.
     """
     value = read_value(path)
     name: str | None = None
@@ -65,7 +65,7 @@ def read_queries(path: Path) -> ListedDataset:
         else:
             query = _from_source(path, validate(path, _SOURCE, item, (*key, place)))
         _check(query, path, queries)
-        # Many queries have the same Apis, which memory holds once.
+        # Many queries have the same APIs, so these are shared in memory.
         apis = (kept if (kept := known.setdefault(api.ref, api)) == api else api for api in query.apis)
         queries[str(query.query_id)] = query.model_copy(update={"apis": tuple(apis)})
     name = dataset_name(path, name)
@@ -85,10 +85,10 @@ def _check(query: Query, path: Path, earlier: Mapping[str, Query]) -> None:
 
 
 def dataset_name(path: Path, own: str | None = None) -> str:
-    """Return the name of the dataset in a file: its own, or the file's without suffix.
+    """Return the name of the dataset in a file: its own, or the file's name without suffix.
 
     Raises:
-        DataError: it cannot be a dataset's.
+        DataError: the name is not valid for a dataset.
     """
     name = path.stem if own is None else own
     if not NAME.fullmatch(name):
@@ -98,7 +98,7 @@ def dataset_name(path: Path, own: str | None = None) -> str:
 
 
 class _Source(BaseModel):
-    """Keys that are not named here are ignored; a null text counts as absent."""
+    """Keys without a field are ignored, and a null text counts as absent."""
 
     model_config = ConfigDict(strict=True, extra="ignore", frozen=True, protected_namespaces=())
 
@@ -184,10 +184,10 @@ def _from_source(path: Path, source: _SourceQuery) -> Query:
 
 
 def read_document(path: Path) -> tuple[Api, ...]:
-    """The Apis of a tool document; their category is the name of the folder that the file is in.
+    """Return the APIs in a tool document. Their category is the name of the file's folder.
 
     Raises:
-        DataError: names the file and the line (where it is not JSON) or the key.
+        DataError: the message names the file and the line (if it is not JSON) or the key.
     """
     tool = validate(path, _DOCUMENT, read_value(path))
     about = tool.tool_description or ""

@@ -1,4 +1,4 @@
-"""Reads JSON, JSON Lines and YAML, and names their errors by line or key."""
+"""Read JSON, JSON Lines and YAML, with errors that name the line or key."""
 
 from __future__ import annotations
 
@@ -23,10 +23,10 @@ NEXT = re.compile(r"[^ \t\r\n]")
 
 
 def read_value(path: Path) -> Any:
-    """Return the value in a file of JSON or YAML; of JSON Lines the list of them.
+    """Return the value in a JSON or YAML file, or the list of values in a JSON Lines file.
 
     Raises:
-        DataError: the file cannot be read, or is not JSON or YAML; names the line.
+        DataError: the file cannot be read, or is not JSON or YAML; the message names the line.
     """
     if path.suffix in (".yaml", ".yml"):
         return read_yaml(path).value
@@ -50,13 +50,13 @@ def _values(text: str, decoder: json.JSONDecoder) -> Iterator[Any]:
 
 
 def validate(path: Path, adapter: TypeAdapter[T], value: Any, at: Key = ()) -> T:
-    """A value of a file in the form that the adapter asks for. Halves of surrogate pairs in texts are replaced.
+    """Return a value of a file in the form that the adapter requires. Lone surrogates in texts are replaced.
 
     Args:
         at: the key of the value in the file.
 
     Raises:
-        DataError: a key is missing or of a wrong type; names it.
+        DataError: a key is missing or has a wrong type; the message names it.
     """
     try:
         try:

@@ -1,4 +1,4 @@
-"""Datasets that are single files of queries: ``--dataset FILE.json``."""
+"""Datasets in single files of queries: ``--dataset FILE.json``."""
 
 from __future__ import annotations
 
@@ -12,22 +12,22 @@ from trialbed_plugins.datasets._queries import read_queries
 
 
 class FileDriver(DatasetDriver):
-    """Any file of queries; the test set is its path."""
+    """Opens any file of queries; the test set is its path."""
 
     description: ClassVar[str] = (
         "queries in a JSON, JSON Lines or YAML file, in StableToolBench's form or Trialbed's own"
     )
 
     def test_sets(self, data_dir: Path) -> Sequence[str]:  # noqa: ARG002 - files may be anywhere
-        """Empty, since files cannot be listed."""
+        """Return an empty list, since files cannot be listed."""
         return []
 
     def open(self, test_set: str | None, data_dir: Path) -> Dataset:  # noqa: ARG002 - files may be anywhere
-        """The dataset in the file at the path ``test_set``.
+        """Return the dataset in the file at the path ``test_set``.
 
         Raises:
-            UsageError: no file was named, or there is none of this name.
-            DataError: it is malformed; names the line, or the query and the key.
+            UsageError: no file was named, or it does not exist.
+            DataError: it is malformed; the message names the line, or the query and the key.
         """
         if test_set is None:
             raise UsageError("the dataset 'file' needs the path of a JSON file: `bench run --dataset FILE.json`")

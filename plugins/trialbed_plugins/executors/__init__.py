@@ -1,1 +1,1 @@
-"""Executors: where trials run."""
+"""Executors, which run trials."""

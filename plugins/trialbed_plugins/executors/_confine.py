@@ -1,7 +1,7 @@
-"""Gives up privileges with Landlock, seccomp and another user id, and then becomes the worker.
+"""Give up privileges with Landlock, seccomp and another user id, and then become the worker.
 
-``python -I -S _confine.py FD COMMAND...``: the open file ``FD`` holds the policy as JSON (see ``sandbox``). What holds
-is written to the descriptor that the policy names, before anything of the worker is loaded.
+``python -I -S _confine.py FD COMMAND...``: the open file ``FD`` contains the policy as JSON (see ``sandbox``). The
+active mechanisms are written to the descriptor in the policy before any code of the worker is loaded.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from typing import Any, NoReturn
 LIBC = ctypes.CDLL(None, use_errno=True)
 
 CREATE_RULESET, ADD_RULE, RESTRICT_SELF = 444, 445, 446
-"""Landlock's system calls, which have the same numbers on every architecture."""
+"""Landlock's system calls. Their numbers are the same on every architecture."""
 
 VERSION = 1
 """Asks ``CREATE_RULESET`` for the ABI."""
@@ -29,7 +29,7 @@ VERSION = 1
 PATH_BENEATH, NET_PORT = 1, 2
 EXECUTE, WRITE_FILE, READ_FILE, READ_DIR, TRUNCATE = 1 << 0, 1 << 1, 1 << 2, 1 << 3, 1 << 14
 FILES_BY_ABI = {1: 0x1FFF, 2: 0x3FFF, 3: 0x7FFF, 4: 0x7FFF, 5: 0xFFFF}
-"""ABI -> every right to files that it can take away; later ones have those of 5."""
+"""All file rights that an ABI can restrict. Later ABIs use the rights of 5."""
 
 ON_FILES = EXECUTE | WRITE_FILE | READ_FILE | TRUNCATE
 """The rights that a rule for something other than a folder may give."""
@@ -51,11 +51,10 @@ PR_CAP_AMBIENT_RAISE, SECCOMP_MODE_FILTER, CAPABILITY_VERSION = 2, 2, 0x20080522
 CAP_DAC_READ_SEARCH = 2
 
 FAILED = 120
-"""The exit code if the sandbox cannot be made."""
+"""The exit code if the sandbox cannot be created."""
 
 
 def main(arguments: list[str]) -> NoReturn:
-    """Apply the policy and become the worker."""
     with open(int(arguments[0]), encoding="utf-8") as file:
         policy = json.load(file)
     try:
@@ -69,7 +68,7 @@ def main(arguments: list[str]) -> NoReturn:
 
 
 def confine(policy: Mapping[str, Any]) -> list[str]:
-    """Give up the rights that the policy names; returns the mechanisms that hold from now on."""
+    """Give up the rights in the policy. Returns the active mechanisms."""
     abi = LIBC.syscall(CREATE_RULESET, None, ctypes.c_size_t(0), VERSION)
     if abi < NETWORK_ABI:
         fail(f"the kernel's Landlock cannot restrict the network (ABI {abi}, {NETWORK_ABI} is needed)")
@@ -90,7 +89,7 @@ def confine(policy: Mapping[str, Any]) -> list[str]:
 
 
 def landlock(abi: int, files: Mapping[str, Iterable[str]], port: int) -> int:
-    """A ruleset that leaves these files, and connections to this TCP port; it holds once it is enforced."""
+    """Create a ruleset that allows these files and connections to this TCP port. Enforcing it is a second step."""
     handled = FILES_BY_ABI[min(abi, max(FILES_BY_ABI))]
     scopes = ABSTRACT_SOCKETS | SIGNALS if abi >= SCOPES_ABI else 0
     attributes = struct.pack("QQQ", handled, BIND_TCP | CONNECT_TCP, scopes)
@@ -105,7 +104,7 @@ def landlock(abi: int, files: Mapping[str, Iterable[str]], port: int) -> int:
 
 
 def add_path(ruleset: int, path: str, rights: int) -> None:
-    """Allow a path and all below it; one that is not there needs no rule."""
+    """Allow a path and everything below it. Missing paths need no rule."""
     try:
         opened = os.open(path, os.O_PATH | os.O_CLOEXEC)
     except FileNotFoundError:
@@ -120,10 +119,10 @@ def add_path(ruleset: int, path: str, rights: int) -> None:
 
 
 def switch_user(uid: int, gid: int, *, read_any: bool) -> None:
-    """Become another user, without capabilities, but perhaps the one to read what only root may."""
+    """Become another user without capabilities, optionally except the right to read all files."""
     kept = CAP_DAC_READ_SEARCH if read_any else None
     for capability in range(64):
-        # Ends at the last one of this kernel; without CAP_SETPCAP there is nothing to lose here.
+        # This stops after the last capability of this kernel. Without CAP_SETPCAP, there is nothing to drop.
         if capability != kept and LIBC.prctl(PR_CAPBSET_DROP, capability, 0, 0, 0) != 0:
             break
     check_result(LIBC.prctl(PR_SET_KEEPCAPS, int(read_any), 0, 0, 0), "keeping a capability")
@@ -138,16 +137,15 @@ def switch_user(uid: int, gid: int, *, read_any: bool) -> None:
 
 
 def seccomp(program: bytes) -> None:
-    """Install a filter of system calls."""
     instructions = ctypes.create_string_buffer(program, len(program))
     header = struct.pack("HxxxxxxP", len(program) // 8, ctypes.addressof(instructions))
     check_result(LIBC.prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, header, 0, 0), "seccomp")
 
 
 def check(policy: Mapping[str, Any]) -> None:
-    """See that the sandbox holds, and that the interpreter is whole in it."""
+    """Check that the sandbox is effective and that the interpreter is readable in it."""
     for path in policy["needed"]:
-        # A virtual environment whose interpreter or library cannot be read would run with another one's.
+        # If its interpreter or library were unreadable, a virtual environment would use another one's.
         try:
             os.close(os.open(path, os.O_RDONLY))
         except OSError as error:
@@ -160,7 +158,6 @@ def check(policy: Mapping[str, Any]) -> None:
 
 
 def read_root() -> bool:
-    """Return whether the root folder can be listed."""
     try:
         return bool(os.listdir("/"))
     except PermissionError:
@@ -168,7 +165,6 @@ def read_root() -> bool:
 
 
 def use_udp() -> bool:
-    """Return whether a UDP socket can be made."""
     try:
         socket.socket(socket.AF_INET, socket.SOCK_DGRAM).close()
     except PermissionError:
@@ -177,7 +173,7 @@ def use_udp() -> bool:
 
 
 def can_connect(family: int, port: int) -> bool:
-    """Return whether the kernel lets a connection to this port be tried."""
+    """Return whether the kernel allows a connection attempt to this port."""
     with socket.socket(family, socket.SOCK_STREAM) as connection:
         connection.setblocking(False)
         host = "::1" if family == socket.AF_INET6 else "127.0.0.1"
@@ -185,16 +181,16 @@ def can_connect(family: int, port: int) -> bool:
 
 
 def own_status() -> dict[str, str]:
-    """Read what the kernel says about this process."""
+    """Return the kernel's status of this process."""
     with open("/proc/self/status", encoding="utf-8") as file:
         return {name: value.strip() for name, _, value in (line.partition(":") for line in file)}
 
 
 def check_result(result: int, what: str) -> int:
-    """The result of a call of the C library.
+    """Return the result of a C library call.
 
     Raises:
-        OSError: it failed.
+        OSError: the call failed.
     """
     if result < 0:
         number = ctypes.get_errno()
@@ -203,7 +199,6 @@ def check_result(result: int, what: str) -> int:
 
 
 def become(command: list[str]) -> NoReturn:
-    """Replace this process by the worker."""
     try:
         os.execv(command[0], command)  # noqa: S606 - the command is this program's own
     except OSError as error:
@@ -211,7 +206,6 @@ def become(command: list[str]) -> NoReturn:
 
 
 def fail(message: str) -> NoReturn:
-    """End with a message."""
     sys.stderr.write(f"--sandbox: {message}\n")
     raise SystemExit(FAILED)
 

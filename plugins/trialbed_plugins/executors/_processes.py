@@ -1,4 +1,4 @@
-"""The processes of a worker: its descendants, their memory and condition, and how they are ended."""
+"""The processes of a worker: find its descendants, check their memory and condition, and end them."""
 
 from __future__ import annotations
 
@@ -18,19 +18,19 @@ from trialbed.worker import WORKER_MARK
 
 ROUNDS = 100
 PAUSE = 0.02
-"""Number of searches for stray processes, and seconds between them; a process may fork while it is killed."""
+"""Number of searches for stray processes, and seconds between them. A process may fork while it is being killed."""
 
 LISTS_CHILDREN = os.path.exists(f"/proc/self/task/{os.getpid()}/children")
-"""Whether this system has the files that list the children of a thread, as Linux may."""
+"""Whether this system lists the children of a thread in files, which is optional on Linux."""
 
 
 def descendants(pid: int) -> list[psutil.Process]:
-    """The living processes that descend from ``pid``, itself not included."""
+    """Return the living descendants of ``pid``."""
     return living(family(pid)[1:])
 
 
 def living(pids: Iterable[int]) -> list[psutil.Process]:
-    """Those of these processes that are alive; zombies are not."""
+    """Return the processes that are alive, without zombies."""
     found: list[psutil.Process] = []
     for pid in pids:
         with contextlib.suppress(psutil.NoSuchProcess):
@@ -41,7 +41,7 @@ def living(pids: Iterable[int]) -> list[psutil.Process]:
 
 
 def family(pid: int) -> list[int]:
-    """The ids of a process and of all that descend from it, zombies too."""
+    """Return the ids of a process and all its descendants, including zombies."""
     found = [pid]
     for member in found:
         found += children(member)
@@ -49,12 +49,12 @@ def family(pid: int) -> list[int]:
 
 
 def children(pid: int) -> list[int]:
-    """The ids of a process's children, zombies too."""
+    """Return the ids of a process's children, including zombies."""
     found: list[int] = []
     with contextlib.suppress(psutil.NoSuchProcess, OSError):
         if not LISTS_CHILDREN:
             return [child.pid for child in psutil.Process(pid).children()]
-        # The only files that save a walk over all processes.
+        # Only these files avoid a walk over all processes.
         for thread in os.listdir(f"/proc/{pid}/task"):
             with contextlib.suppress(OSError):
                 found += map(int, Path(f"/proc/{pid}/task/{thread}/children").read_bytes().split())
@@ -62,9 +62,9 @@ def children(pid: int) -> list[int]:
 
 
 def resident_bytes(pids: Iterable[int]) -> int:
-    """The memory (RSS) that these processes hold together; 0 for one that is gone."""
+    """Return the total memory (RSS) of these processes, in bytes. Ended processes count as 0."""
     total = 0
-    # This is asked before every trial and while it runs; a `psutil.Process` reads several files more.
+    # This runs before every trial and during it. A `psutil.Process` reads several more files.
     for pid in pids:
         with contextlib.suppress(IndexError, OSError, psutil.Error):
             if sys.platform == "linux":
@@ -75,10 +75,10 @@ def resident_bytes(pids: Iterable[int]) -> int:
 
 
 def end_family(pid: int) -> None:
-    """Kill a process and its descendants; those first, while it is their parent and they can be found.
+    """Kill the descendants of a process, and then the process itself: without it, they could not be found.
 
-    They are stopped before, so that none starts another between the search and the kill. Nothing may have waited for
-    ``pid`` yet.
+    They are stopped first, because they could start others between the search and the kill. The caller must not have
+    waited for ``pid`` yet.
     """
     for _ in range(ROUNDS):
         family = descendants(pid)
@@ -94,14 +94,14 @@ def end_family(pid: int) -> None:
 
 
 def end(processes: Collection[psutil.Process]) -> None:
-    """Kill these processes, as far as they still run."""
+    """Kill these processes if they are still running."""
     for process in processes:
         with contextlib.suppress(psutil.Error):
             process.kill()
 
 
 def marked(mark: str) -> list[psutil.Process]:
-    """Every living process with this mark in its environment, regardless of its parent."""
+    """Return every living process with this mark in its environment, regardless of its parent."""
     found = []
     for process in psutil.process_iter():
         with contextlib.suppress(psutil.Error, OSError):
@@ -111,7 +111,7 @@ def marked(mark: str) -> list[psutil.Process]:
 
 
 def end_marked(mark: str) -> None:
-    """Kill every process with this mark, until none is left."""
+    """Kill every process with this mark until all are gone."""
     for _ in range(ROUNDS):
         strays = marked(mark)
         if not strays:
@@ -121,26 +121,26 @@ def end_marked(mark: str) -> None:
 
 
 def end_orphans(family: Sequence[int]) -> None:
-    """Kill the children of the first process that are not of this family: their own supervisors were killed."""
+    """Kill children of the first process outside the family. Their own supervisors were killed."""
     for pid in children(family[0]) if family else ():
         if pid not in family:
             end_family(pid)
 
 
 DESCRIPTORS = 64
-"""Open descriptors that trials may add to those of a worker that has just loaded its adapter."""
+"""Descriptors that trials may open in a worker, in addition to those after loading its adapter."""
 
 THREADS = 64
-"""Threads that they may add."""
+"""Threads that trials may add."""
 
 T = TypeVar("T")
 
 
 @dataclass(frozen=True)
 class ProcessCondition:
-    """A process's open descriptors, threads, resource limits and working directory; None where they cannot be read.
+    """A process's open descriptors, threads, resource limits and working directory; None if they cannot be read.
 
-    They are read on Linux only. The folder also says whether it was removed.
+    They are only read on Linux. The folder also shows whether it was removed.
     """
 
     descriptors: int | None
@@ -150,9 +150,9 @@ class ProcessCondition:
 
     @classmethod
     def read(cls, pid: int) -> ProcessCondition:
-        """The condition of this process now."""
+        """Read the current condition of a process."""
         if sys.platform == "linux":
-            # psutil reads more files for the same, and asks for the limits one by one.
+            # psutil would read more files, and ask for the limits one by one.
             place = f"/proc/{pid}"
             return cls(
                 descriptors=_readable(lambda: len(os.listdir(f"{place}/fd"))),
@@ -163,7 +163,7 @@ class ProcessCondition:
         return cls(None, None, None, None)
 
     def worse(self, later: ProcessCondition) -> str:
-        """Return the reason why a later condition is unfit for another trial; empty if it is fit."""
+        """Explain why a later condition is unfit for another trial; empty if it is fit."""
         counts = (
             ("open descriptors", self.descriptors, later.descriptors, DESCRIPTORS),
             ("threads", self.threads, later.threads, THREADS),

@@ -1,4 +1,4 @@
-"""One worker process, from its start to its end, and the clock of its trials."""
+"""One worker process from start to end, and the clock of its trials."""
 
 from __future__ import annotations
 
@@ -46,61 +46,61 @@ from trialbed_plugins.executors import _processes as processes
 from trialbed_plugins.executors._processes import ProcessCondition
 
 START_LIMIT = 120.0
-"""Seconds in which a framework must be imported."""
+"""Seconds to import a framework."""
 
 BEGIN_LIMIT = 10.0
-"""Seconds in which an idle worker must start a trial."""
+"""Seconds for an idle worker to start a trial."""
 
 FORK_LIMIT = 30.0
-"""Seconds in which a template must have forked a worker."""
+"""Seconds for a template to fork a worker."""
 
 POLL = 0.15
 """Seconds between checks of a worker's memory."""
 
 STRAY_GRACE = 0.1
-"""Seconds in which a process that outlives its trial may end by itself."""
+"""Seconds for a process to exit after its trial before it is killed."""
 
 DISMISSAL = 5.0
-"""Seconds in which a supervisor must have ended its worker, or an idle worker itself."""
+"""Seconds for a supervisor to end its worker, or for an idle worker to exit."""
 
 LAST_TRACE = 0.3
-"""Seconds in which a worker past its deadline can write where it hangs."""
+"""Seconds for a worker past its deadline to write a traceback."""
 
 TRIALS = 500
-"""Trials after which a worker is replaced, also if nothing in its condition shows why."""
+"""Trials until a worker is replaced, even in good condition."""
 
 VERSION = 8
-"""Characters of the digest of a program that are its version."""
+"""Characters of a program's digest that serve as its version."""
 
 TEMPLATE = 2
 """Processes of a template: its supervisor and itself."""
 
 REPORT = 64
-"""Bytes of a template's report, of a process and its status."""
+"""Largest report of a template about a process and its status, in bytes."""
 
 MAX_LINE = 32 * 1024 * 1024
-"""Bytes of one message; longer ones are a fault."""
+"""Largest message, in bytes."""
 
 TAIL = 64 * 1024
-"""Bytes of standard error that are kept."""
+"""Bytes of standard error to keep."""
 
 LAST_OUTPUT = 0.5
-"""Seconds in which output may still arrive after the process has ended; a stray child may keep the pipes open."""
+"""Seconds for output to arrive after the process has ended. A stray child may keep the pipes open."""
 
 LAST_STATUS = 2.0
-"""Seconds in which a process that has closed its output may end, and its end be reported."""
+"""Seconds for a process to exit, and its exit to be reported, after it closed its output."""
 
 READS = 8
-"""Turns of the event loop in which the pipes are read."""
+"""Turns of the event loop to read the pipes."""
 
 HELD_UP = 1.0
-"""Seconds between two checks, more than asked for, after which this process is taken to have been held up."""
+"""Seconds beyond the requested interval between two checks that mean this process was suspended."""
 
 Message = Ready | Failed | Started | Done
 
 
 class WorkerFault(Exception):
-    """A worker failed; it must be ended and not used again."""
+    """A worker failed. It must be ended and not used again."""
 
     def __init__(self, kind: FailureKind, message: str, detail: str = "") -> None:
         super().__init__(message)
@@ -110,10 +110,10 @@ class WorkerFault(Exception):
 
 
 class Pipes(asyncio.SubprocessProtocol):
-    """Reads a worker's replies and drains what else it writes.
+    """Reads a worker's replies and drains its other output.
 
     Attributes:
-        stopwatch: times the trial, by when its ``clock`` messages arrive.
+        stopwatch: measures the trial by the arrival of its ``clock`` messages.
         exited: set when the process has ended and been waited for.
         disconnected: set when all its pipes are closed too.
     """
@@ -131,10 +131,10 @@ class Pipes(asyncio.SubprocessProtocol):
         self.disconnected = asyncio.Event()
 
     async def message(self) -> Message:
-        """The next reply.
+        """Return the next reply.
 
         Raises:
-            WorkerFault: the process ended, or wrote something that is not a reply.
+            WorkerFault: the process ended, or wrote something other than a reply.
         """
         item = await self._arrived.get()
         if isinstance(item, WorkerFault):
@@ -142,7 +142,7 @@ class Pipes(asyncio.SubprocessProtocol):
         return item
 
     async def arrived(self) -> bool:
-        """Read the pipes now; returns whether there is a reply, so that ``message`` does not wait."""
+        """Read the pipes now. Returns whether ``message`` can return a reply without waiting."""
         for _ in range(READS):
             if self._arrived.qsize():
                 return True
@@ -150,32 +150,31 @@ class Pipes(asyncio.SubprocessProtocol):
         return False
 
     def hang_up(self) -> None:
-        """Close the process's input at once, without waiting for it to read the rest."""
+        """Close the process's input immediately, without flushing it."""
         transport = self._transport.get_pipe_transport(0)
-        # A pipe that broke is closing already.
+        # A broken pipe is already closing.
         if transport is not None and not transport.is_closing():
             transport.abort()
 
     def forget(self) -> None:
-        """Drop the standard error kept so far, and the time."""
+        """Drop the standard error and the time so far."""
         self._tail.clear()
         self.stopwatch = Stopwatch(time.monotonic)
 
     def tail(self) -> str:
-        """The end of standard error, as text."""
+        """Return the end of standard error as text."""
         return bytes(self._tail).decode(errors="replace").strip()
 
     @property
     def usable(self) -> bool:
-        """Return whether there was no fault, and no reply without a command."""
+        """Return whether there was no fault and no unsolicited reply."""
         return not (self._faulty or self.exited.is_set() or self._arrived.qsize())
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        """Keep the transport, for the return code."""
         self._transport: Any = transport
 
     def pipe_data_received(self, fd: int, data: bytes) -> None:
-        """Read replies from 1, keep the tail of 2."""
+        """Read replies from descriptor 1, and keep the tail of 2."""
         if fd == 2:
             self._tail += data
             del self._tail[:-TAIL]
@@ -184,7 +183,7 @@ class Pipes(asyncio.SubprocessProtocol):
             self._read_lines()
 
     def pipe_connection_lost(self, fd: int, exc: Exception | None) -> None:  # noqa: ARG002 - asyncio's signature
-        """Once both outputs are closed, everything has been read."""
+        """Note a closed pipe. If both outputs are closed, everything has been read."""
         self._closed.add(fd)
         if self.exited.is_set() and {1, 2} <= self._closed:
             self._exit()
@@ -192,14 +191,14 @@ class Pipes(asyncio.SubprocessProtocol):
             asyncio.get_running_loop().call_later(LAST_STATUS, self._exit)
 
     def process_exited(self) -> None:
-        """The process has ended; its last output may still be in the pipes."""
+        """Note that the process has ended. Its last output may still be in the pipes."""
         self.exited.set()
         if {1, 2} <= self._closed:
             self._exit()
         asyncio.get_running_loop().call_later(LAST_OUTPUT, self._exit)
 
     def connection_lost(self, exc: Exception | None) -> None:  # noqa: ARG002 - asyncio's signature
-        """The process and its pipes are gone."""
+        """Note that the process and its pipes are gone."""
         self.disconnected.set()
 
     def _exit(self) -> None:
@@ -238,14 +237,14 @@ class Pipes(asyncio.SubprocessProtocol):
 
 
 class ForkedProcess(asyncio.SubprocessTransport):
-    """A process that a template has forked, by its pipes: its input, output and error output.
+    """A process forked by a template, connected by pipes for input, output and error output.
 
     Args:
         ends: this side's ends of the pipes.
 
     Attributes:
-        protocol: is told what happens to it.
-        pid: the id of its supervisor; 0 as long as it is not known.
+        protocol: receives its events.
+        pid: the id of its supervisor; 0 until it is known.
         is_lost: whether it ended because the template did.
     """
 
@@ -261,7 +260,7 @@ class ForkedProcess(asyncio.SubprocessTransport):
         self.pid = 0
 
     async def connect(self) -> None:
-        """Connect its pipes with the event loop."""
+        """Connect its pipes to the event loop."""
         self.protocol.connection_made(self)
         loop, (given, *read) = asyncio.get_running_loop(), self._files
         self._pipes[0], _ = await loop.connect_write_pipe(lambda: _PipeEnd(self, 0), given)
@@ -269,7 +268,7 @@ class ForkedProcess(asyncio.SubprocessTransport):
             self._pipes[place], _ = await loop.connect_read_pipe(partial(_PipeEnd, self, place), file)
 
     def note_end(self, status: int) -> None:
-        """It has ended with this status, and so have all its processes; or it is not waited for any more."""
+        """Record the end of the process and its descendants, or that nothing waits for it any more."""
         if self._code is not None:
             return
         self._code = os.waitstatus_to_exitcode(status)
@@ -277,7 +276,7 @@ class ForkedProcess(asyncio.SubprocessTransport):
         self.note_part()
 
     def note_part(self) -> None:
-        """It has ended, or one of its pipes is closed."""
+        """Record the end of the process or of one of its pipes."""
         self._open -= 1
         if not self._open:
             self.protocol.connection_lost(None)
@@ -310,7 +309,7 @@ class _PipeEnd(asyncio.Protocol):
 
 
 def _pipe_ends(stack: contextlib.ExitStack) -> tuple[list[int], list[int]]:
-    """Make a forked process's pipes; returns the ends of this side, and those of the other, which the stack closes.
+    """Create a forked process's pipes. Returns this side's ends and the other ends, which the stack closes.
 
     Raises:
         OSError: there are no descriptors left.
@@ -329,7 +328,7 @@ def _pipe_ends(stack: contextlib.ExitStack) -> tuple[list[int], list[int]]:
 
 
 class Forks:
-    """Asks a template for workers, and learns how they end.
+    """Asks a template for workers and receives their exit statuses.
 
     Args:
         requests: this side's end of the socket.
@@ -344,16 +343,16 @@ class Forks:
         asyncio.get_running_loop().add_reader(requests, self._read)
 
     def ask(self, fork: Fork, ends: Sequence[int], process: ForkedProcess) -> None:
-        """Ask for a worker with these ends of its pipes.
+        """Request a worker with these ends of its pipes.
 
         Raises:
-            OSError: the template has ended, or takes no requests.
+            OSError: the template has ended, or accepts no requests.
         """
         socket.send_fds(self._requests, [message_line(fork)], ends)
         self._asked.append(process)
 
     def close(self) -> None:
-        """Ask no more: the template ends with all its workers."""
+        """Stop requesting workers. The template then ends with all its workers."""
         if self._requests.fileno() >= 0:
             asyncio.get_running_loop().remove_reader(self._requests)
             self._requests.close()
@@ -375,13 +374,13 @@ class Forks:
                 process.pid = pid
             else:
                 self._ended[pid] = status[0]
-            # Its end may be known before its beginning.
+            # The end of a process may be reported before its start.
             if pid in self._running and pid in self._ended:
                 self._running.pop(pid).note_end(self._ended.pop(pid))
 
 
 def crash(code: int | None) -> WorkerFault:
-    """The fault of a process that ended with this return code by itself (negative: the signal's number)."""
+    """Return the fault of a process that ended with this return code (negative: the signal's number)."""
     if code is None:
         return WorkerFault("crash", "the worker closed its output but kept running")
     if code >= 0:
@@ -395,13 +394,13 @@ def crash(code: int | None) -> WorkerFault:
 
 
 class Deadline:
-    """A number of seconds, not counting time in which this process did not run.
+    """A deadline in seconds that excludes the time in which this process did not run.
 
-    A process that is stopped, or that gets no processor, cannot see a worker's work meanwhile, so that time is
-    not the worker's. It shows as a gap between checks that is longer than they ask for.
+    A process that is stopped or gets no processor time cannot see a worker's progress, so this time is not the worker's
+    fault. It shows as a gap between checks that is longer than their interval.
 
     Args:
-        seconds: how many.
+        seconds: the time until the deadline.
         interval: seconds between two calls of ``check``.
         now: the clock, in seconds.
 
@@ -419,11 +418,11 @@ class Deadline:
 
     @property
     def left(self) -> float:
-        """Seconds until the deadline; 0 or less once it has passed."""
+        """Seconds until the deadline; 0 or less if it has passed."""
         return self._end - self._now()
 
     def check(self) -> None:
-        """Move the deadline if this process was held up since the last check."""
+        """Extend the deadline if this process was suspended since the last check."""
         now = self._now()
         excess = now - self._checked - self._interval
         self._checked = now
@@ -432,23 +431,22 @@ class Deadline:
             self.extend(excess)
 
     def excuse(self, total: float) -> None:
-        """Move the deadline so that this many seconds since the beginning do not count."""
+        """Extend the deadline so this many seconds since the start do not count."""
         self.extend(max(0.0, total - self._excused))
         self._excused = max(total, self._excused)
 
     def extend(self, seconds: float) -> None:
-        """Move the deadline by this many seconds."""
         self._end += seconds
 
 
 class Stopwatch:
-    """The wall time of one trial, from the arrival of the worker's messages.
+    """The wall time of one trial, measured by the arrival of the worker's messages.
 
     Args:
         now: the clock, in seconds.
 
     Attributes:
-        ended: when the work ended, on that clock; None while it goes on.
+        ended: the end of the work on that clock; None while it continues.
     """
 
     def __init__(self, now: Callable[[], float]) -> None:
@@ -458,25 +456,25 @@ class Stopwatch:
         self.ended: float | None = None
 
     def start(self) -> None:
-        """The agent's work begins; later calls change nothing."""
+        """Record the start of the agent's work. Later calls change nothing."""
         if self._began is None:
             self._began = self._now()
 
     def stop(self) -> None:
-        """The agent's work has ended; later calls change nothing."""
+        """Record the end of the agent's work. Later calls change nothing."""
         if self._began is not None and self.ended is None:
             self.ended = self._now()
 
     def seconds(self, held: float = 0.0, claimed: float = 0.0) -> float:
-        """The seconds between start and stop, or until now; 0 if the work never began.
+        """Return the seconds between start and stop, or until now; 0 if the work never began.
 
-        A message that is read late makes the time that was measured too short if it is the first, and too long if it is
-        the last. The worker's own figure counts as far as this explains it.
+        Reading the first message late makes the measured time too short, and reading the last one late makes it too
+        long. The worker's own figure counts within these limits.
 
         Args:
-            held: seconds in which this process did not run. The last message may have arrived in them.
-            claimed: the worker's own figure. It may be longer than the measured time, since the work can have begun as
-                soon as the worker was asked; shorter only by ``held``.
+            held: seconds in which this process did not run. The last message may have arrived then.
+            claimed: the worker's own figure. It may exceed the measured time, since the work can have begun right after
+                the request. It may be shorter only by ``held``.
         """
         if self._began is None:
             return 0.0
@@ -485,7 +483,7 @@ class Stopwatch:
 
 
 TimeWaited = Callable[[str], Awaitable[float]]
-"""A trial's token -> the seconds that count for no framework."""
+"""Returns the seconds of a trial, by its token, that do not count for any framework."""
 
 SANDBOX_REPORT = 1 << 16
 """The largest size of a sandbox's report, in bytes."""
@@ -493,11 +491,11 @@ SANDBOX_REPORT = 1 << 16
 
 @dataclass(frozen=True)
 class Launch:
-    """A worker's command that is ready to be started.
+    """A worker's command, ready to start.
 
     Attributes:
         descriptors: open files that the process must inherit.
-        report: the descriptor at which the mechanisms of the sandbox can be read; None without a sandbox.
+        report: the descriptor to read the mechanisms of the sandbox from; None without a sandbox.
     """
 
     command: Sequence[str]
@@ -506,9 +504,9 @@ class Launch:
     report: int | None = None
 
     def held(self) -> tuple[str, ...]:
-        """The mechanisms of the sandbox that hold, as found before anything of the worker was loaded.
+        """The active mechanisms of the sandbox, as reported before the worker's code was loaded.
 
-        Empty without a sandbox, and if the sandbox is not complete: because it failed, or not yet.
+        Empty without a sandbox, and if the sandbox has failed or is not complete yet.
         """
         if self.report is None:
             return ()
@@ -519,11 +517,11 @@ class Launch:
 
 
 Preparing = Callable[[Sequence[str], Mapping[str, str], Path], contextlib.AbstractContextManager[Launch]]
-"""A worker's command, environment and folder -> how to start it."""
+"""Prepares to start a worker's command with an environment and a folder."""
 
 
 class StartFailed(Exception):
-    """The adapter cannot be used; holds the worker's message."""
+    """The adapter cannot be used. Contains the worker's message."""
 
     def __init__(self, failed: Failed) -> None:
         super().__init__(failed.message)
@@ -531,17 +529,17 @@ class StartFailed(Exception):
 
 
 class NotBegun(Exception):
-    """A worker that ran other trials turned out to be unusable before it started this one; another can run it."""
+    """A worker that ran other trials was unusable before it started this one. Another worker can run it."""
 
 
 class Worker:
     """A process that runs trials of one framework, one at a time.
 
     Attributes:
-        info: the framework as the worker found it.
-        mark: stands in the environment of the process and of all that it starts.
-        forks: has workers forked, if it is a template, which runs no trials.
-        family: its processes when they were last looked for, the supervisor first.
+        info: the framework that the worker loaded.
+        mark: is in the environment of the process and all its descendants.
+        forks: forks workers if this is a template, which runs no trials.
+        family: its processes at the last search, the supervisor first.
     """
 
     info: FrameworkInfo
@@ -563,10 +561,10 @@ class Worker:
         self.forks: Forks | None = None
 
     async def start(self, python: str | None, folder: Path, preparing: Preparing | None = None) -> Self:
-        """Start the process and have it load the adapter; it is a template if it can be forked.
+        """Start the process and load the adapter. If it can fork, it becomes a template.
 
         Args:
-            python: the interpreter that has the adapter; None for this one.
+            python: the interpreter with the adapter; None for this one.
             folder: its working directory.
             preparing: puts its command into a sandbox; None for no sandbox.
 
@@ -583,7 +581,7 @@ class Worker:
             if preparing is not None:
                 launched = await asyncio.to_thread(stack.enter_context, preparing(command, environment, folder))
             elif SUPERVISED:
-                # Not in a sandbox, where a trial could change the process that later ones are forked from.
+                # Sandboxes have no template: a trial could change the process that later ones are forked from.
                 ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
                 stack.enter_context(theirs)
                 self.forks = Forks(ours)
@@ -627,7 +625,7 @@ class Worker:
                 raise WorkerFault("server", f"the pipes of a worker cannot be made: {error}") from error
             self._transport = process = ForkedProcess(self._pipes, ours)
             self._template = template.family[:TEMPLATE]
-            # Connected in any case, so that its end is seen even if this task is cancelled.
+            # Connected even if this task is cancelled, so the end of the process is noticed.
             await asyncio.shield(asyncio.ensure_future(process.connect()))
             fork = Fork(nonce=self._nonce, mark=self.mark, folder=str(folder))
             try:
@@ -638,7 +636,7 @@ class Worker:
         try:
             self._ready(await self._reply(FORK_LIMIT, f"that took more than {FORK_LIMIT:.0f} s"))
         except WorkerFault as fault:
-            # The adapter has been loaded, and no agent has worked here yet.
+            # The adapter has been loaded, and no agent has worked in this process yet.
             raise WorkerFault("server", f"a worker could not be forked: {fault}") from fault
         self._note_start(template.info)
         return self
@@ -653,19 +651,19 @@ class Worker:
     def _note_start(self, info: FrameworkInfo) -> None:
         self.info = info
         self.family = processes.family(self.pid)
-        # Above the process that runs the trials is its supervisor.
+        # The process that runs the trials is a child of its supervisor.
         self._process = self.family[1] if SUPERVISED and len(self.family) > 1 else self.pid
         self._helpers = frozenset(process.pid for process in processes.living(self.family[1:]))
         self._condition = ProcessCondition.read(self._process)
 
     @property
     def pid(self) -> int:
-        """The id of the process that was started: the supervisor where there is one; 0 before it is known."""
+        """The id of the started process, which is the supervisor if there is one; 0 until it is known."""
         return int(self._transport.get_pid())
 
     @property
     def alive(self) -> bool:
-        """Return whether its process runs."""
+        """Return whether its process is running."""
         return not self._pipes.exited.is_set()
 
     @property
@@ -675,19 +673,19 @@ class Worker:
 
     @property
     def usable(self) -> bool:
-        """Return whether the worker can take another trial: alive, silent, and not half way to its memory limit.
+        """Return whether the worker can take another trial: it is alive, silent, and below half its memory limit.
 
-        Its processes are those that the last search found.
+        This checks the processes of the last search.
         """
         return self._pipes.usable and processes.resident_bytes(self.family[SUPERVISED:]) < self._memory_limit / 2
 
     @property
     def is_at_fault(self) -> bool:
-        """Return whether it said that an agent has spoilt it."""
+        """Return whether the worker reported that an agent made it unusable."""
         return bool(self._spent)
 
     def spent(self) -> str:
-        """Return the reason why the worker should take no other trial; empty if it can take one."""
+        """Explain why the worker should take no other trial; empty if it can take one."""
         if self._spent:
             return self._spent
         if self._trials >= TRIALS:
@@ -698,11 +696,11 @@ class Worker:
         """Run one trial.
 
         Args:
-            time_waited: returns by how many seconds the deadline of the trial is later.
+            time_waited: returns the seconds to add to the trial's deadline.
 
         Raises:
             NotBegun: the worker did not start it, because of an earlier trial.
-            WorkerFault: it cost the worker.
+            WorkerFault: the trial made the worker unusable.
         """
         await self._begin(spec)
         late = f"the trial took more than its {spec.limits.timeout:g} s"
@@ -713,9 +711,9 @@ class Worker:
         raise WorkerFault("protocol", f"the worker ended the trial with {reply.type!r} for another trial")
 
     async def strays(self) -> int:
-        """Kill the processes that a trial left behind; returns how many there were.
+        """Kill the processes that a trial left behind. Returns their number.
 
-        Processes that the adapter started when it was loaded stay; those that are just ending are given a moment.
+        Processes that the adapter started while loading stay. Others have a moment to exit first.
         """
         left: list[psutil.Process] = []
         for grace in (STRAY_GRACE, 0.0):
@@ -728,26 +726,26 @@ class Worker:
         return len(left)
 
     def failed(self, fault: WorkerFault, started_at: datetime) -> Outcome:
-        """The outcome of a trial that ended its worker, with the end of the worker's standard error."""
+        """Return the outcome of a trial that ended its worker, with the end of the worker's standard error."""
         failure = Failure(kind=fault.kind, message=redact(fault.message), detail=redact(self._pipes.tail()))
         return self._with_wall_time(Outcome(started_at=started_at, wall_time=0.0, failure=failure))
 
     def tail(self) -> str:
-        """The end of standard error, redacted."""
+        """Return the redacted end of standard error."""
         return redact(self._pipes.tail())
 
     async def dismiss(self) -> None:
-        """Close the worker's input and wait for a moment: an idle worker ends by itself, any by its supervisor."""
+        """Close the worker's input and wait briefly. An idle worker exits; the supervisor ends any other."""
         self._transport.get_pipe_transport(0).close()
         await self.has_ended()
 
     @property
     def is_lost(self) -> bool:
-        """Return whether it was ended with the template that it was forked from."""
+        """Return whether it ended with the template that it was forked from."""
         return isinstance(self._transport, ForkedProcess) and self._transport.is_lost
 
     async def has_ended(self) -> bool:
-        """Wait for a moment until it ends; returns whether it has."""
+        """Wait briefly for its end. Returns whether it has ended."""
         with contextlib.suppress(TimeoutError):
             async with asyncio.timeout(DISMISSAL):
                 await self._pipes.exited.wait()
@@ -765,11 +763,11 @@ class Worker:
         if self.pid and not self._pipes.exited.is_set():
             await asyncio.to_thread(processes.end_family, self.pid)
         if isinstance(self._transport, ForkedProcess):
-            # A template that is stopped reports nothing. Should it fork this one after all, its input is closed.
+            # A stopped template reports nothing. If it still forks this process later, the input is closed.
             self._transport.note_end(signal.SIGKILL)
         await self._pipes.exited.wait()
         try:
-            # A supervisor that was not killed has seen all processes end.
+            # A supervisor that was not killed has waited for all processes.
             if not isinstance(self._transport, ForkedProcess) or self._transport.get_returncode() == -signal.SIGKILL:
                 await asyncio.to_thread(processes.end_marked, self.mark)
                 await asyncio.to_thread(processes.end_orphans, self._template)
@@ -778,7 +776,7 @@ class Worker:
         await self._pipes.disconnected.wait()
 
     def _with_wall_time(self, outcome: Outcome) -> Outcome:
-        """The outcome with the wall time of this process's clock: the worker's can be changed by what runs in it."""
+        """Return the outcome with the wall time by this process's clock. Agents could change the worker's clock."""
         seconds = self._pipes.stopwatch.seconds(self._held, outcome.wall_time)
         ended = self._pipes.stopwatch.ended
         at = None if ended is None else datetime.now(UTC) - timedelta(seconds=time.monotonic() - ended)
@@ -803,7 +801,7 @@ class Worker:
     ) -> Message:
         deadline = Deadline(seconds, POLL, time.monotonic)
         try:
-            # What arrived in time counts, even if it is looked at too late.
+            # A reply that arrived in time counts, even if it is read too late.
             while deadline.left > 0 or await self._pipes.arrived():
                 with contextlib.suppress(TimeoutError):
                     async with asyncio.timeout(max(0.0, min(deadline.left, POLL))):

@@ -1,4 +1,4 @@
-"""The files of a worker's interpreter and its packages, and those among them that it must not see."""
+"""The files of a worker's interpreter and its packages, including files that it must not see."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from trialbed.drivers import GROUPS
 from trialbed.environments import linked_folders, mapped_modules
 
 GOLD = (GROUPS["datasets"], GROUPS["simulators"])
-"""The groups of entry points behind which answers to queries may be."""
+"""The groups of entry points that may lead to answers of queries."""
 
 ASK = """
 import json, os, sys
@@ -38,9 +38,8 @@ class Interpreter:
 
     Attributes:
         readable: files and folders that it needs to read.
-        listed: folders of which it needs to know the names, beside those in ``readable``.
-        hidden: those among them that a worker must not see: the packages of datasets, and packages of other
-            interpreters.
+        listed: further folders that it needs to list.
+        hidden: files that a worker must not see: the packages of datasets, and packages of other interpreters.
         needed: files without which it would not run, or would run as another interpreter, and editable packages.
     """
 
@@ -51,7 +50,7 @@ class Interpreter:
 
 
 def own_interpreter(python_path: str = "") -> Interpreter:
-    """This process's interpreter, with the entries of its path beside its own packages.
+    """Return this process's interpreter, including entries on its path outside its packages.
 
     Args:
         python_path: the worker's ``PYTHONPATH``.
@@ -61,10 +60,10 @@ def own_interpreter(python_path: str = "") -> Interpreter:
 
 @cache
 def environment_interpreter(python: str, lock: str = "") -> Interpreter:
-    """The interpreter of a framework's own environment.
+    """Return the interpreter of a framework's own environment.
 
-    The environment's packages are not trusted, so what they say about other folders is ignored: only packages that its
-    lock gives as editable, which the user has asked for, are looked for outside.
+    The environment's packages are not trusted, so their links to other folders are ignored. The exception is packages
+    that the lock lists as editable, since the user asked for these.
     """
     folder = Path(python).parent.parent
     packages = [found.resolve() for found in sorted(folder.glob("lib*/python3*/site-packages"))]
@@ -94,10 +93,10 @@ def _interpreter(
     """Describe an interpreter.
 
     Args:
-        folders: its own.
-        packages: the folders of its packages; none that ``folders`` do not hold.
-        sources: folders on its path, from which no package was copied.
-        modules: module -> where it is, for modules that are on no path.
+        folders: its own folders.
+        packages: the folders of its packages, all within ``folders``.
+        sources: folders on its path that contain packages which were not copied.
+        modules: the paths of modules outside its path.
     """
     executable, prefix, exec_prefix, library = _base(python)
     base = [Path(executable), Path(prefix), Path(exec_prefix)]
@@ -109,7 +108,7 @@ def _interpreter(
     needed = [Path(executable), Path(library), *([settings] if settings.exists() else []), *packages_elsewhere]
     return Interpreter(
         readable=tuple(dict.fromkeys(path.resolve() for path in [*base, *folders, *shown, *modules.values()])),
-        # A folder is listed; an archive is read as a whole.
+        # Folders are listed, and archives are read as a whole.
         listed=tuple(folder for folder in dict.fromkeys(sources) if folder.is_dir()),
         hidden=tuple(dict.fromkeys([*others, *gold])),
         needed=tuple(needed),
@@ -118,7 +117,7 @@ def _interpreter(
 
 @cache
 def _base(python: str) -> tuple[str, ...]:
-    # Neither packages nor .pth files are loaded: they may be the very code that the sandbox is for.
+    # Load neither packages nor .pth files, since the sandbox may be meant for their code.
     done = subprocess.run([python, "-I", "-S", "-c", ASK], capture_output=True, text=True, check=True)
     return tuple(json.loads(done.stdout))
 
@@ -139,7 +138,7 @@ def _shares_system_packages(prefix: Path) -> bool:
 
 
 def _visible(folder: Path) -> Iterator[Path]:
-    """List a folder of sources, which may be a project's, without the entries whose names begin with a dot."""
+    """Yield the entries of a source folder, which may be a project's, without hidden ones."""
     if folder.is_dir():
         yield from (child for child in sorted(folder.iterdir()) if not child.name.startswith("."))
     elif folder.exists():
@@ -147,7 +146,7 @@ def _visible(folder: Path) -> Iterator[Path]:
 
 
 def _gold(roots: Iterable[Path], modules: dict[str, Path]) -> set[Path]:
-    """The modules of datasets, and the packages that they are in unless an adapter is in these too."""
+    """Return the modules of datasets, or their packages if no adapter is in them too."""
     roots = [*roots]
     found = [point for dist in distributions(path=[*map(str, roots)]) for point in dist.entry_points]
     agents = [point.module for point in found if point.group == GROUPS["frameworks"]]

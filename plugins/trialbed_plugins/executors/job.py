@@ -1,8 +1,8 @@
-"""One order of an executor elsewhere, carried out on this machine: a trial, or the description of a framework.
+"""Run one order of a remote executor on this machine: a trial, or the description of a framework.
 
-``python -m trialbed_plugins.executors.job`` reads an order as JSON from standard input, and writes its result to
-standard output: an ``Outcome`` or a ``FrameworkInfo``. Where it cannot carry an order out, it says why on standard
-error and ends with 2 or 3. Any other end is not its own doing: an agent's failure is an ``Outcome``.
+``python -m trialbed_plugins.executors.job`` reads an order as JSON from standard input and writes its result to
+standard output, an ``Outcome`` or a ``FrameworkInfo``. If it cannot run the order, it explains this on standard error
+and exits with 2 or 3. Any other exit code has an outside cause, since an agent's failure is an ``Outcome``.
 """
 
 from __future__ import annotations
@@ -28,9 +28,9 @@ class JobOrder(Record):
     Attributes:
         trial: the trial to run; None to describe the framework.
         framework: its label in the run.
-        lock: of the framework's own environment, which is built here if it is not there yet; empty for none.
-        server_url: the root of the server, as this machine finds it; empty where no trial has been opened.
-        options: of the local executor, such as ``memory``.
+        lock: the lock of the framework's own environment, which is built here if missing; empty without one.
+        server_url: the root of the server as seen from this machine; empty if no trial has been opened.
+        options: options of the local executor, such as ``memory``.
     """
 
     framework: str
@@ -41,11 +41,11 @@ class JobOrder(Record):
 
 
 def run_job(order: str) -> str:
-    """Carry out an order, and return what came of it; both are JSON.
+    """Run an order, and return its result. Both are JSON.
 
     Raises:
-        UsageError: it is no order; says what is wrong, and nothing of what it holds.
-        TrialbedError: it cannot be carried out here; says why.
+        UsageError: it is not an order; the message explains this without quoting it.
+        TrialbedError: it cannot be run here; the message says why.
     """
     try:
         read = JobOrder.model_validate_json(order)
@@ -76,7 +76,7 @@ async def _environments(order: JobOrder) -> dict[str, Environment]:
 
 
 def main() -> int:
-    """Carry out the order of standard input, and return the exit status."""
+    """Run the order on standard input, and return the exit status."""
     try:
         sys.stdout.write(run_job(sys.stdin.read()) + "\n")
     except TrialbedError as problem:

@@ -1,4 +1,4 @@
-"""The executor of one machine: a pool of worker processes."""
+"""The executor for one machine, with a pool of worker processes."""
 
 from __future__ import annotations
 
@@ -37,36 +37,36 @@ from trialbed_plugins.executors._worker import NotBegun, Preparing, StartFailed,
 LOG = logging.getLogger("trialbed.executors")
 
 MAX_IDLE = 16
-"""Idle workers that are kept in any case; more are, as long as all workers are no more than these and one a trial."""
+"""Idle workers that are always kept. More are kept while there are fewer workers than this plus one per trial."""
 
 MEMORY_VARIABLE = "TRIALBED_MEMORY_LIMIT"
 DEFAULT_MEMORY = "4G"
 
 STARTS = 5
-"""Times that a worker is started if its folder is gone when that fails: an agent in another one may remove it."""
+"""Attempts to start a worker if its folder has disappeared. An agent in another worker may remove it."""
 
 DESCRIPTORS, OTHER_DESCRIPTORS = 8, 256
-"""Open files of this process for each trial at a time (a worker's pipes, connections to the server), and all others."""
+"""Open files for each concurrent trial (a worker's pipes, connections to the server), and all others."""
 
 LOST = "the process from which it was forked has ended"
-"""Why a trial runs again, once: it may have been the agent that ended it."""
+"""The reason a trial runs again, but only once: its agent may have ended the process."""
 
 _BYTES = TypeAdapter(ByteSize)
 
 
 class LocalExecutor(Executor):
-    """Runs each trial in a worker process of its framework, and uses workers again.
+    """Runs each trial in a worker process of its framework, and reuses workers.
 
-    A trial costs at most its worker: one whose trial failed, was cut off, left processes behind, or changed or used up
-    resources that the next trial needs, is ended with everything that it started, and the next trial gets a new one.
-    Workers are forked from one process that has loaded the adapter, where that has a single thread and no sandbox.
+    A trial can ruin at most its worker. A worker is ended with all its processes if its trial failed, was cut off, left
+    processes behind, or changed or used up resources that the next trial needs, which then gets a new worker. Workers
+    are forked from one process that has loaded the adapter, if that has a single thread and no sandbox.
 
     Args:
-        memory_limit: bytes (RSS) that a worker and its descendants may hold together; default:
-            ``TRIALBED_MEMORY_LIMIT`` or 4 GiB.
-        environments: framework -> its own environment; default: this interpreter.
-        most_idle: idle workers that are kept in any case. There are never more workers than these and as many as trials
-            run at once, unless all are at work: the least recently used idle one, of whatever framework, is ended
+        memory_limit: most bytes (RSS) for a worker and its descendants together. Defaults to ``TRIALBED_MEMORY_LIMIT``
+            or 4 GiB.
+        environments: maps frameworks to their own environments. Others use this interpreter.
+        most_idle: idle workers that are always kept. The number of workers is at most this plus the number of
+            concurrent trials, unless all are busy: the least recently used idle worker, of any framework, is ended
             before another is started.
     """
 
@@ -117,7 +117,7 @@ class LocalExecutor(Executor):
 
     @classmethod
     def check_options(cls, options: Mapping[str, str]) -> None:
-        """See that the amount of memory can be read."""
+        """Check that the amount of memory can be read."""
         super().check_options(options)
         try:
             read_memory("--executor-option memory", options.get("memory", DEFAULT_MEMORY))
@@ -126,18 +126,18 @@ class LocalExecutor(Executor):
 
     @classmethod
     def check_sandbox(cls, hidden: Sequence[Path] = (), server_url: str | None = None) -> tuple[str, ...]:
-        """Start this interpreter in the sandbox; returns the mechanisms that hold."""
+        """Start this interpreter in the sandbox, and return the active mechanisms."""
         from trialbed_plugins.executors.sandbox import NOWHERE, check_sandbox
 
         return check_sandbox(hidden, server_url or NOWHERE)
 
     def connect(self, server_url: str) -> None:
-        """Let sandboxed workers be started, which can reach nothing but this server."""
+        """Set the only server that sandboxed workers can reach, and allow them to start."""
         self._server_url = server_url
         self._connected.set()
 
     async def describe(self, framework: str) -> FrameworkInfo:
-        """The framework as reported by one of its workers, which is kept for the first trial."""
+        """Return the framework as one of its workers reports it. The worker is kept for the first trial."""
         try:
             worker = await self._take(framework)
         except StartFailed as error:
@@ -151,7 +151,7 @@ class LocalExecutor(Executor):
         return worker.info.model_copy(update={"name": framework, **lock})
 
     async def execute(self, spec: TrialSpec) -> Outcome | LostTrial:
-        """Run one trial in an idle worker of its framework, or in a new one; the latter always if it must be fresh."""
+        """Run one trial in an idle or a new worker. Trials that must be fresh get a worker without earlier trials."""
         started_at = datetime.now(UTC)
         while True:
             try:
@@ -176,7 +176,7 @@ class LocalExecutor(Executor):
                     *(worker.framework, spec.trial, spec.key.query_id, count),
                 )
             elif outcome.failure is None and (reason := worker.spent()):
-                # Its own reason is a fault of the agent's, of which nothing else is seen.
+                # If the worker gives a reason, the agent is at fault and nothing else shows it.
                 level = logging.WARNING if worker.is_at_fault else logging.INFO
                 LOG.log(level, "%s: a worker was replaced: %s", worker.framework, reason)
             reusable = not count and outcome.failure is None and not reason
@@ -190,7 +190,7 @@ class LocalExecutor(Executor):
                 self._idle.append(worker)
             else:
                 await self._discard(worker)
-        # Where many trials run at once, many workers are idle for a moment: the next trials would start them anew.
+        # If many trials run at once, many workers are idle for a moment. The next trials would have to restart them.
         most = self._most_idle + self.concurrency
         while len(self._idle) > self._most_idle and len(self._workers) >= most:
             await self._discard(self._idle.pop(0))
@@ -229,13 +229,13 @@ class LocalExecutor(Executor):
             try:
                 return await self._start(framework, template)
             except WorkerFault:
-                # An agent may have ended the template, and all its workers with it.
+                # An agent may have ended the template together with all its workers.
                 if not left or not await template.has_ended():
                     raise
         return await self._start(framework)
 
     async def _start(self, framework: str, template: Worker | None = None) -> Worker:
-        """Start a process: forked from a template, or else one that loads the adapter."""
+        """Start a process. It is forked from a template or loads the adapter."""
         environment, command = self.environments.get(framework), self.commands.get(framework)
         preparing: Preparing | None = None
         if self.hidden is not None:
@@ -274,7 +274,7 @@ class LocalExecutor(Executor):
         return worker
 
     def _start_fault(self, fault: WorkerFault, framework: str, tail: str) -> WorkerFault:
-        """Decide whose fault a failed start of a worker is: an adapter that has loaded before is not slow by itself."""
+        """Choose the kind of a failed start. An adapter that has loaded before is not to blame for a timeout."""
         if fault.kind == "server":
             return fault
         if fault.kind == "timeout" and framework in self._loaded:
@@ -282,7 +282,7 @@ class LocalExecutor(Executor):
         return WorkerFault("adapter", str(fault), tail)
 
     async def _discard(self, worker: Worker) -> None:
-        """End a worker even if this task is cancelled; a second cancellation leaves it to ``__aexit__``."""
+        """End a worker even if this task is cancelled. After a second cancellation, ``__aexit__`` ends it."""
         ending = asyncio.ensure_future(worker.end())
         await asyncio.shield(ending)
         self._workers.discard(worker)
@@ -290,7 +290,7 @@ class LocalExecutor(Executor):
 
 
 def allow_descriptors(count: int) -> None:
-    """Let this process open as many files as the system allows it, up to this number."""
+    """Raise the limit of open files to this number, as far as the system allows."""
     if sys.platform != "win32":
         import resource
 
@@ -301,12 +301,15 @@ def allow_descriptors(count: int) -> None:
 
 
 def read_memory(place: str, text: str) -> int:
-    """Read an amount of memory, in bytes, that stands in this place.
+    """Parse an amount of memory in bytes.
+
+    Args:
+        place: the setting, for messages.
 
     Raises:
-        SettingsError: it is not one.
+        SettingsError: the text is not an amount of memory.
     """
-    # A single letter is a power of 1024, as memory is counted; pydantic takes it for a power of 1000.
+    # A single letter means a power of 1024, as usual for memory. Pydantic would use a power of 1000.
     amount = re.sub(r"(?<=[\d\s])([KMGT])$", r"\1iB", text.strip().upper())
     try:
         limit = int(_BYTES.validate_python(amount))
@@ -338,7 +341,7 @@ def _not_started(error: StartFailed | WorkerFault, started_at: datetime) -> Outc
 def _as_told(outcome: Outcome) -> Outcome:
     """Mask the secrets in a worker's reply about its trial.
 
-    Whether the endpoint or the server failed is not for it to say: that would spare it a score.
+    The worker may not blame the endpoint or the server, since its agent would then not be scored.
     """
     failure = outcome.failure
     if failure is not None and failure.kind in NOT_MEASURED:

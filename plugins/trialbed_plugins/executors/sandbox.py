@@ -34,13 +34,13 @@ LANDLOCK_CREATE_RULESET, ASK_FOR_ABI, NETWORK_ABI = 444, 1, 4
 ARCHITECTURES = ("x86_64", "aarch64")
 NOWHERE = "http://127.0.0.1:65535"
 LIMIT = 60
-"""Seconds in which an empty worker must have ended."""
+"""Timeout for an empty worker."""
 
 NOBODY = 65534
 CAP_DAC_READ_SEARCH = 2
 
 SYSTEM = tuple(map(Path, ("/usr", "/lib", "/lib32", "/lib64", "/libx32", "/bin", "/sbin")))
-"""Programs and libraries; on most systems all but the first are links into it."""
+"""Programs and libraries. On most systems, all but the first are links into it."""
 
 SETTINGS = tuple(
     Path("/etc") / name
@@ -68,18 +68,18 @@ FOLDERS = {
     "XDG_DATA_HOME": "home/.local/share",
     "XDG_STATE_HOME": "home/.local/state",
 }
-"""Variable -> the folder below the worker's own that it names."""
+"""Maps variables to folders below the worker's own."""
 
 PLACES = ("TEMP", "TMP", "XDG_RUNTIME_DIR")
 """Variables that lead to the user's other programs."""
 
 
 def check_sandbox(hidden: Sequence[Path] = (), server_url: str = NOWHERE) -> tuple[str, ...]:
-    """Start this interpreter in the sandbox, and return the mechanisms that hold.
+    """Start this interpreter in the sandbox, and return the active mechanisms.
 
     Raises:
-        UsageError: workers could not reach the server, or a folder that must be hidden holds their packages.
-        SandboxUnavailable: the sandbox cannot be created here; names the missing part and how to get it.
+        UsageError: workers could not reach the server, or a folder to hide contains their packages.
+        SandboxUnavailable: the sandbox cannot be created here; the message names the missing part and how to get it.
     """
     _find_parts()
     with tempfile.TemporaryDirectory(prefix="trialbed-") as parent:
@@ -129,7 +129,7 @@ def _find_parts() -> None:
 
 
 def landlock_abi() -> int:
-    """The ABI of the kernel's Landlock; not positive if it has none."""
+    """Return the ABI of the kernel's Landlock; 0 or less without Landlock."""
     return int(ctypes.CDLL(None).syscall(LANDLOCK_CREATE_RULESET, None, ctypes.c_size_t(0), ASK_FOR_ABI))
 
 
@@ -144,20 +144,20 @@ def launch(
     environment_lock: str | None = None,
     files: Sequence[Path] = (),
 ) -> Iterator[Launch]:
-    """Prepare the start of a worker in the sandbox. Leave the context once it is ready: that closes the descriptors.
+    """Prepare the start of a worker in the sandbox. Leave the context once it is ready, which closes descriptors.
 
     Args:
-        command: of the worker.
-        environment: of the worker.
-        folder: the worker's own, the only one that it may write to.
-        hidden: files and folders that it must not see, even within something that it may read.
+        command: the worker's command.
+        environment: the worker's environment.
+        folder: the worker's own folder, the only one it may write to.
+        hidden: files and folders that it must not see, even within readable ones.
         server_url: the only server that it may connect to.
         environment_lock: the lock of the worker's own environment; None if it runs in this interpreter.
         files: more files and folders that it may read.
 
     Raises:
-        UsageError: the worker could not reach the server, or a folder that must be hidden holds its packages.
-        SandboxUnavailable: the user that workers run as cannot be given what they need.
+        UsageError: the worker could not reach the server, or a folder to hide contains its packages.
+        SandboxUnavailable: the user of the workers cannot get the rights they need.
     """
     family, port = _server(server_url)
     if environment_lock is None:
@@ -203,10 +203,10 @@ def launch(
 
 
 def _server(url: str) -> tuple[int, int]:
-    """The family of addresses and the port of a server.
+    """Return the address family and the port of a server.
 
     Raises:
-        UsageError: its name would have to be looked up, which sandboxed workers cannot do.
+        UsageError: the host is a name, which sandboxed workers cannot look up.
     """
     parts = urlsplit(url)
     host = parts.hostname or "localhost"
@@ -220,17 +220,17 @@ def _server(url: str) -> tuple[int, int]:
 
 
 def _own_environment(environment: Mapping[str, str], folder: Path) -> dict[str, str]:
-    """The environment with the worker's own folder as home and for temporary files and caches."""
+    """Return the environment with the worker's own folder as home and for temporary files and caches."""
     kept = {name: value for name, value in environment.items() if name not in PLACES}
-    # Packages cannot be written to, so Python need not try to keep bytecode there.
+    # Packages are read-only, so Python cannot store bytecode with them.
     return kept | {name: str(folder / place) for name, place in FOLDERS.items()} | {"PYTHONDONTWRITEBYTECODE": "1"}
 
 
 def _rights(folder: Path, interpreter: Interpreter, hidden: Iterable[Path]) -> dict[str, list[str]]:
-    """Right -> the files and folders for which a worker has it.
+    """Return the files and folders for each right.
 
-    A readable folder that contains a hidden file is split into its entries. Files that are put into it later are not
-    seen, so a hidden file need not exist yet.
+    A readable folder that contains a hidden file is split into its entries. Files that are added to it later are not
+    visible, so a hidden file need not exist yet.
     """
     secret = {*interpreter.hidden, *hidden}
     whole: list[Path] = []
@@ -244,7 +244,7 @@ def _rights(folder: Path, interpreter: Interpreter, hidden: Iterable[Path]) -> d
             return
         listed.append(path)
         for child in sorted(path.iterdir()):
-            # A link could lead to a hidden file; its target is seen if it is readable itself.
+            # A link could lead to a hidden file. Its target is visible if it is readable itself.
             if not child.is_symlink():
                 split(child)
 
@@ -260,7 +260,7 @@ def _rights(folder: Path, interpreter: Interpreter, hidden: Iterable[Path]) -> d
 
 
 def _hand_over(interpreter: Interpreter, folder: Path) -> dict[str, Any] | None:
-    """Hand the folder to the user that workers of root run as; another user's workers run as that user.
+    """Give the folder to the user for root's workers. Workers of other users run as these.
 
     Raises:
         SandboxUnavailable: that user cannot read the interpreter.
@@ -282,7 +282,7 @@ def _hand_over(interpreter: Interpreter, folder: Path) -> dict[str, Any] | None:
     unreadable = next(
         (one for one in used if not (permits(one, 4) and all(permits(at, 1) for at in one.parents))), None
     )
-    # The worker's folder itself is handed over, and the one above it opened.
+    # The worker's folder is handed over, and its parent opened, so both are readable.
     unreadable = unreadable or next((path for path in folder.parents[1:] if not permits(path, 1)), None)
     if unreadable is not None and not _can_read_all():
         raise SandboxUnavailable(
@@ -291,7 +291,7 @@ def _hand_over(interpreter: Interpreter, folder: Path) -> dict[str, Any] | None:
         )
     for path in (folder, *folder.rglob("*")):
         os.chown(path, uid, gid)
-    # The folder of all workers: its entries can be reached, but not listed.
+    # The entries of the parent folder can be reached but not listed.
     folder.parent.chmod(0o711)
     return {"uid": uid, "gid": gid, "read_any": unreadable is not None}
 
@@ -303,21 +303,21 @@ def _can_read_all() -> bool:
 
 
 REFUSED = (
-    # Other processes: their memory, their files, their limits.
+    # Other processes: their memory, files and limits.
     *("kcmp", "pidfd_getfd", "pidfd_send_signal", "process_madvise", "process_mrelease"),
     *("process_vm_readv", "process_vm_writev", "ptrace", "setpriority"),
-    # Objects that the processes of a user share beside files.
+    # Objects other than files that the processes of a user share.
     *("add_key", "keyctl", "request_key"),
     *("mq_open", "mq_unlink", "msgget", "semget", "shmat", "shmget"),
     # File systems and namespaces.
     *("chroot", "fsconfig", "fsmount", "fsopen", "fspick", "mount", "mount_setattr", "move_mount", "open_tree"),
     *("pivot_root", "setns", "umount", "umount2", "unshare"),
-    # What Landlock does not see: the attributes of files that can be read, and files by their handle.
+    # Calls that Landlock does not cover: attributes of readable files, and files by their handle.
     *("chmod", "chown", "fchmod", "fchmodat", "fchmodat2", "fchown", "fchownat", "lchown"),
     *("fremovexattr", "fsetxattr", "lremovexattr", "lsetxattr", "removexattr", "setxattr", "setxattrat"),
     *("futimesat", "utime", "utimensat", "utimes"),
     *("name_to_handle_at", "open_by_handle_at"),
-    # What reaches deep into the kernel, or does what other calls do unseen.
+    # Calls that reach deep into the kernel, or hide other calls.
     *("bpf", "fanotify_init", "io_uring_enter", "io_uring_register", "io_uring_setup", "perf_event_open"),
     *("userfaultfd",),
     # The machine.
@@ -327,13 +327,13 @@ REFUSED = (
     # Servers: a worker only connects.
     *("accept", "accept4", "listen"),
 )
-"""System calls that a worker does not need. Those that a kernel or an architecture does not have are left out."""
+"""System calls that a worker does not need. Calls that the kernel or architecture lacks are skipped."""
 
 NAMESPACE_FLAGS = (0x02000000, 0x04000000, 0x08000000, 0x10000000, 0x20000000, 0x40000000, 0x00020000)
 """``CLONE_NEW*``."""
 
 FAST_OPEN = 0x20000000
-"""``MSG_FASTOPEN``, with which sending connects: Landlock would not see it."""
+"""``MSG_FASTOPEN``, which connects while sending. Landlock would not notice it."""
 
 TERMINAL_INPUT, TERMINAL_CONSOLE = 0x5412, 0x541C
 SOCKET_TYPE = 0xF
@@ -344,22 +344,22 @@ TCP = 6
 
 @cache
 def _seccomp_program(family: int) -> bytes:
-    """The filter of system calls, as the kernel takes it (BPF).
+    """Return the filter of system calls in the kernel's format (BPF).
 
     Args:
-        family: of the addresses that a worker may connect to, ``AF_INET`` or ``AF_INET6``.
+        family: the address family that a worker may connect to, ``AF_INET`` or ``AF_INET6``.
 
     Raises:
-        ImportError: pyseccomp is not installed, or libseccomp is not there.
+        ImportError: pyseccomp or libseccomp is not installed.
     """
     import pyseccomp
 
     filter_ = pyseccomp.SyscallFilter(pyseccomp.ALLOW)
     for name in REFUSED:
-        # A call that this libseccomp does not know has a negative number.
+        # Calls that this libseccomp does not know have negative numbers.
         if pyseccomp.resolve_syscall(pyseccomp.Arch.NATIVE, name) >= 0:
             filter_.add_rule(pyseccomp.ERRNO(errno.EPERM), name)
-    # Its flags are in memory, where a filter cannot look; the C library then takes clone.
+    # Its flags are in memory, which a filter cannot read. The C library falls back to clone.
     filter_.add_rule(pyseccomp.ERRNO(errno.ENOSYS), "clone3")
     for name, *arguments in _conditions(pyseccomp, family):
         filter_.add_rule(pyseccomp.ERRNO(errno.EPERM), name, *arguments)
@@ -370,13 +370,13 @@ def _seccomp_program(family: int) -> bytes:
 
 
 def _conditions(lib: Any, family: int) -> Iterator[tuple[Any, ...]]:
-    """``(call, argument...)`` for each case of a call that is refused only with certain arguments."""
+    """Yield ``(call, argument...)`` for each case of a call that is only rejected with certain arguments."""
 
     def masked(position: int, mask: int, value: int) -> Any:
         return lib.Arg(position, lib.MASKED_EQ, mask, value)
 
-    # TCP over one family of addresses, and pairs of connected UNIX sockets, as event loops use them. The kernel takes
-    # the lower half of an argument, so that a comparison for equality could be dodged: all else is refused.
+    # Allow TCP over one address family, and pairs of connected UNIX sockets for event loops. The kernel reads only the
+    # lower half of an argument, which could circumvent a test for equality. So everything else is rejected instead.
     yield "socket", lib.Arg(0, lib.NE, family)
     yield from (("socket", masked(1, SOCKET_TYPE, kind)) for kind in range(16) if kind != socket.SOCK_STREAM)
     yield from (("socket", lib.Arg(2, lib.EQ, protocol)) for protocol in range(1, TCP))
@@ -389,8 +389,8 @@ def _conditions(lib: Any, family: int) -> Iterator[tuple[Any, ...]]:
     )
     yield from (("clone", masked(0, flag, flag)) for flag in NAMESPACE_FLAGS)
     yield from (("ioctl", masked(1, 0xFFFFFFFF, request)) for request in (TERMINAL_INPUT, TERMINAL_CONSOLE))
-    # The limits and the scheduling of other processes of the same user: one worker must not slow another.
-    # Libraries choose processors and priorities for the thread that calls them, which is 0.
+    # The limits and scheduling of the user's other processes: a worker must not slow down another. Libraries choose
+    # processors and priorities for the calling thread, which is 0.
     yield from ((name, lib.Arg(0, lib.NE, 0)) for name in ("prlimit64", *SCHEDULING))
     yield "ioprio_set", lib.Arg(0, lib.NE, IOPRIO_WHO_PROCESS)
     yield "ioprio_set", lib.Arg(1, lib.NE, 0)

@@ -1,1 +1,1 @@
-"""Frameworks that need no adapter package of their own."""
+"""Frameworks that need no adapter package."""

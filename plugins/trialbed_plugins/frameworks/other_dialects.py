@@ -1,4 +1,4 @@
-"""The reference loop over the dialects other than chat completions: the zero point for frameworks that speak them."""
+"""The reference loop for dialects other than chat completions, as the baseline for frameworks that use them."""
 
 from __future__ import annotations
 
@@ -13,15 +13,15 @@ from trialbed_plugins.frameworks.reference import ReferenceAgent
 
 
 class OtherDialectAgent(ReferenceAgent):
-    """The loop of the reference; a subclass names the dialect. A dialect leaves out the settings that it lacks."""
+    """The reference loop. A subclass names the dialect, and a dialect skips settings that it lacks."""
 
     def bind_tools(self, tools: Sequence[Tool], *, server_url: str) -> None:
-        """Keep the tools by name, and as they are offered."""
+        """Store the tools by name and in the form of the offer."""
         super().bind_tools(tools, server_url=server_url)
         self._offered = [OfferedTool(tool.name, tool.description, tool.parameters) for tool in tools]
 
     async def answer(self, query: str) -> Answer:
-        """Run the loop until the model answers in text or may not be asked again."""
+        """Run the loop until the model answers with a text or reaches the limit of turns."""
         self._calls, self._usage = [], Usage()
         messages = self._messages = self._messages or [ModelMessage(role="system", content=self.system_prompt)]
         messages.append(ModelMessage(role="user", content=query))

@@ -1,9 +1,8 @@
-"""The reference framework: the plainest correct tool loop, the zero point of every comparison.
+"""The reference framework: the simplest correct tool loop, and the baseline of every comparison.
 
-It asks the model, makes the calls that the model wants, all of one turn at once, gives the results back in
-the model's order, and ends when the model answers in text. It adds nothing to the prompt and changes no
-schema. Arguments are not validated: that is the Api's business. Authors of adapters can read here what an
-adapter has to do here.
+It asks the model, makes all calls of a turn concurrently, returns the results in the model's order, and ends when the
+model answers with a text. It adds nothing to the prompt and changes no schema. Arguments are not validated, since the
+API does this. Authors of adapters can read here what an adapter has to do.
 """
 
 from __future__ import annotations
@@ -24,7 +23,7 @@ NO_HEADERS: Mapping[str, str] = {}
 
 
 class ReferenceAgent(BaseAgent):
-    """A tool loop over ``POST {base_url}/chat/completions``, not streamed, without retries."""
+    """A tool loop over ``POST {base_url}/chat/completions``, without streaming or retries."""
 
     contract = "3"
     converses = True
@@ -38,18 +37,18 @@ class ReferenceAgent(BaseAgent):
 
     @classmethod
     def framework_version(cls) -> str:
-        """The version of Trialbed, which the loop is a part of."""
+        """Return the version of Trialbed, which contains the loop."""
         from trialbed import __version__
 
         return str(__version__)
 
     def bind_tools(self, tools: Sequence[Tool], *, server_url: str) -> None:  # noqa: ARG002 - the tools know it
-        """Keep the tools by name and write them as the model gets them."""
+        """Store the tools by name and in the model's format."""
         self._tools = {tool.name: tool for tool in tools}
         self._definitions = [tool.as_openai() for tool in tools]
 
     async def answer(self, query: str) -> Answer:
-        """Run the loop until the model answers in text or may not be asked again."""
+        """Run the loop until the model answers with a text or reaches the limit of turns."""
         self._calls, self._usage = [], Usage()
         messages = self._messages = self._messages or [{"role": "system", "content": self.system_prompt}]
         messages.append({"role": "user", "content": query})
@@ -68,7 +67,7 @@ class ReferenceAgent(BaseAgent):
             await self._session.close()
 
     async def _ask(self, messages: list[dict[str, Any]]) -> dict[str, Any]:
-        """The model's next message.
+        """Return the model's next message.
 
         Raises:
             ModelFailed: the model cannot be reached, or does not answer with a completion.
@@ -79,7 +78,7 @@ class ReferenceAgent(BaseAgent):
         """Return the body of the endpoint's answer.
 
         Raises:
-            ModelFailed: the endpoint cannot be reached, or refuses.
+            ModelFailed: the endpoint cannot be reached, or responds with an error.
         """
         if self._session is None:
             seconds = self.limits.request_timeout

@@ -1,1 +1,1 @@
-"""Model adapters: the changes that families of models need in requests; drivers of ``trialbed.model_adapters``."""
+"""Model adapters, drivers of ``trialbed.model_adapters``. They change requests for families of models."""

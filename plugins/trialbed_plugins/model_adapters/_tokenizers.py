@@ -1,4 +1,4 @@
-"""Prompts of raw completions by the chat templates of tokenizers."""
+"""Make prompts for raw completions with the chat templates of tokenizers."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from trialbed.errors import UsageError
 from trialbed.installed import extra_command
 
 EXTRA = "raw"
-"""The extra that has the library of tokenizers."""
+"""The extra with the library of tokenizers."""
 
 
 class TokenizerAdapter(ModelAdapter):
-    """Make prompts and count tokens by the model's own tokenizer, whose code runs only if it is trusted."""
+    """Makes prompts and counts tokens with the model's own tokenizer. Its code only runs if it is trusted."""
 
     contract = "1"
 
@@ -31,11 +31,11 @@ class TokenizerAdapter(ModelAdapter):
             reason = f"needs a library: {error}; {extra_command(EXTRA)}"
             raise UsageError(f"--tokenizer-model {tokenizer}: its chat template {reason}") from error
         except Exception as error:
-            # Templates are programs: they raise errors of their own for conversations that they do not accept.
+            # Templates are programs and raise their own errors for conversations that they do not accept.
             raise UsageError(f"--tokenizer-model {tokenizer}: its chat template cannot be applied: {error}") from error
 
     def count_tokens(self, text: str, tokenizer: str) -> int | None:
-        """Count the tokens of a text, without those that a tokenizer puts around it.
+        """Count the tokens of a text without the special tokens around it.
 
         Raises:
             UsageError: the tokenizer cannot be loaded.

@@ -1,4 +1,4 @@
-"""Models whose requests need no changes."""
+"""The model adapter for models that need no changes in requests."""
 
 from __future__ import annotations
 
@@ -11,22 +11,22 @@ from trialbed_plugins.model_adapters._tokenizers import TokenizerAdapter
 from trialbed_plugins.model_adapters.kimi import kimi_calls, without_enclosed
 
 TAGS = ("<tool_call>", "</tool_call>")
-"""A call as Hermes, Qwen and many others write it: JSON between tags."""
+"""Tags around JSON, for the calls of Hermes, Qwen and many others."""
 
 LISTED = re.compile(r"\[TOOL_CALLS\]\s*(\[.*\])", re.DOTALL)
-"""Calls as Mistral writes them: a JSON list behind a mark."""
+"""Matches the calls of Mistral: a mark and a JSON list."""
 
 
 class GenericAdapter(TokenizerAdapter):
-    """Leaves requests as they are; serves every model that no other adapter recognises."""
+    """Leaves requests unchanged. It serves every model that no other adapter recognises."""
 
     @classmethod
     def recognises(cls, model: str) -> bool:  # noqa: ARG003 - it is the fallback
-        """Return False: it serves the models that no other adapter recognises."""
+        """Return False, since this is the fallback."""
         return False
 
     def calls_of(self, text: str) -> tuple[str, list[dict[str, Any]]]:
-        """Find calls in the forms of Hermes and Qwen, of Mistral, and of Kimi; a part that is not a call stays text."""
+        """Find calls in the formats of Hermes and Qwen, of Mistral, and of Kimi. Anything else stays text."""
         made: list[dict[str, Any]] = []
 
         def is_taken(part: str) -> bool:
@@ -42,7 +42,7 @@ class GenericAdapter(TokenizerAdapter):
 
 
 def _calls(text: str) -> list[dict[str, Any]]:
-    """Return the functions that a JSON text calls; empty if one of them is not a call."""
+    """Return the calls in a JSON text, or none if any part is not a call."""
     value = lenient_json(text.strip())
     calls = [_call(item) for item in (value if isinstance(value, list) else [value])]
     return [call for call in calls if call is not None] if all(calls) else []

@@ -17,19 +17,19 @@ IDENTITY = re.compile(r"\S+:\d+")
 
 
 class KimiAdapter(TokenizerAdapter):
-    """Kimi's own role for inputs, the reasoning that it expects with earlier calls, and its raw completions."""
+    """Supports Kimi's role for inputs, the reasoning it expects with earlier calls, and its raw completions."""
 
     @classmethod
     def recognises(cls, model: str) -> bool:
-        """Return whether it has one of the family's names."""
+        """Return whether the name belongs to the family."""
         return any(name in model.lower() for name in FAMILY)
 
     def transform(self, messages: list[dict[str, Any]]) -> list[dict[str, Any]]:
-        """Write ``system`` for ``_input``, and a blank reasoning for an assistant's calls without one."""
+        """Replace the role ``_input`` by ``system``, and add a blank reasoning to an assistant's calls without one."""
         return [_transform(message) if isinstance(message, dict) else message for message in messages]
 
     def calls_of(self, text: str) -> tuple[str, list[dict[str, Any]]]:
-        """Find the calls of every complete section, ids of the form ``functions.NAME:NUMBER``."""
+        """Find the calls in every complete section, with ids like ``functions.NAME:NUMBER``."""
         return kimi_calls(text)
 
 
@@ -53,7 +53,7 @@ def _transform(message: dict[str, Any]) -> dict[str, Any]:
 
 
 def _call(part: str) -> dict[str, Any] | None:
-    # What stands before the last beginning is a call that was broken off.
+    # Anything before the last opening mark is an interrupted call.
     begun, mark, arguments = part.partition(ARGUMENTS)
     identity = begun.rpartition(CALL[0])[2].strip()
     name = identity.rpartition(":")[0].partition(".")[2]
@@ -64,7 +64,7 @@ def _call(part: str) -> dict[str, Any] | None:
 
 
 def enclosed(text: str, opening: str, closing: str) -> Iterator[tuple[int, int, str]]:
-    """Find the parts between two marks, as ``opening(.*?)closing`` does: start and end with the marks, and the part."""
+    """Yield the parts between two marks, like ``opening(.*?)closing``, with start and end including the marks."""
     place = 0
     while (start := text.find(opening, place)) >= 0:
         inner = start + len(opening)
@@ -76,7 +76,7 @@ def enclosed(text: str, opening: str, closing: str) -> Iterator[tuple[int, int, 
 
 
 def without_enclosed(text: str, opening: str, closing: str, is_taken: Callable[[str], bool]) -> str:
-    """Return the text without the parts between two marks, and the marks, for which ``is_taken`` returns True."""
+    """Remove the parts between two marks, including the marks, if ``is_taken`` returns True for them."""
     kept, place = [], 0
     for start, end, part in enclosed(text, opening, closing):
         if is_taken(part):

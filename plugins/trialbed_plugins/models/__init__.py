@@ -1,1 +1,1 @@
-"""Models: what serves one for a run; drivers of ``trialbed.models``."""
+"""Drivers of ``trialbed.models``, which serve a model for a run."""

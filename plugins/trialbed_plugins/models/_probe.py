@@ -1,4 +1,4 @@
-"""A look at an endpoint before its first trial: whether it knows the model, and parses the model's calls."""
+"""Check before the first trial whether an endpoint knows the model and parses its calls."""
 
 from __future__ import annotations
 
@@ -13,25 +13,25 @@ from trialbed.wire import ANSWERED, ChatClient, Reading, written_calls
 TOOL = "get_weather"
 CITIES = ("Paris", "Lima", "Oslo", "Cairo", "Tokyo")
 UNKNOWN = frozenset({"http_400", "http_404"})
-"""The problems with which endpoints refuse a name that they do not know."""
+"""The problems that mean an endpoint does not know a name."""
 
 SHOWN = 10
-"""Names that an error lists."""
+"""Most names in an error."""
 
 
 async def probe(
     name: str, listed: Sequence[str], settings: RunSettings, key: str | None, *, base_url: str
 ) -> tuple[str, ...]:
-    """Ask the model for one call, and return advice for the user before minutes or money go into trials.
+    """Ask the model for a call, and return advice for the user before trials cost time or money.
 
-    An endpoint that cannot be reached is left to the run, which waits for it.
+    An unreachable endpoint is not reported here, since the run waits for it.
 
     Args:
-        listed: the endpoint's own list of its models; empty where it has none.
-        base_url: the endpoint's.
+        listed: the endpoint's list of models; empty if it has no list.
+        base_url: the endpoint's URL.
 
     Raises:
-        UsageError: the endpoint refuses the name, which its list does not have.
+        UsageError: the endpoint rejects the name and does not list it.
     """
     readings = []
     async with ChatClient(base_url, key, timeout=settings.timeout, attempts=1) as client:
@@ -62,7 +62,7 @@ def _few(listed: Sequence[str]) -> str:
 
 
 def _parsing(name: str, readings: Sequence[Reading]) -> tuple[str, ...]:
-    """Return a warning where the model answered each time, and never with a call that was parsed."""
+    """Return a warning if the model answered every time and no answer had a parsed call."""
     if not readings or any(reading.outcome not in ANSWERED or reading.answer.calls for reading in readings):
         return ()
     written = sum(bool(written_calls("\n".join(reading.answer.texts), {TOOL: {}})) for reading in readings)

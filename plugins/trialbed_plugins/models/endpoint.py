@@ -1,4 +1,4 @@
-"""The driver of models at an endpoint: ``--model NAME --base-url URL``, or ``--model NAME@URL``."""
+"""The driver for models at an endpoint: ``--model NAME --base-url URL``, or ``--model NAME@URL``."""
 
 from __future__ import annotations
 
@@ -17,20 +17,20 @@ from trialbed.wire.redaction import redact, shown_url
 from trialbed_plugins.models._probe import probe
 
 TIMEOUT = 10.0
-"""Seconds that an endpoint has to list its models."""
+"""Timeout for listing an endpoint's models."""
 
 LARGEST = 8 * 2**20
-"""Bytes of the list that are read."""
+"""Largest list, in bytes."""
 
 LONGEST = 200
-"""Characters of a name; longer ones are left out."""
+"""Longest name, in characters. Longer ones are skipped."""
 
 
 def list_names(base_url: str, key: str | None) -> tuple[str, ...]:
-    """The names in an endpoint's list, sorted.
+    """Return the names in an endpoint's list, sorted.
 
     Raises:
-        ServerUnavailable: it gives no list; says why.
+        ServerUnavailable: it does not list its models; the message says why.
     """
     import httpx  # most commands need no client
 
@@ -69,22 +69,22 @@ OPENAI = "api.openai.com"
 
 
 class EndpointModels(ModelDriver):
-    """Models of the run's endpoint (``--base-url``) or of one that they name, and the driver of names without a scheme.
+    """Models of the run's endpoint (``--base-url``) or of one in their name. Names without a scheme use this driver.
 
-    A key goes to the host that it is for and to no other, whichever endpoints a run has.
+    A key only goes to its own host, for any combination of endpoints in a run.
     """
 
     contract = "1"
 
     def names(self, settings: RunSettings) -> Sequence[str]:
-        """The names that the endpoint lists; none where no endpoint is named."""
+        """Return the names that the endpoint lists; empty without an endpoint."""
         return list_names(settings.base_url, _key(settings)) if settings.base_url else ()
 
     def describe(self, name: str, settings: RunSettings) -> ModelInfo:
-        """Describe the model by its address alone: the endpoint is not asked.
+        """Describe the model by its address alone, without asking the endpoint.
 
         Raises:
-            UsageError: the endpoint that it names is no address, or has a secret in it.
+            UsageError: the endpoint in its name is not an address, or contains a secret.
         """
         own, url = split_address(name)
         parts = urlsplit(settings.base_url or "") if url is None else _split_url(name, url)
@@ -98,7 +98,7 @@ class EndpointModels(ModelDriver):
 
     @asynccontextmanager
     async def open(self, name: str, settings: RunSettings) -> AsyncIterator[OpenedModel]:
-        """See that the endpoint knows the model, and parses its calls."""
+        """Check that the endpoint knows the model and parses its calls."""
         own, url = split_address(name)
         url, key = url or settings.base_url, _key(settings, url)
         notes: tuple[str, ...] = ()
@@ -127,7 +127,7 @@ def _split_url(name: str, url: str) -> SplitResult:
 
 
 async def _list(base_url: str, key: str | None) -> Sequence[str]:
-    """Return the names that an endpoint lists; none where it lists nothing, which its requests show soon enough."""
+    """Return the names that an endpoint lists. If it lists nothing, requests will show the problem."""
     try:
         return await asyncio.to_thread(list_names, base_url, key)
     except TrialbedError:
@@ -135,6 +135,6 @@ async def _list(base_url: str, key: str | None) -> Sequence[str]:
 
 
 def _key(settings: RunSettings, url: str | None = None) -> str | None:
-    """The key of an endpoint that a model names, or of the run's own."""
+    """Return the key of the endpoint in a model's name, or of the run's own endpoint."""
     variable = settings.api_key_env if url is None else key_variable(settings, url)
     return os.environ.get(variable) or None

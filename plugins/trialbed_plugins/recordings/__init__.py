@@ -1,6 +1,6 @@
-"""Recordings of models: the answers of a run's model, kept in a file, and given to any framework.
+"""Recordings of models. A file stores the answers of a run's model, which can be replayed to any framework.
 
-The names are loaded when they are first used.
+Names are loaded on first use.
 """
 
 import lazy_loader

@@ -1,4 +1,4 @@
-"""The model cache: the answers of models in a file, which equal requests share while a run goes on."""
+"""The model cache, a file with answers of models that equal requests share during a run."""
 
 from __future__ import annotations
 
@@ -29,10 +29,10 @@ PATIENCE = 1.0
 """Seconds to wait for another process that writes."""
 
 MARK = 0x7452434D
-"""SQLite's ``application_id`` of such a file."""
+"""SQLite's ``application_id`` for these files."""
 
 MOST = 256 * 2**20
-"""Bytes of a body that is read back."""
+"""Largest body to read back, in bytes."""
 
 TABLE = """
 CREATE TABLE IF NOT EXISTS replies (
@@ -42,21 +42,21 @@ CREATE TABLE IF NOT EXISTS replies (
 
 
 class KeptAnswer(NamedTuple):
-    """An answer in the cache, in a dialect."""
+    """An answer in the cache with its dialect."""
 
     answer: ServedAnswer
     dialect: str
 
 
 class ModelCache:
-    """Answers by the keys of their requests, and the requests that are being answered now.
+    """Answers by the keys of their requests, and the requests that are pending.
 
-    Many processes may use one file; those of this process wait for the answer to an equal request that is under way.
-    While others write for long, an answer is not kept. A file that fails later than when it is opened is reported once
-    in the log, and the model is asked as without it.
+    Several processes may share a file. Within this process, equal requests wait for the pending one. If other processes
+    write for long, an answer is not stored. If the file fails after it was opened, this is logged once and the model is
+    asked as without a cache.
 
     Raises:
-        UsageError: the file cannot be opened, or is another program's.
+        UsageError: the file cannot be opened, or belongs to another program.
     """
 
     def __init__(self, path: str | Path) -> None:
@@ -70,7 +70,7 @@ class ModelCache:
             raise UsageError(f"--model-cache {path}: cannot be used: {error}; name another file") from error
 
     def find(self, key: str) -> KeptAnswer | None:
-        """The answer to a request; None if there is none."""
+        """Return the answer to a request, if it is stored."""
         if self._broken:
             return None
         try:
@@ -90,12 +90,12 @@ class ModelCache:
     async def find_or_begin(
         self, key: str, held: Callable[[], AbstractContextManager[None]] = nullcontext
     ) -> KeptAnswer | None:
-        """The answer to a request, also one that is under way; None if the caller is to get it, and then calls ``end``.
+        """Return the answer to a request, even a pending one. On None, the caller has to get it and call ``end``.
 
-        Where the other request fails, the first that waits for it is the next to ask.
+        If the pending request fails, the next one that waits for it takes over.
 
         Args:
-            held: entered while it waits.
+            held: a context for the time it waits.
         """
         while (asked := self._asked.get(key)) is not None:
             with held():
@@ -106,13 +106,13 @@ class ModelCache:
         return found
 
     def end(self, key: str, kept: KeptAnswer | None = None) -> None:
-        """A request that began has an answer, or will get none."""
+        """Finish a pending request, with or without an answer."""
         if kept is not None:
             self.keep(key, kept)
         self._asked.pop(key).set()
 
     def keep(self, key: str, kept: KeptAnswer) -> None:
-        """Keep an answer, with the secrets of this process masked; the first of a key stays."""
+        """Store an answer with the secrets of this process masked. The first answer for a key stays."""
         if self._broken:
             return
         body = kept.answer.body
@@ -133,7 +133,6 @@ class ModelCache:
         self.close()
 
     def close(self) -> None:
-        """Close the file."""
         self._connection.close()
 
     def _fails(self, error: Exception) -> None:
@@ -165,8 +164,8 @@ class _Asked(NamedTuple):
     """A request that is being answered.
 
     Attributes:
-        text: its canonical form, of which the trial has sent ``occurrence`` before.
-        begun: whether the model answers it now, for this trial and for those that wait.
+        text: its canonical form. The trial has sent it ``occurrence`` times before.
+        begun: whether the model answers it now, for this trial and others that wait.
     """
 
     key: str
@@ -176,12 +175,12 @@ class _Asked(NamedTuple):
 
 
 class CachedModel(TrialModel):
-    """Answers a trial's earlier requests from the cache, and keeps the answers of the model to others.
+    """Answers a trial's earlier requests from the cache, and stores the model's answers to others.
 
-    A request that fails is as if it had not been sent: the next equal one takes its place.
+    A failed request does not count. The next equal one takes its place.
 
     Args:
-        inner: the model where it answers in the gateway; None where an endpoint does.
+        inner: the model if it answers in the gateway; None if an endpoint answers.
     """
 
     def __init__(self, cache: ModelCache, registration: TrialRegistration, inner: TrialModel | None) -> None:
@@ -194,7 +193,7 @@ class CachedModel(TrialModel):
         self._asking: dict[int, _Asked] = {}
 
     async def answer(self, question: ModelQuestion) -> ModelReply | None:
-        """Answer from the cache; else the model does, once for all equal requests that are under way."""
+        """Answer from the cache, or else ask the model, once for all equal pending requests."""
         text = canonical_text(canonical(question.request.whole, self._names))
         taken = self._taken[text]
         occurrence = next(number for number in range(len(taken) + 1) if number not in taken)
@@ -211,7 +210,7 @@ class CachedModel(TrialModel):
         return None if self._inner is None else await self._inner.answer(question)
 
     def note_answer(self, question: ModelQuestion, answer: ServedAnswer | None) -> None:
-        """Keep an answer that was not there; a request that was not answered whole may be sent again."""
+        """Store a new answer. A request without a complete answer may be sent again."""
         if self._inner is not None:
             self._inner.note_answer(question, answer)
         asked = self._asking.pop(question.place, None)
@@ -223,5 +222,5 @@ class CachedModel(TrialModel):
             self._cache.end(asked.key, None if answer is None else KeptAnswer(answer, question.dialect.NAME))
 
     def complete(self, log: WireLog) -> WireLog:
-        """Return the log with the remarks of the model inside."""
+        """Return the log with the additions of the inner model."""
         return log if self._inner is None else self._inner.complete(log)

@@ -1,8 +1,8 @@
-"""A cassette: the recorded answers of a model, in one file.
+"""Cassettes with the recorded answers of a model in one file.
 
-The file is JSON by lines, compressed with xz. Its first line names the format, the version and the model. A message or
-a tool stands in it once, under its digest; the rest are answers, in the order of their keys. Nothing in it depends on
-when or where it was written, so that equal recordings are equal files.
+The file contains JSON lines, compressed with xz. The first line names the format, the version and the model. Each
+message or tool is stored once, under its digest. The other lines are answers, in the order of their keys. The content
+is independent of the time and place of writing, so equal recordings are equal files.
 """
 
 from __future__ import annotations
@@ -29,17 +29,17 @@ from trialbed_plugins.recordings._mask import MASK
 
 FORMAT = "trialbed cassette"
 MOST = 4 * 2**30
-"""Bytes of a cassette when it is not compressed; a file can claim to be any number."""
+"""Largest uncompressed cassette, in bytes. A compressed file can expand to any size."""
 
 LONGEST_LINE = 64 * 2**20
-"""Bytes of one line."""
+"""Longest line, in bytes."""
 
 LONGEST_REASON = 300
-"""Characters of the fault of a line."""
+"""Longest explanation of a faulty line, in characters."""
 
 
 SHARED = ("messages", "input", "tools")
-"""Fields of a request whose parts are there once for all requests."""
+"""Fields of a request with parts that are stored once for all requests."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,12 +47,12 @@ class RecordedReply:
     """A recorded answer with its request.
 
     Attributes:
-        seed: of the trial.
-        occurrence: how many equal requests of the trial were answered before.
-        request: in canonical form.
+        seed: the trial's seed.
+        occurrence: the number of equal requests in the trial before.
+        request: the request in canonical form.
         stream: whether the body is a stream.
         duration: seconds that the model took.
-        dialect: of request and body; empty for chat completions.
+        dialect: the dialect of request and body; empty for chat completions.
     """
 
     seed: int
@@ -71,11 +71,12 @@ class Cassette:
     """The recorded answers of one model.
 
     Attributes:
-        model: its name. ``identity``: as its driver gave it, else the name.
-        told: the name that frameworks were given.
+        model: its name.
+        identity: the identity from its driver, or else the name.
+        told: the model's name for frameworks.
         ignored: the parts of requests that do not matter.
-        replies: the answers by their keys, the first one of each key.
-        conflicts: how many were left out that say something else than the first one of their key.
+        replies: the first answer for each key.
+        conflicts: the number of skipped answers that differ from the first one with their key.
     """
 
     def __init__(
@@ -91,14 +92,14 @@ class Cassette:
         self.replies: dict[str, RecordedReply] = {}
         self.conflicts = 0
         self._of_seed: dict[int, list[RecordedReply]] = defaultdict(list)
-        # The requests with digests in place of the parts that others have too, and these parts, each once.
+        # The requests, with digests instead of shared parts, and the shared parts, once each.
         self._frames: dict[str, dict[str, Any]] = {}
         self._parts: dict[str, Any] = {}
         for reply in replies:
             self._add(reply)
 
     def find(self, text: str, *, seed: int, occurrence: int) -> RecordedReply | None:
-        """The answer to a canonical request; None where it was not recorded."""
+        """Return the answer to a canonical request, if it was recorded."""
         return self.replies.get(request_key(text, identity=self.identity, seed=seed, occurrence=occurrence))
 
     def has_seed(self, seed: int) -> bool:
@@ -106,12 +107,12 @@ class Cassette:
         return seed in self._of_seed
 
     def of_seed(self, seed: int) -> list[RecordedReply]:
-        """The answers of the trials with a seed, which are those of one query and repeat."""
+        """Return the answers of the trials with a seed. They belong to one query and repeat."""
         return self._of_seed.get(seed, [])
 
     @cached_property
     def digest(self) -> str:
-        """The SHA-256 of its content, by which equal recordings are recognised."""
+        """The SHA-256 of its content. Equal recordings have equal digests."""
         found = hashlib.sha256()
         for line in self.lines():
             found.update(line)
@@ -132,7 +133,7 @@ class Cassette:
             yield _line({name: getattr(reply, name) for name in reply.__slots__} | {"request": frame})
 
     def read_line(self, line: Mapping[str, Any]) -> None:
-        """Add what stands in a line of a file: a part of requests, or an answer."""
+        """Add the content of a line in a file: a part of requests, or an answer."""
         if "part" in line:
             self._parts[_text_of(line["digest"])] = line["part"]
             return
@@ -161,7 +162,7 @@ class Cassette:
         return request_key(text, identity=self.identity, seed=reply.seed, occurrence=reply.occurrence)
 
     def _whole(self, frame: Mapping[str, Any]) -> dict[str, Any]:
-        """Return a request with its parts in place of their digests.
+        """Return a request with its parts instead of their digests.
 
         Raises:
             KeyError: a part is missing.
@@ -171,7 +172,7 @@ class Cassette:
 
 
 def answer_of(reply: RecordedReply) -> Any:
-    """The words and calls of a body, without ids, times and tokens; the body where it is no answer."""
+    """Return the texts and calls in a body, without ids, times and tokens. A body without an answer stays a text."""
     spoken, body = dialect(reply.dialect or CHAT), reply.body.encode("utf-8", "surrogatepass")
     if reply.stream:
         reader = spoken.open_stream(spoken.read_request(dict(reply.request)).names)
@@ -202,7 +203,7 @@ def read_cassette(path: Path) -> Cassette:
     """Read a cassette.
 
     Raises:
-        DataError: it is none, or of another version; names the file and the line.
+        DataError: it is not a cassette, or has another version; the message names the file and the line.
     """
     try:
         with lzma.open(path, "rb") as file:

@@ -1,4 +1,4 @@
-"""The first difference of two requests, in words."""
+"""Describe the first difference between two requests."""
 
 from __future__ import annotations
 
@@ -9,23 +9,23 @@ from typing import Any, NamedTuple
 from trialbed_plugins.recordings._key import CONVERSATIONS
 
 SHOWN = 80
-"""Characters of a value that are shown, around the place where it differs."""
+"""Characters of a value to show, around its difference."""
 
 INSTRUCTIONS = ("system", "instructions")
-"""Fields that some dialects have in place of the first message."""
+"""Fields that some dialects have instead of the first message."""
 
 FIRST = ("tools", *INSTRUCTIONS, *CONVERSATIONS)
-"""The fields whose differences explain most, before all others."""
+"""The most informative fields for differences, before all others."""
 
 MISSING = object()
 
 
 class RequestDifference(NamedTuple):
-    """A place at which two requests differ, and what stands there.
+    """A place with different values in two requests.
 
     Attributes:
         path: such as ``tools[2].description``.
-        recorded, asked: the values, cut; ``(none)`` where there is none.
+        recorded, asked: the values, shortened; ``(none)`` if missing.
     """
 
     path: str
@@ -34,21 +34,20 @@ class RequestDifference(NamedTuple):
 
     @property
     def text(self) -> str:
-        """In one line."""
+        """Format the difference in one line."""
         return f"{self.path}: {self.recorded} → {self.asked}"
 
 
 def differences(recorded: Mapping[str, Any], asked: Mapping[str, Any]) -> Iterator[RequestDifference]:
-    """Yield the differences of two canonical requests, those first that explain most."""
+    """Yield the differences between two canonical requests, the most informative ones first."""
     for name in [*FIRST, *sorted({*recorded, *asked} - {*FIRST})]:
         yield from _differences(recorded.get(name, MISSING), asked.get(name, MISSING), name)
 
 
 def nearest(asked: Mapping[str, Any], candidates: Iterable[Mapping[str, Any]]) -> Mapping[str, Any] | None:
-    """Return the recorded request that is most like one that was not recorded; None where there is no candidate.
+    """Return the recorded request that is most similar to an unrecorded one, if there are candidates.
 
-    Those with the longest common beginning of the conversation come first, then those as long, then those with the
-    same tools.
+    The longest common start of the conversation counts first, then the length, then equal tools.
     """
 
     def likeness(candidate: Mapping[str, Any]) -> tuple[int, int, bool]:
@@ -60,13 +59,13 @@ def nearest(asked: Mapping[str, Any], candidates: Iterable[Mapping[str, Any]]) -
 
 
 def _common(own: Sequence[Any], other: Sequence[Any]) -> int:
-    """Return the length of the common beginning of two texts or lists."""
+    """Return the length of the common start of two texts or lists."""
     pairs = enumerate(zip(own, other, strict=False))
     return next((place for place, (one, two) in pairs if one != two), min(len(own), len(other)))
 
 
 def _messages(request: Mapping[str, Any]) -> list[Any]:
-    """The conversation of a request of any dialect, with its instructions; a text is one message."""
+    """Return the conversation of a request in any dialect, with its instructions. A text is one message."""
     given = [request[name] for name in INSTRUCTIONS if name in request]
     for name in CONVERSATIONS:
         found = request.get(name, [])
@@ -93,7 +92,7 @@ def _show(value: Any) -> str:
 
 
 def _around(recorded: str, asked: str) -> tuple[str, str]:
-    """Cut two texts to the part where they begin to differ."""
+    """Cut two texts to the part with their first difference."""
     start = max(0, _common(recorded, asked) - SHOWN // 2)
     return _cut(recorded, start), _cut(asked, start)
 

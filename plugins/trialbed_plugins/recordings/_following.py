@@ -1,4 +1,4 @@
-"""How far trials follow a recording, and where they leave it."""
+"""Compare trials with a recording, and find the first divergence."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ from trialbed_plugins.recordings._of_run import requests_of
 
 @dataclass(frozen=True)
 class Following:
-    """One trial beside a recording.
+    """One trial compared with a recording.
 
     Attributes:
-        requests: how many it sent.
-        left: the number of the first request that was not recorded, from 1; None if all were.
-        difference: of that request from the recorded one that is most like it; None where nothing is like it.
+        requests: the number of its requests.
+        left: the number of the first unrecorded request, from 1; None if all were recorded.
+        difference: the difference of that request from the most similar recorded one; None without a similar one.
     """
 
     key: TrialKey
@@ -33,10 +33,10 @@ class Following:
 
 
 def followings(run: StoredRun, cassettes: Mapping[str, Cassette]) -> Iterator[Following]:
-    """Yield how far each trial of a run follows a recording, framework by framework, in the order of the queries.
+    """Compare each trial of a run with a recording, framework by framework, in the order of the queries.
 
     Args:
-        cassettes: the recording for each framework; others are left out.
+        cassettes: the recording for each framework. Other frameworks are skipped.
     """
     for trial in run.each_counted():
         cassette = cassettes.get(trial.key.framework)
@@ -65,7 +65,7 @@ def _difference(request: dict[str, Any] | None, seed: int, cassette: Cassette) -
 
 
 def by_difference(trials: Sequence[Following]) -> list[tuple[Following, int]]:
-    """Return the first trial that left the recording in each way, with how many did, the most frequent way first."""
+    """Return the first trial for each difference from the recording and the number of these, most frequent first."""
     first: dict[RequestDifference | None, Following] = {}
     counts: Counter[RequestDifference | None] = Counter()
     for trial in trials:

@@ -1,7 +1,7 @@
-"""The key of a recorded answer: which requests count as the same.
+"""The key of a recorded answer, which defines equal requests.
 
-The framework is not in it. Equal requests of two frameworks share one answer, so that the model's own noise is in no
-comparison. See the table in ``docs/how-to/record-and-replay.md``; a test changes each of its fields.
+It excludes the framework. Equal requests of two frameworks share one answer, which keeps the model's own noise out of
+comparisons. ``docs/how-to/record-and-replay.md`` has a table of the fields, and a test changes each of them.
 """
 
 from __future__ import annotations
@@ -14,22 +14,22 @@ from typing import Any
 from trialbed.wire import plain_numbers
 
 VERSION = 1
-"""Of the canonical form; changes when equal requests of an earlier version would have other keys."""
+"""The version of the canonical form. It changes if equal requests of an earlier version would have other keys."""
 
 IGNORED = frozenset(("stream", "stream_options", "user", "metadata", "store", "prompt_cache_key", "safety_identifier"))
-"""Fields that say how the answer is delivered or kept, or who asks; the model does not see them."""
+"""Fields about the delivery or storage of the answer or about the user. The model does not see them."""
 
 IGNORING = " ignoring "
-"""Stands in the identity of a recorded model between its digest and the further parts of requests that it ignores."""
+"""In the identity of a recorded model, separates its digest from further ignored parts of requests."""
 
 CONVERSATIONS = ("messages", "input")
-"""Fields that hold the conversation, one for each dialect."""
+"""Fields that contain the conversation, one for each dialect."""
 
 REFERENCES = ("tool_call_id", "tool_use_id", "call_id")
-"""Fields of messages, blocks and items that name a call."""
+"""Fields of messages, blocks and items that refer to a call."""
 
 IDENTIFIED = frozenset(("tool_use", "function_call", "message", "reasoning", "item_reference"))
-"""Types of blocks and items whose ``id`` is drawn."""
+"""Types of blocks and items with a random ``id``."""
 
 MODEL = "model"
 
@@ -38,10 +38,10 @@ CUT = " characters kept]"
 
 
 def canonical(document: Mapping[str, Any], names: Collection[str] = ()) -> dict[str, Any]:
-    """Return a request in the form in which it is compared.
+    """Return a request in the form for comparisons.
 
     Args:
-        names: of the trial's model; the name of another model is kept.
+        names: the names of the trial's model. Names of other models are kept.
     """
     kept = {name: value for name, value in document.items() if name not in IGNORED and value is not None}
     if kept.get(MODEL) in names:
@@ -58,7 +58,7 @@ def canonical_text(request: Mapping[str, Any]) -> str:
 
 
 def text_digest(text: str) -> str:
-    """Return the digest under which a part of requests is kept, by its canonical text."""
+    """Return the digest of a part of requests, given its canonical text."""
     return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:32]
 
 
@@ -67,16 +67,16 @@ def request_key(text: str, *, identity: str, seed: int, occurrence: int) -> str:
 
     Args:
         text: the canonical request.
-        identity: of the model.
-        seed: the trial's: the same for each framework, another for each query and repeat.
-        occurrence: how often the trial asked the same before.
+        identity: the model's identity.
+        seed: the trial's seed. It is the same for each framework and differs between queries and repeats.
+        occurrence: the number of equal requests in the trial before.
     """
     whole = json.dumps([VERSION, identity, seed, occurrence, text], ensure_ascii=False)
     return hashlib.sha256(whole.encode("utf-8", "surrogatepass")).hexdigest()
 
 
 def _with_plain_ids(messages: list[Any]) -> list[Any]:
-    """Replace ids by their places in the order in which they appear: models and SDKs draw them."""
+    """Replace ids by their order of appearance, since models and SDKs generate them randomly."""
     places: dict[str, str] = {}
 
     def plain(value: Any) -> Any:
@@ -96,7 +96,7 @@ def _message(message: Mapping[str, Any], plain: Any) -> dict[str, Any]:
 
 
 def _with_plain_names(found: Any, plain: Any, *, drawn: bool = False) -> Any:
-    """Return a call, block or item with plain ids; ``drawn``: its own is, whatever its type."""
+    """Return a call, block or item with plain ids. With ``drawn``, its own id is replaced for any type."""
     if not isinstance(found, dict):
         return found
     kind = found.get("type")

@@ -1,4 +1,4 @@
-"""Masks: the parts of requests that a recording ignores, and those that vary between two trials of an agent."""
+"""Masks: parts of requests that a recording ignores, and parts that vary between trials of an agent."""
 
 from __future__ import annotations
 
@@ -23,23 +23,23 @@ PATTERNS = {
     "uuid": re.compile(r"\b[0-9a-fA-F]{8}-?(?:[0-9a-fA-F]{4}-?){3}[0-9a-fA-F]{12}\b"),
     "time": re.compile(rf"\b(?:{DATE}(?:(?:T|,? (?:at )?){CLOCK})?|{CLOCK}|{SECONDS})\b"),
 }
-"""Word of a mask -> what it ignores in texts; seconds since 1970 are times, too."""
+"""Maps masks to the patterns that they ignore in texts. Seconds since 1970 are times, too."""
 
 ORDER = "order"
-"""The word of the mask that ignores the order of tools."""
+"""The mask that ignores the order of tools."""
 
 WORDS = (*PATTERNS, ORDER)
 
 STEP = re.compile(r"\.([\w-]+|\*)|\[(\d{1,9}|\*)\]|\['([^']+)'\]")
 MASK = re.compile(rf"{'|'.join(WORDS)}|\$(?:{STEP.pattern})+")
-"""A word, or the JSON path of a field."""
+"""The syntax of a mask: a word, or the JSON path of a field."""
 
 MOST = 10
-"""Places at which two requests may differ for a mask to be offered."""
+"""Most differences between two requests for which masks are suggested."""
 
 
 def apply_masks(request: Mapping[str, Any], ignored: Sequence[str]) -> dict[str, Any]:
-    """Return a canonical request without the parts that are ignored."""
+    """Return a canonical request without the ignored parts."""
     found: Any = dict(request)
     for one in ignored:
         if one in PATTERNS:
@@ -53,7 +53,7 @@ def apply_masks(request: Mapping[str, Any], ignored: Sequence[str]) -> dict[str,
 
 
 def find_masks(one: Mapping[str, Any], other: Mapping[str, Any]) -> tuple[str, ...]:
-    """Return the masks with which two canonical requests are the same; empty if they are, or no mask is enough."""
+    """Return masks that make two canonical requests equal; empty if they are equal, or if no masks suffice."""
     found, left = [*WORDS], _paths(one, other, WORDS)
     for word in WORDS:
         others = [mask for mask in found if mask != word]
@@ -76,7 +76,7 @@ def _replace_texts(value: Any, pattern: re.Pattern[str], text: str) -> Any:
 
 
 def _drop_field(value: Any, steps: Sequence[str]) -> Any:
-    """Return a value without the fields at a path; an item of a list keeps its place."""
+    """Return a value without the fields at a path. List items keep their positions."""
     first, *rest = steps
     if isinstance(value, dict):
         return dict(_other_items(value.items(), first, rest))

@@ -1,4 +1,4 @@
-"""The recording that a run in the store is: every answer of its model is in the wire logs of its trials."""
+"""Make a recording from a stored run. The wire logs of its trials contain every answer of its model."""
 
 from __future__ import annotations
 
@@ -18,21 +18,21 @@ from trialbed_plugins.recordings._key import CUT, canonical, canonical_text
 from trialbed_plugins.recordings._mask import apply_masks, find_masks
 
 ANSWERED_FAULTS = ("", "slow")
-"""Faults with which the model answers all the same."""
+"""Faults that still let the model answer."""
 
 
 def recording_of(run: StoredRun, ignored: Sequence[str] = ()) -> tuple[Cassette, Counter[str]]:
-    """Return the recording that a run is, whose trials are read a part at a time, and how many answers it lacks.
+    """Return the recording of a run and the number of answers that it lacks. Trials are read in batches.
 
-    These are ``conflicts``, where an equal request of another framework was answered otherwise, those that are ``cut``,
-    as request or answer is too long for the log, and ``failed`` requests, which have no answer.
+    Missing answers are ``conflicts`` (another framework's equal request got a different answer), ``cut`` (the request
+    or answer was too long for the log) and ``failed`` (there was no answer).
 
     Args:
         ignored: the parts of requests that do not matter.
 
     Raises:
         DataError: a wire log cannot be read.
-        UsageError: the run has several models, which answer the same request otherwise.
+        UsageError: the run has several models, which answer the same request differently.
     """
     config, cell, left_out = run.config, run.config.cells[0], Counter[str]()
     if len(config.models) > 1:
@@ -49,9 +49,9 @@ def recording_of(run: StoredRun, ignored: Sequence[str] = ()) -> tuple[Cassette,
 
 
 def compare_repeats(run: StoredRun, ignored: Sequence[str] = ()) -> list[str]:
-    """Return the masks without which the repeats of a task send different requests.
+    """Return masks for the differences between requests in repeats of a task.
 
-    Requests of two trials are compared one by one, as long as the model gave both the same answer.
+    The requests of two trials are compared pairwise, as long as the model gave both the same answer.
     """
     first: dict[tuple[str, int | str], list[RecordedReply]] = {}
     found: dict[str, None] = {}
@@ -67,10 +67,10 @@ def compare_repeats(run: StoredRun, ignored: Sequence[str] = ()) -> list[str]:
 
 
 def requests_of(trial: TrialResult, cell: RunCell, *also: str) -> Iterator[tuple[ModelCall, dict[str, Any] | None]]:
-    """Yield the requests of a trial to the run's model as they came, each in canonical form where it is whole.
+    """Yield the requests of a trial to the run's model in order, with their canonical form if they are complete.
 
     Args:
-        also: further names under which its model may be asked for.
+        also: further names of its model.
     """
     names = {cell.told_model, cell.model, *also}
     conversations = KeptResponses()
@@ -114,5 +114,5 @@ def _replies(
 
 
 def _duration(call: ModelCall, slowed: float) -> float:
-    """The seconds that the model took, without those of a fault; the wait for a turn has these in it."""
+    """Return the seconds that the model took, without a fault's delay. The wait for a turn includes that delay."""
     return max(0.0, call.duration - max(call.waited, slowed if call.fault else 0.0))

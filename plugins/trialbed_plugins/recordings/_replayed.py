@@ -1,4 +1,4 @@
-"""A recorded model as it answers one trial."""
+"""A recorded model in one trial."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ from trialbed_plugins.recordings._key import canonical, canonical_text
 from trialbed_plugins.recordings._mask import WORDS, apply_masks, find_masks
 
 MOST = 100
-"""Recorded requests of which it is looked up whether they differ by times, UUIDs or the order of tools alone."""
+"""Recorded requests to check for differences that masks could ignore."""
 
 
 class ReplayedModel(TrialModel):
-    """Answers a trial's requests as they were answered when they were recorded.
+    """Answers a trial's requests with recorded answers.
 
     Args:
-        ask: whether the endpoint is asked where nothing was recorded.
+        ask: asks the endpoint if there is no recorded answer.
     """
 
     def __init__(self, cassette: Cassette, registration: TrialRegistration, *, ask: bool) -> None:
@@ -34,10 +34,10 @@ class ReplayedModel(TrialModel):
         self._answered: Counter[str] = Counter()
 
     async def answer(self, question: ModelQuestion) -> ModelReply | None:
-        """Answer as recorded.
+        """Return the recorded answer.
 
         Raises:
-            ReplyMissing: this was not asked when the model was recorded; says how it differs.
+            ReplyMissing: the request was not recorded; the message shows the difference.
         """
         request = canonical(question.request.whole, self._names)
         if self._cassette.ignored:
@@ -70,7 +70,7 @@ class ReplayedModel(TrialModel):
 
 
 def reply_of(found: ServedAnswer, question: ModelQuestion) -> ModelReply:
-    """The recorded bytes where they were asked for in this way, else the same answer, whole or in pieces."""
+    """Return the recorded bytes if the request wants the same form, or else the same answer, whole or streamed."""
     if found.stream == question.request.stream:
         return ModelReply(body=found.body, recorded=found.duration)
     reading = read_served(question.dialect.NAME, found.body, question.request, stream=found.stream)

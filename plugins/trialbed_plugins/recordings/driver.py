@@ -1,4 +1,4 @@
-"""The driver of recorded models: ``replay:FILE``, ``replay:RUN``."""
+"""The driver for recorded models: ``replay:FILE``, ``replay:RUN``."""
 
 from __future__ import annotations
 
@@ -22,24 +22,24 @@ from trialbed_plugins.recordings._replayed import ReplayedModel
 
 ENDING = ".cassette"
 EMBEDDED = files("trialbed_plugins.recordings") / "embedded"
-"""Cassettes that come with Trialbed: of small models, for the embedded dataset."""
+"""Cassettes included in Trialbed, of small models on the embedded dataset."""
 
 ASK = "ask"
 MODES = ("stop", ASK)
 
 
 class ReplayModels(ModelDriver):
-    """Recorded models, which answer as they did and need neither a key nor the model."""
+    """Recorded models, which give their recorded answers without a key or the model."""
 
     contract = "1"
 
     def names(self, settings: RunSettings) -> Sequence[str]:  # noqa: ARG002 - they are in this folder
-        """The cassettes that come with Trialbed, by their names, and those of this folder."""
+        """Return the names of the cassettes in Trialbed and the files in this folder."""
         here = sorted(path.name for path in Path.cwd().glob(f"*{ENDING}"))
         return [*sorted(path.stem for path in Path(str(EMBEDDED)).glob(f"*{ENDING}")), *here]
 
     def describe(self, name: str, settings: RunSettings) -> ModelInfo:
-        """Read the recording."""
+        """Describe the recording."""
         if name == "latest" and _file_of(name) is None:
             with open_store(settings.store) as reader:
                 latest = reader.run(name).run_id
@@ -59,14 +59,14 @@ class ReplayModels(ModelDriver):
 
     @asynccontextmanager
     async def open(self, name: str, settings: RunSettings) -> AsyncIterator[OpenedModel]:
-        """Make a file of the recording, where it is a run's, for the server to read."""
+        """Yield a file for the server. For a run, the recording is written first."""
         path = await asyncio.to_thread(_path, name, settings.store)
         ignored = ", ".join(_file(path).ignored)
         notes = (f"the recording ignores in requests: {ignored}",) if ignored else ()
         yield OpenedModel(model=f"{self.scheme}:{settings.on_miss}:{path}", notes=notes)
 
     def begin(self, name: str, registration: TrialRegistration) -> TrialModel:
-        """The recorded model for a trial; ``name`` is as ``open`` has it."""
+        """Return the recorded model for a trial. ``name`` is the one from ``open``."""
         mode, _, path = name.partition(":")
         if mode not in MODES or not Path(path).is_file():
             raise UsageError(f"there is no recording {name!r} on the server; it is named {MODES[0]}:FILE or {ASK}:FILE")
@@ -74,7 +74,7 @@ class ReplayModels(ModelDriver):
 
 
 def _path(name: str, store: str) -> Path:
-    """The file of a recording; one is written for that of a run."""
+    """Return the file of a recording. For a run, it is written if missing."""
     path = _file_of(name)
     if path is None:
         cassette = cassette_named(name, store)
@@ -86,17 +86,17 @@ def _path(name: str, store: str) -> Path:
 
 
 def _file_of(name: str) -> Path | None:
-    """The file that a name means: one of this machine, or one that comes with Trialbed."""
+    """Return the file for a name, on this machine or in Trialbed."""
     found = (path for path in (Path(name), Path(str(EMBEDDED / f"{name}{ENDING}"))) if path.is_file())
     return next(found, None)
 
 
 def cassette_named(name: str, store: str) -> Cassette:
-    """The recording in a file, one that comes with Trialbed, or that a run of the store is.
+    """Return the recording in a file, in Trialbed, or of a run in the store.
 
     Raises:
-        UsageError: there is neither.
-        DataError: the file is no cassette.
+        UsageError: there is no such file or run.
+        DataError: the file is not a cassette.
     """
     path = _file_of(name)
     if path is not None:

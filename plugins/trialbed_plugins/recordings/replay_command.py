@@ -23,7 +23,7 @@ Examples:
 """
 
 SHOWN = 5
-"""Differences of a framework that are shown."""
+"""Differences of a framework to show."""
 
 SCHEME = "replay:"
 
@@ -66,7 +66,7 @@ def command(run_id: str, recording: str | None, store: str | None, as_json: bool
 
 
 def _recordings(run: StoredRun, asked: str | None) -> dict[str, str]:
-    """The recording that each framework is compared with; those of another model have none of their own."""
+    """Return the recording to compare each framework with. Frameworks with another model have none by default."""
     own = {cell.label: cell.model for cell in run.config.cells}
     if asked is not None:
         return dict.fromkeys(own, asked)

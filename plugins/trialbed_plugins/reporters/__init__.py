@@ -1,4 +1,4 @@
-"""Reporters: views of reports; each is a driver of ``trialbed.reporters``."""
+"""Reporters, drivers of ``trialbed.reporters`` that show reports in different formats."""
 
 from trialbed_plugins.reporters._notes import mean_text
 from trialbed_plugins.reporters._reporters import (

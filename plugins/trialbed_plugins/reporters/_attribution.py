@@ -1,4 +1,4 @@
-"""The table of where calls were lost, below a run's figures."""
+"""The table of lost calls below a run's figures."""
 
 from __future__ import annotations
 
@@ -23,11 +23,10 @@ LEGEND = {
 
 
 def attribution_tables(report: Report) -> list[Table]:
-    """The waterfall of each framework's expected calls, from all to those that were used; none if none were lost.
+    """Return the waterfall of each framework's expected calls, from all to the used ones; empty if no calls were lost.
 
-    Rows that are void have none.
-
-    An incomplete run of several frameworks has none, as their expected calls would be those of different queries.
+    Void rows are skipped. An incomplete run of several frameworks has no table, since their expected calls would belong
+    to different queries.
     """
     summaries = [summary for summary in report.frameworks if not summary.integrity.void]
     found = [summary.attribution for summary in summaries]
@@ -41,7 +40,7 @@ def attribution_tables(report: Report) -> list[Table]:
 
 
 def _cells(counts: Mapping[str, int], lost: Sequence[str]) -> tuple[str, ...]:
-    """All expected calls, those lost at each stage, and those that are left."""
+    """Return the number of expected calls, of calls lost at each stage, and of used calls."""
     numbers = [*(counts[stage] for stage in lost), counts[USED]]
     if not sum(numbers):
         return (UNKNOWN,) * (len(lost) + 2)
@@ -58,7 +57,7 @@ def _legend(lost: Sequence[str]) -> Iterator[str]:
 
 
 def _examples(summaries: Sequence[Summary], lost: Sequence[str]) -> Iterator[str]:
-    """Yield the stage at which each framework lost most, with its first call."""
+    """Yield the stage with the most lost calls of each framework, and its first call."""
     for summary in summaries:
         counts = summary.attribution.counts if summary.attribution else {}
         most = max(lost, key=lambda stage: counts.get(stage, 0))
@@ -76,9 +75,9 @@ def _first(summary: Summary, stage: str) -> str:
 
 
 def percentages(counts: Sequence[int]) -> list[int]:
-    """Counts as whole percentages of their sum that add up to 100 (the method of largest remainders).
+    """Return counts as whole percentages that add up to 100 (the largest remainder method).
 
-    All are 0 where the sum is.
+    All are 0 if the sum is 0.
     """
     total = sum(counts)
     if not total:

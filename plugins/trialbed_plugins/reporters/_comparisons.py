@@ -17,13 +17,13 @@ from trialbed.report.comparison import (
 from trialbed.views import Table, TableRow
 
 Compared = tuple[str, FrameworkComparison]
-"""A framework, and one of its comparisons."""
+"""A framework with one of its comparisons."""
 
 COLUMNS = ("", "difference", "changed", "p", "verdict")
 
 
 def comparison_tables(report: Report) -> list[Table]:
-    """A table of frameworks against each baseline, and one of native profiles against controlled ones."""
+    """Return a table of frameworks against each baseline, and one of native profiles against controlled ones."""
     found = [(summary.framework, one) for summary in report.frameworks for one in summary.comparisons]
     groups: dict[tuple[str, str], list[Compared]] = {}
     for item in sorted(found, key=lambda item: item[1].kind == "profile"):
@@ -36,7 +36,7 @@ def comparison_tables(report: Report) -> list[Table]:
 
 
 def _ranks(report: Report) -> dict[str, dict[str, tuple[int, int]]]:
-    """Score -> framework -> the ranks that the comparisons leave open."""
+    """Return the possible ranks of each framework for each score."""
     found: dict[str, dict[str, tuple[int, int]]] = {}
     for summary in report.frameworks:
         for score, rank in (summary.ranks or {}).items():
@@ -45,7 +45,7 @@ def _ranks(report: Report) -> dict[str, dict[str, tuple[int, int]]]:
 
 
 def _untold(table: Table, earlier: Sequence[Table]) -> list[str]:
-    """The legend of a table without the notes of earlier ones."""
+    """Return the legend of a table without the notes of earlier tables."""
     told = {note for other in earlier for note in other.legend}
     return [note for note in table.legend if note not in told]
 
@@ -55,12 +55,12 @@ def _table(kind: str, found: Sequence[Compared]) -> Table:
     scores = dict.fromkeys(score for _, one in found for score in one.scores)
     rows = [row for score in scores for row in _rows(kind, score, found)]
     table = Table(title, COLUMNS, rows, legend=list(_legend(kind, found)))
-    # A verdict in another block than its difference could not be read.
+    # A verdict could not be read in a different block than its difference.
     return replace(table, narrow=table.without("changed"))
 
 
 def _rows(kind: str, score: str, found: Sequence[Compared]) -> Iterator[TableRow]:
-    """The name of a score, and below it a row for each framework."""
+    """Yield a row with the score's name, then a row for each framework."""
     yield TableRow(shown_name(score), ("",) * (len(COLUMNS) - 1))
     for framework, comparison in found:
         finding = comparison.scores.get(score)

@@ -1,4 +1,4 @@
-"""A run as tests: one for each trial."""
+"""A run as tests, one for each trial."""
 
 from __future__ import annotations
 
@@ -12,21 +12,20 @@ from trialbed.texts import number_were, one_line
 from trialbed.views import TestCase, TestSuite
 
 MOST = 80
-"""Characters of a task in the name of a test."""
+"""Most characters of a task in a test's name."""
 
 
 def run_suites(report: Report) -> list[TestSuite]:
-    """The trials of a run as tests, a suite for each framework."""
+    """Return the trials of a run as tests, in a suite for each framework."""
     found = {one.framework: str(one) for one in conclusions(report)}
     return [_suite(summary, found[summary.framework], report.queries) for summary in report.frameworks]
 
 
 def _suite(summary: Summary, conclusion: str, queries: Mapping[int | str, Query]) -> TestSuite:
-    """The trials of a framework as tests.
+    """Return the trials of a framework as tests.
 
-    One that failed, or whose query is not solved (Unsolved or Unsure), is a failure; one that was not measured or has
-    no verdict is an error.
-    A row that is void is one error.
+    Failed trials and unsolved queries (Unsolved or Unsure) are failures. Unmeasured trials and missing verdicts are
+    errors. A void row is a single error.
     """
     run, config = summary.run, summary.run.config
     properties = {

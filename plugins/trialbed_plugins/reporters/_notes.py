@@ -1,4 +1,4 @@
-"""The notes below a run's table, and its legend, which explains the figures."""
+"""The notes below a run's table, and the legend that explains its figures."""
 
 from __future__ import annotations
 
@@ -24,17 +24,17 @@ from trialbed_plugins.recordings import IGNORING
 from trialbed_plugins.reporters._scores import telling_names
 
 PLAIN = ("prompt_tokens", "completion_tokens", "total_tokens", "wall_time", "model_time")
-"""Scores whose names say what they are."""
+"""Scores with names that need no explanation."""
 
 UNEVEN = 0.1
-"""Difference of the shares of calls answered from the cache from which times of tools are not alike."""
+"""Least difference between shares of cached calls that makes tool times incomparable."""
 
 USUAL_REASONS = frozenset({"stop", "tool_calls"})
-"""Reasons for which an answer of a model usually ends."""
+"""Usual reasons for the end of a model's answer."""
 
 
 def run_notes(report: Report) -> Iterator[str]:
-    """Yield the notes that belong beside the figures."""
+    """Yield the notes for a run's figures."""
     shown, summaries = telling_names(report), report.frameworks
     yield from _on_faults(report.run)
     yield from _on_missing(summaries, shown)
@@ -54,7 +54,7 @@ def run_notes(report: Report) -> Iterator[str]:
 
 
 def _prices(run: Run) -> Iterator[str]:
-    """Yield the prices of each model of the run, as far as they are known."""
+    """Yield the known prices of each model in the run."""
     for model, prices in run.prices.items():
         of = f" of {model}" if len(run.config.models) > 1 else ""
         rates = "; ".join(map(_rate_text, prices.rates))
@@ -68,12 +68,12 @@ def _rate_text(rate: TokenRate) -> str:
 
 
 def brief_notes(report: Report) -> Iterator[str]:
-    """Yield the notes without which a few figures would mislead: on missing trials and scores, and on void rows."""
+    """Yield the notes that keep a few figures from misleading: on missing trials and scores, and on void rows."""
     yield from _on_faults(report.run)
     yield from _on_missing(report.frameworks, telling_names(report))
     for summary in report.frameworks:
         void = [f"VOID: {summary.integrity.void}; no score is shown, and nothing is compared with it"]
-        # Failed trials have a column, and the most frequent failure stands below the table.
+        # Failed trials have a column, and the most frequent failure is below the table.
         missing = replace(summary, failures=tuple(one for one in summary.failures if one.status != "failed"))
         notes = [*reason_lines(missing), *(void if summary.integrity.void else ()), *_on_integrity(summary.integrity)]
         notes += _flaky(summary)
@@ -81,11 +81,11 @@ def brief_notes(report: Report) -> Iterator[str]:
 
 
 MOST_FLAKY = 10
-"""Tasks that a note lists."""
+"""Most tasks in a note."""
 
 
 def _flaky(summary: Summary) -> Iterator[str]:
-    """Yield the tasks that are solved in some of their repeats."""
+    """Yield the tasks that are only solved in some of their repeats."""
     verdicts = group_by_key((row.query_id, row.verdict) for row in summary.trials if row.status != "not measured")
     solved = {query: (found.count("Solved"), len(found)) for query, found in verdicts.items()}
     flaky = [f"{query} ({won} of {count})" for query, (won, count) in solved.items() if 0 < won < count]
@@ -94,7 +94,7 @@ def _flaky(summary: Summary) -> Iterator[str]:
 
 
 def _on_faults(run: Run) -> Iterator[str]:
-    """Yield the faults that were put in."""
+    """Yield the injected faults."""
     if note := fault_note(run.config.faults):
         yield f"{note}."
 
@@ -141,7 +141,7 @@ def _on_missing(summaries: Sequence[Summary], shown: Sequence[str]) -> Iterator[
 
 
 def _missing(summaries: Sequence[Summary]) -> str:
-    """Return what an incomplete run lacks, as a clause: trials, or else verdicts."""
+    """Describe the missing trials or else verdicts of an incomplete run in a clause."""
     trials = sum(summary.counts.not_measured for summary in summaries)
     if trials:
         return f"{number_were(trials, 'trial')} not measured"
@@ -150,7 +150,7 @@ def _missing(summaries: Sequence[Summary]) -> str:
 
 
 def _on_cached(summaries: Sequence[Summary]) -> Iterator[str]:
-    """Yield the shares of answers from the cache, where frameworks differ in them."""
+    """Yield the shares of cached answers if frameworks differ in them."""
     shares = {
         summary.framework: cached["cached"] / cached["calls"]
         for summary in summaries
@@ -183,7 +183,7 @@ def _own(summary: Summary) -> Iterator[str]:
 
 
 def _on_answered(summary: Summary) -> Iterator[str]:
-    """Scores of quality over the trials without a failure alone, where others failed."""
+    """Yield scores of quality over the trials without a failure, if others failed."""
     means = ((name, summary.over_answered.get(name)) for name, score in summary.scores.items() if score.quality)
     known = [
         f"{shown_name(name)} {compact(mean.value)}"
@@ -195,7 +195,7 @@ def _on_answered(summary: Summary) -> Iterator[str]:
 
 
 def _on_repeats(success: Mapping[str, Mapping[int, ScoreMean]]) -> Iterator[str]:
-    """pass@k and pass^k, where trials are repeated."""
+    """Yield pass@k and pass^k if trials are repeated."""
     for meaning, name in (("any", "pass@"), ("each", "pass^")):
         if success[meaning]:
             figures = ", ".join(f"{name}{k} {mean_text(mean)}" for k, mean in success[meaning].items())
@@ -203,7 +203,7 @@ def _on_repeats(success: Mapping[str, Mapping[int, ScoreMean]]) -> Iterator[str]
 
 
 def _on_recorded(summary: Summary) -> Iterator[str]:
-    """Yield the share of the model's answers that came from a recording, and what that ignores in requests."""
+    """Yield the share of recorded answers, and the parts of requests that the recording ignores."""
     tokens = summary.tokens
     ignored = summary.run.config.cell(summary.framework).model_identity.partition(IGNORING)[2]
     if tokens.recorded_requests:
@@ -265,13 +265,13 @@ ON_THE_WIRE = {
         "offered no tools"
     ),
 }
-"""Kind of event on the wire, the key of its number, and its noun -> the note."""
+"""Maps events on the wire, with the key of their number and their noun, to notes."""
 
 
 def _on_wire(summary: Summary) -> Iterator[str]:
     wire, max_tokens = summary.wire, summary.run.config.max_tokens
     bound = "the model's own limit of tokens" if max_tokens is None else f"max_tokens ({max_tokens})"
-    # The reasons of these failures name the limit.
+    # The reasons of these failures already name the limit.
     told = {"refused_requests": sum(found.count for found in summary.failures if found.kind == "limit")}
     for (name, unit, noun), text in ON_THE_WIRE.items():
         found = wire[name]
@@ -308,6 +308,6 @@ def _on_repeated(repeated: Mapping[str, int]) -> Iterator[str]:
 
 
 def mean_text(mean: ScoreMean) -> str:
-    """A mean with its interval, of two digits."""
+    """Format a mean with its interval, with two digits."""
     low, high = mean.interval or (None, None)
     return estimate({"value": mean.value, "low": low, "high": high}, 2)

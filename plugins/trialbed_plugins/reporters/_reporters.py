@@ -14,7 +14,7 @@ from trialbed_plugins.reporters._tables import MEDIANS, figure_tables, run_recor
 
 
 def run_tables(report: Report) -> list[views.Table]:
-    """The figures of a run, what became of its expected calls, and how its setups differ."""
+    """Return the figures of a run, the fate of its expected calls, and the differences between its setups."""
     from trialbed_plugins.reporters._comparisons import comparison_tables
 
     return [*figure_tables(report), *attribution_tables(report), *comparison_tables(report)]
@@ -25,9 +25,9 @@ def _conclusion(report: Report, title: str = "") -> views.Table:
 
 
 class TableReporter(Reporter):
-    """A row for each setup; if brief, one screen: the result, a table, and the cause of most losses.
+    """Tables with a row for each setup. If brief, one screen with the result, a table, and the cause of most losses.
 
-    Plain if the stream is not a terminal; no number is ever cut.
+    The output is plain if the stream is not a terminal. Numbers are never cut.
     """
 
     def report(self, report: Report, stream: TextIO) -> None:
@@ -39,7 +39,7 @@ class TableReporter(Reporter):
             medians = ", ".join(column for column in shown[0].columns if column in MEDIANS)
             labelled = f"{result} Medians: {medians}." if medians else result
             room = shutil.get_terminal_size((len(labelled), 0)).columns
-            # A screen has no line to spare for the label alone: docs and `--full` say it too.
+            # The label gets no line of its own on a screen. Docs and `--full` have it too.
             if len(wrap(labelled, room)) == len(wrap(result, room)):
                 result = labelled
             tables = [views.Table("", notes=[result]), *shown]
@@ -63,26 +63,26 @@ class MarkdownReporter(Reporter):
 
 
 class CsvReporter(Reporter):
-    """One line per framework and score: mean, interval, median and denominator."""
+    """One line per framework and score with mean, interval, median and denominator."""
 
     def report(self, report: Report, stream: TextIO) -> None:
-        """Write a head and the lines."""
+        """Write a header and the lines."""
         stream.write(views.csv_text(run_records(report)))
 
 
 class JunitReporter(Reporter):
-    """JUnit's XML with a test for each trial, which fails where the query is not solved."""
+    """JUnit XML with a test for each trial, which fails if the query is not solved."""
 
     def report(self, report: Report, stream: TextIO) -> None:
-        """Write a whole document."""
+        """Write a complete document."""
         from trialbed_plugins.reporters._junit import run_suites
 
         stream.write(views.junit(run_suites(report), "bench run"))
 
 
 class HtmlReporter(Reporter):
-    """The tables as one page that needs no network, for notebooks; commands print the page of the run."""
+    """The tables as one page that works offline, for notebooks. Commands print the page of the run instead."""
 
     def report(self, report: Report, stream: TextIO) -> None:
-        """Write a whole page."""
+        """Write a complete page."""
         stream.write(views.html_page(run_title(report.run), [_conclusion(report), *run_tables(report)]))

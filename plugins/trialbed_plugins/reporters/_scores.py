@@ -1,4 +1,4 @@
-"""The scores that tables of a run have, and their order."""
+"""The scores in a run's tables, and their order."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ from trialbed.records import ScoreDescription, leading_scores
 from trialbed.report import Report, Summary
 
 SKEWED = ("ns", "us", "µs", "ms", "s", "min", "h", "tokens", "USD")
-"""Units of figures a few of which are far larger than the others, so that their median says more than their mean."""
+"""Units of skewed figures. Their median says more than their mean."""
 
 
 def score_names(summaries: Sequence[Summary], described: Mapping[str, ScoreDescription]) -> list[str]:
-    """Every score of any framework: the dataset's own first, then bounded ones, as far as that is known."""
+    """Return every score of any framework, the dataset's own first, then bounded ones as far as this is known."""
     given = [name for summary in summaries for name in summary.shown]
     names = dict.fromkeys([*(name for name in leading_scores(described) if name in given), *given])
     known = [score for summary in summaries for score in summary.shown.items()]
@@ -21,7 +21,7 @@ def score_names(summaries: Sequence[Summary], described: Mapping[str, ScoreDescr
 
 
 def telling_names(report: Report) -> list[str]:
-    """Every score but those that explain others and have nothing to say of any framework."""
+    """Return all scores except explanatory ones without a value other than their ideal."""
     ideal = {name: score.ideal for name, score in report.described.items() if score.ideal is not None}
     values = {(name, score.value) for summary in report.frameworks for name, score in summary.shown.items()}
     told = {name for name, value in values if name not in ideal or value not in (None, ideal[name])}

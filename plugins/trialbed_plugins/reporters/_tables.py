@@ -1,4 +1,4 @@
-"""The tables of a run, in which each set-up is a row, and its records."""
+"""The tables of a run, with a row for each setup, and its records."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from trialbed_plugins.reporters._notes import brief_notes, mean_text, run_legend
 from trialbed_plugins.reporters._scores import SKEWED, score_names, telling_names
 
 TOKENS, TIME, COST = "total_tokens", "wall_time", "cost"
-"""The scores of the first table, besides the leading one."""
+"""The scores of the first table, in addition to the leading one."""
 
 HISTORY = "history_kept"
 TURN_TOKENS = {
@@ -26,19 +26,19 @@ TURN_TOKENS = {
     "turn 10": "tokens_at_turn_10",
     "last turn": "tokens_at_last_turn",
 }
-"""Heading of a column of the table of conversations -> its score."""
+"""Maps headings in the table of conversations to scores."""
 
 MEDIANS = ("tokens", "time", "cost")
-"""Columns of the first table that are medians of a trial."""
+"""Columns of the first table with a trial's median."""
 
 LEFT_OUT = ("time", "tokens", "calls right")
-"""Columns that a screen without room for all of them does without, the first of these first."""
+"""Columns to drop from a narrow screen, in this order."""
 
 Cell = Callable[[Summary], str]
 
 
 def screen_tables(report: Report) -> list[Table]:
-    """The tables of a screen: success, right calls, cost and verdict of each setup, and success by tag."""
+    """Return the tables of a screen: success, right calls, cost and verdict of each setup, and success by tag."""
     table = replace(_setup_table(report, report.run.config.test_set), notes=list(brief_notes(report)))
     narrow: Table | None = None
     for count in range(len(LEFT_OUT), 0, -1):
@@ -47,7 +47,7 @@ def screen_tables(report: Report) -> list[Table]:
 
 
 def figure_tables(report: Report) -> list[Table]:
-    """Every figure of a run: the first table, then scores with their intervals, then what a trial took."""
+    """Return every figure of a run: the first table, then scores with their intervals, then amounts per trial."""
     summaries, names = report.frameworks, _alike(report)
     unscored = not any(summary.counts.answered for summary in summaries)
     bounded = [name for name in names if unscored or _is_bounded(name, report)]
@@ -74,7 +74,7 @@ def figure_tables(report: Report) -> list[Table]:
 
 
 def conversation_tables(report: Report) -> list[Table]:
-    """The share of tasks in which frameworks kept the history, and the tokens of turns; none without conversations."""
+    """Return the share of tasks with a complete history, and the tokens of turns; empty without conversations."""
     columns: list[tuple[str, Cell]] = [
         ("history kept", lambda summary: _share(summary, HISTORY)),
         *((heading, partial(_middle, name=name)) for heading, name in TURN_TOKENS.items()),
@@ -84,7 +84,7 @@ def conversation_tables(report: Report) -> list[Table]:
 
 
 def tag_tables(report: Report, score: str) -> list[Table]:
-    """The mean of a score for each tag of tasks; none without tags, or without figures."""
+    """Return the mean of a score for each tag of tasks; empty without tags or figures."""
     columns: list[tuple[str, Cell]] = [
         (f"{tag} ({len(queries):,})", _of_tag(tag, score)) for tag, queries in report.run.config.tags.items()
     ]
@@ -118,7 +118,7 @@ def _setup_table(report: Report, title: str) -> Table:
 def _as_rows(
     title: str, summaries: Sequence[Summary], columns: Iterable[tuple[str, Cell]], *, whole: bool = False
 ) -> Table:
-    """A table with a row for each setup, below its model if there are several; unless whole, without empty columns."""
+    """Make a table with a row for each setup, below its model if there are several. Drop empty columns unless whole."""
     found = [(heading, [cell(summary) for summary in summaries]) for heading, cell in columns]
     shown = [(heading, cells) for heading, cells in found if set(cells) - {UNKNOWN, ""} or whole]
     models = list(dict.fromkeys(summary.model for summary in summaries))
@@ -140,7 +140,7 @@ def _label_without_model(summary: Summary) -> str:
 
 
 def _share(summary: Summary, name: str) -> str:
-    """A score that lies in [0, 1] in per cent, with its interval; another one as it is."""
+    """Format a score in [0, 1] as a percentage with its interval. Other scores stay plain numbers."""
     found = summary.shown.get(name)
     if found is None or found.value is None:
         return "void" if summary.integrity.void else UNKNOWN
@@ -151,14 +151,14 @@ def _share(summary: Summary, name: str) -> str:
 
 
 def _calls_right(summary: Summary) -> str:
-    """The share of the expected calls that were made with the right arguments."""
+    """Return the share of the expected calls that were made with the right arguments."""
     found = summary.attribution
     known = found.gold_calls and not (summary.is_part or summary.integrity.void)
     return percent(found.right / found.gold_calls) if known else UNKNOWN
 
 
 def _middle(summary: Summary, name: str, written: Callable[[float], str] = compact) -> str:
-    """The median of tokens, times or costs, or the mean where there is none."""
+    """Return the median of tokens, times or costs, or else the mean."""
     found = summary.shown.get(name)
     value = None if found is None else found.value if found.median is None else found.median
     return UNKNOWN if value is None else written(value)
@@ -181,7 +181,7 @@ def _scored(name: str) -> Cell:
 
 
 def _amounts(name: str, report: Report) -> Iterator[tuple[str, Cell]]:
-    """Yield the columns of a score that is not bounded."""
+    """Yield the columns of an unbounded score."""
     yield _label(name, report), _scored(name)
     if name == COST:
         yield "cost per solved, USD", lambda summary: compact(summary.cost_per_solved)
@@ -191,7 +191,7 @@ def _amounts(name: str, report: Report) -> Iterator[tuple[str, Cell]]:
 
 
 def run_records(report: Report) -> list[dict[str, Any]]:
-    """One record per set-up and score."""
+    """Return one record per setup and score."""
     test_set, run_id, records = report.run.config.test_set, report.run.run_id, []
     for summary in report.frameworks:
         trials, answered = summary.counts.trials, summary.counts.answered
@@ -206,7 +206,7 @@ def run_records(report: Report) -> list[dict[str, Any]]:
 
 
 def _heading(report: Report) -> str:
-    """The subject and the settings of a run, which are the same for every set-up."""
+    """Return the subject of a run and the settings shared by all setups."""
     config = report.run.config
     queries = number_of(len(config.query_ids), "query", "queries")
     return (
@@ -216,7 +216,7 @@ def _heading(report: Report) -> str:
 
 
 def _alike(report: Report) -> dict[str, list[str]]:
-    """Return each score that is shown, with those beside it whose figures are the same for every set-up."""
+    """Return each displayed score, with others that have the same figures for every setup."""
     columns: dict[tuple[object, ...], str] = {}
     found: dict[str, list[str]] = {}
     apart = (HISTORY, *TURN_TOKENS.values())
@@ -249,7 +249,7 @@ def _verdicts(summary: Summary) -> str:
 
 
 def _whole_cost(summary: Summary) -> str:
-    """The cost of all trials and attempts; a lower bound where the model did not report the tokens of every answer."""
+    """Return the cost of all trials and attempts. It is a lower bound if the model did not report all tokens."""
     tokens = summary.tokens
     return UNKNOWN if tokens.cost is None else f"{'at least ' if tokens.unreported else ''}{compact(tokens.cost)}"
 
@@ -276,7 +276,7 @@ def _middle_half(found: ScoreSummary | None) -> str:
 
 
 def _other_n(summary: Summary, n: int, *, quality: bool) -> str:
-    """The denominator, where it is not the number of trials that the notes say."""
+    """Return the denominator if it differs from the number of trials in the notes."""
     ends = summary.counts
     usual = ends.answered + (ends.failed if quality else 0)
     return "" if n == usual else f" n={n}"

@@ -1,4 +1,4 @@
-"""The scores that Trialbed gives every trial: a module for each subject, and the plugin that calls them all."""
+"""The scores for every trial, with a module for each subject and a plugin that calls them all."""
 
 from trialbed_plugins.scorers._plugin import CATALOG, describe_scores, score_trial
 

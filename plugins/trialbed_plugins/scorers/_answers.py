@@ -1,4 +1,4 @@
-"""Scores of the end of a trial: its answer, the state that it leaves, the results it uses, the calls it claims."""
+"""Scores for the end of a trial: its answer, the final state, the results in use, and the claimed calls."""
 
 from __future__ import annotations
 
@@ -10,20 +10,20 @@ from trialbed_plugins.scorers._reasons import reason, title
 
 @scorer(meaning="tasks solved, as the judge finds (unsure counts half)", missing="the judge failed")
 async def sopr_score(context: ScoreContext) -> Score:
-    """Return the verdict of the run's judge on the answer; the label is the answer's status."""
+    """Return the judge's verdict on the answer. The label is the answer's status."""
     return await judged_score(context)
 
 
 @scorer(meaning="the agent ended by itself")
 def has_finish(context: ScoreContext) -> Score:
-    """Return 1 if the agent ended by itself, with an answer or by giving up (the label says which), else 0."""
+    """Return 1 if the agent ended on its own, with an answer or by giving up (see the label), else 0."""
     finish = context.answer.finish
     return Score(name="has_finish", value=0.0 if finish is None else 1.0, label=finish)
 
 
 @scorer(meaning="the Apis are left as a right solution leaves them", missing="the query names no final state")
 def final_state(context: ScoreContext) -> Score | None:
-    """Return 1 if the world is as a right solution leaves it, else 0."""
+    """Return 1 if the final state equals the state after a right solution, else 0."""
     wanted = context.query.final_state
     if wanted is None:
         return None
@@ -42,10 +42,10 @@ def final_state(context: ScoreContext) -> Score | None:
     missing="no accepted call returned a value that could be looked for",
 )
 def used_results(context: ScoreContext) -> Score | None:
-    """Return the share of results of which something is in the answer or in a later call's arguments.
+    """Return the share of results with a part in the answer or in the arguments of a later call.
 
-    Results are those of accepted calls, equal calls once, as far as they say what neither the query nor the call's own
-    arguments say. Without such results it has no value.
+    This counts the results of accepted calls, equal calls once, if they contain anything beyond the query and the
+    call's own arguments. Without such results, there is no value.
     """
     calls = context.asked
     accepted = {(call.api, call.signature): call for call in reversed(calls) if call.accepted}
@@ -71,13 +71,13 @@ def used_results(context: ScoreContext) -> Score | None:
     missing="the answer is plain text, which claims nothing",
 )
 def claimed_vs_observed(context: ScoreContext) -> Score | None:
-    """Return the share of calls that are both claimed and observed, of all that are either.
+    """Return the number of calls that are both claimed and observed, divided by the number that are either.
 
-    Over multisets of (tool_name, api_name, arguments); a claim without arguments matches any call of its Api.
-    The detail lists the calls that were invented (claimed, never made), unreported (made, never claimed) and unasked
-    (made, though no answer of the model asked for them), and the calls as the model sent them and as the agent claims
-    them. It says nothing of the quality of an answer, so failed trials are left out of its mean. Answers that are plain
-    text claim nothing, and do not get the score.
+    Calls are multisets of (tool_name, api_name, arguments). A claim without arguments matches any call of its API. The
+    detail lists invented calls (claimed but never made), unreported calls (made but never claimed) and unasked calls
+    (made without a request in the model's answers), and the calls in the versions of the model and the agent. The score
+    does not measure the quality of an answer, so its mean excludes failed trials. Plain text answers claim nothing and
+    have no score.
     """
     if not context.answer.reports_calls:
         return None

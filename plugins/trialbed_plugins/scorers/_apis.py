@@ -1,4 +1,4 @@
-"""Scores of the Apis called, by name, as the original benchmark counts them."""
+"""Scores for the called APIs by name, as in the original benchmark."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ _score = partial(ScoreDescription, missing=UNOBSERVED)
     ]
 )
 def api_scores(context: ScoreContext) -> Iterable[Score]:
-    """Compare the Apis called with the expected Apis, as distinct (tool_name, api_name) pairs.
+    """Compare the called APIs with the expected ones, as distinct (tool_name, api_name) pairs.
 
-    Called are those that the server saw and the model had asked for, failed calls too; order, arguments and repeats do
-    not matter. A query without expected Apis is right with no call at all: all three are then 1, and 0 after any call.
-    Where Apis are expected and none was called, precision is 0. A query that does not say which calls solve it has
-    none of the three.
+    An API counts as called if the model asked for it and the server saw the call, even a failed one. Order, arguments
+    and repeats do not matter. For a query without expected APIs, all three scores are 1 without calls and 0 otherwise.
+    If APIs are expected and none was called, precision is 0. Queries that do not say which calls solve them have no
+    scores.
     """
     if not context.query.states_calls or context.unobserved:
         return
@@ -50,9 +50,9 @@ def api_scores(context: ScoreContext) -> Iterable[Score]:
     missing="the query has no expected Apis",
 )
 def gold_offered(context: ScoreContext) -> Score | None:
-    """Return the share of expected Apis that the selector chose, counted as ``api_call_score`` counts them.
+    """Return the share of expected APIs that the selector chose, counted like ``api_call_score``.
 
-    Nothing that an agent does changes it: it is the most that ``api_call_score`` can be.
+    It is independent of the agent and the upper bound of ``api_call_score``.
     """
     gold = context.query.gold_apis
     if not gold:

@@ -1,4 +1,4 @@
-"""Scores of calls against expected calls, arguments included."""
+"""Scores for calls against expected calls, including arguments."""
 
 from __future__ import annotations
 
@@ -25,12 +25,12 @@ _share = partial(ScoreDescription, ideal=1.0, missing=f"no expected call of the 
     ]
 )
 def argument_scores(context: ScoreContext) -> Iterable[Score]:
-    """Compare the calls with the expected calls, arguments included.
+    """Compare the calls with the expected calls, including arguments.
 
-    Each expected call is compared with the call of its Api that comes closest, one to one. ``argument_accuracy`` is the
-    mean share of right arguments over the expected calls that have any; one without a call has 0. ``tool_call_f1``
-    and ``tool_call_accuracy`` are the metrics of these names: the points of all pairs, of the calls that were made and
-    those that are right; in the latter, their order counts. Calls that never reached an Api count as calls.
+    Each expected call is paired with the closest call of its API, one to one. ``argument_accuracy`` is the mean share
+    of right arguments over the expected calls with arguments; a missing call counts as 0. ``tool_call_f1`` and
+    ``tool_call_accuracy`` are the metrics with these names. They relate the points of all pairs to the made calls and
+    the expected ones, and the latter also considers their order. Calls that never reached an API count as calls.
     """
     gold = context.query.gold_calls
     if context.unobserved or all(call.arguments is None for call in gold):
@@ -56,7 +56,7 @@ def argument_scores(context: ScoreContext) -> Iterable[Score]:
 
 
 def _comparison(one: AlignedCall) -> Json:
-    """An expected call, the call that stands for it and what differs."""
+    """Describe an expected call, the call paired with it, and their difference."""
     return {
         "gold": [*one.gold.api.pair, one.gold.arguments],
         "called": None if one.call is None else one.call.arguments,

@@ -1,4 +1,4 @@
-"""Scores of the calls themselves: whether they succeeded, were needed, and were mended."""
+"""Scores for the success, necessity and recovery of calls."""
 
 from __future__ import annotations
 
@@ -35,12 +35,12 @@ _count = partial(
     ]
 )
 def call_scores(context: ScoreContext) -> Iterable[Score]:
-    """Say whether calls succeeded, were mended, and were needed.
+    """Measure whether calls succeeded, were repaired, and were needed.
 
-    ``call_success`` is the share of the calls that the model asked for and that an Api accepted. Without any call it is
-    0 if the query expects Apis, else 1. ``recovered`` is the share of failed calls after which one of the same Api was
-    accepted; without a failed call it has no value. ``redundant_calls`` counts the calls that repeat an accepted one
-    and get nothing else than it, ``unasked_calls`` those that no answer of the model asked for.
+    ``call_success`` is the share of the model's calls that an API accepted. Without calls, it is 0 if the query expects
+    APIs, else 1. ``recovered`` is the share of failed calls with a later accepted call of the same API; without failed
+    calls, it has no value. ``redundant_calls`` counts repeats of an accepted call that bring nothing new, and
+    ``unasked_calls`` counts calls that no answer of the model asked for.
     """
     if context.unobserved:
         return
@@ -72,13 +72,13 @@ def _success(calls: int, bad: int, *, is_needed: bool) -> float:
 
 
 def _is_mended(bad: AskedCall, calls: Sequence[AskedCall]) -> bool:
-    """Return whether a later call of the same Api was accepted; of any Api, if the call names none."""
+    """Return whether a later call was accepted, of the same API or, if the call names none, of any."""
     place = next(number for number, call in enumerate(calls) if call is bad)
     return any(call.accepted and bad.api in (call.api, None) for call in calls[place + 1 :])
 
 
 def _redundant(calls: Sequence[AskedCall]) -> list[AskedCall]:
-    """The calls that ask again for a response that an earlier one was given."""
+    """Return the calls that repeat an accepted one and bring nothing new."""
     known: dict[tuple[object, str], list[AskedCall]] = {}
     found = []
     for call in calls:
@@ -91,7 +91,7 @@ def _redundant(calls: Sequence[AskedCall]) -> list[AskedCall]:
 
 
 def _is_news(call: AskedCall, earlier: Sequence[AskedCall]) -> bool:
-    """Return whether a call got another response than the equal ones before it: its subject has changed meanwhile."""
+    """Return whether a call got a different response than its earlier repeats, because its subject has changed."""
     return call.accepted and canonical(call.response) not in {canonical(other.response) for other in earlier}
 
 

@@ -1,4 +1,4 @@
-"""Scores of trials in which the user writes several messages."""
+"""Scores for trials with several messages of the user."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from trialbed.texts import json_leaves
 from trialbed_plugins.scorers._reasons import reason
 
 TURNS = (1, 3, 10)
-"""The turns that have a score of their own, besides the last one."""
+"""The turns with their own score, in addition to the last one."""
 
 SINGLE = "the task is one message of the user"
 
@@ -68,10 +68,10 @@ SINGLE = "the task is one message of the user"
     ]
 )
 def conversation_scores(context: ScoreContext) -> Iterable[Score]:
-    """Say how a conversation went, whether each turn had the turns before, and count its tokens.
+    """Measure the course of a conversation, the history in each turn, and the tokens.
 
-    The detail of ``history_kept`` has the findings on each turn; its value is 0 if a message or the system prompt was
-    dropped, or messages stand in another order. Tokens are estimated if the model did not report them.
+    The detail of ``history_kept`` has the findings for each turn. Its value is 0 if a message or the system prompt was
+    dropped, or if the order of messages changed. Tokens are estimated if the model did not report them.
     """
     if context.wire.turns or context.query.policy:
         found = (read(context) for read in (_turns_solved, _turns_needed, _remembered, _policy_kept))
@@ -94,9 +94,9 @@ def conversation_scores(context: ScoreContext) -> Iterable[Score]:
 
 
 def _turns_solved(context: ScoreContext) -> Score | None:
-    """Return how far a conversation went well; 1 if the expectations of all messages are met.
+    """Return the share of messages before the first failed expectation; 1 if all expectations are met.
 
-    The value is None if it is not known whether those of a message are met.
+    There is no value if it is unknown whether an expectation is met.
     """
     expected, turns = context.query.expected, len(context.query.turns)
     tests = {test.name: test.turn for test in (() if expected is None else expected.tests) if test.turn}
@@ -111,16 +111,16 @@ def _turns_solved(context: ScoreContext) -> Score | None:
 
 
 def _turns_needed(context: ScoreContext) -> Score | None:
-    """Return how many messages a user who answers had to write."""
+    """Return the number of messages that a user who answers had to write."""
     if context.query.user is None or not all(one.met for one in expectations(context)):
         return None
     return Score(name="turns_needed", value=float(len(context.wire.turns)), bounded=False)
 
 
 def _remembered(context: ScoreContext) -> Score | None:
-    """Return how much of what the user said, or a tool returned, in earlier turns was used where it is needed.
+    """Return how much information from earlier turns was used by calls and facts that need it.
 
-    A call needs it if one of its values is in an earlier turn and not in its own message. So does a fact.
+    A call needs it if one of its values occurs in an earlier turn and not in its own message. The same holds for facts.
     """
     found = dict(_each_remembered(context))
     if not found:
@@ -150,7 +150,7 @@ def _each_remembered(context: ScoreContext) -> Iterator[tuple[str, bool]]:
 
 
 def _policy_kept(context: ScoreContext) -> Score | None:
-    """Return 1 if no tool was called that the task, or the message of the user at that time, forbids."""
+    """Return 1 if no call was forbidden by the task or by the user's message at that time, else 0."""
     expected = context.query.expected
     if expected is None:
         return None

@@ -1,4 +1,4 @@
-"""Scores of a trial's cost: tokens, requests and time."""
+"""Scores for a trial's cost in tokens, requests and time."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from trialbed.scoring import ScoreContext, scorer
 from trialbed.wire_log import failed, observed_usage, repeated_requests
 
 ASKS_FOR_USAGE = re.compile(r'"include_usage"\s*:\s*true')
-"""In the body of a request."""
+"""Found in the body of a request."""
 
 _amount = partial(ScoreDescription, bounded=False, quality=False, lower_is_better=True)
 _tokens = partial(
@@ -29,10 +29,10 @@ TOKENS = (
 
 @scorer(scores=TOKENS)
 def token_scores(context: ScoreContext) -> Iterable[Score]:
-    """Count the tokens of all model calls, as the model reported them.
+    """Count the reported tokens of all model calls.
 
-    The detail has the framework's own count, and the number of requests whose tokens are estimated. Without the usage
-    that the model reports they have no value.
+    The detail has the framework's own count and the number of requests with estimated tokens. Without usage reported by
+    the model, there is no value.
     """
     wire, claimed = context.wire, context.answer.usage
     observed, broken = observed_usage(wire), [call for call in wire.model_calls if call.cause == "gone"]
@@ -48,7 +48,7 @@ def token_scores(context: ScoreContext) -> Iterable[Score]:
 
 
 def _unreported_tokens(wire: WireLog) -> Failure:
-    """Explain why the tokens of the first call without them are unknown: a stream has them only where asked for."""
+    """Explain why the first call without tokens has none. A stream only contains them on request."""
     if not wire.model_calls:
         return Failure(kind="model", message="no model was asked through Trialbed")
     calls = enumerate(wire.model_calls, 1)
@@ -69,9 +69,9 @@ def _unreported_tokens(wire: WireLog) -> Failure:
     missing="the model did not report the usage of every request that it answered, or another model was asked",
 )
 def cost_score(context: ScoreContext) -> Score | None:
-    """Price the tokens of all model calls: cached ones and those of the model's thoughts at their own price.
+    """Compute the price of all tokens. Cached tokens and reasoning tokens have their own prices.
 
-    A trial has none where the prices of the run's model are not known.
+    There is no score if the prices of the run's model are unknown.
     """
     if context.prices is None:
         return None
@@ -86,7 +86,7 @@ def cost_score(context: ScoreContext) -> Score | None:
 def model_turns(context: ScoreContext) -> Score:
     """Count the requests that the model answered.
 
-    The detail has those that failed, those that repeat an earlier one, and the turns that the framework counted.
+    The detail has the numbers of failed and repeated requests, and the framework's own count of turns.
     """
     failures = sum(1 for call in context.wire.model_calls if failed(call))
     return Score(

@@ -32,7 +32,7 @@ SCORERS = (
 )
 
 CATALOG = tuple(score for scorer in SCORERS for score in scorer.scores)
-"""The built-in scores, in the order of documents and tables; ``docs/reference/scores.md`` describes each."""
+"""The built-in scores, in the order of documents and tables. ``docs/reference/scores.md`` describes each."""
 
 
 @hookimpl

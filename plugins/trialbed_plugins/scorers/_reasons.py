@@ -1,4 +1,4 @@
-"""The reasons of scores, in words."""
+"""The reasons for scores, in words."""
 
 from __future__ import annotations
 
@@ -8,17 +8,17 @@ from trialbed.records import Json
 from trialbed.tool_calls import AskedCall
 
 UNOBSERVED = "the agent's calls are not observed"
-"""The reason why a trial of an agent with its own tools has no score of calls."""
+"""The reason that a trial with the agent's own tools has no scores for calls."""
 
 SHOWN = 5
-"""Calls that a reason names."""
+"""Most calls in a reason."""
 
 
 def reason(causes: Iterable[str], otherwise: str = "") -> dict[str, Json]:
-    """The part of a score's detail that says why it is not as it should be.
+    """Return the part of a score's detail that explains a bad value.
 
     Args:
-        otherwise: what to say where no cause is known; nothing if it is empty.
+        otherwise: the reason without causes; empty to leave it out.
     """
     found = list(causes)
     if not found:
@@ -28,5 +28,5 @@ def reason(causes: Iterable[str], otherwise: str = "") -> dict[str, Json]:
 
 
 def title(call: AskedCall) -> str:
-    """Name a call."""
+    """Return the name of a call for messages."""
     return call.api.title if call.api else call.name

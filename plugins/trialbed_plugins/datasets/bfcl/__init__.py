@@ -1,6 +1,6 @@
-"""The Berkeley Function-Calling Leaderboard: its test sets and its rules of correctness.
+"""The Berkeley Function-Calling Leaderboard, with its test sets and its rules of correctness.
 
-The names are loaded when they are first used, but for the hooks of its scorer, which every run looks for.
+Names are loaded on first use, except for the scorer's hooks, which every run needs.
 """
 
 import lazy_loader

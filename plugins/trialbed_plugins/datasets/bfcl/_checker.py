@@ -1,8 +1,8 @@
-"""The leaderboard's rules of which calls are right.
+"""The leaderboard's rules for right calls.
 
-They are those of its own checker (``bfcl-eval`` 2026.3.23), oddities included: a text is compared without case, spaces
-and the punctuation ``,./-_*^``; an empty text among the values of a parameter says that it may be left out; a value
-of the type of a right value is compared with it even if the description has another type.
+They match its own checker (``bfcl-eval`` 2026.3.23), oddities included. Texts are compared without case, spaces and the
+punctuation ``,./-_*^``. An empty text among a parameter's values means that it may be omitted. A value with the same
+type as a right value is compared with it even if the description has another type.
 """
 
 from __future__ import annotations
@@ -37,9 +37,9 @@ def problem_of(
 
     Args:
         category: the test set, such as ``live_parallel_multiple``.
-        functions: the functions on offer, as the leaderboard describes them.
-        answers: one for each call: the function's name with the values that each parameter may have.
-        calls: those that the model made, in its order.
+        functions: the offered functions in the leaderboard's format.
+        answers: the function's name and the possible values of each parameter, for each call.
+        calls: the model's calls, in order.
     """
     if "irrelevance" in category:
         return "no function is needed, but one was called" if calls else ""
@@ -59,7 +59,7 @@ def problem_of(
 def _in_any_order(
     described: Mapping[str, Mapping[str, Any]], answers: Sequence[Mapping[str, Any]], calls: Sequence[Call]
 ) -> str:
-    """Each answer takes the first call that fits and is not taken."""
+    """Assign to each answer the first remaining call that fits."""
     left = list(calls)
     for answer in answers:
         function = described[next(iter(answer))]
@@ -117,7 +117,7 @@ def _is_right(described: Mapping[str, Any], allowed: Sequence[Any], value: Any, 
 
 
 def _check_type(value: Any, allowed: Sequence[Any], expected: type, inner: type | None) -> tuple[bool, bool]:
-    """Return whether a value has a type that is right, and whether that is another than the one described."""
+    """Return whether the type of a value is right, and whether it differs from the described type."""
     answered = next((type(answer) for answer in allowed if answer != ""), None)
     otherwise = answered is not None and answered is not expected
     if type(value) is expected and (inner is None or any(_all_typed(value, answer, inner) for answer in allowed)):

@@ -35,16 +35,16 @@ class BfclDriver(DatasetDriver):
     description: ClassVar[str] = "the Berkeley Function-Calling Leaderboard's cases; needs `bfcl-eval`"
 
     def test_sets(self, data_dir: Path) -> Sequence[str]:  # noqa: ARG002 - the data are in a wheel
-        """The test sets of the installed wheel."""
+        """Return the test sets of the installed wheel."""
         folder = data_folder()
         known = (*CATEGORIES, *TURNS) if folder is not None else ()
         return [name for name in known if folder and (folder / f"BFCL_v4_{name}.json").is_file()]
 
     def open(self, test_set: str | None, data_dir: Path) -> ListedDataset:
-        """A test set; None is the first.
+        """Return a test set; the first one by default.
 
         Raises:
-            UsageError: it is not there; says which are.
+            UsageError: it does not exist; the message lists the test sets.
             DataError: a file of the wheel is damaged.
         """
         folder, found = data_folder(), self.test_sets(data_dir)

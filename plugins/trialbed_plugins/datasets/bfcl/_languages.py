@@ -1,4 +1,4 @@
-"""Test sets whose values are written as Java or JavaScript, and read by the leaderboard's own readers in its wheel."""
+"""Test sets with values written in Java or JavaScript. The leaderboard's own code in its wheel reads these."""
 
 from __future__ import annotations
 
@@ -13,20 +13,20 @@ from trialbed.records import Parameter
 
 READERS = "bfcl_eval.eval_checker.ast_eval.type_convertor"
 MOST_CHARACTERS, MOST_LISTS = 2000, 16
-"""A collection with more cannot be right; the readers' patterns would take very long for it."""
+"""Limits of a collection. Larger ones cannot be right, and the wheel's patterns would take very long to match them."""
 
 
 @dataclass(frozen=True)
 class Language:
-    """A programming language in which values are written.
+    """A programming language for values.
 
     Attributes:
-        name: as descriptions have it.
+        name: its name in descriptions.
         reader: the module of the wheel that reads its values, and the function there.
-        table: of the types, in the same module.
+        table: the name of the table of types in that module.
         lists: the types that have items.
-        quoted: the types whose values are in quotation marks, as items of a list.
-        suffixes: a type's name -> the suffix of its numbers.
+        quoted: the types with quotation marks around their values in a list.
+        suffixes: maps types to the suffix of their numbers.
     """
 
     name: str
@@ -38,7 +38,7 @@ class Language:
 
     @property
     def types(self) -> Mapping[str, type]:
-        """The Python type that the values of a type are read as, by the type's name."""
+        """The Python types for the values of each type."""
         found: Mapping[str, type] = getattr(import_module(f"{READERS}.{self.reader}"), self.table)
         return found
 
@@ -49,7 +49,7 @@ class Language:
         return f" Note that the provided function is in {version} syntax."
 
     def read(self, text: str, kind: str, inner: str | None) -> Any:
-        """The value that a text stands for; a text that is none of the type stands for itself.
+        """Return the value of a text. The text itself is returned if it does not fit the type.
 
         Raises:
             ValueError, NotImplementedError: the type is not known.
@@ -62,7 +62,7 @@ class Language:
         return convert(text, kind, inner) if kind in self.lists else convert(text, kind)
 
     def parameter(self, name: str, about: Mapping[str, Any]) -> Parameter:
-        """A parameter that takes the source of a value."""
+        """Return a parameter that takes the source of a value."""
         kind = about["type"]
         words = [about.get("description", "")]
         if kind == "any":
@@ -80,11 +80,11 @@ class Language:
         return Parameter(name=name, description=" ".join(filter(None, words)))
 
     def source(self, value: Any, about: Mapping[str, Any]) -> str:
-        """A value of a parameter as its source."""
+        """Return the source of a parameter's value."""
         kind = about["type"]
         inner = about["items"]["type"] if kind in self.lists else ""
         if isinstance(value, list):
-            # The reader of Java's arrays leaves quotation marks where they are.
+            # The reader of Java arrays keeps quotation marks.
             quoted = () if kind == "Array" else self.quoted
             return self._list([self._item(item, inner, quoted) for item in value], kind)
         if isinstance(value, dict):
@@ -131,4 +131,4 @@ JAVASCRIPT = Language(
 )
 
 LANGUAGES: Mapping[str, Language] = {"simple_java": JAVA, "simple_javascript": JAVASCRIPT}
-"""Test set -> the language of its values."""
+"""Maps test sets to the language of their values."""

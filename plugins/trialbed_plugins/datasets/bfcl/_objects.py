@@ -1,6 +1,6 @@
-"""The objects that the Apis of a case of several turns act on: the leaderboard's own, from its wheel.
+"""The objects behind the APIs in cases with several turns. They come from the leaderboard's wheel.
 
-Their methods are called by name with parsed arguments. Nothing that a model wrote is evaluated.
+Their methods are called by name with parsed arguments. Text from a model is never evaluated.
 """
 
 from __future__ import annotations
@@ -28,25 +28,25 @@ MODULES = {
     "TravelAPI": "travel_booking",
     "VehicleControlAPI": "vehicle_control",
 }
-"""Class -> its module in the wheel, which is also the name of the file that documents its functions."""
+"""Maps classes to modules of the wheel. The files that document their functions have the same names."""
 
 STATELESS = ("MathAPI",)
 NEEDED = {"MathAPI": "mpmath"}
-"""Class -> the package that it imports beyond the wheel."""
+"""Maps classes to packages that they import in addition to the wheel."""
 
 REFUSED = ("kill", "exit", "quit", "remove", "unlink", "popen", "Popen", "run")
-"""Functions that the leaderboard calls in no case."""
+"""Functions that the leaderboard never calls."""
 
 MOST_DIGITS = 1000
-"""Digits of a number that a function is given or asked for: arithmetic could otherwise go on for hours."""
+"""Most digits of a number in arguments or results. Larger ones could keep arithmetic busy for hours."""
 
 
 class CaseObjects:
     """The objects of one case.
 
     Args:
-        start: what they begin as: the names of the ``classes``, the ``config`` of each, and whether they are made for
-            a ``long_context``.
+        start: their initial state: the names of the ``classes``, the ``config`` of each, and whether it is for a
+            ``long_context``.
     """
 
     def __init__(self, start: Mapping[str, Any]) -> None:
@@ -63,11 +63,11 @@ class CaseObjects:
             )
 
     def call(self, function: str, named: Mapping[str, Any], given: Sequence[Any] = ()) -> Any:
-        """Call a function; returns its result, or its error as the leaderboard words it.
+        """Call a function. Returns its result, or its error in the leaderboard's words.
 
         Args:
-            named: the arguments that have names.
-            given: those that have none.
+            named: the keyword arguments.
+            given: the positional arguments.
         """
         try:
             if function in REFUSED:
@@ -85,11 +85,11 @@ class CaseObjects:
         return text_of(self.call(function, named, given))
 
     def state(self) -> dict[str, Any]:
-        """The objects as JSON, to be shown."""
+        """Return the objects as JSON, for display."""
         return {name: to_jsonable_python(_public(made), fallback=_fields) for name, made in self.by_class.items()}
 
     def differences(self, right: CaseObjects) -> Iterator[str]:
-        """The attributes that are other than in the objects that are right."""
+        """Yield the attributes that differ from the right objects."""
         for name, wanted in right.by_class.items():
             found = self.by_class[name]
             for attribute, value in _public(wanted).items():
@@ -98,7 +98,7 @@ class CaseObjects:
 
 
 def object_class(name: str) -> type:
-    """A class of the wheel.
+    """Return a class of the wheel.
 
     Raises:
         UsageError: a package that it needs is not installed.
@@ -111,7 +111,7 @@ def object_class(name: str) -> type:
 
 
 def text_of(result: Any) -> str:
-    """A function's result as the leaderboard writes it."""
+    """Format a function's result as the leaderboard does."""
     if isinstance(result, dict):
         try:
             return json.dumps(result)
@@ -121,7 +121,7 @@ def text_of(result: Any) -> str:
 
 
 def _check_size(function: str, values: Sequence[Any]) -> None:
-    """Refuse numbers with which the functions of mathematics would not end; no right call comes near them."""
+    """Reject numbers that would keep the functions of mathematics busy forever. Right calls use much smaller ones."""
     numbers = [each for value in values for each in (value if isinstance(value, list) else [value])]
     sizes = [abs(each) for each in numbers if isinstance(each, int | float)]
     if any(size > 10**MOST_DIGITS for size in sizes):
@@ -139,7 +139,7 @@ def _public(made: Any) -> dict[str, Any]:
 
 
 def _fields(made: Any) -> Any:
-    """Return the fields of an object, but for the folder that a folder is in; other values as text."""
+    """Return the fields of an object without the parent of a folder. Other values become text."""
     if not hasattr(made, "__dict__"):
         return str(made)
     return {name: value for name, value in _public(made).items() if name != "parent"}

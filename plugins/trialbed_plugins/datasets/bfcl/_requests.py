@@ -1,4 +1,4 @@
-"""Cases of several turns as queries, whose user writes the next request when the agent has answered."""
+"""Convert cases with several turns to queries. Their user writes the next request after each answer."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from trialbed_plugins.datasets.bfcl._source import api_of, read_lines, ref_of
 from trialbed_plugins.datasets.bfcl._turns import right_call
 
 USE = "bfcl_use_function"
-"""The Api that no class has: it calls a function that came with a later request."""
+"""An API outside all classes, which calls a function that came with a later request."""
 
 MORE = "I have updated some more functions you can choose from. What about now?"
 """The leaderboard's message when functions come later."""
@@ -26,9 +26,9 @@ Row = Mapping[str, Any]
 
 
 def with_functions(folder: Path, rows: Mapping[str, Row]) -> dict[str, dict[str, Any]]:
-    """The cases of a test set of several turns, each with the functions of its classes.
+    """Return the cases of a test set with several turns, with the functions of their classes.
 
-    ``function`` has those that are there from the first request on, ``later`` those that come with a turn.
+    ``function`` has the functions of the first request, ``later`` the functions that come with a turn.
 
     Raises:
         DataError: a file cannot be read.
@@ -57,7 +57,6 @@ def _functions(row: Row, documents: Mapping[str, list[dict[str, Any]]]) -> dict[
 
 
 def start_of(row: Row) -> dict[str, Any]:
-    """Return the initial state of the objects of a case of several turns."""
     return {
         "classes": list(row["involved_classes"]),
         "config": row["initial_config"],
@@ -66,7 +65,7 @@ def start_of(row: Row) -> dict[str, Any]:
 
 
 def turns_query_of(row: Row) -> Query:
-    """A case of several turns as a query, with the right calls of each request."""
+    """Convert a case with several turns to a query, with the right calls for each request."""
     later = [function for functions in row["later"].values() for function in functions]
     right = [[*_gold_calls(row, turn, later)] for turn in row.get("answers", ())]
     counts = [*map(len, right), *[0] * len(row["question"])]
@@ -103,7 +102,6 @@ def _gold_calls(row: Row, turn: Sequence[str], later: Sequence[Row]) -> Iterator
 
 
 def _name_arguments(function: Row, given: Sequence[Any], named: Mapping[str, Any]) -> dict[str, Any]:
-    """The arguments of a right call, each with its name."""
     return dict(zip(function["parameters"]["properties"], given, strict=False)) | dict(named)
 
 
@@ -121,7 +119,7 @@ USE_API = _api(
 
 
 def function_called(name: str, arguments: Mapping[str, Any]) -> Call:
-    """The function that a call is of: the one that it names, where it is one of ``use_function``."""
+    """Return the function that a call means. For ``bfcl_use_function``, this is the one in its arguments."""
     if name != USE:
         return name, arguments
     function, given = arguments.get("function"), arguments.get("arguments")

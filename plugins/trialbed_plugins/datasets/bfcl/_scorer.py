@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 SCORE = "bfcl_correct"
 INSTEAD = ("error", "server_error", "rate_limit", "hang")
-"""Faults on purpose that take the place of an answer."""
+"""Deliberate faults that replace an answer."""
 
 NUMBER = re.compile(r"_\d+(-\d+-\d+)?$")
 """The part of a case's id after the test set's name."""
@@ -68,9 +68,9 @@ def _asked_calls(context: ScoreContext) -> list[Call]:
 
 
 def _made_calls(context: ScoreContext) -> list[Call]:
-    """The calls that reached the objects, in the order in which the model made them.
+    """Return the calls that reached the objects, in the model's order.
 
-    A fault on purpose that took the place of an answer kept its call from them.
+    If a deliberate fault replaced an answer, its call did not reach them.
     """
     kept_off = {call.started for call in context.wire.api_calls if call.fault in INSTEAD}
     return [

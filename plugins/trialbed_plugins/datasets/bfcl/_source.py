@@ -29,23 +29,23 @@ CATEGORIES = (
     "live_irrelevance",
     "live_relevance",
 )
-"""The test sets of one turn; the first is the default."""
+"""The test sets with one turn. The first is the default."""
 
 TURNS = ("multi_turn_base", "multi_turn_miss_func", "multi_turn_miss_param", "multi_turn_long_context")
-"""The test sets of several turns."""
+"""The test sets with several turns."""
 
 CATEGORY = "BFCL"
-"""The category of all functions as Apis. They have no tool, so that models see the leaderboard's own names."""
+"""The category of all functions. Their APIs have no tool, so models see the leaderboard's own names."""
 
 TYPES = {"tuple": "ARRAY", "any": "STRING"}
-"""Types of the leaderboard -> the words of datasets, where those are others."""
+"""Maps the leaderboard's types to the dataset's words if these differ."""
 
 CONSTRAINTS = ("items", "properties", "required", "format", "minimum", "maximum")
-"""Collect the keywords of a parameter's schema beyond type and values; they go into the description."""
+"""Keywords of a parameter's schema beyond type and values. They are added to the description."""
 
 
 def data_folder() -> Path | None:
-    """The data of the installed wheel; None if it is not installed."""
+    """Return the data folder of the installed wheel, if it is installed."""
     spec = find_spec("bfcl_eval")
     for place in (spec.submodule_search_locations or ()) if spec else ():
         if (Path(place) / "data").is_dir():
@@ -55,10 +55,10 @@ def data_folder() -> Path | None:
 
 @lru_cache(maxsize=4)
 def read_rows(folder: Path, category: str) -> dict[str, dict[str, Any]]:
-    """The cases of a test set by id, each with its ``answers``.
+    """Return the cases of a test set by id, with their ``answers``.
 
     Raises:
-        DataError: a file cannot be read, or has another form; names it.
+        DataError: a file cannot be read, or has another format; the message names it.
     """
     name = f"BFCL_v4_{category}.json"
     rows = {row["id"]: row for row in read_lines(folder / name)}
@@ -70,13 +70,13 @@ def read_rows(folder: Path, category: str) -> dict[str, dict[str, Any]]:
 
 
 def has_functions(row: Mapping[str, Any]) -> bool:
-    """Return whether a case offers the functions that its answers call; a wheel had one that did not."""
+    """Return whether a case offers all functions that its answers call. One release contained a case that did not."""
     offered = {function["name"] for function in row["function"]}
     return all(offered.issuperset(answer) for answer in row.get("answers", ()))
 
 
 def query_of(row: Mapping[str, Any]) -> Query:
-    """A case as a query; its expected calls have the first of the values that are right."""
+    """Convert a case to a query. Its expected calls have the first of the right values."""
     language = LANGUAGES.get(row["id"].rpartition("_")[0])
     functions = {function["name"]: function for function in row["function"]}
     return Query(
@@ -92,7 +92,7 @@ def query_of(row: Mapping[str, Any]) -> Query:
 
 
 def read_lines(path: Path) -> list[dict[str, Any]]:
-    """The objects of a file, one a line.
+    """Return the objects in a file with one JSON object per line.
 
     Raises:
         DataError: the file cannot be read.
@@ -104,15 +104,15 @@ def read_lines(path: Path) -> list[dict[str, Any]]:
 
 
 def ref_of(name: str) -> ApiRef:
-    """The identity of a function as an Api."""
+    """Return the identity of a function as an API."""
     return ApiRef(category=CATEGORY, tool_name="", api_name=name)
 
 
 def api_of(function: Mapping[str, Any], language: Language | None = None) -> Api:
-    """A function as an Api.
+    """Convert a function to an API.
 
     Args:
-        language: that of its values, where it is not Python.
+        language: the language of its values, if it is not Python.
     """
     describe = language.parameter if language else _parameter
     schema = function["parameters"]
@@ -150,7 +150,7 @@ def _first_arguments(
 
 
 def _first(options: Sequence[Any], about: Mapping[str, Any]) -> Any:
-    """The first value that is right; None where the parameter is to be left out."""
+    """Return the first right value, or None if the parameter is to be omitted."""
     option = next((option for option in options if option != ""), None)
     if isinstance(option, dict):
         return _first_fields(option)

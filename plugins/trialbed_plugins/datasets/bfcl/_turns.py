@@ -1,7 +1,7 @@
-"""The leaderboard's rules of which calls are right in a test set of several turns.
+"""The leaderboard's rules for right calls in test sets with several turns.
 
-Those of its own checker (``bfcl-eval`` 2026.3.23): after each turn the objects are as the right calls leave them, and
-the results of the right calls of the turn are among the results of the calls so far.
+They match its own checker (``bfcl-eval`` 2026.3.23). After each turn, the objects must equal the objects after the
+right calls, and the results so far must include the results of the turn's right calls.
 """
 
 from __future__ import annotations
@@ -15,14 +15,14 @@ from trialbed_plugins.datasets.bfcl._checker import Call
 from trialbed_plugins.datasets.bfcl._objects import CaseObjects
 
 RightCall = tuple[str, dict[str, Any], list[Any]]
-"""A function's name, the arguments with names, and those without."""
+"""A function's name, the keyword arguments and the positional ones."""
 
 
 def right_call(text: str) -> RightCall:
-    """A right call, which the leaderboard writes as Python; its arguments are values, and nothing is evaluated.
+    """Parse a right call, which the leaderboard writes as Python. Its arguments are literals; nothing is evaluated.
 
     Raises:
-        TypeError, ValueError, SyntaxError: it is anything else.
+        TypeError, ValueError, SyntaxError: the text is not such a call.
     """
     node = ast.parse(text, mode="eval").body
     if not isinstance(node, ast.Call) or not isinstance(node.func, ast.Name):
@@ -36,8 +36,8 @@ def problem_of_turns(start: Mapping[str, Any], right: Sequence[Sequence[str]], m
 
     Args:
         start: the initial state of the objects of the case.
-        right: the right calls of each turn. After a turn that has none, nothing is checked.
-        made: the model's calls in each turn, in its order.
+        right: the right calls of each turn. Turns without any are not checked.
+        made: the model's calls in each turn, in order.
     """
     try:
         turns = [[right_call(text) for text in turn] for turn in right]

@@ -1,4 +1,4 @@
-"""The world of a case of several turns: the leaderboard's own objects."""
+"""The world of a case with several turns, made of the leaderboard's own objects."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ NAME = "bfcl"
 
 
 class CaseWorld(World):
-    """The objects of one case, which get the model's arguments, as the leaderboard's do.
+    """The objects of one case. They receive the model's arguments unchecked, like in the leaderboard.
 
     Args:
-        start: what they begin as.
+        start: their initial state.
     """
 
     checked: ClassVar[bool] = False
@@ -39,7 +39,7 @@ class CaseWorld(World):
         return value
 
     def state(self) -> Json:
-        """The objects as JSON."""
+        """Return the objects as JSON."""
         return self._objects.state()
 
 
@@ -50,9 +50,9 @@ class BfclSimulator(Simulator):
     invented: ClassVar[bool] = True
 
     def world_from(self, state: Json) -> CaseWorld | None:
-        """The objects as a case of several turns begins with them."""
+        """Return the objects in the initial state of a case with several turns."""
         return CaseWorld(state) if isinstance(state, dict) else None
 
     async def simulate(self, api: Api | None, ref: str, arguments: dict[str, Json]) -> Simulation:  # noqa: ARG002
-        """Refuse: without a trial there are no objects."""
+        """Refuse the call, since objects only exist in a trial."""
         return Simulation(error=f"{ref}: this Api belongs to a trial; its objects exist in one only")

@@ -1,10 +1,10 @@
-"""The embedded dataset: a small invented world, Apis over it, and sixty queries about it.
+"""The embedded dataset: a small invented world, its APIs, and sixty queries about it.
 
-Everything is data (``tables/``, ``apis/``, ``queries.json``): an Api says which table it reads, which
-parameters filter and which columns come back, so that responses are deterministic, consistent with each
-other and computed for any arguments. The world is invented so that no model can know the answers.
+Everything is data (``tables/``, ``apis/``, ``queries.json``). Each API declares its table, the parameters that filter
+rows, and the columns to return. Responses are therefore deterministic, consistent with each other, and available for
+any arguments. No model can know the answers, since the world is invented.
 
-The names are loaded when they are first used.
+Names are loaded on first use.
 """
 
 import lazy_loader

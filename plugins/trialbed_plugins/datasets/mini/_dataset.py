@@ -16,10 +16,10 @@ NAME = "mini"
 
 
 class MiniDataset(Dataset):
-    """Sixty queries over an invented world, in three kinds of difficulty that take turns.
+    """Sixty queries over an invented world, with three alternating kinds of difficulty.
 
-    The kinds: the Apis of one tool, of several tools of one category, of several categories. Every expected
-    call has complete arguments, and every reference fact is evidence of one expected call.
+    A query needs the APIs of one tool, of several tools in one category, or of several categories. Every expected call
+    has complete arguments, and every reference fact is evidence of one expected call.
     """
 
     name = NAME
@@ -27,11 +27,10 @@ class MiniDataset(Dataset):
     simulator = NAME
 
     def queries(self) -> Sequence[Query]:
-        """All queries."""
         return load_world().queries
 
     def apis(self) -> Sequence[Api]:
-        """Every Api of the invented world, also those that no query needs."""
+        """Every API of the invented world, including APIs that no query needs."""
         return tuple(load_world().apis.values())
 
 
@@ -41,14 +40,14 @@ class MiniDriver(DatasetDriver):
     description: ClassVar[str] = "60 queries over an invented world of 10 categories; embedded, needs no download"
 
     def test_sets(self, data_dir: Path) -> Sequence[str]:  # noqa: ARG002 - embedded
-        """The queries about an invented world, and those that order from its shop."""
+        """Return the set of queries about an invented world and the set of orders from its shop."""
         return [NAME, SHOP]
 
     def open(self, test_set: str | None, data_dir: Path) -> Dataset:  # noqa: ARG002 - embedded
-        """The embedded dataset.
+        """Return the embedded dataset.
 
         Raises:
-            UsageError: another test set was asked for.
+            UsageError: there is no such test set.
         """
         if test_set == SHOP:
             from trialbed_plugins.datasets.mini._shop import ShopDataset  # most runs are of the other queries

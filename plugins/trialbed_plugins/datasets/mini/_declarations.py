@@ -1,4 +1,4 @@
-"""The form of the embedded data."""
+"""The format of the embedded data."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from pydantic import Field
 from trialbed.records import Json, Record
 
 SHOP = "shop"
-"""The test set whose queries order from a shop."""
+"""The test set with orders from a shop."""
 
 Operator = Literal["=", ">=", "<=", "contains", "in", "all"]
 
@@ -20,7 +20,7 @@ class TableFile(Record):
     Attributes:
         noun: names a row in error texts (``no city named 'X'``).
         key: the column that identifies a row.
-        references: column -> table whose key it holds.
+        references: maps columns to the tables with the referenced keys.
     """
 
     noun: str
@@ -30,15 +30,15 @@ class TableFile(Record):
 
 
 class Select(Record):
-    """Selects the rows of a table that an Api reads.
+    """Selects the rows of a table for an API.
 
     Attributes:
-        where: ``column operator value``; a value is a parameter or, where the parameter is looked up, a path
-            from its row (``city.city_id``). A condition on a parameter that was left out does not apply.
-        order: the column to sort by, with ``-`` in front for descending; else the table's order.
+        where: ``column operator value``. The value is a parameter or, if the parameter is looked up, a path from its
+            row (``city.city_id``). Conditions on missing parameters do not apply.
+        order: the column to sort by, with a ``-`` prefix for descending order; the table's order by default.
         limit: the parameter that bounds the number of rows.
-        key: names the list of rows in the response; empty: the table's name.
-        first: whether the response is the first row itself; none is an API error.
+        key: names the list of rows in the response; the table's name by default.
+        first: responds with the first row alone. A missing row is an API error.
     """
 
     table: str
@@ -50,7 +50,7 @@ class Select(Record):
 
 
 class Product(Record):
-    """A computed figure: the product of ``factors`` over that of ``over``, rounded to ``digits`` decimals."""
+    """The product of ``factors`` divided by the product of ``over``, rounded to ``digits`` decimals."""
 
     factors: tuple[str, ...]
     over: tuple[str, ...] = ()
@@ -58,14 +58,15 @@ class Product(Record):
 
 
 class Endpoint(Record):
-    """Declares the answers of an Api.
+    """Declares the answers of an API.
 
     Attributes:
-        lookups: parameter -> ``table.column``: the row that the parameter names; none is an API error.
-        minimum: parameter -> least value allowed.
-        source: the looked-up parameter whose row the ``columns`` are read from, if no rows are selected.
+        lookups: maps parameters to ``table.column``, to find the row that the parameter names. A missing row is an API
+            error.
+        minimum: maps parameters to their least value.
+        source: the looked-up parameter with the row for ``columns``, if no rows are selected.
         columns: paths from the row, through references, as ``path`` or ``path as key``.
-        compute: key -> figure, added to the response.
+        compute: maps keys to figures that are added to the response.
     """
 
     lookups: dict[str, str] = Field(default_factory=dict)

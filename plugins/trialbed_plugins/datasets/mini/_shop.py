@@ -1,4 +1,4 @@
-"""A shop that can be ordered from: Apis that change something, and queries about the stock afterwards."""
+"""A shop with APIs that change its state, and queries that place orders."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ COUPONS: Mapping[str, float] = {"HARBOUR10": 0.1, "FIRSTSNOW": 0.25}
 
 
 class Basket(World):
-    """One customer's basket, and the orders that were made of it."""
+    """One customer's basket and orders."""
 
     def __init__(self) -> None:
         self._items: dict[str, int] = {}
@@ -35,7 +35,7 @@ class Basket(World):
         self._orders: list[Json] = []
 
     def call(self, api: Api, arguments: Mapping[str, Json]) -> Json:
-        """Carry out a call of an Api of the shop."""
+        """Execute a call to an API of the shop."""
         product = str(arguments.get("product", ""))
         quantity = int(str(arguments.get("quantity", 1)))
         match api.api_name:
@@ -52,7 +52,7 @@ class Basket(World):
         return self._content()
 
     def state(self) -> Json:
-        """The basket and the orders."""
+        """Return the basket and the orders."""
         return {"basket": dict(sorted(self._items.items())), "coupon": self._coupon, "orders": self._orders}
 
     def _set(self, product: str, quantity: int) -> None:
@@ -98,17 +98,17 @@ def _positive(quantity: int) -> int:
 
 
 class ShopSimulator(Simulator):
-    """Gives each trial a basket of its own."""
+    """Gives each trial its own basket."""
 
     provenance: ClassVar[str] = SHOP
     invented: ClassVar[bool] = True
 
     def world(self) -> Basket:
-        """An empty basket."""
+        """Return an empty basket."""
         return Basket()
 
     async def simulate(self, api: Api | None, ref: str, arguments: dict[str, Json]) -> Simulation:  # noqa: ARG002
-        """Refuse: without a trial there is no basket."""
+        """Refuse the call, since baskets only exist in a trial."""
         return Simulation(error=f"{ref}: this Api belongs to a trial; there is no basket without one")
 
 
@@ -120,11 +120,9 @@ class ShopDataset(Dataset):
     simulator = SHOP
 
     def queries(self) -> Sequence[Query]:
-        """All queries."""
         return _queries()
 
     def apis(self) -> Sequence[Api]:
-        """The shop's Apis."""
         return tuple(_apis().values())
 
 
@@ -157,7 +155,7 @@ def _apis() -> Mapping[str, Api]:
 
 @cache
 def _queries() -> tuple[Query, ...]:
-    """The queries of ``shop.jsonl``: their expected calls leave the final state."""
+    """Read the queries in ``shop.jsonl``. Their expected calls produce the final state."""
     apis = _apis()
     found = []
     for number, line in enumerate((files(__package__) / "shop.jsonl").read_text("utf-8").splitlines(), 1):

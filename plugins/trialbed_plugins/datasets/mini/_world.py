@@ -1,4 +1,4 @@
-"""The embedded data, read once: tables, Apis and queries."""
+"""The embedded tables, APIs and queries, read once."""
 
 from __future__ import annotations
 
@@ -15,13 +15,11 @@ from trialbed.records import Api, ApiRef, GoldCall, Json, Query
 from trialbed_plugins.datasets.mini._declarations import Endpoint, TableFile
 
 ANSWERING = ("_endpoints.py", "_simulator.py")
-"""The modules whose change may change answers; so it must change the digest."""
+"""The modules that compute answers. Any change to them changes the digest."""
 
 
 @dataclass(frozen=True)
 class RecordRow:
-    """A record of a table."""
-
     table: TableFile
     values: Mapping[str, Json]
 
@@ -31,11 +29,11 @@ class MiniWorld:
     """The embedded data.
 
     Attributes:
-        tables: by name.
-        apis: every Api by its identity, in the order of the files.
-        endpoints: how each Api is answered.
-        queries: in the dataset's order.
-        digest: SHA-256 over all embedded files and the code that answers from them.
+        tables: the tables by name.
+        apis: every API by its identity, in file order.
+        endpoints: the rules for answers, by API.
+        queries: the queries in the dataset's order.
+        digest: SHA-256 of all embedded files and the code that answers from them.
     """
 
     tables: Mapping[str, TableFile]
@@ -45,13 +43,13 @@ class MiniWorld:
     digest: str
 
     def find(self, table: str, column: str, value: Json) -> RecordRow | None:
-        """The first row of a table whose column has this value."""
+        """Return the first row of a table with this value in a column."""
         declared = self.tables[table]
         values = next((row for row in declared.rows if same(row[column], value)), None)
         return None if values is None else RecordRow(declared, values)
 
     def value(self, row: RecordRow, path: str) -> Json:
-        """Look up the value at a path from a row: a column, or through references (``city_id.region_id.name``)."""
+        """Return the value at a path from a row: a column, maybe through references (``city_id.region_id.name``)."""
         column, _, rest = path.partition(".")
         value = row.values[column]
         if not rest or value is None:
@@ -65,7 +63,7 @@ class MiniWorld:
 
 @cache
 def load_world() -> MiniWorld:
-    """Read the embedded data; every caller shares one immutable copy."""
+    """Read the embedded data. All callers share one immutable copy."""
     root = files(__package__)
     endpoints: dict[ApiRef, Endpoint] = {}
     apis: dict[tuple[str, ...], Api] = {}
@@ -109,7 +107,7 @@ def load_world() -> MiniWorld:
 
 
 def same(left: Any, right: Any) -> bool:
-    """Equality of values; texts are compared without regard to case and outer white space."""
+    """Return whether values are equal. Case and outer white space of texts are ignored."""
     if isinstance(left, str) and isinstance(right, str):
         return left.strip().casefold() == right.strip().casefold()
     return bool(left == right) and isinstance(left, bool) == isinstance(right, bool)

@@ -1,9 +1,9 @@
-"""The normalised copies of imported data.
+"""Normalized copies of imported data.
 
-Below the driver's folder, ``CURRENT`` names the folder of the last import: ``queries/<test set>.json`` in
-Trialbed's own form, ``catalog`` with the Apis of tool documents, each of which is read when it is needed, and
-``descriptions.json`` with the purpose of each tool. An import writes a new folder and then replaces ``CURRENT``, so
-that a reader finds all of it or none, and one that fails leaves everything as it was.
+``CURRENT`` in the driver's folder names the folder of the last import. It contains ``queries/<test set>.json`` in
+Trialbed's format, ``catalog`` with the APIs of tool documents, which are read on demand, and ``descriptions.json`` with
+the purpose of each tool. An import writes a new folder and then replaces ``CURRENT``. Readers therefore see a complete
+import, and a failed one changes nothing.
 """
 
 from __future__ import annotations
@@ -43,11 +43,11 @@ class DatasetCopies:
         return sorted(path.stem for path in (self._current / "queries").glob("*.json"))
 
     def queries(self, test_set: str) -> Sequence[Query]:
-        """The queries of an imported test set."""
+        """Return the queries of an imported test set."""
         return read_queries(self._current / "queries" / f"{test_set}.json").queries()
 
     def apis(self) -> Sequence[Api]:
-        """The Apis of all imported tool documents, each read when it is needed.
+        """Return the APIs of all imported tool documents, which are read on demand.
 
         Raises:
             DataError: they are damaged.
@@ -55,14 +55,14 @@ class DatasetCopies:
         return _apis(self._current)
 
     def descriptions(self) -> dict[str, dict[str, str]]:
-        """Category -> tool name -> purpose of the tool, from imported tool documents."""
+        """Return the purpose of each tool in imported documents, by category and tool name."""
         path = self._current / "descriptions.json"
         return validate(path, _DESCRIPTIONS, read_value(path)) if path.is_file() else {}
 
     def add(self, test_sets: Mapping[str, Iterable[Query]], apis: Iterable[Api]) -> None:
-        """Add these test sets and Apis to those kept before; new ones replace those of the same name or identity.
+        """Add test sets and APIs. They replace existing ones with the same name or identity.
 
-        Where that fails, nothing is added.
+        On failure, nothing is added.
         """
         with self._new() as folder:
             for name, queries in test_sets.items():
@@ -84,7 +84,7 @@ class DatasetCopies:
 
     @contextmanager
     def _new(self) -> Iterator[Path]:
-        """A copy of the current folder that becomes the current one when the block ends without an error."""
+        """Yield a copy of the current folder, which becomes the current one if the block succeeds."""
         self._root.mkdir(parents=True, exist_ok=True)
         with FileLock(self._root / "import.lock", timeout=LOCK_TIMEOUT):
             old, new = self._current, self._root / f"import-{uuid.uuid4().hex[:12]}"
@@ -99,7 +99,7 @@ class DatasetCopies:
             self._forget_all_but(old, new)
 
     def _forget_all_but(self, *kept: Path) -> None:
-        """Remove older imports; the last but one stays for those who are reading it."""
+        """Remove older imports. The last but one stays for programs that are still reading it."""
         for path in self._root.glob("import-*"):
             if path not in kept:
                 shutil.rmtree(path, ignore_errors=True)
@@ -114,7 +114,7 @@ def _apis(folder: Path) -> Sequence[Api]:
 
 
 def described(query: Query, descriptions: Mapping[str, Mapping[str, str]]) -> Query:
-    """The query with its Apis' tools described, as far as descriptions are known."""
+    """Return the query with the known descriptions of its APIs' tools."""
     if not any(_about(api.ref, descriptions) for api in query.apis):
         return query
     apis = (api.model_copy(update={"tool_description": _about(api.ref, descriptions)}) for api in query.apis)

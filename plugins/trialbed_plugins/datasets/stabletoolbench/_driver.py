@@ -1,4 +1,4 @@
-"""The dataset driver of StableToolBench."""
+"""The dataset driver for StableToolBench."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from trialbed_plugins.datasets.stabletoolbench._folders import find, holds_data
 NAME = "stabletoolbench"
 
 OFFICIAL = ("G1_instruction", "G1_category", "G1_tool", "G2_instruction", "G2_category", "G3_instruction")
-"""The repository's test sets, in its own order; the first that is imported is the default."""
+"""The repository's test sets, in its order. The first imported one is the default."""
 
 HOW_TO = (
     "`bench data import DIR` imports them, where DIR is a copy of StableToolBench's repository "
@@ -27,7 +27,7 @@ HOW_TO = (
 
 
 class StableToolBenchDataset(ListedDataset):
-    """An imported test set; with tool documents imported, the catalog holds their Apis too."""
+    """An imported test set. Its catalog also contains the APIs of imported tool documents."""
 
     def __init__(self, test_set: str, copies: DatasetCopies) -> None:
         descriptions = copies.descriptions()
@@ -36,7 +36,7 @@ class StableToolBenchDataset(ListedDataset):
         self._copies = copies
 
     def apis(self) -> Sequence[Api]:
-        """The Apis on offer in any query, then those of the imported tool documents."""
+        """Return the APIs offered in queries, then the APIs of the imported tool documents."""
         return self._catalog
 
     @cached_property
@@ -50,15 +50,15 @@ class StableToolBenchDriver(DatasetDriver):
     description: ClassVar[str] = "StableToolBench's solvable queries (765 in six test sets); needs `bench data import`"
 
     def test_sets(self, data_dir: Path) -> Sequence[str]:
-        """The imported test sets: the repository's own in its order, then others by name."""
+        """Return the imported test sets: the repository's in its own order, then others by name."""
         found = _copies(data_dir).test_sets()
         return sorted(found, key=lambda name: (OFFICIAL.index(name) if name in OFFICIAL else len(OFFICIAL), name))
 
     def open(self, test_set: str | None, data_dir: Path) -> StableToolBenchDataset:
-        """An imported test set; None is the first of ``test_sets``.
+        """Return an imported test set; the first of ``test_sets`` by default.
 
         Raises:
-            UsageError: it is not imported; says which are and how to import more.
+            UsageError: it is not imported; the message lists the imported ones and explains how to import more.
             DataError: its copy is damaged.
         """
         found = self.test_sets(data_dir)
@@ -77,14 +77,14 @@ class StableToolBenchDriver(DatasetDriver):
         return folder.is_dir() and holds_data(folder)
 
     def import_folder(self, folder: Path, data_dir: Path) -> Sequence[str]:
-        """Check all query files and tool documents below the folder and keep normalised copies.
+        """Check all query files and tool documents below the folder, and store normalized copies.
 
         Returns:
-            The test sets that the folder gave; empty if it holds tool documents only.
+            The test sets in the folder; empty if it only contains tool documents.
 
         Raises:
             UsageError: there is nothing to import, or ``data_dir`` cannot be written.
-            DataError: a file is malformed; names file and query or key. Nothing is imported then.
+            DataError: a file is malformed, and nothing was imported; the message names the file and the query or key.
         """
         if not self.recognises(folder):
             raise UsageError(f"{folder}: holds no query files or tool documents of StableToolBench; {HOW_TO}")

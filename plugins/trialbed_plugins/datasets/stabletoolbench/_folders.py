@@ -1,4 +1,4 @@
-"""Finds StableToolBench's files below a folder."""
+"""Find StableToolBench's files below a folder."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ class Findings:
     """The contents of a folder.
 
     Attributes:
-        queries: test set -> file.
+        queries: maps test sets to files.
         documents: tool documents, each in the folder of its category.
     """
 
@@ -29,20 +29,20 @@ class Findings:
 
 
 def find(folder: Path) -> Findings:
-    """The query files and tool documents below a folder.
+    """Find the query files and tool documents below a folder.
 
-    Query files are those of every ``test_instruction`` folder, and of ``folder`` itself if it holds some.
-    Tool documents are ``toolenv/tools/<Category>/*.json``; ``folder`` may be ``toolenv`` or ``tools`` itself.
-    The repository's excerpts count only where the whole test set is not there.
+    Query files are in folders named ``test_instruction``, or in ``folder`` itself. Tool documents are
+    ``toolenv/tools/<Category>/*.json``; ``folder`` may be ``toolenv`` or ``tools`` itself. The repository's excerpts
+    only count if the complete test set is missing.
 
     Raises:
-        DataError: two files give the same test set.
+        DataError: two files contain the same test set.
     """
     return Findings(_files_by_name(list(_query_files(folder))), tuple(_documents(folder)))
 
 
 def holds_data(folder: Path) -> bool:
-    """Return whether there is any query file or tool document below a folder; stops at the first."""
+    """Return whether there is any query file or tool document below a folder. The search stops at the first."""
     return any(True for _ in _query_files(folder)) or any(True for _ in _documents(folder))
 
 
@@ -74,7 +74,7 @@ def _json_files(folder: Path) -> list[Path]:
 
 
 def _looks_like_queries(path: Path) -> bool:
-    """Return whether a file begins like a list of queries, even if it is broken further down.
+    """Return whether a file begins like a list of queries, even if it is malformed later.
 
     Raises:
         DataError: the file cannot be read.

@@ -1,5 +1,5 @@
-"""Conversations of τ²-bench, whose own code answers the calls and checks the state.
+"""Conversations of τ²-bench. Its own code answers the calls and checks the state.
 
-driver    the dataset, and the process that each trial has
-bridge    the program of that process, under the Python that has τ²-bench's packages
+driver    the dataset, and a process for each trial
+bridge    the program in that process, for the Python with τ²-bench's packages
 """

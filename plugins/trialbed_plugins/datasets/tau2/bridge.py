@@ -1,6 +1,6 @@
-"""Serves one domain of τ²-bench over standard input and output: a line of JSON asks, a line of JSON answers.
+"""Serve one domain of τ²-bench over standard input and output, with one line of JSON per request and per answer.
 
-It runs under the Python that has τ²-bench's packages, which has no Trialbed.
+This runs under the Python with τ²-bench's packages, without Trialbed.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from types import ModuleType
 from typing import Any
 
 SHOWN, LONGEST = 10, 200
-"""Differences of a state, and characters of each."""
+"""Most differences of a state to show, and characters of each."""
 
 
 class Domain:
@@ -27,7 +27,7 @@ class Domain:
     """
 
     def __init__(self, name: str, package: str) -> None:
-        # The package's own top level imports what asks models, which takes ten seconds and is not needed.
+        # The package's top level imports code that asks models, which takes ten seconds and is not needed.
         top = ModuleType("tau2")
         top.__path__ = [package]
         sys.modules["tau2"] = top
@@ -51,30 +51,31 @@ class Domain:
         }
 
     def begin(self, task: str) -> None:
-        """Make a new environment for a trial of a task."""
+        """Create a new environment for a trial of a task."""
         self._task = self._tasks[task]
         self._environment = self._new_environment()
         self._calls = []
 
     def _new_environment(self) -> Any:
-        """Return a new environment in the state in which the task begins."""
+        """Return a new environment in the task's initial state."""
         environment, first = self._module.get_environment(), self._task.initial_state
         if first is not None:
             environment.set_state(first.initialization_data, first.initialization_actions, [])
         return environment
 
     def call(self, name: str, arguments: dict[str, Any], requestor: str) -> dict[str, Any]:
-        """Return the answer to a call of a tool of the agent or the user, and whether it is an error."""
+        """Return the answer to a tool call by the agent or the user, and whether it is an error."""
         call = self._make_call(id="call", name=name, arguments=arguments, requestor=requestor)
         self._calls.append(call)
         answer = self._environment.get_response(call)
         return {"content": answer.content, "failed": answer.error}
 
     def compare(self) -> dict[str, Any]:
-        """Return the first differences between the state and calls of the trial and those that the task expects.
+        """Return the first differences of the trial's state and calls from the expected ones.
 
-        The rules are τ²-bench's, for the parts that make the task's reward. Databases have the hashes that the expected
-        actions leave, and an action that fails changes nothing. Assertions hold. A call fits each expected action.
+        The rules are τ²-bench's, for the parts of the task's reward. Databases must have the same hashes as after the
+        expected actions; failing actions change nothing. Assertions must hold, and each expected action needs a
+        call that fits.
         """
         criteria, environment = self._task.evaluation_criteria, self._environment
         actions, assertions, basis = criteria.actions, criteria.env_assertions, criteria.reward_basis
@@ -93,7 +94,7 @@ class Domain:
         return {"part": part, "faults": [fault[:LONGEST] for fault in faults[:SHOWN]]}
 
     def _database_faults(self, actions: Iterable[Any]) -> list[str]:
-        """Return the differences between the databases and those after the actions."""
+        """Return the differences of the databases from new ones after the actions."""
         found, right = self._environment, self._new_environment()
         for action in actions:
             with suppress(Exception):

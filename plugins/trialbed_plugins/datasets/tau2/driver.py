@@ -1,4 +1,4 @@
-"""τ²-bench as a dataset: its tasks as conversations, and a process of its own code for each trial."""
+"""τ²-bench as a dataset, with its tasks as conversations and a process with its code for each trial."""
 
 from __future__ import annotations
 
@@ -29,13 +29,13 @@ from trialbed_plugins.datasets._queries import ListedDataset
 NAME = "tau2"
 DOMAINS = ("retail", "airline", "telecom", "mock")
 SCRIPTED = "-scripted"
-"""The end of the names of test sets with the scripted user."""
+"""The suffix of test sets with the scripted user."""
 
 PYTHON = "TRIALBED_TAU2_PYTHON"
-"""The variable that names the Python with τ²-bench's packages; otherwise it is that of the checkout's ``.venv``."""
+"""The variable with the Python for τ²-bench's packages. The default is the checkout's ``.venv``."""
 
 DATA = "TAU2_DATA_DIR"
-"""τ²-bench's own variable for the folder of its data."""
+"""τ²-bench's own variable for its data folder."""
 
 NOTE = "package.txt"
 HOW_TO = "a checkout of tau2-bench: `uv sync` in it makes its environment, and `bench data import DIR` makes it known"
@@ -44,18 +44,18 @@ DECIDED = {*IN_PROCESS, "COMMUNICATE", "NL_ASSERTION"}
 """The parts of a reward that the process decides, and all that can be decided here."""
 
 GIVEN = ("PATH", "HOME", "LANG", "SYSTEMROOT", "TMPDIR")
-"""Variables that a process gets; others may be keys."""
+"""Variables for the process. Others may be keys."""
 
 SECONDS = 60.0
-"""That one answer may take, with the start of the process."""
+"""Timeout for one answer, including the start of the process."""
 
 LOG = logging.getLogger("trialbed.engine")
 
 LARGEST = 64 * 2**20
-"""Bytes of an answer."""
+"""Largest answer, in bytes."""
 
 AGENT, USER = "assistant", "user"
-"""Those who call tools, as τ²-bench names them."""
+"""τ²-bench's names for the callers of tools."""
 
 EXPECTED = "as expected"
 OPENING = "Hello, I need your help with something."
@@ -64,13 +64,13 @@ MOST_MESSAGES = 50
 
 @dataclass(eq=False)
 class TauDomain:
-    """A domain of τ²-bench, and where it is.
+    """A domain of τ²-bench with its location.
 
     Attributes:
         package: the folder of the package.
         data: the folder of its data.
         identity: distinguishes versions of its tools and data.
-        idle: processes whose trials have ended. A start takes two seconds.
+        idle: processes of finished trials, which are reused since a start takes two seconds.
     """
 
     name: str
@@ -82,17 +82,17 @@ class TauDomain:
 
     @property
     def missing(self) -> Path | None:
-        """The first file that is not there, of its database and its tasks."""
+        """The first missing file among its database and its tasks."""
         folder = self.data / NAME / "domains" / self.name
         files = (folder / ("db.toml" if self.name == "telecom" else "db.json"), folder / "tasks.json")
         return next((file for file in files if not file.is_file()), None)
 
 
 class TauEnvironment:
-    """The environment of a trial, in a process that no other trial has meanwhile.
+    """The environment of a trial, in a process that serves no other trial meanwhile.
 
     Attributes:
-        is_ready: whether the process waits for a question.
+        is_ready: whether the process waits for a request.
     """
 
     def __init__(self, domain: TauDomain) -> None:
@@ -118,7 +118,7 @@ class TauEnvironment:
         """Return the process's answer.
 
         Raises:
-            NothingMeasured: there is none, or it is an exception.
+            NothingMeasured: there is no answer, or it is an exception.
         """
         stdin, stdout = cast("IO[bytes]", self._process.stdin), cast("IO[bytes]", self._process.stdout)
         timer = Timer(SECONDS, self._process.kill)
@@ -146,7 +146,7 @@ class TauEnvironment:
         return answer["result"]
 
     def call(self, name: str, arguments: Mapping[str, Json], requestor: str = AGENT) -> Json:
-        """Return the answer to a call of a tool."""
+        """Return the answer to a tool call."""
         found = self.ask("call", name=name, arguments=cast("Json", arguments), requestor=requestor)
         text: str = found["content"]
         if found["failed"]:
@@ -156,13 +156,13 @@ class TauEnvironment:
         return text
 
     def state(self) -> Json:
-        """Return whether the state is as the task expects it, with the first differences."""
+        """Return whether the state meets the task's expectations, with the first differences."""
         found = self.ask("compare")
         part, faults = found["part"], found["faults"]
         return {part: f"not {EXPECTED}", "differences": faults} if faults else {part: EXPECTED}
 
     def close(self) -> None:
-        """End the process, also while another thread waits for its answer."""
+        """End the process, even if another thread is waiting for its answer."""
         self._process.kill()
         self._process.wait()
         for file in (self._errors, self._process.stdin, self._process.stdout):
@@ -187,11 +187,11 @@ class TauBody:
         return self.owner
 
     def source(self) -> str:
-        """Return a text that distinguishes versions of the domain."""
+        """Return a text that identifies the version of the domain."""
         return f"{self.name} {self.owner.identity}"
 
     def make_owner(self, state: Json) -> TauEnvironment:
-        """Make the environment of a trial."""
+        """Return an environment for a trial."""
         try:
             environment = self.owner.idle.pop()
         except IndexError:
@@ -204,14 +204,14 @@ class TauBody:
         return environment
 
     async def end_trial(self, owner: TauEnvironment) -> None:
-        """Leave the process to another trial."""
+        """Release the process for another trial."""
         if owner.is_ready:
             self.owner.idle.append(owner)
         else:
             owner.close()
 
     async def end_run(self) -> None:
-        """End the processes."""
+        """End the idle processes."""
         while self.owner.idle:
             self.owner.idle.pop().close()
 
@@ -221,22 +221,22 @@ class TauBody:
 
 
 class Tau2Driver(DatasetDriver):
-    """τ²-bench's tasks, from a checkout that ``bench data import`` has noted, or from the installed package."""
+    """τ²-bench's tasks, from a checkout that ``bench data import`` has registered or from the installed package."""
 
     description: ClassVar[str] = (
         "τ²-bench's conversations of retail, airline and telecom; needs `bench data import` of a checkout"
     )
 
     def test_sets(self, data_dir: Path) -> Sequence[str]:
-        """The domains whose database is there, each with the user that is a model and with the scripted one."""
+        """Return the available domains, each with a model as the user and with the scripted user."""
         package = _package(data_dir)
         return [] if package is None else _test_sets(package)
 
     def open(self, test_set: str | None, data_dir: Path) -> ListedDataset:
-        """Return a domain's tasks; None is retail with a user that is a model.
+        """Return a domain's tasks; by default, retail with a model as the user.
 
         Raises:
-            UsageError: the domain is not there, or has no such test set; says why.
+            UsageError: the domain is missing, or has no such test set; the message says why.
             NothingMeasured: its code cannot be run.
         """
         name, package = test_set or DOMAINS[0], _package(data_dir)
@@ -266,7 +266,7 @@ class Tau2Driver(DatasetDriver):
         return (folder / "src" / NAME / "domains").is_dir()
 
     def import_folder(self, folder: Path, data_dir: Path) -> Sequence[str]:
-        """Note where a checkout is, and return its test sets; nothing is copied.
+        """Register the location of a checkout, without copying it, and return its test sets.
 
         Raises:
             UsageError: it has no database, or ``data_dir`` cannot be written.
@@ -284,7 +284,7 @@ class Tau2Driver(DatasetDriver):
 
 
 def _package(data_dir: Path) -> Path | None:
-    """Return the folder of τ²-bench's package: of the noted checkout, or as it is installed."""
+    """Return the folder of τ²-bench's package, from the registered checkout or the installation."""
     note = data_dir / NAME / NOTE
     if note.is_file():
         return Path(note.read_text(encoding="utf-8").strip())
@@ -371,7 +371,7 @@ def _queries(
 def _user(scenario: Mapping[str, Any], actions: Sequence[GoldCall], *, scripted: bool) -> User:
     """Return the user of a scenario.
 
-    A scripted one reads the reason for the call out, and knows the arguments of expected calls that the scenario names.
+    A scripted user reads out the reason for the call, and knows the arguments of expected calls in the scenario.
     """
     given = scenario["instructions"]
     parts = given if isinstance(given, dict) else {"task_instructions": given}

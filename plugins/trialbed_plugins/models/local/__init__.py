@@ -1,1 +1,1 @@
-"""Models on this machine: ``local:NAME``, ``local:FILE.gguf``; llama.cpp serves them in a process of its own."""
+"""Models on this machine, ``local:NAME`` or ``local:FILE.gguf``. They are served by llama.cpp in its own process."""

@@ -1,11 +1,11 @@
-"""The process in which llama.cpp serves a model: it ends with its standard input.
+"""The process that serves a model with llama.cpp until its standard input ends.
 
-A line of JSON on standard input says which model; ``{"url": …}`` on standard output says where it is. All that
-llama.cpp has to say goes to standard error.
+A line of JSON on standard input describes the model, and ``{"url": …}`` on standard output gives its address. All
+output of llama.cpp goes to standard error.
 
-Its front answers conversations in which the arguments of a call are not JSON, which llama.cpp refuses. A model may well
-write such arguments, and a framework that shows it the error sends them back. They go to llama.cpp as a JSON string of
-the same text; Trialbed's template writes that as the model did. All else passes unchanged.
+Its front end accepts conversations with arguments of calls that are not JSON, which llama.cpp rejects. A model may
+write such arguments, and a framework that shows it the error sends them back. They go to llama.cpp as a JSON string,
+and Trialbed's template writes that exactly like the model did. Everything else is passed on unchanged.
 """
 
 from __future__ import annotations
@@ -30,13 +30,13 @@ def main() -> None:
     wanted = json.loads(sys.stdin.buffer.readline())
     server = start(wanted)
     asyncio.run(serve_front(server.listening_address, output))
-    # The server's own end waits for the answers under way.
+    # A normal exit would wait for pending answers.
     os._exit(0)
 
 
 async def serve_front(upstream: str, output: int) -> None:
-    """Say on a file descriptor where the front of llama.cpp is, and serve it until the standard input ends."""
-    # An abandoned request would hold the only place of the model.
+    """Write the address of llama.cpp's front end to a file descriptor, and serve it until the standard input ends."""
+    # An abandoned request would block the model, which serves one at a time.
     runner = web.AppRunner(make_front(upstream), access_log=None, handler_cancellation=True)
     await runner.setup()
     await web.TCPSite(runner, "127.0.0.1", 0).start()
@@ -59,21 +59,21 @@ def start(wanted: dict[str, Any]) -> Any:
     params.model.path = wanted["path"]
     params.n_ctx = wanted["context"]
     params.n_predict = wanted["answer"]
-    # At temperature 0, equal requests get equal answers only if a token's numbers do not depend on the tokens beside
-    # it, which are those that the cache lacks, or another request's. Flash attention, the kernels for repacked weights
-    # and those of GPUs add up in another order for one token than for many.
+    # At temperature 0, equal requests get equal answers only if the numbers for a token are independent of the tokens
+    # in the same batch. These depend on the cache and on other requests. Flash attention, the kernels for repacked
+    # weights and GPU kernels add up in a different order for one token than for many.
     params.n_parallel = 1
     params.flash_attn_type = xllamacpp.llama_flash_attn_type.LLAMA_FLASH_ATTN_TYPE_DISABLED
     params.no_extra_bufts = True
     params.n_gpu_layers = 0
     params.use_jinja = True
-    # Vectors of texts beside answers, which are the same with it.
+    # Also serve embeddings of texts. Answers are the same with it.
     params.embedding = True
     params.pooling_type = xllamacpp.llama_pooling_type.LLAMA_POOLING_TYPE_MEAN
     params.cpuparams.n_threads = params.cpuparams_batch.n_threads = wanted["threads"]
     if wanted["template"] is not None:
         params.chat_template = wanted["template"]
-    # Answers name it so, and not by the path of its weights.
+    # The name in answers, instead of the path of the weights.
     params.model_alias = {"local"}
     params.api_keys = [wanted["key"]]
     params.port = 0
@@ -82,20 +82,20 @@ def start(wanted: dict[str, Any]) -> Any:
 
 
 LARGEST = 256 * 2**20
-"""Bytes of a request; the gateway has a lower bound of its own."""
+"""Largest request, in bytes. The gateway has a lower limit."""
 
 MARKS = (b'"tool_calls"', b'"function_call"')
-"""One of these is in every request with calls."""
+"""Every request with calls contains one of these."""
 
 FORWARDED = ("authorization", "content-type", "accept")
 HOP = frozenset({"connection", "keep-alive", "transfer-encoding", "content-length"})
 
 
 def make_front(upstream: str) -> web.Application:
-    """Make an application that passes requests to the server at this address, and its answers back as they come."""
+    """Return an application that passes requests to the server at this address, and streams its answers back."""
 
     async def session(application: web.Application) -> Any:
-        # The gateway says how long a request may take.
+        # The gateway limits the time of a request.
         async with ClientSession(
             upstream, timeout=ClientTimeout(total=None), connector=TCPConnector(limit=0), auto_decompress=False
         ) as client:
@@ -129,7 +129,7 @@ async def _pass_on(request: web.Request) -> web.StreamResponse:
 
 
 def readable_calls(body: bytes) -> bytes:
-    """The body of a request in which the arguments of each call are JSON; the body itself where they are."""
+    """Return a request's body with all arguments of calls as JSON. If they already are, it stays unchanged."""
     if not any(mark in body for mark in MARKS):
         return body
     try:
@@ -143,7 +143,7 @@ def readable_calls(body: bytes) -> bytes:
 
 
 def _calls(request: Any) -> Iterable[dict[str, Any]]:
-    """Yield the parts with arguments as text: the functions of chat completions' calls, and Responses' items."""
+    """Yield the objects with arguments as text: the functions of chat completions' calls, and Responses' items."""
     functions = (
         call.get("function") for message in _objects(request, "messages") for call in _objects(message, "tool_calls")
     )
@@ -159,7 +159,7 @@ def _objects(value: Any, key: str) -> list[dict[str, Any]]:
 
 
 def _is_taken(text: str) -> bool:
-    """Return whether llama.cpp reads it as JSON that the template writes as it was: any but a string."""
+    """Return whether llama.cpp parses a text as JSON that the template writes back unchanged. This excludes strings."""
     try:
         return not isinstance(orjson.loads(text), str)
     except ValueError:

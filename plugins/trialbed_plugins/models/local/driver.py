@@ -1,4 +1,4 @@
-"""The driver of models on this machine: ``local:NAME``, ``local:FILE.gguf``."""
+"""The driver for models on this machine: ``local:NAME``, ``local:FILE.gguf``."""
 
 from __future__ import annotations
 
@@ -33,18 +33,18 @@ from trialbed_plugins.models.local._weights import (
 )
 
 RUNTIME = "xllamacpp"
-"""The package of llama.cpp, which comes with the extra."""
+"""The package of llama.cpp, included in the extra."""
 
 EXTRA = "local"
 
 CONTEXT = 16_384
-"""Tokens of the longest conversation."""
+"""Longest conversation, in tokens."""
 
 ANSWER = 1024
-"""Tokens of the longest answer to a request that sets no bound: small models may never stop."""
+"""Longest answer to a request without a limit, in tokens. Small models may never stop."""
 
 MODEL = "local"
-"""The name by which llama.cpp is asked; it has one model, and takes any."""
+"""The model's name in requests to llama.cpp. It has one model and accepts any name."""
 
 
 class LocalModels(ModelDriver):
@@ -53,7 +53,7 @@ class LocalModels(ModelDriver):
     contract = "1"
 
     def advice(self) -> str:
-        """Name the packages that are missing."""
+        """Name the missing packages."""
         if _release() is None:
             return f"models on this machine need llama.cpp: {extra_command(EXTRA)}"
         if not installed_names():
@@ -62,13 +62,13 @@ class LocalModels(ModelDriver):
         return ""
 
     def names(self, settings: RunSettings) -> Sequence[str]:  # noqa: ARG002 - they are on this machine
-        """The installed weights, and the files of this folder; none without llama.cpp."""
+        """Return the installed weights and the files in this folder; empty without llama.cpp."""
         if _release() is None:
             return ()
         return [*installed_names(), *sorted(path.name for path in Path.cwd().glob(f"*{ENDING}") if path.is_file())]
 
     def describe(self, name: str, settings: RunSettings) -> ModelInfo:
-        """Describe it by its weights, its template, and the release of llama.cpp."""
+        """Describe the model by its weights, its template and the release of llama.cpp."""
         release = _release()
         if release is None:
             raise UsageError(
@@ -89,7 +89,7 @@ class LocalModels(ModelDriver):
 
     @asynccontextmanager
     async def open(self, name: str, settings: RunSettings) -> AsyncIterator[OpenedModel]:
-        """Serve it; look at its calls first."""
+        """Serve the model and check its calls first."""
         weights = find_weights(name)
         template, text = choose_template(settings.chat_template, weights.name)
         key, log = secrets.token_urlsafe(24), _log(weights.title)
@@ -108,7 +108,7 @@ class LocalModels(ModelDriver):
 
 
 def _release() -> str | None:
-    """The release of llama.cpp; None where it is not installed."""
+    """Return the release of llama.cpp, or None if it is not installed."""
     try:
         return version(RUNTIME)
     except PackageNotFoundError:
@@ -116,24 +116,24 @@ def _release() -> str | None:
 
 
 START_TIMEOUT = 600.0
-"""Seconds in which the weights must be loaded; a slow disk needs minutes for large ones."""
+"""Seconds to load the weights. A slow disk needs minutes for large ones."""
 
 STOP_TIMEOUT = 5.0
 SHOWN = 1500
-"""Characters of the log's end in an error."""
+"""Characters from the end of the log in an error."""
 
 
 @asynccontextmanager
 async def _llama_server(title: str, model: Mapping[str, Any], log: Path) -> AsyncIterator[str]:
-    """Serve a model, and give its address, until the end of the body. Should this process die, the model's ends too.
+    """Serve a model and yield its address. If this process dies, the model's process ends too.
 
     Args:
         title: the model's name, for errors.
-        model: as ``trialbed_plugins.models.local.__main__`` reads it.
-        log: the file of all that llama.cpp says.
+        model: the settings for ``trialbed_plugins.models.local.__main__``.
+        log: the file for the output of llama.cpp.
 
     Raises:
-        ServerUnavailable: it cannot load the model, or not in time; has the end of its log.
+        ServerUnavailable: it cannot load the model, or not in time; the message contains the end of its log.
     """
     with log.open("ab") as output:
         process = await asyncio.create_subprocess_exec(
@@ -143,9 +143,9 @@ async def _llama_server(title: str, model: Mapping[str, Any], log: Path) -> Asyn
             stdin=asyncio.subprocess.PIPE,
             stdout=asyncio.subprocess.PIPE,
             stderr=output,
-            # Threads that spin while they wait make each other many times slower where anything else runs.
+            # Waiting threads that spin slow each other down many times if anything else is running.
             env={**os.environ, "OMP_WAIT_POLICY": "passive"},
-            # Ctrl-C in the terminal is the engine's to handle.
+            # The engine handles Ctrl-C in the terminal.
             start_new_session=True,
         )
     assert process.stdin is not None and process.stdout is not None  # noqa: S101, PT018 - asked for above

@@ -1,1 +1,1 @@
-"""The Apis of the embedded world: one JSON file a category."""
+"""The APIs of the embedded world, one JSON file per category."""

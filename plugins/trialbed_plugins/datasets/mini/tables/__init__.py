@@ -1,1 +1,1 @@
-"""The tables of the embedded world: one JSON file a table, one record a line."""
+"""The tables of the embedded world, one JSON file per table and one record per line."""
