@@ -25,7 +25,7 @@ def read_amount(text: str) -> tuple[float, str]:
     """Read the amount of a budget, and its unit.
 
     Raises:
-        UsageError: it is no amount of money or tokens above 0.
+        UsageError: it is not an amount of money or tokens above 0.
     """
     found = AMOUNT.fullmatch(text)
     limit = float(found["number"]) * THOUSANDS[found["thousands"]] if found else 0.0
@@ -38,7 +38,8 @@ def read_budget(text: str, model: str, prices: Prices | None) -> Budget:
     """Read the value of ``--budget``.
 
     Args:
-        model: the run's; prices: its prices, if they are known.
+        model: the run's.
+        prices: the model's prices, if they are known.
 
     Raises:
         UsageError: it is not an amount, or it is an amount of money for a model without a known price.

@@ -57,7 +57,8 @@ class Judge(ABC):
     Class attributes:
         needs_model: whether it cannot work without a model (``--judge-model``).
         model: the model that it may ask, set before its first verdict; None if the user names none.
-        prompts: the folder of an installed copy of a judge's own prompts (``--judge-prompts``), set likewise.
+        prompts: the folder of an installed copy of a judge's own prompts (``--judge-prompts``), also set before its
+            first verdict.
 
     Args:
         endpoint: the endpoint of its model; None if the user names no model.

@@ -127,7 +127,7 @@ def read_requirement(text: str) -> str:
     """Return the requirement for a path, ``-e PATH``, or other arguments of uv such as ``NAME==VERSION`` or a URL.
 
     Raises:
-        UsageError: the folder after ``-e`` does not exist, or the text is no one requirement.
+        UsageError: the folder after ``-e`` does not exist, or the text is not a single requirement.
     """
     text = text.strip()
     path = Path(text.removeprefix("-e ").strip())

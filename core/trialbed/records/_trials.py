@@ -166,7 +166,7 @@ class TrialResult(Record):
 
     @property
     def failure(self) -> Failure | None:
-        """The reason why there is no answer that counts; None if there is one."""
+        """The reason why the trial has no valid answer; None if it has one."""
         return self.outcome.failure
 
     @property
@@ -239,7 +239,7 @@ class TrialRegistration(Record):
         lease: seconds after which the server closes the trial unless its opener renews it with ``PUT
             /control/trials/{trial}``. None: the server closes it when it has been idle for long.
         faults: the faults to inject, if any.
-        fault_key: seeds their draw in addition to the plan's seed; equal for trials that shall meet the same faults.
+        fault_key: seeds their draw in addition to the plan's seed; equal for trials that must meet the same faults.
         cached_as: the model's identity in the server's model cache, which shares one answer between equal requests;
             empty if its answers are not cached.
         keep: whether the server keeps all but ``trial``, ``seed`` and ``fault_key`` for trials that are opened like

@@ -107,7 +107,7 @@ class Attempt(Record):
     """One request of the gateway to the model's endpoint that failed and was repeated.
 
     Attributes:
-        started: seconds since the trial was opened; ``duration``: seconds.
+        started: when it began, in seconds since the trial was opened; ``duration`` is in seconds, too.
         status: HTTP status of the endpoint, 0 if there was no response.
         error: what went wrong, in words.
         wait: seconds that the gateway waited before the next attempt.

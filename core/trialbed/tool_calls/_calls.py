@@ -55,8 +55,8 @@ def claimed_calls(answer: Answer) -> list[tuple[Pair, Json]]:
 def compare_calls(answer: Answer, wire: WireLog) -> ClaimComparison:
     """Match claims to observed calls of the same Api, one to one.
 
-    A claim with arguments needs a call with the same ones; a claim without takes any call that is left. A claim under a
-    name that is no Api's is invented if the model sent no call of that name either.
+    A claim with arguments needs a call with the same ones; a claim without takes any call that is left. A claim with a
+    name that belongs to no Api is invented if the model did not send such a call either.
     """
     claims = claimed_calls(answer)
     turns = [call for turn in wire.model_calls for call in (*turn.tool_calls, *turn.text_calls)]

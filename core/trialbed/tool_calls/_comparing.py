@@ -126,7 +126,7 @@ class ValueComparer:
 
 
 def same_value(given: Any, wanted: Any) -> bool:
-    """Return whether two values of JSON are the same. Numbers are compared by value; true and false are no numbers."""
+    """Return whether two values of JSON are the same. Numbers are compared by value; true and false are not numbers."""
     if isinstance(given, bool) or isinstance(wanted, bool):
         return given is wanted
     if is_number(given) and is_number(wanted):

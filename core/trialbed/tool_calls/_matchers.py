@@ -34,7 +34,7 @@ DROPPED = object()
 def about(value: float, within: float) -> dict[str, Json]:
     """Expect a number that differs from this one by no more than ``within``: ``call("pay", amount=about(12.5, 0.1))``.
 
-    As all of these, it can stand anywhere in the arguments of ``call``, and in files as JSON: ``{$about: 12.5,
+    Like all matchers, it can stand anywhere in the arguments of ``call``, and in files as JSON: ``{$about: 12.5,
     within: 0.1}``.
     """
     return {"$about": value, "within": within}

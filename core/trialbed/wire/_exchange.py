@@ -82,8 +82,8 @@ class GenerationConfig:
         parallel_calls: whether it may have several calls.
         reply_schema: the JSON Schema of its text; empty for any JSON object.
         strict_reply: whether its text must follow that schema.
-        effort: how long the model shall think, in the vendor's words; may be empty.
-        verbosity: how long the answer shall be, in the vendor's words; may be empty.
+        effort: how long the model should think, in the vendor's words; may be empty.
+        verbosity: how long the answer should be, in the vendor's words; may be empty.
         top_logprobs: the alternatives that are reported for each token; None reports no probabilities.
         choices: the number of answers.
     """
@@ -213,7 +213,7 @@ class ModelRequest(ABC):
 
     @property
     def stream(self) -> bool:
-        """Return whether the answer shall come as a stream of events."""
+        """Return whether the answer is requested as a stream of events."""
         return bool(self.document.get("stream"))
 
     @property
@@ -283,7 +283,7 @@ class ModelRequest(ABC):
 
     @property
     def wants_usage(self) -> bool:
-        """Return whether a stream shall end with the usage."""
+        """Return whether a stream must end with the usage."""
         return True
 
     @abstractmethod

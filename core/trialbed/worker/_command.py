@@ -33,7 +33,7 @@ TAIL = 16 * 2**10
 """Bytes of the end of standard error that are kept."""
 
 MAX_ERRORS = 64 * 2**20
-"""Bytes of standard error, likewise."""
+"""The most bytes of standard error."""
 
 LOOK = 0.1
 """Seconds after which the sizes of both are looked at again."""

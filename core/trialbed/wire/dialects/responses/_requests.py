@@ -112,7 +112,7 @@ class ResponsesRequest(ModelRequest):
 
     @property
     def keeps(self) -> bool:
-        """Return whether the response shall be kept for another one to follow it."""
+        """Return whether the response must be kept for another one to follow it."""
         return self.document.get("store") is not False
 
     @property
