@@ -192,7 +192,7 @@ def test_an_unmodified_agent_with_its_own_tools_is_measured(
     with warm_programs():
         assert main(["run", *agents, "--dataset", "tasks.yaml", "--model-name", "gpt-4o-mini"]) == 0
     shown = " ".join(capsys.readouterr().out.split())
-    assert "3 setups solve 100 % of 1 query" in shown
+    assert "agent, agent.agent and agent.ask solve the same 100 % of 1 task (one trial each)" in shown
     assert "to their own tools are read from the conversation." in shown
 
     # What a tool says is this agent's answer, and no model is told of it.
