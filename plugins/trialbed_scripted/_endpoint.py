@@ -69,7 +69,6 @@ class ScriptedEndpoint:
         return request
 
     async def respond(self, request: ReceivedRequest) -> Response:
-        """Answer a received request."""
         if request.problem:
             return _refuse(request, request.problem)
         fault = self.faults.fault(request)

@@ -47,7 +47,7 @@ class ReceivedRequest:
     def draw(self, what: bytes, seed: int) -> random.Random:
         """Return a random generator for a decision. It depends only on the seed, the body and the attempt."""
         digest = hashlib.sha256(b"%s %d %d " % (what, seed, self.attempt) + self.body).digest()
-        return random.Random(digest)  # noqa: S311 - shall be the same again
+        return random.Random(digest)  # noqa: S311 - has to be reproducible
 
     @cached_property
     def asked(self) -> ModelRequest:

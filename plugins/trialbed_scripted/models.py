@@ -22,11 +22,11 @@ class ScriptedModels(ModelDriver):
 
     contract = "1"
 
-    def names(self, settings: RunSettings) -> Sequence[str]:  # noqa: ARG002 - they are the same for all
+    def names(self, settings: RunSettings) -> Sequence[str]:  # noqa: ARG002 - independent of settings
         """Return the names of the policies."""
         return POLICY_NAMES
 
-    def describe(self, name: str, settings: RunSettings) -> ModelInfo:  # noqa: ARG002 - it is the same for all
+    def describe(self, name: str, settings: RunSettings) -> ModelInfo:  # noqa: ARG002 - independent of settings
         """Describe a policy.
 
         Raises:

@@ -410,7 +410,7 @@ class _Fillings(SchemaValues):
     def _filled_objects(self, schema: Schema, level: int) -> Iterator[Any]:
         properties, required = object_at(schema, "properties"), list_at(schema, "required")
         rest: dict[str, Any] = {}
-        with suppress(UnusableSchema):  # a part is of a type that there is not
+        with suppress(UnusableSchema):  # a part has an unknown type
             rest = next((value for value in self.of(schema, level) if isinstance(value, dict)), {})
 
         def rank(name: str) -> tuple[bool, bool, int]:

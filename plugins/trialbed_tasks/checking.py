@@ -121,7 +121,7 @@ def _play(dataset: Dataset) -> Iterator[TaskFinding]:
                 response_cache=str(folder / "c.db"),
                 progress=False,
             )
-            if model == SILENT:  # where no call is expected, an agent that makes none is right
+            if model == SILENT:  # an agent without calls is right if none is expected
                 left_out |= {query.query_id for query in queries if query.states_calls and not query.gold_calls}
             trials = list(report.trials("reference"))
             yield from _findings([one for one in trials if one.key.query_id not in left_out], model)

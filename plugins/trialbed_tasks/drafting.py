@@ -119,7 +119,7 @@ def draft_trial(agent: str, query: str, **settings: Any) -> Draft:
 
 
 def draft_tasks(samples: Sequence[Sample], source: str, own_tools: Sequence[str] | None = None) -> Draft:
-    """Return a task for each conversation, skipping those with the same messages of the user as an earlier one.
+    """Return a task for each conversation, except repeats of the same messages by the user.
 
     Traces of the same conversation are joined. Successful calls are expected after the preceding message, and the last
     answer is the answer. Tools have the schema from the conversations, or else one inferred from their arguments. Texts
@@ -172,7 +172,7 @@ def _join_traces(parts: Sequence[Sample], notes: Sequence[str]) -> tuple[Sample,
             notes.append(f"calls before the first message of the user in {part.place} are left out")
         begin = next(begin for begin in range(len(turns) + 1) if _repeats(turns[begin:], own))
         again = len(turns) - begin
-        # A history may lack calls that the trace of the turn has, or have an answer that this one lacks.
+        # A history may lack calls of the turn's own trace, or contain an answer that the trace lacks.
         turns[begin:] = [max(pair, key=len) for pair in zip(turns[begin:], own, strict=False)] + own[again:]
     if len({part.began for part in parts}) < len(parts):
         notes.append("some of its traces began at the same or an unknown time")

@@ -176,14 +176,14 @@ def _data(path: Path, folder: Path) -> list[Path]:
         if found.is_file():
             is_foreign = not is_below and any(found.is_relative_to(place) for place in MACHINE)
             return [] if is_foreign or path.suffix == ".py" else [found]
-        # ".." and "/tmp" name folders that hold much else.
+        # Skip folders like ".." and "/tmp", which contain unrelated files.
         if not is_below or found == folder or not found.is_dir() or any(found.glob("*.py")):
             return []
         if not _has_python(found):
             return [found]
         inside = [child for child in sorted(found.iterdir()) if not (child.is_symlink() and child.is_dir())]
         return [part for child in inside for part in _data(child, folder)]
-    except (OSError, ValueError, RuntimeError):  # no path at all
+    except (OSError, ValueError, RuntimeError):  # not a path
         return []
 
 
@@ -203,7 +203,7 @@ def syntax_of(file: Path) -> ast.Module:
 def with_imports(files: Iterable[Path], folder: Path) -> tuple[Path, ...]:
     """Return files and their imports from a folder, recursively.
 
-    This finds imports that the modules do not show: those of plain values and those inside functions.
+    This finds imports that the modules do not show, such as imports of plain values or inside functions.
     """
     found = dict.fromkeys(files)
     # A file may have added folders to the path. Folders of an environment are not its own.

@@ -216,7 +216,7 @@ def read_tasks(path: Path, mcp: Sequence[str] = (), answers: str | None = None) 
         raise DataError(f"{place}: {error}") from error
     with name_place(str(path)):
         dataset.simulator = files.simulator(dataset.simulator)
-    dataset.scorers = files.scorers()  # those of files that tasks name, too
+    dataset.scorers = files.scorers()  # including files that tasks name
     dataset.sources = files.sources
     return dataset
 
@@ -324,7 +324,6 @@ def _row_task(names: Sequence[str], row: Sequence[str]) -> dict[str, Any]:
 
 
 def _lines(path: Path) -> Iterator[tuple[int, str]]:
-    """Yield the lines of a text with their numbers."""
     before = 0
     try:
         with path.open("rb") as file:

@@ -99,7 +99,7 @@ class TrialSuite:
             try:
                 return trial.result()
             finally:
-                trial.cancel()  # where the test is interrupted
+                trial.cancel()  # if the test is interrupted
 
     def start(self, options: RunOptions, objects: RunObjects, user: AskUser) -> Future[SingleTrial]:
         """Start a trial that runs next to others. The user is called in the event loop."""
@@ -157,7 +157,7 @@ class _Seen:
 
     async def ask_user(self, user: AskUser, wire: WireLog) -> str | None:
         self.talking = self.talking or wire.trial
-        if wire.trial != self.talking:  # a new attempt begins again, but the test was at a later message
+        if wire.trial != self.talking:  # a new attempt restarts, but the test is at a later message
             return None
         wall = (datetime.now(UTC) - wire.opened_at).total_seconds()
         answer = Answer(final_answer=wire.turns[-1].answer or "")

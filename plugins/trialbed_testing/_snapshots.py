@@ -64,7 +64,7 @@ class Snapshot:
         self.difference = [f"- snapshot, + this trial; if this is right, {UPDATE}", *_shorten(changes)]
         return kept == text
 
-    __hash__ = None  # type: ignore[assignment] # it is equal to different things
+    __hash__ = None  # type: ignore[assignment] # equal objects can differ
 
     def __repr__(self) -> str:
         file = self._path(max(self._count, 1))

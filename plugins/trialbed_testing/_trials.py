@@ -90,8 +90,8 @@ class TestRun:
 
     Attributes:
         folder: for temporary files.
-        recording: the start of the paths of the test's recordings, which are stored with the test.
-        snapshot: the start of the paths of its snapshots.
+        recording: the path prefix of the test's recordings, which are stored with the test.
+        snapshot: the path prefix of its snapshots.
         model: the model for trials that name none.
         record: asks real models and stores their answers for later runs.
         live: asks real models if there is no recording.
@@ -236,7 +236,7 @@ class AgentTrials:
             agent if program is None else None,
             TaskDataset([task], "test"),
             {
-                "probe": 0,  # a request that no agent made would be in the way of what a test scripts
+                "probe": 0,  # an extra request would use up a line of the test's script
                 "response_cache": self._test.folder / "responses.db",
                 **read_keywords(settings, self.run, OWN),
                 **({} if program is None else {"frameworks": (), "commands": (program,)}),

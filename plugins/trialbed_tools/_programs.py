@@ -93,9 +93,9 @@ async def open_program(
         try:
             yield receiving, sending
         finally:
-            problem = program.problem  # that it had before it is ended from here
+            problem = program.problem  # only problems from before it is ended
             ending = asyncio.create_task(program.end(stdin))
-            while not ending.done():  # whoever cancels this again: nothing of it is left
+            while not ending.done():  # even if this is cancelled again, end everything
                 with suppress(asyncio.CancelledError):
                     await asyncio.wait((ending,))
             group.cancel_scope.cancel()

@@ -119,7 +119,7 @@ def _tool(given: Any, key: Key, references: References) -> FoundTool:
         raise references.fault(place, "the definition has no name")
     answer, example = inner.get("outputSchema"), outer.get("example")
     if example is None and answer is not None:
-        # Its references lead into itself.
+        # References in an output schema are relative to it.
         own = References(Located(references.place((*place, "outputSchema")), answer))
         example = Skeletons().of_schema(Schemas(own, "writeOnly").schema(answer, ()))
         references.faults |= own.faults
@@ -396,7 +396,7 @@ class _Document:
 
 
 class _Arguments:
-    """The arguments of an operation: its parameters and the fields of its body."""
+    """The arguments of an operation, from its parameters and the fields of its body."""
 
     def __init__(self, references: References) -> None:
         self._references = references

@@ -151,7 +151,7 @@ class HttpConnection:
     async def close(self) -> None:
         """Close the connections."""
         if self._client is not None:
-            with suppress(RuntimeError):  # the connections went with another event loop
+            with suppress(RuntimeError):  # the connections belonged to another event loop
                 await self._client.aclose()
 
 

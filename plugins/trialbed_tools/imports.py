@@ -114,7 +114,7 @@ def yaml_text(content: Any) -> str:
 class _Dumper(yaml.SafeDumper):
     """Quotes texts that ``parse_yaml`` would read as another value, and repeats values instead of using aliases."""
 
-    def ignore_aliases(self, data: Any) -> bool:  # noqa: ARG002 - as the base class has it
+    def ignore_aliases(self, data: Any) -> bool:  # noqa: ARG002 - the base class has it
         return True
 
 

@@ -30,7 +30,7 @@ ENDING = ".answers.jsonl"
 
 
 class CallAnswer(NamedTuple):
-    """The answer to a call: a response, or an error if the tool refused the call."""
+    """The response to a call, or an error if the tool refused it."""
 
     response: Any = ""
     error: str = ""
@@ -135,7 +135,7 @@ class KeptAnswers:
         return self._found
 
     def _read(self, file: BinaryIO) -> None:
-        if os.fstat(file.fileno()).st_size < self._bytes:  # it is another one
+        if os.fstat(file.fileno()).st_size < self._bytes:  # it was replaced
             self._lines = self._bytes = 0
         file.seek(self._bytes)
         for line in read_lines(file):
@@ -411,7 +411,7 @@ class LiveBody:
         """End the server of all trials."""
         await self.owner.close()
 
-    def make_owner(self, state: Any) -> TrialCalls:  # noqa: ARG002 - as functions have it
+    def make_owner(self, state: Any) -> TrialCalls:  # noqa: ARG002 - other bodies use it
         """Return the calls of a trial. The first call opens the connection."""
         return TrialCalls(self.owner)
 

@@ -110,7 +110,7 @@ def parse_yaml(text: str, name: str) -> Located:
     """Read a text like ``read_yaml``."""
     try:
         node = yaml.compose(text, _Loader)
-    except (yaml.YAMLError, UnicodeEncodeError) as error:  # half of a pair of surrogates is no YAML
+    except (yaml.YAMLError, UnicodeEncodeError) as error:  # a lone surrogate is not YAML
         mark = getattr(error, "problem_mark", None)
         # If a part is missing at the end, report the last line plus one.
         line = "" if mark is None else f":{min(mark.line, text.rstrip().count(chr(10))) + 1}"
@@ -228,7 +228,7 @@ def _json(text: str) -> Any:
 class _Loader(getattr(yaml, "CSafeLoader", yaml.SafeLoader)):  # type: ignore[misc] # either is a loader
     """Loads plain YAML values as their source text, which is then read by the rules of YAML 1.2."""
 
-    yaml_implicit_resolvers: dict[str, Any] = {}  # noqa: RUF012 - as the base class has it
+    yaml_implicit_resolvers: dict[str, Any] = {}  # noqa: RUF012 - the base class has it
 
 
 TEXT = "tag:yaml.org,2002:str"
@@ -240,8 +240,6 @@ CONSTANTS = {"true": True, "false": False, "null": None, "~": None, "": None}
 
 
 class _Builder:
-    """Turns YAML nodes into plain values."""
-
     def __init__(self, located: Located) -> None:
         self._name = located.name
         self._lines = located.lines
@@ -317,7 +315,6 @@ def _fields(form: type[BaseModel]) -> dict[str, Any]:
 
 
 def _forms(annotation: Any) -> Iterator[type[BaseModel]]:
-    """Yield the forms in a type."""
     if isinstance(annotation, type) and issubclass(annotation, BaseModel):
         yield annotation
     for inner in get_args(annotation):

@@ -1,4 +1,4 @@
-"""Keys of live tools: values of variables that never go into files or answers."""
+"""Keys of live tools, which are values of variables and never go into files or answers."""
 
 from __future__ import annotations
 

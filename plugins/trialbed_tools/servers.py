@@ -121,7 +121,7 @@ class McpConnection:
             with suppress(RuntimeError):
                 task.get_loop().call_soon_threadsafe(task.cancel)
             return
-        while not task.done():  # a URL may not let the session end
+        while not task.done():  # a server at a URL may block the end of the session
             task.cancel()
             await asyncio.wait((task,), timeout=CLOSING_SECONDS)
 
@@ -206,7 +206,7 @@ def _leaves(error: Exception) -> list[Exception]:
 
 
 def tool_answer(result: dict[str, Any]) -> CallAnswer:
-    """Convert the result of a call to an answer: its content, or else its structured content."""
+    """Convert the content of a call's result, or else its structured content, to an answer."""
     content = result.get("content")
     parts = [_part(part) for part in content if isinstance(part, dict)] if isinstance(content, list) else []
     text = "\n".join(map(str, parts))

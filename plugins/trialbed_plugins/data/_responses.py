@@ -44,6 +44,5 @@ def _shorten(key: str) -> str:
 
 
 def imported_line(report: dict[str, Any]) -> str:
-    """Describe an import in one line."""
     new, files = number_of(report["new"], "answer"), number_of(report["files"], "file")
     return f"{new} imported from {files}, {report['known']} known before"

@@ -22,7 +22,7 @@ NAME = re.compile("[A-Za-z0-9][A-Za-z0-9._ -]*")
 
 
 class ListedDataset(Dataset):
-    """A dataset whose queries are in memory."""
+    """A dataset with its queries in memory."""
 
     def __init__(self, name: str, test_set: str, queries: Iterable[Query]) -> None:
         self.name = name
@@ -30,7 +30,6 @@ class ListedDataset(Dataset):
         self._queries = tuple(queries)
 
     def queries(self) -> Sequence[Query]:
-        """All queries, in file order."""
         return self._queries
 
 
@@ -59,7 +58,7 @@ def read_queries(path: Path) -> ListedDataset:
     queries: dict[str, Query] = {}
     known: dict[ApiRef, Api] = {}
     for place, item in enumerate(items):
-        items[place] = None  # else memory would hold all of a large file twice
+        items[place] = None  # keep large files in memory only once
         if key or (isinstance(item, dict) and "apis" in item and "api_list" not in item):
             query = validate(path, _QUERY, item, (*key, place))
         else:

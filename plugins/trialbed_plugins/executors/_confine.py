@@ -181,7 +181,6 @@ def can_connect(family: int, port: int) -> bool:
 
 
 def own_status() -> dict[str, str]:
-    """Return the kernel's status of this process."""
     with open("/proc/self/status", encoding="utf-8") as file:
         return {name: value.strip() for name, _, value in (line.partition(":") for line in file)}
 

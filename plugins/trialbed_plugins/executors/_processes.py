@@ -1,4 +1,4 @@
-"""The processes of a worker: find its descendants, check their memory and condition, and end them."""
+"""Find the processes of a worker, check their memory and condition, and end them."""
 
 from __future__ import annotations
 
@@ -25,7 +25,6 @@ LISTS_CHILDREN = os.path.exists(f"/proc/self/task/{os.getpid()}/children")
 
 
 def descendants(pid: int) -> list[psutil.Process]:
-    """Return the living descendants of ``pid``."""
     return living(family(pid)[1:])
 
 
@@ -94,7 +93,6 @@ def end_family(pid: int) -> None:
 
 
 def end(processes: Collection[psutil.Process]) -> None:
-    """Kill these processes if they are still running."""
     for process in processes:
         with contextlib.suppress(psutil.Error):
             process.kill()
@@ -150,7 +148,6 @@ class ProcessCondition:
 
     @classmethod
     def read(cls, pid: int) -> ProcessCondition:
-        """Read the current condition of a process."""
         if sys.platform == "linux":
             # psutil would read more files, and ask for the limits one by one.
             place = f"/proc/{pid}"

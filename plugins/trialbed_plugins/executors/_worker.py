@@ -162,7 +162,6 @@ class Pipes(asyncio.SubprocessProtocol):
         self.stopwatch = Stopwatch(time.monotonic)
 
     def tail(self) -> str:
-        """Return the end of standard error as text."""
         return bytes(self._tail).decode(errors="replace").strip()
 
     @property
@@ -198,7 +197,6 @@ class Pipes(asyncio.SubprocessProtocol):
         asyncio.get_running_loop().call_later(LAST_OUTPUT, self._exit)
 
     def connection_lost(self, exc: Exception | None) -> None:  # noqa: ARG002 - asyncio's signature
-        """Note that the process and its pipes are gone."""
         self.disconnected.set()
 
     def _exit(self) -> None:
@@ -260,7 +258,6 @@ class ForkedProcess(asyncio.SubprocessTransport):
         self.pid = 0
 
     async def connect(self) -> None:
-        """Connect its pipes to the event loop."""
         self.protocol.connection_made(self)
         loop, (given, *read) = asyncio.get_running_loop(), self._files
         self._pipes[0], _ = await loop.connect_write_pipe(lambda: _PipeEnd(self, 0), given)
@@ -663,7 +660,6 @@ class Worker:
 
     @property
     def alive(self) -> bool:
-        """Return whether its process is running."""
         return not self._pipes.exited.is_set()
 
     @property

@@ -82,7 +82,7 @@ def main() -> int:
     except TrialbedError as problem:
         sys.stderr.write(f"{problem}\n")
         return problem.exit_code
-    except Exception:  # noqa: BLE001 - Python ends with 1, as programs do that start others
+    except Exception:  # noqa: BLE001 - Python's 1 is also the code of programs that start others
         traceback.print_exc()
         return TrialbedError.exit_code
     return 0

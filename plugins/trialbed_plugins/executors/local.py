@@ -254,7 +254,7 @@ class LocalExecutor(Executor):
             folder = self._folder / worker.mark
             try:
                 try:
-                    os.makedirs(folder)  # an agent may have removed the one above
+                    os.makedirs(folder)  # an agent may have removed the parent
                 except FileNotFoundError as error:
                     raise WorkerFault("server", f"its folder cannot be made: {error}") from error
                 if template is None or template.forks is None:

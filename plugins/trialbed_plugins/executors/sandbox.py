@@ -1,4 +1,4 @@
-"""The sandbox of workers: Landlock, seccomp and, for root, another user.
+"""The sandbox of workers, made of Landlock, seccomp and, for root, another user.
 
 ``launch`` prepares the start of a worker. The program ``_confine.py`` gives up the rights and becomes the worker.
 """

@@ -1,4 +1,4 @@
-"""The reference framework: the simplest correct tool loop, and the baseline of every comparison.
+"""The reference framework, which is the simplest correct tool loop and the baseline of every comparison.
 
 It asks the model, makes all calls of a turn concurrently, returns the results in the model's order, and ends when the
 model answers with a text. It adds nothing to the prompt and changes no schema. Arguments are not validated, since the

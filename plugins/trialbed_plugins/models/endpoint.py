@@ -112,7 +112,7 @@ class EndpointModels(ModelDriver):
 def _split_url(name: str, url: str) -> SplitResult:
     try:
         parts = urlsplit(url)
-        parts.port  # noqa: B018 - raises ValueError where it is none
+        parts.port  # noqa: B018 - raises ValueError if it is invalid
     except ValueError:
         parts = urlsplit("")
     if not parts.hostname:

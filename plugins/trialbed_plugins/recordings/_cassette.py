@@ -103,7 +103,6 @@ class Cassette:
         return self.replies.get(request_key(text, identity=self.identity, seed=seed, occurrence=occurrence))
 
     def has_seed(self, seed: int) -> bool:
-        """Return whether trials with a seed were recorded."""
         return seed in self._of_seed
 
     def of_seed(self, seed: int) -> list[RecordedReply]:
@@ -119,7 +118,6 @@ class Cassette:
         return found.hexdigest()
 
     def lines(self) -> Iterator[bytes]:
-        """Yield the lines of its file."""
         named = {"model": self.model, "identity": self.identity, "told": self.told, "replies": len(self.replies)}
         masks = {"ignored": self.ignored} if self.ignored else {}
         yield _line({"format": FORMAT, "version": VERSION, **named, **masks})

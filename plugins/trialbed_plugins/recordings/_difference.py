@@ -34,7 +34,6 @@ class RequestDifference(NamedTuple):
 
     @property
     def text(self) -> str:
-        """Format the difference in one line."""
         return f"{self.path}: {self.recorded} → {self.asked}"
 
 

@@ -1,4 +1,4 @@
-"""Masks: parts of requests that a recording ignores, and parts that vary between trials of an agent."""
+"""Mask the parts of requests that a recording ignores, and find parts that vary between trials of an agent."""
 
 from __future__ import annotations
 

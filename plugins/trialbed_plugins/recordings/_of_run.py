@@ -59,7 +59,7 @@ def compare_repeats(run: StoredRun, ignored: Sequence[str] = ()) -> list[str]:
         replies = list(_replies(trial, run.config, Counter(), ignored))
         before = first.setdefault((trial.key.framework, trial.key.query_id), replies)
         for one, other in zip(before, replies, strict=False):
-            requests = [{**reply.request, "seed": None} for reply in (one, other)]  # each repeat has its own
+            requests = [{**reply.request, "seed": None} for reply in (one, other)]  # each repeat has another seed
             found |= dict.fromkeys(find_masks(*requests))
             if answer_of(one) != answer_of(other):
                 break
@@ -83,7 +83,7 @@ def requests_of(trial: TrialResult, cell: RunCell, *also: str) -> Iterator[tuple
 def _canonical(call: ModelCall, names: set[str], conversations: KeptResponses) -> dict[str, Any] | None:
     request = recorded_request(call)
     if isinstance(request, ResponsesRequest):
-        request = ResponsesRequest(request.document)  # of its own: in another trial it follows another conversation
+        request = ResponsesRequest(request.document)  # a copy, since it continues another conversation in each trial
         conversations.follow(request)
         conversations.keep(request, recorded_answer(call).response, len(call.request) + len(call.response))
     return None if request is None else canonical(request.whole, names)

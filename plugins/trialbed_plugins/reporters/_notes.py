@@ -54,7 +54,6 @@ def run_notes(report: Report) -> Iterator[str]:
 
 
 def _prices(run: Run) -> Iterator[str]:
-    """Yield the known prices of each model in the run."""
     for model, prices in run.prices.items():
         of = f" of {model}" if len(run.config.models) > 1 else ""
         rates = "; ".join(map(_rate_text, prices.rates))
@@ -94,13 +93,12 @@ def _flaky(summary: Summary) -> Iterator[str]:
 
 
 def _on_faults(run: Run) -> Iterator[str]:
-    """Yield the injected faults."""
     if note := fault_note(run.config.faults):
         yield f"{note}."
 
 
 def run_legend(report: Report) -> Iterator[str]:
-    """Yield the explanations of the figures."""
+    """Yield explanations of the figures."""
     shown = telling_names(report)
     if shown:
         yield (

@@ -31,15 +31,14 @@ class TableReporter(Reporter):
     """
 
     def report(self, report: Report, stream: TextIO) -> None:
-        """Write the tables of one run."""
         if self.brief:
-            models = report.run.config.models  # of several, each is a row above its setups
+            models = report.run.config.models  # several models have rows above their setups
             result = headline(report) + (f" Model: {models[0]}." if len(models) == 1 else "")
             shown = screen_tables(report)
             medians = ", ".join(column for column in shown[0].columns if column in MEDIANS)
             labelled = f"{result} Medians: {medians}." if medians else result
             room = shutil.get_terminal_size((len(labelled), 0)).columns
-            # The label gets no line of its own on a screen. Docs and `--full` have it too.
+            # The label does not get its own line on a screen. Docs and `--full` have it too.
             if len(wrap(labelled, room)) == len(wrap(result, room)):
                 result = labelled
             tables = [views.Table("", notes=[result]), *shown]
@@ -58,7 +57,6 @@ class MarkdownReporter(Reporter):
     """The table and its notes as Markdown."""
 
     def report(self, report: Report, stream: TextIO) -> None:
-        """Write a section of level 2 with its subject as the title."""
         stream.write(views.markdown([_conclusion(report, run_title(report.run)), *run_tables(report)]))
 
 
@@ -66,7 +64,6 @@ class CsvReporter(Reporter):
     """One line per framework and score with mean, interval, median and denominator."""
 
     def report(self, report: Report, stream: TextIO) -> None:
-        """Write a header and the lines."""
         stream.write(views.csv_text(run_records(report)))
 
 
@@ -74,7 +71,6 @@ class JunitReporter(Reporter):
     """JUnit XML with a test for each trial, which fails if the query is not solved."""
 
     def report(self, report: Report, stream: TextIO) -> None:
-        """Write a complete document."""
         from trialbed_plugins.reporters._junit import run_suites
 
         stream.write(views.junit(run_suites(report), "bench run"))
@@ -84,5 +80,4 @@ class HtmlReporter(Reporter):
     """The tables as one page that works offline, for notebooks. Commands print the page of the run instead."""
 
     def report(self, report: Report, stream: TextIO) -> None:
-        """Write a complete page."""
         stream.write(views.html_page(run_title(report.run), [_conclusion(report), *run_tables(report)]))

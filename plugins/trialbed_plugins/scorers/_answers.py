@@ -1,4 +1,4 @@
-"""Scores for the end of a trial: its answer, the final state, the results in use, and the claimed calls."""
+"""Scores for the answer of a trial, its final state, the use of results, and the claimed calls."""
 
 from __future__ import annotations
 

@@ -37,11 +37,9 @@ CATALOG = tuple(score for scorer in SCORERS for score in scorer.scores)
 
 @hookimpl
 def describe_scores() -> tuple[ScoreDescription, ...]:
-    """Return the descriptions of the built-in scores."""
     return CATALOG
 
 
 @hookimpl
 async def score_trial(context: ScoreContext) -> list[Score]:
-    """Return the built-in scores of one trial."""
     return [score for scorer in SCORERS for score in await scorer.scores_of(scorer.code(context))]

@@ -28,5 +28,4 @@ def reason(causes: Iterable[str], otherwise: str = "") -> dict[str, Json]:
 
 
 def title(call: AskedCall) -> str:
-    """Return the name of a call for messages."""
     return call.api.title if call.api else call.name

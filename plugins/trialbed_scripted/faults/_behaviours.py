@@ -43,34 +43,28 @@ def two_calls(turn: ModelTurn, request: ModelRequest, _: Settings) -> ModelTurn:
 
 
 def unknown_tool(turn: ModelTurn, request: ModelRequest, _: Settings) -> ModelTurn:
-    """Call a tool that was not offered."""
     made = make_calls(turn, request)
     return replace(made, calls=tuple(Call(UNKNOWN, call.arguments) for call in made.calls))
 
 
 def bad_arguments(turn: ModelTurn, request: ModelRequest, _: Settings) -> ModelTurn:
-    """Make calls whose arguments do not parse."""
     made = make_calls(turn, request)
     return replace(made, calls=tuple(Call(call.name, '{"broken": ') for call in made.calls))
 
 
 def calls_with_stop(turn: ModelTurn, request: ModelRequest, _: Settings) -> ModelTurn:
-    """Make calls that end with the finish reason stop."""
     return replace(make_calls(turn, request), finish_reason="stop")
 
 
 def finish(turn: ModelTurn, _request: ModelRequest, settings: Settings) -> ModelTurn:
-    """End with another finish reason."""
     return replace(turn, finish_reason=settings["reason"])
 
 
 def no_finish_reason(turn: ModelTurn, _request: ModelRequest, _settings: Settings) -> ModelTurn:
-    """End without a finish reason."""
     return replace(turn, finish_reason=None)
 
 
 def null_usage(turn: ModelTurn, _request: ModelRequest, _settings: Settings) -> ModelTurn:
-    """Report a null in the usage."""
     return replace(turn, usage={**(turn.usage or {}), "completion_tokens": None})
 
 

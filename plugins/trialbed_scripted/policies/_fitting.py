@@ -58,8 +58,6 @@ def fit(arguments: Any, own: Any, offered: Any) -> Fitted:
 
 
 class _Schemas:
-    """The tool's own schema and the offered one."""
-
     def __init__(self, own: Any, offered: Any) -> None:
         self._own, self._offered = own, offered
 

@@ -139,8 +139,6 @@ class TurnTakingModel(TrialModel):
 
 
 class ScriptedTrialModel(TurnTakingModel):
-    """Plays a policy in one trial."""
-
     def __init__(self, policy: str, registration: TrialRegistration) -> None:
         super().__init__()
         self._slow = policy == SLOW
@@ -153,7 +151,6 @@ class ScriptedTrialModel(TurnTakingModel):
         self._histories: defaultdict[int, TextHistories] = defaultdict(TextHistories)
 
     async def answer(self, question: ModelQuestion) -> ModelReply:
-        """Return the next turn of the conversation."""
         turn = self._policy.turn(question.request, self._histories[question.turn], self._message(question))
         self.note(turn)
         # Ids are the same in each framework's trial: a replay gives equal requests the same answer with its ids.

@@ -71,13 +71,11 @@ def spare_call(request: ModelRequest) -> Call:
 
 
 def usage_of(request: ModelRequest, turn: ModelTurn) -> dict[str, int]:
-    """Count the tokens of a request and its answer."""
     length = sum(len(call.name) + len(call.arguments) for call in turn.calls) if turn.calls else len(turn.text or "")
     return usage_counts(len(json.dumps(request.document)) // LETTERS, length // LETTERS)
 
 
 def digest_of(request: ModelRequest) -> str:
-    """Return a digest of the conversation and the tools of a request."""
     read = [part or None for part in request.prompt.values()]
     return hashlib.sha256(json.dumps(read, sort_keys=True).encode()).hexdigest()
 
@@ -92,7 +90,7 @@ def _sample(solution: Solution, request: ModelRequest, chance: random.Random) ->
     wanted = request.generation
     if wanted.temperature == 0 or len(texts) == 1:
         return str(texts[0])
-    draw = chance if wanted.seed is None else random.Random(wanted.seed)  # noqa: S311 - equal seeds choose alike
+    draw = chance if wanted.seed is None else random.Random(wanted.seed)  # noqa: S311 - equal seeds choose the same
     return str(draw.choice(texts))
 
 

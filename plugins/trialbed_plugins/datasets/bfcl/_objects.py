@@ -77,7 +77,7 @@ class CaseObjects:
                 raise NameError(f"name {function!r} is not defined")
             _check_size(function, [*given, *named.values()])
             return method(*deepcopy(tuple(given)), **deepcopy(dict(named)))
-        except Exception as error:  # noqa: BLE001 - whatever the function raises is its answer
+        except Exception as error:  # noqa: BLE001 - any exception is the answer
             return f"Error during execution: {error}"
 
     def response(self, function: str, named: Mapping[str, Any], given: Sequence[Any] = ()) -> str:

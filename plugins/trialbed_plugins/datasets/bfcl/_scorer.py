@@ -24,7 +24,6 @@ NUMBER = re.compile(r"_\d+(-\d+-\d+)?$")
 
 @hookimpl
 def describe_scores() -> list[ScoreDescription]:
-    """Return the description of the leaderboard's score."""
     return [ScoreDescription(SCORE, meaning="the model asked for the right calls and no others", leads=True)]
 
 
@@ -40,7 +39,7 @@ async def score_trial(context: ScoreContext) -> list[Score]:
     category = NUMBER.sub("", str(query.query_id))
     if category not in (*CATEGORIES, *TURNS) or any(api.category != CATEGORY for api in query.apis):
         return []
-    folder = data_folder()  # searched for on the disk, which takes longer than the other scores of a trial
+    folder = data_folder()  # this searches the disk, so it comes last
     row = None if folder is None else read_rows(folder, category).get(str(query.query_id))
     if row is None:
         return []
@@ -59,7 +58,6 @@ async def score_trial(context: ScoreContext) -> list[Score]:
 
 
 def _asked_calls(context: ScoreContext) -> list[Call]:
-    """List the calls that the model asked for."""
     names = {tool.name: tool.api.api_name for tool in context.tools}
     return [
         (call.api.api_name if call.api else names.get(call.name, call.name), cast("Any", call.arguments))

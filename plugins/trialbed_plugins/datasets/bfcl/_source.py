@@ -104,7 +104,6 @@ def read_lines(path: Path) -> list[dict[str, Any]]:
 
 
 def ref_of(name: str) -> ApiRef:
-    """Return the identity of a function as an API."""
     return ApiRef(category=CATEGORY, tool_name="", api_name=name)
 
 
@@ -129,7 +128,7 @@ def api_of(function: Mapping[str, Any], language: Language | None = None) -> Api
 def _parameter(name: str, about: Mapping[str, Any]) -> Parameter:
     description = str(about.get("description", ""))
     inside = {key: about[key] for key in CONSTRAINTS if key in about}
-    if inside:  # a parameter's record has no place for it
+    if inside:  # a parameter's record has no field for it
         description = f"{description} Schema: {json.dumps(inside, ensure_ascii=False)}".strip()
     return Parameter(
         name=name,

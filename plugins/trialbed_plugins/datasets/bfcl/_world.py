@@ -27,7 +27,6 @@ class CaseWorld(World):
         self._objects = CaseObjects(start)
 
     def call(self, api: Api, arguments: Mapping[str, Json]) -> Json:
-        """Call a function of the objects."""
         result = self._objects.call(*function_called(api.api_name, arguments))
         if isinstance(result, str) and result.startswith("Error during execution:"):
             raise ApiRefused(result)
@@ -39,7 +38,6 @@ class CaseWorld(World):
         return value
 
     def state(self) -> Json:
-        """Return the objects as JSON."""
         return self._objects.state()
 
 

@@ -1,4 +1,4 @@
-"""The embedded dataset: a small invented world, its APIs, and sixty queries about it.
+"""The embedded dataset with a small invented world, its APIs, and sixty queries about it.
 
 Everything is data (``tables/``, ``apis/``, ``queries.json``). Each API declares its table, the parameters that filter
 rows, and the columns to return. Responses are therefore deterministic, consistent with each other, and available for

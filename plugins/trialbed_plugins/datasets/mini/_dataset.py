@@ -50,7 +50,7 @@ class MiniDriver(DatasetDriver):
             UsageError: there is no such test set.
         """
         if test_set == SHOP:
-            from trialbed_plugins.datasets.mini._shop import ShopDataset  # most runs are of the other queries
+            from trialbed_plugins.datasets.mini._shop import ShopDataset  # most runs use the other queries
 
             return ShopDataset()
         if test_set not in (None, NAME):

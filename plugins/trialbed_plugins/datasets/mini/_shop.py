@@ -35,7 +35,6 @@ class Basket(World):
         self._orders: list[Json] = []
 
     def call(self, api: Api, arguments: Mapping[str, Json]) -> Json:
-        """Execute a call to an API of the shop."""
         product = str(arguments.get("product", ""))
         quantity = int(str(arguments.get("quantity", 1)))
         match api.api_name:
@@ -52,7 +51,6 @@ class Basket(World):
         return self._content()
 
     def state(self) -> Json:
-        """Return the basket and the orders."""
         return {"basket": dict(sorted(self._items.items())), "coupon": self._coupon, "orders": self._orders}
 
     def _set(self, product: str, quantity: int) -> None:
@@ -104,7 +102,6 @@ class ShopSimulator(Simulator):
     invented: ClassVar[bool] = True
 
     def world(self) -> Basket:
-        """Return an empty basket."""
         return Basket()
 
     async def simulate(self, api: Api | None, ref: str, arguments: dict[str, Json]) -> Simulation:  # noqa: ARG002

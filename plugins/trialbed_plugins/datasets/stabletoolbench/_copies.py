@@ -43,7 +43,6 @@ class DatasetCopies:
         return sorted(path.stem for path in (self._current / "queries").glob("*.json"))
 
     def queries(self, test_set: str) -> Sequence[Query]:
-        """Return the queries of an imported test set."""
         return read_queries(self._current / "queries" / f"{test_set}.json").queries()
 
     def apis(self) -> Sequence[Api]:

@@ -127,7 +127,7 @@ def main() -> None:
             domain = domain or Domain(*sys.argv[1:])
             asked = json.loads(line)
             answer = {"result": getattr(domain, asked.pop("do"))(**asked)}
-        except Exception as error:  # noqa: BLE001 - the other side says what it means
+        except Exception as error:  # noqa: BLE001 - the other side explains it
             answer = {"problem": f"{type(error).__name__}: {error}"}
         print(json.dumps(answer), file=answers, flush=True)
 

@@ -166,7 +166,7 @@ class TauEnvironment:
         self._process.kill()
         self._process.wait()
         for file in (self._errors, self._process.stdin, self._process.stdout):
-            with suppress(OSError):  # something may be left in it
+            with suppress(OSError):  # closing flushes the buffer
                 cast("IO[bytes]", file).close()
 
 

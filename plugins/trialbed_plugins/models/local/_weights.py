@@ -77,7 +77,6 @@ class Weights:
 
     @property
     def title(self) -> str:
-        """The model's name, for messages."""
         return f"local:{self.name}"
 
     def whole(self) -> Path:
@@ -95,7 +94,7 @@ class Weights:
         try:
             make_private_folder(path.parent)
             with FileLock(path.with_suffix(".lock")):
-                if path.is_file():  # it is complete: it was renamed when it was
+                if path.is_file():  # complete, since it is renamed last
                     return path
                 found = hashlib.sha256()
                 with replacing(path) as file:
@@ -182,14 +181,14 @@ AUTO = "auto"
 OWN = "own"
 FUNCTION_CALL = "function-call"
 NAMES = (FUNCTION_CALL,)
-"""Templates included in Trialbed, for models whose own template parses no calls."""
+"""Templates included in Trialbed, for models with a template that parses no calls."""
 
 UNPARSED = ("qwen2.5-coder", "smollm2")
 """Prefixes of models that ignore their own template's format for calls, or have a template without tools."""
 
 
 def choose_template(wanted: str, model: str) -> tuple[str, str | None]:
-    """Return the name and the text of a template for a model. The text is None for the model's own template.
+    """Return the name and the text of a template for a model. None as the text stands for the model's own template.
 
     Args:
         wanted: ``auto``, ``own``, a name, or the path of a file.

@@ -108,7 +108,6 @@ class LocalModels(ModelDriver):
 
 
 def _release() -> str | None:
-    """Return the release of llama.cpp, or None if it is not installed."""
     try:
         return version(RUNTIME)
     except PackageNotFoundError:
