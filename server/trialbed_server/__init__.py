@@ -1,6 +1,6 @@
-"""The server of Trialbed: the virtual API, the gateway to models, and the control of trials.
+"""Trialbed's server, with the virtual API, the gateway to models, and the control of trials.
 
-The public names are loaded when they are first used, so that ``import trialbed_server`` stays light.
+The public names are loaded on first use to keep ``import trialbed_server`` light.
 """
 
 import lazy_loader

@@ -1,4 +1,4 @@
-"""``python -m trialbed_server OPTIONS``: the server as a process, with options in JSON."""
+"""Run the server as a process with ``python -m trialbed_server OPTIONS``; the options are JSON."""
 
 from __future__ import annotations
 

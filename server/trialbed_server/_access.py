@@ -1,4 +1,4 @@
-"""Checks of requests before they are served: bearer tokens, names of the server, and origins of web pages."""
+"""Check bearer tokens, host names and the origins of web pages before requests are served."""
 
 from __future__ import annotations
 
@@ -21,10 +21,10 @@ UNTAGGED = ("/virtual", "/v1/")
 
 
 class TokenCheck:
-    """Admits requests that carry a token; ``/healthz`` and a trial's own URLs need none.
+    """Admit requests that carry a token. ``/healthz`` and a trial's own URLs do not require it.
 
     Args:
-        open_paths: the beginnings of further paths that need none.
+        open_paths: the beginnings of further paths that do not require it.
     """
 
     def __init__(self, token: str, open_paths: tuple[str, ...] = ()) -> None:
@@ -55,15 +55,16 @@ class TokenCheck:
 
 
 class SiteCheck:
-    """Refuses what web pages make a browser send to a server that asks for no token.
+    """Reject requests that web pages make a browser send to a server without a token.
 
-    A page of another origin cannot read the answers, but its requests would reach the model and be paid for; a page
-    whose own name is changed to point here (DNS rebinding) could read them too. The first are known by their
-    ``Origin``, the second by their ``Host``. A trial's own URLs need no such check: their token is unknown to pages.
+    A page of another origin cannot read the answers, but its requests would reach the model and be paid for. A page
+    that changes its own name to point here (DNS rebinding) could read them too. The check recognises the first by
+    their ``Origin`` and the second by their ``Host``. A trial's own URLs need no such check: pages do not
+    know their token.
 
     Args:
         host: the address that the server listens on.
-        hosts: further names under which it is reached.
+        hosts: further names of the server.
     """
 
     def __init__(self, host: str, hosts: Iterable[str]) -> None:

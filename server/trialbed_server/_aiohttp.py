@@ -1,4 +1,4 @@
-"""aiohttp, imported on first use: a server of scripted models sends no requests."""
+"""Import aiohttp on first use; a server of scripted models sends no requests."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Builds the server: its parts, its routes, and the checks that stand before them."""
+"""Build the server from its parts, its routes, and the checks in front of them."""
 
 from __future__ import annotations
 
@@ -200,7 +200,7 @@ def _simulator_access(options: ServerOptions) -> Callable[[], ModelAccess] | Non
 
 
 def _user_model(options: ServerOptions, model: str) -> ModelAccess:
-    """Return the access to the model that plays users, at one of the upstreams."""
+    """Return the access to the model that plays users."""
     name, url = split_address(model)
     key = options.upstream_key if url == options.upstream else options.upstream_keys.get(url or "")
     endpoint = ModelEndpoint(base_url=url or "", api_key=key or "", model=name, temperature=0.0)
@@ -215,7 +215,7 @@ def _model_access(options: ServerOptions, endpoint: ModelEndpoint, prices: Price
 
 
 def _documented_apis(options: ServerOptions, simulators: Simulators) -> Iterator[tuple[Api, Simulator]]:
-    """Every Api with its simulator: the one chosen for the server, else the dataset's own.
+    """Return every Api with its simulator, which is the server's choice or else the dataset's own.
 
     Raises:
         TrialbedError: a dataset or simulator is missing or broken.

@@ -1,4 +1,4 @@
-"""Time, so that tests can bring their own."""
+"""The clock, which tests can replace."""
 
 from __future__ import annotations
 

@@ -43,15 +43,15 @@ class JoiningTransport:
 
 
 class BoundedProtocol(HttpToolsProtocol):
-    """Ends connections whose requests do not arrive: half a head or half a body keeps none open for long.
+    """Close connections with requests that do not arrive; half a head or half a body keeps no connection open for long.
 
-    A body's size is bounded where it is read, and idle connections are uvicorn's own ``timeout_keep_alive``. A request
-    that comes in one piece needs no deadline, and most do.
+    A body's size is limited by its reader, and idle connections are closed by uvicorn's ``timeout_keep_alive``. A
+    request that comes in one piece needs no deadline, and most do.
 
     Attributes:
         head_seconds: from the connection, or the first byte of a later request, to the end of the head.
         body_seconds: from the end of the head to the end of the body.
-        head_bytes: largest head; what comes in one piece with its end is not counted.
+        head_bytes: largest head. Heads that come in one piece with their end are not counted.
     """
 
     head_seconds = 60.0

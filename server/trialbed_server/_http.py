@@ -63,7 +63,7 @@ async def read_body(scope: Scope, receive: Receive, limit: int) -> bytes:
 
 
 def _check_values(body: bytes, most: int) -> None:
-    """Refuse a body of too many values: each but the first follows one of these marks, outside of strings."""
+    """Refuse a body with too many values; all values but the first follow a mark outside strings."""
     if sum(map(body.count, b",{[")) <= most:
         return
     strings = (body.count(b'"') - body.count(b'\\"')) // 2
@@ -100,7 +100,7 @@ class TrialEndpoint(ABC):
 
     @abstractmethod
     async def serve(self, trial: OpenTrial | None, body: bytes, scope: Scope, receive: Receive, send: Send) -> None:
-        """Serve a request whose body was read."""
+        """Serve a request after its body was read."""
 
     @abstractmethod
     async def refuse(self, message: str, status: int, scope: Scope, send: Send) -> None:
@@ -108,7 +108,7 @@ class TrialEndpoint(ABC):
 
 
 def error_response(path: str, message: str, status: int, kind: str = "invalid_request_error") -> JSONResponse:
-    """Return an error in the form of the dialect whose requests come to this path; elsewhere, of chat completions."""
+    """Return an error in the dialect that is spoken at this path, by default chat completions."""
     spoken = dialect_at(path.rpartition("/v1/")[2]) or dialect()
     return JSONResponse(spoken.write_error(message, kind, code=str(status)), status)
 
@@ -121,7 +121,7 @@ async def send_json(body: bytes, status: int, send: Send, more: Sequence[tuple[b
 
 
 def read_already(body: bytes, receive: Receive) -> Receive:
-    """Return the messages of a request whose body was read."""
+    """Return a ``receive`` that replays a body which was already read."""
     unread = True
 
     async def replay() -> Message:
@@ -135,7 +135,7 @@ def read_already(body: bytes, receive: Receive) -> Receive:
 
 
 def stated_length(scope: Scope) -> int:
-    """Return the bytes that the body has as its head says; 0 if it does not."""
+    """Return the body's size in bytes by the ``Content-Length`` header; 0 without a valid one."""
     for name, value in scope["headers"]:
         if name == b"content-length":
             return int(value) if value.isdigit() else 0

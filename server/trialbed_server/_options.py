@@ -41,7 +41,7 @@ class ServerOptions:
 
     Attributes:
         cache: the response cache: a file (SQLite) or a database URL.
-        upstream: the model endpoint that the gateway forwards to, without a final ``/``; None for none.
+        upstream: the model endpoint that the gateway forwards to, without a final ``/``, or None.
         upstream_key: its key. It leaves the server towards the upstream only.
         other_upstreams: further endpoints, for trials that name them; upstream_keys: the keys of these, by address.
         token: bearer token that guards the server; required beyond loopback.
@@ -49,30 +49,30 @@ class ServerOptions:
             and requests to the model and the virtual API must belong to a trial.
         allow_hosts: names of the server, in addition to loopback's and ``host``, that requests may be for if it
             asks for no token.
-        trial_expiry: seconds without a request after which a trial is closed whose opener gave it no lease.
-        datasets: ``NAME`` or ``NAME:TEST_SET`` of datasets whose Apis the server knows without a trial.
+        trial_expiry: seconds without a request after which a trial without a lease is closed.
+        datasets: ``NAME`` or ``NAME:TEST_SET`` of datasets; the server knows their Apis without a trial.
         data_dir: folder of imported datasets; None is the user's.
         simulator: answers for Apis without a trial; None is the dataset's own, ``template`` for unknown Apis.
-        simulator_model: a model of the upstream that simulators may ask; None for none.
+        simulator_model: a model of the upstream that simulators may ask, or None.
         simulator_upstream, simulator_key: another endpoint for that model, and its key.
-        simulator_prices: of that model, of a server of a run; None where they are not known.
-        user_model: ``NAME@URL`` of the model that plays users; None for none. Its key is that of the upstream, or among
+        simulator_prices: of that model, if the server belongs to a run; None if they are not known.
+        user_model: ``NAME@URL`` of the model that plays users, or None. Its key is the upstream's, or among
             ``upstream_keys``.
         user_prices: of that model.
         simulator_prompt: the file of the system prompt that a simulator asks its model with; None for Trialbed's.
-        real_url: where real Apis are called, by ToolBench's protocol; None for nowhere. real_key: its key.
+        real_url: the endpoint for real Apis, by ToolBench's protocol, or None. real_key: its key.
         real_timeout: seconds for one real call.
-        faults: those put in on purpose for requests without a trial; None for none.
+        faults: injected into requests without a trial, or None.
         read_only: whether answers are not kept in the cache.
         max_helper_requests: the most that each simulator asks of it; None for any number.
-        completions: the file in which the replies to simulators are kept; None keeps none.
-        model_cache: the file in which the answers to trials are kept that ask for it; None for none.
+        completions: the file that keeps the replies to simulators; None to keep nothing.
+        model_cache: the file that keeps the answers to trials that ask for it, or None.
         pages: whether the pages of the store are shown at ``/pages``; right answers stand there, so never for agents.
         watch_stdin: end when standard input does, because the parent process is gone.
         max_body: largest request body in bytes. max_answer: largest answer of an Api.
         memory: bytes of cached responses kept in memory.
         simulator_timeout: seconds a simulator has for one answer.
-        upstream_timeout: seconds the upstream may be silent before the gateway gives up, where no trial says how long.
+        upstream_timeout: seconds the upstream may be silent before the gateway gives up, unless the trial sets it.
         model_retries: how often a request that the upstream could not answer is repeated.
         endpoint_patience: seconds for the repetitions of one request, and for an upstream that only fails.
         rpm, tpm: the most requests that the upstream gets in any minute, and the most tokens; None for any number.
@@ -161,7 +161,7 @@ def check_token(token: str | None, host: str) -> None:
 
 
 def options_from(text: str) -> ServerOptions:
-    """Read the options of a process: a JSON object by their names, and the secrets of the environment.
+    """Read a process's options from a JSON object, and its secrets from the environment.
 
     Raises:
         UsageError: the text is not a JSON object, or an option is wrong.
@@ -177,7 +177,7 @@ def options_from(text: str) -> ServerOptions:
 
 
 def secrets_from(environ: Mapping[str, str]) -> dict[str, Any]:
-    """The options that come from the environment, so that they do not appear in process lists.
+    """Return the options that come from the environment, which keeps them out of process lists.
 
     Raises:
         UsageError: the keys of further endpoints are not a JSON object of texts.

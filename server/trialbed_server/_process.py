@@ -1,4 +1,4 @@
-"""The server as a process: a socket, a ready line, a log without secrets, and a clean end."""
+"""Run the server as a process with a socket, a ready line, a log without secrets, and a clean end."""
 
 from __future__ import annotations
 
@@ -93,7 +93,7 @@ def _listen(host: str, port: int) -> socket.socket:
 
 
 class _Server(uvicorn.Server):
-    """Ends with exit code 0 on a signal, where uvicorn would let the signal kill the process afterwards."""
+    """Exit with code 0 on a signal; uvicorn alone would let the signal kill the process afterwards."""
 
     def __init__(self, config: uvicorn.Config, app: Application, listener: socket.socket, *, watch_stdin: bool) -> None:
         super().__init__(config)

@@ -1,4 +1,4 @@
-"""The response cache as the server uses it: hits need no thread, and nothing else blocks the event loop."""
+"""The server's view of the response cache; hits need no thread, and nothing else blocks the event loop."""
 
 from __future__ import annotations
 
@@ -24,10 +24,11 @@ class CachedResponse(NamedTuple):
 
 
 class ResponseCache:
-    """A store, and the recently used entries in memory; an async context manager.
+    """A store with its recently used entries in memory; an async context manager.
 
-    Entries of a file are looked up in the event loop itself: that takes ten microseconds, where a thread's turn takes a
-    hundred, and never waits, since readers of a SQLite database in WAL mode need no lock. All else happens in threads.
+    Entries of a file are looked up in the event loop itself. That takes ten microseconds, ten times less than a
+    thread's turn, and never waits: readers of a SQLite database in WAL mode need no lock. All other work happens in
+    threads.
 
     Args:
         location: a file or a database URL.
@@ -65,7 +66,7 @@ class ResponseCache:
         return found
 
     async def find(self, keys: Sequence[str], origin: Origin) -> CachedResponse | None:
-        """The stored answer under the first of these keys, or imported under one of the others.
+        """Return the stored answer under the first of these keys, or an imported answer under another one.
 
         Raises:
             DataError: the database cannot be read.
@@ -82,7 +83,7 @@ class ResponseCache:
         """Keep this entry and return the kept answer, which is another process's if that was first.
 
         Args:
-            asked: the origin that was asked for, where another one has answered.
+            asked: the requested origin, if another one has answered.
 
         Raises:
             DataError: the database cannot be written.

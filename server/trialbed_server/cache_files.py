@@ -20,9 +20,9 @@ LAYOUTS = "{category}/{tool}_for_{category}/{api}.json or {category}/{tool_name}
 
 
 def cache_folder(folder: Path) -> Path | None:
-    """Return the cache folder: this folder, or the one in it if it is a copy of StableToolBench; None if there is none.
+    """Return this folder if it is a cache folder, or the one in it if it is a copy of StableToolBench, or None.
 
-    A folder is one by its name, or if there are files in it at the depth of both layouts.
+    A cache folder has the usual name, or has files at the depth of both layouts.
     """
     for candidate in (folder, folder / FOLDER, folder / "server" / FOLDER):
         if candidate.is_dir() and (candidate.name == FOLDER or next(cache_files(candidate), None) is not None):
@@ -49,7 +49,7 @@ class ImportProblem:
 
 
 def read_entries(file: Path) -> Iterator[Entry | ImportProblem]:
-    """Yield the entries of a file, and the problems of those that cannot be read."""
+    """Yield the entries of a file, and a problem for every unreadable entry."""
     try:
         # A tool's folder is ``{tool}_for_{category}``, or the tool's name alone; names may be original or standardised.
         name = requested_name(file.parent.parent.name, file.parent.name, file.stem)
@@ -73,7 +73,7 @@ def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 
 def alias(entry: Entry) -> Entry | None:
-    """The entry under standardised names of its parameters; None where these are its own."""
+    """Return the entry under the standardised names of its parameters; None if it has them already."""
     tool_input = standard_input(json.loads(entry.input))
     text, key = canonical_json(tool_input), request_key(entry.name, tool_input)
     return None if key == entry.key else Entry(key, entry.name, text, entry.body, entry.origin)
@@ -88,7 +88,7 @@ def _entry(name: StandardName, key: str, answer: Any) -> Entry:
 
 
 def _input(key: str) -> Any:
-    """The input that a key stands for: the text of a Python value, or JSON."""
+    """Parse the input in a key, which is the text of a Python value, or JSON."""
     for read in (ast.literal_eval, json.loads):
         with suppress(ValueError, SyntaxError, RecursionError, MemoryError):
             return read(key)

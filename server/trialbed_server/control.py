@@ -1,4 +1,4 @@
-"""``/control``: opening, renewing and closing trials."""
+"""Open, renew and close trials at ``/control``."""
 
 from __future__ import annotations
 
@@ -61,12 +61,12 @@ BAD_TOKEN = {
 
 @dataclass(eq=False)
 class Control:
-    """Opens and closes trials.
+    """Open and close trials.
 
     Attributes:
         upstreams: the endpoints that the server forwards to.
-        cache: the model cache; None for none.
-        user_model: plays users; None for none.
+        cache: the model cache, or None.
+        user_model: plays users, or None.
         callbacks: asks the programs that play users themselves.
     """
 
@@ -154,7 +154,7 @@ class Control:
         return JSONResponse({"text": reply.text})
 
     async def renew(self, request: Request) -> Response:
-        """Keep a trial open: its opener is still there."""
+        """Keep a trial open because its opener is still there."""
         opened = self.trials.find(request.path_params["trial"])
         opened.renew()
         return JSONResponse({"trial": opened.registration.trial})

@@ -1,4 +1,4 @@
-"""Faults that are put in on purpose: into answers of Apis, and before answers of the model."""
+"""Faults that are injected into answers of Apis, and before answers of the model."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ LARGE = "The service returns all of its data. "
 
 
 class VirtualAnswer(NamedTuple):
-    """An answer to a call, as it goes over the wire.
+    """An answer to a call, in the bytes of the wire.
 
     Attributes:
         provenance: how it was made; empty for an API error.
@@ -124,7 +124,7 @@ def _failure(status: int, message: str, fault: str) -> VirtualAnswer:
 
 
 def _rename_fields(value: Any) -> Any:
-    """The value as another version of the Api would return it: its fields have other names."""
+    """Return the value with other field names, like another version of the Api."""
     if isinstance(value, dict):
         return {f"{name}_v2": _rename_fields(item) for name, item in value.items()}
     return [_rename_fields(item) for item in value] if isinstance(value, list) else value

@@ -1,4 +1,4 @@
-"""The real API: an endpoint of ToolBench's protocol behind which the Apis themselves are called."""
+"""Call Apis at a real endpoint of ToolBench's protocol."""
 
 from __future__ import annotations
 
@@ -122,7 +122,7 @@ class RealBackend:
         """Call an Api.
 
         Args:
-            name: the standardised triple, by which the endpoint is known.
+            name: the standardised triple, the endpoint's name for the Api.
             tool_input: the input, with standardised names of parameters.
 
         Returns:

@@ -1,4 +1,4 @@
-"""The database of the response cache, on SQLite and PostgreSQL alike. Every call blocks; make it in a thread."""
+"""The response cache's database, on SQLite or PostgreSQL. Every call blocks; make it in a thread."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ AUTHORITATIVE = ("real", "imported")
 
 
 class Origin(NamedTuple):
-    """The maker of a response: the provenance and the maker's revision (empty where it has none)."""
+    """The provenance of a response, and the revision of its maker (empty without one)."""
 
     provenance: str
     revision: str = ""
@@ -62,7 +62,7 @@ class Entry:
         name: the standardised triple.
         input: canonical JSON of the input.
         body: JSON of the whole answer, ``{"error": …, "response": …}``.
-        settings: JSON of the settings it was made with, such as the model's; empty if there are none.
+        settings: JSON of the settings it was made with, such as the model's, or empty.
     """
 
     key: str
@@ -94,9 +94,9 @@ class StoredBody(NamedTuple):
 
 
 def best(entries: Sequence[StoredBody], key: str, origin: Origin) -> StoredBody | None:
-    """The entry to answer with: authoritative ones first, then those of this origin under the very key.
+    """Return the best entry: authoritative ones first, then this origin's under the very key.
 
-    An entry under another key than asked for is one of an imported spelling, and must have been imported.
+    An entry under another key is of an imported spelling, and must have been imported.
     """
     known = [entry for entry in entries if entry.origin.provenance in AUTHORITATIVE]
     if known:
@@ -175,7 +175,7 @@ class ResponseStore:
         return [StoredBody(row.key, Origin(row.provenance, row.revision), row.body.encode("ascii")) for row in rows]
 
     def add(self, entries: Sequence[Entry], aliases: Sequence[Entry] = ()) -> int:
-        """Keep these entries, in one transaction, if there are none of their key and origin; how many were new.
+        """Add the entries that are new by key and origin, in one transaction, and return how many were new.
 
         Args:
             aliases: kept as well, and not counted.
@@ -189,7 +189,7 @@ class ResponseStore:
         return added
 
     def keep(self, entry: Entry) -> str:
-        """Keep this entry; return the body that is kept: that of its key and origin, if there is one already."""
+        """Keep this entry and return the kept body, which is an older entry's if one has the same key and origin."""
         with self._describing_errors():
             if self._file is None:
                 with self._engine.begin() as connection:
@@ -198,7 +198,7 @@ class ResponseStore:
                 return str(file.execute(KEEP, entry.values()).fetchone()[0])
 
     def examples(self, name: StandardName, origin: Origin, limit: int) -> list[tuple[str, str]]:
-        """Inputs and answers of this Api: real and imported ones first, then those of this origin."""
+        """Return inputs and answers of this Api, first real and imported ones, then this origin's."""
         known = responses.c.provenance.in_(AUTHORITATIVE)
         own = (responses.c.provenance == origin.provenance) & (responses.c.revision == origin.revision)
         query = select(responses).where(responses.c.api == json.dumps(name), known | own)

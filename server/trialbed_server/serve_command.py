@@ -181,7 +181,7 @@ def command(
 
 
 def _check_model(option: str, named: str, settings: RunSettings) -> None:
-    """Refuse a model whose address is invalid or has a password."""
+    """Refuse a model with an invalid address or a password in it."""
     from trialbed.models import find_model
 
     try:
@@ -210,7 +210,7 @@ def _serve_faults(script: str, host: str, port: int) -> None:
 
 
 def is_fault_plan(text: str) -> bool:
-    """Return whether a file, or JSON, is meant as a plan: it has the key ``tools`` or ``model``."""
+    """Return whether a file or a JSON text is a plan, with the key ``tools`` or ``model``."""
     from trialbed.files import read_bytes
 
     try:

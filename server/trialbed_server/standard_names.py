@@ -38,16 +38,16 @@ def standard_category(category: str) -> str:
 
 @lru_cache(maxsize=4096)
 def documented_name(category: str, tool_name: str, api_name: str) -> StandardName:
-    """The triple of an Api whose documentation is known: its names have no endings to cut."""
+    """Return the triple of a documented Api; its names have no endings to cut."""
     return StandardName(standard_category(category), standardize(tool_name), change_name(standardize(api_name)))
 
 
 @lru_cache(maxsize=4096)
 def requested_name(category: str, tool_name: str, api_name: str) -> StandardName:
-    """The triple meant by a request: clients may say ``{api}_for_{tool}`` and ``{tool}_for_{category}``.
+    """Return the triple meant by a request; clients may say ``{api}_for_{tool}`` and ``{tool}_for_{category}``.
 
-    Such an ending is cut where something is left before it. Nothing in the middle of a name is cut, so
-    that ``Jobs for IT`` stays whole.
+    Such an ending is cut if something is left before it. Nothing in the middle of a name is cut: ``Jobs for IT`` stays
+    whole.
     """
     short_category = standard_category(category)
     tool = _without_ending(tool_name, short_category)
@@ -66,7 +66,9 @@ _encode = json.JSONEncoder(sort_keys=True, separators=(",", ":"), allow_nan=Fals
 
 
 def canonical_json(value: Any) -> str:
-    """The one ASCII text of a JSON value: keys sorted, types kept (``1``, ``"1"``, ``1.0`` and ``true`` differ).
+    """Return the one ASCII text of a JSON value, with sorted keys and distinct types.
+
+    ``1``, ``"1"``, ``1.0`` and ``true`` differ.
 
     Raises:
         ValueError: the value holds a number that is not finite, which is not JSON.
@@ -97,9 +99,9 @@ def _plain_json(value: list[Any]) -> bytes | None:
 
 
 def standard_input(tool_input: Any) -> Any:
-    """The input with parameters spelled as in StableToolBench's caches.
+    """Return the input with parameters spelled like StableToolBench's caches.
 
-    The input itself where that changes nothing, or where two parameters would meet.
+    The input itself is returned if that changes nothing, or if two parameters would get the same name.
     """
     if not isinstance(tool_input, dict):
         return tool_input
@@ -108,5 +110,5 @@ def standard_input(tool_input: Any) -> Any:
 
 
 def alias_key(name: StandardName, tool_input: Any) -> str:
-    """The key under which an imported cache of StableToolBench has the answer to this input."""
+    """Return the key of the answer to this input in an imported cache of StableToolBench."""
     return request_key(name, standard_input(tool_input))

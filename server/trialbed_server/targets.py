@@ -22,8 +22,8 @@ class CallTarget:
     Attributes:
         ref: in the dataset's spelling if it is known, else as sent.
         name: the standardised triple.
-        meant: the known Api that has this name in another case, where the Api is unknown.
-        origin: whose cached answers are valid for it, in addition to authoritative ones.
+        meant: the known Api that has this name in another case, if the Api is unknown.
+        origin: of the cached answers that are valid for it, in addition to authoritative ones.
     """
 
     ref: ApiRef
@@ -45,7 +45,7 @@ class CallTarget:
 
 
 class TargetCatalog:
-    """Finds the target of a request: by the exact triple, else by the standardised one.
+    """Find the target of a request by the exact triple, or else by the standardised one.
 
     Args:
         apis: the known Apis, each with its simulator; of equal triples the first counts.

@@ -56,12 +56,12 @@ def is_foreign(simulator: Simulator) -> bool:
 
 @dataclass(eq=False)
 class HostedWorld:
-    """A foreign world: made, asked and read in a dedicated thread, so that the server never waits for it.
+    """A foreign world in a dedicated thread, which keeps the server from waiting for it.
 
     It is made when it is first asked.
 
     Attributes:
-        seconds: that one call may take.
+        seconds: the limit of one call.
     """
 
     simulator: Simulator
@@ -93,7 +93,7 @@ class HostedWorld:
 
     @property
     def code(self) -> object:
-        """The object whose code runs: the world, or the simulator until there is one."""
+        """Return the object that runs code, which is the world, or the simulator before there is one."""
         return self._world or self.simulator
 
 
@@ -102,12 +102,12 @@ OWN_MODELS = (OWN, "trialbed_scripted.")
 
 
 class HostedModel(TrialModel):
-    """A foreign model: it is made and asked in dedicated threads, so that the server never waits for it.
+    """A foreign model, made and asked in dedicated threads, which keeps the server from waiting for it.
 
     Args:
         begin: makes it.
-        like: another one of its kind.
-        seconds: that one answer may take.
+        like: another model of its kind.
+        seconds: the limit of one answer.
         registration: the trial.
     """
 
@@ -168,18 +168,18 @@ class RecordedModelCall(RecordedCall[ModelCall], Protocol):
     """A request to the gateway that is or was served for a trial."""
 
     def waiting(self) -> Span:
-        """The spans in which the gateway repeated the request, or waited to; seconds on the trial's clock."""
+        """Return the span of the gateway's repetitions and waits, in seconds on the trial's clock."""
 
 
 @dataclass(eq=False)
 class OpenTrial:
-    """A trial while it is open: its registration, its Apis, and its log, in order of arrival.
+    """An open trial with its registration, its Apis, and its log in order of arrival.
 
     Attributes:
-        world: one of Trialbed's own.
-        model: answers its requests in the gateway; None where an endpoint does.
+        world: Trialbed's own, if the trial has one.
+        model: answers its requests in the gateway; None if an endpoint does.
         hosted: a world that is not Trialbed's own.
-        tokens: of all requests so far, as the model reported them, or an estimate where it did not.
+        tokens: of all requests so far, as reported by the model, or else an estimate.
         answered: how many requests the model has answered.
         runs_foreign_code: whether the model is not Trialbed's own.
         turns: the user's messages so far, with the agent's answers; empty if the task is one message.
@@ -217,7 +217,7 @@ class OpenTrial:
 
     @property
     def turn(self) -> int:
-        """How many messages of the user came before the one that the agent is working on."""
+        """Return how many messages of the user came before the current one."""
         return max(0, len(self.turns) - 1)
 
     def take_answer(self, answer: str) -> bool:
@@ -255,7 +255,7 @@ class OpenTrial:
         return sum(len(turn.user_calls) for turn in self.turns)
 
     def add_user_call(self, call: ApiCall) -> None:
-        """Keep a call of one of the user's own tools, which the last answer led to."""
+        """Keep a call of the user's own tools, which the last answer led to."""
         last = self.turns[-1]
         self.turns[-1] = last.model_copy(update={"user_calls": (*last.user_calls, call)})
 
@@ -300,7 +300,7 @@ class OpenTrial:
         return None
 
     def _is_late(self, timeout: float) -> bool:
-        """Return whether the trial's time is certainly up: it began with its first request at the latest."""
+        """Return whether the trial's time is certainly up; it began with its first request at the latest."""
         now = self.clock.monotonic()
         if self._deadline is None:
             self._deadline = now + timeout
@@ -442,10 +442,10 @@ UNLIMITED = 3600.0
 
 @dataclass(frozen=True)
 class TrialSetup:
-    """The common part of some trials: a registration, and all that is made of it once for all of them.
+    """The common part of some trials, with a registration and everything made of it once for all of them.
 
     Attributes:
-        model: makes the model of each trial; None where an endpoint answers for all.
+        model: makes the model of each trial; None if an endpoint answers for all.
         runs_foreign_code: whether that is not Trialbed's own.
     """
 
@@ -499,7 +499,7 @@ class Setups:
         """Keep a setup and return its name, which is the same for registrations that differ only in their trial.
 
         Args:
-            document: the registration as it was sent.
+            document: the registration in the form sent.
         """
         shared = {key: value for key, value in document.items() if key not in TrialOpening.model_fields}
         text = json.dumps(shared, sort_keys=True)
@@ -521,7 +521,7 @@ class TrialRefused(TrialbedError):
 
     Attributes:
         status: of the response: 404 if there was never a trial of its token, 410 if it is closed, 403 if the request
-            has none and this server answers for trials only.
+            has no token and this server answers for trials only.
     """
 
     def __init__(self, message: str, status: int) -> None:
@@ -534,9 +534,9 @@ class TrialConflict(TrialbedError):
 
 
 class TrialRegistry:
-    """Open trials by token. Lives in memory: a trial's log is handed over when it is closed.
+    """Open trials by token, in memory. A trial's log is handed over when it is closed.
 
-    A trial whose opener is gone expires: it is closed, and its log is dropped.
+    A trial expires if its opener is gone: it is closed, and its log is dropped.
 
     Args:
         trials_only: refuse requests that belong to no trial.
@@ -577,17 +577,17 @@ class TrialRegistry:
         """Close a trial.
 
         Raises:
-            TrialRefused: there is none.
+            TrialRefused: it is not open.
         """
         trial = self.find(token)
         self._forget(trial, "this trial is closed")
         return trial
 
     def find(self, token: str) -> OpenTrial:
-        """The open trial of this token.
+        """Return the open trial of this token.
 
         Raises:
-            TrialRefused: there is none.
+            TrialRefused: it is not open.
         """
         trial = self._open.get(token)
         if trial is not None and trial.expires_in(self._idle) > 0:
@@ -598,10 +598,10 @@ class TrialRegistry:
         raise TrialRefused("no trial has this token; open one with POST /control/trials", 404)
 
     def of(self, token: str | None) -> OpenTrial | None:
-        """The trial a request belongs to: that of its token, else the ambient one, else none.
+        """Return the trial of a request by its token, or else the ambient trial, or None.
 
         Raises:
-            TrialRefused: there is none.
+            TrialRefused: the trial is not open, or the request must have one.
         """
         if token is not None:
             return self.find(token)
@@ -616,7 +616,7 @@ class TrialRegistry:
         return self._ambient
 
     def expire(self) -> None:
-        """Close the trials whose openers are gone."""
+        """Close the trials of openers that are gone."""
         for trial in [trial for trial in self._open.values() if trial.expires_in(self._idle) <= 0]:
             logger.warning("trial %s has expired: its opener is gone", trial.registration.trial)
             if trial.hosted is not None:

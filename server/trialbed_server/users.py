@@ -1,4 +1,4 @@
-"""The user of a trial who answers the agent: fixed rules, a model, or the program that runs the trial."""
+"""A trial's user who answers the agent, by fixed rules, by a model, or by the program that runs the trial."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ class Reply(NamedTuple):
     """The user's next message, and why it is written; without a text, the conversation ends for this reason.
 
     Attributes:
-        call: of one of the user's own tools, made before the message, which then has its result.
+        call: of the user's own tools, made before the message, which then has its result.
     """
 
     text: str | None
@@ -78,7 +78,7 @@ class Progress(NamedTuple):
 
     Attributes:
         is_known: whether the task says which calls and facts are right.
-        reached: whether the expected calls were made, those of the user too, and an answer has each fact.
+        reached: whether the expected calls were made, the user's too, and an answer has each fact.
         acted: whether it made an expected call since the user's last message.
         due: the next call that the user is to make.
     """
@@ -122,7 +122,7 @@ async def next_reply(trial: OpenTrial, access: ModelAccess | None, callbacks: Ca
 
 
 def scripted_reply(user: User, turns: Sequence[WireTurn], progress: Progress) -> Reply:
-    """Return the reply of a user who follows rules: the first of these that applies."""
+    """Return the reply of a user who follows rules; the first rule that applies decides."""
     said = _plain((turns[-1].answer or "")[:LONGEST])
     earlier = [turn.text for turn in turns[1:]]
     # A word may come again, but a number only once.
@@ -186,7 +186,7 @@ def _read_questions(said: str, knows: dict[str, Json]) -> tuple[list[str], str |
 
 
 def _is_wanted(offer: str, user: User) -> bool:
-    """Return whether the first word that says what would be done is one of the goal, or of a fact."""
+    """Return whether the first word for the proposed action is in the goal, or in a fact."""
     facts = " ".join(f"{name} {_as_text(value)}" for name, value in user.knows.items())
     wanted = {word[:4] for word in WORD.findall(_plain(f"{user.goal} {facts}"))}
     first = next((word for word in WORD.findall(offer) if not NEUTRAL.fullmatch(word)), None)
@@ -246,7 +246,7 @@ def _progress(trial: OpenTrial) -> Progress:
 
 
 async def _use_tool(trial: OpenTrial, callbacks: Callbacks, call: GoldCall) -> ApiCall:
-    """Make a call of one of the user's own tools, and keep it in the log."""
+    """Make a call of the user's own tools, and keep it in the log."""
     target, arguments = trial.catalog.target(call.api.category, *call.api.pair), call.arguments or {}
     recording = ApiRecording(trial.elapsed, trial.budget, target, arguments)
     answer = await callbacks.call(trial, target, arguments)

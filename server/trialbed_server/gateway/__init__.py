@@ -1,1 +1,1 @@
-"""The gateway: every model call of every framework, answered from a script or forwarded, and recorded."""
+"""The gateway answers every framework's model calls from a script, or forwards them, and records them."""

@@ -1,4 +1,4 @@
-"""The circuit breaker of an endpoint, and the rules that decide by the wire whose fault a failure is."""
+"""The circuit breaker of an endpoint, and the rules that find the cause of a failure in the wire log."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def cause_of_status(status: int, *, others_answered: bool, provoked: bool = Fals
     """The cause for the last status of a request, after all its repetitions; None for a success.
 
     Args:
-        provoked: whether the endpoint answered a plain request after each of its refusals.
+        provoked: whether the endpoint answered a plain request after every refusal.
         status: 0 if none came: no connection, or no answer.
         others_answered: whether the endpoint answered other requests; for a status of 5xx, such as are as far in their
             conversations, while every attempt of this one, and there were several, failed in this way.
@@ -65,26 +65,26 @@ def lacks_model(body: bytes) -> bool:
 
 
 def blames_request(status: int) -> bool:
-    """Return whether a failure may be due to the request itself, so that it fails each time: 5xx, but not overload."""
+    """Return whether the request itself may cause a failure every time: a 5xx that is not overload."""
     return status >= 500 and status not in OVERLOADED
 
 
 def repeats_a_broken_call(request: ModelRequest) -> bool:
-    """Return whether a request's conversation has a call of the model whose arguments are not JSON.
+    """Return whether the model made a call in the request's conversation with arguments that are not JSON.
 
-    An answer that is cut at its limit of tokens ends in such a call, and some servers answer with 500 when it is sent
-    back to them, each time.
+    An answer that is cut at its limit of tokens ends in such a call. Some servers answer with 500 every time it is sent
+    back to them.
     """
     made = [call.arguments for message in request.messages for call in message.calls if call.arguments]
     return any(lenient_json(arguments, arguments) is arguments for arguments in made)
 
 
 def cause_of_problem(kind: str, code: object) -> Cause | None:
-    """The cause for a response of status 2xx that is not an answer; None for an answer, even a malformed one.
+    """Return the cause for a response of status 2xx that is not an answer; None for an answer, even a malformed one.
 
     Args:
         kind: of the problem in the response's reading.
-        code: of the error that the response reports, where it reports one.
+        code: of the error that the response reports, or None.
     """
     if kind in ("html", "empty_body", "empty_stream"):
         return "endpoint"
@@ -104,14 +104,14 @@ SLOWER = 2.0
 
 
 class EndpointDown(Exception):
-    """The endpoint is not asked: it has failed for too long, or this request cannot wait any longer."""
+    """The endpoint is not asked, because it has failed for too long or this request cannot wait any longer."""
 
 
 class Circuit(CircuitBreaker):
-    """Holds requests back while an endpoint keeps failing.
+    """Hold requests back while an endpoint keeps failing.
 
-    While it is open, requests wait for a probe that is answered. If none is for as long as ``patience``, the endpoint
-    is down: requests fail at once, except for a probe now and then.
+    While the circuit is open, requests wait for a successful probe. If every probe fails for ``patience`` seconds, the
+    endpoint is down: requests fail immediately, except for a probe now and then.
 
     Args:
         clock: the server's.
@@ -161,7 +161,7 @@ class Circuit(CircuitBreaker):
             raise EndpointDown(self.reason) from None
 
     def completed(self, *, answered: bool) -> None:
-        """Note that the endpoint works: it answered a request, or rejected one as wrong."""
+        """Note that the endpoint works because it answered a request, or rejected one as wrong."""
         self.answered += answered
         self._requests.clear()
         self._hopeless = True
@@ -198,5 +198,5 @@ class Liveness:
         self._slowest = max(self._slowest, self._last - asked)
 
     def silent_since(self, asked: float) -> bool:
-        """Return whether the endpoint has been silent since, for twice as long as it ever took to begin an answer."""
+        """Return whether the endpoint has been silent since, for twice its slowest time to begin an answer."""
         return self._last <= asked and self._clock.monotonic() - asked > SLOWER * self._slowest

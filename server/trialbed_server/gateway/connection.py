@@ -1,4 +1,4 @@
-"""The connection to a model endpoint: requests under the server's own key, which is masked in what comes back."""
+"""Connect to a model endpoint with the server's own key, and mask the key in every response."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ LONGEST_LINE = 2**20
 
 
 class Redactor:
-    """Masks a secret in one body, however it is escaped, even if it is split between pieces. Lengths stay the same.
+    """Mask a secret in one body, in every escaped form, even if it is split between pieces. Lengths stay the same.
 
     A stream is passed on line by line, as clients read it, and an event waits only if the text that it goes on with is
     the beginning of the secret. Of another body, only the end is held back that may be the beginning of the secret.
@@ -147,7 +147,7 @@ _OURS = frozenset({b"host", b"content-length", b"authorization", b"x-api-key", b
 
 
 def headers_of_agent(headers: Iterable[Header]) -> list[Header]:
-    """Return the headers of an agent's request that an endpoint gets, and those that are replaced on the way."""
+    """Return the headers of an agent's request that an endpoint gets, including the ones replaced on the way."""
     return [(name, value) for name, value in headers if name in OF_AGENTS | _OURS or name.startswith(b"x-stainless-")]
 
 
@@ -177,13 +177,13 @@ class ProxiedRequest:
     """A request as the framework sent it.
 
     Attributes:
-        path: below the endpoint's URL, with its query, which those of agents lose.
+        path: below the endpoint's URL, with its query, which agents' requests lose.
         silence: seconds without a byte after which it is given up.
-        read: the request as its dialect reads it.
+        read: the request, read in its dialect.
         spoken: its dialect.
-        tentative: whether the endpoint has answered none of this dialect yet: its refusal may be that of the dialect.
-        model: that a plain request asks for in its place; empty where none is known.
-        named: the model in its body; empty where it names none.
+        tentative: whether the endpoint has answered no request of this dialect yet; a refusal may mean the dialect.
+        model: that a plain request asks for in its place; empty if no model is known.
+        named: the model in its body, or empty.
     """
 
     method: str

@@ -1,4 +1,4 @@
-"""Vectors of texts: made up in the gateway for models that answer there, an endpoint's own for all others."""
+"""Vectors of texts, which the gateway makes up for models that answer there, and an endpoint for all others."""
 
 from __future__ import annotations
 
@@ -89,7 +89,7 @@ def embed(body: bytes) -> MadeVectors:
 def record_embedding(
     exchange: RecordedExchange, *, started: float, duration: float, made: MadeVectors | None
 ) -> EmbeddingCall:
-    """Return the record of a request; its tokens are estimated if nobody reports them, and none if it was refused."""
+    """Return the record of a request. Tokens are estimated unless reported; None for a refused request."""
     request, status = exchange.request.document, exchange.status
     try:
         texts = len(_inputs(request.get("input")))

@@ -54,7 +54,7 @@ ALTERNATIVES = frozenset({"models", "fallbacks"})
 
 
 def foreign_model(body: bytes, allowed: Collection[str], read: str = "") -> str | None:
-    """Return the first model that a request names and that is not allowed; None if there is none.
+    """Return the first model that a request names and that is not allowed, or None.
 
     Every spelling counts that some server reads: a field that stands twice, one in other letters (Go's reader of JSON
     takes ``Model``, too), and lists of models to fall back on.
@@ -82,9 +82,9 @@ def foreign_model(body: bytes, allowed: Collection[str], read: str = "") -> str 
 
 
 def _names_one_model(body: bytes) -> bool:
-    """Whether an object in JSON names a model in one place, so that no field stands twice or in another spelling.
+    """Return whether a JSON object names a model once, and in no other spelling.
 
-    To find this out takes a fraction of reading the fields one by one, and most requests are so.
+    This takes a fraction of the time to read the fields one by one, and most requests pass.
     """
     lower = body.lower()
     return body.isascii() and b"\\u" not in body and lower.count(b'"model') == 1 and b'"fallbacks"' not in lower
@@ -93,7 +93,7 @@ def _names_one_model(body: bytes) -> bool:
 def with_model(body: bytes, given: str, own: str) -> bytes:
     """Replace the name of the model that the framework was given by its own name; all other bytes stay.
 
-    A request that names another model, or none, or that cannot be read is left as it is.
+    A request is returned unchanged if it names another model or no model, or cannot be read.
     """
     if given == own:
         return body
@@ -138,11 +138,11 @@ UNANSWERED: frozenset[Cause | None] = frozenset({"endpoint", "gateway", "replay"
 
 @dataclass(eq=False)
 class Gateway(TrialEndpoint):
-    """Answers requests to models, or forwards them to an endpoint, and records them in their trial.
+    """Answer requests to models, or forward them to an endpoint, and record them in their trial.
 
     Attributes:
-        upstreams: where models are; none if the server knows only those that answer in the gateway.
-        faults: those put in on purpose into answers to requests without a trial.
+        upstreams: the endpoints of models; empty if the server knows only models that answer in the gateway.
+        faults: injected into answers to requests without a trial.
     """
 
     trials: TrialRegistry
@@ -200,7 +200,7 @@ class Gateway(TrialEndpoint):
         """Answer a request, or forward it.
 
         Raises:
-            Refused: it is none that is served, is past a limit of its trial, or names another model.
+            Refused: its path is not served, it is past a limit of its trial, or it names another model.
         """
         path, method, exchange = scope["path_params"]["path"], scope["method"], writer.exchange
         asks, embeds = path in DIALECTS, path == embeddings.PATH
@@ -379,7 +379,7 @@ async def _reply(model: TrialModel, question: ModelQuestion, trial: OpenTrial) -
 
 
 def _response(reply: ModelReply, trial: OpenTrial, question: ModelQuestion) -> Response:
-    """Return an answer as it is sent, with the trial's model and time if it names no model."""
+    """Return an answer to send, with the trial's model and time if it names no model."""
     request = question.request
     if reply.body is None:
         said = reply.answer
@@ -393,15 +393,15 @@ def _response(reply: ModelReply, trial: OpenTrial, question: ModelQuestion) -> R
 
 
 def _own_name(trial: OpenTrial | None, read: ModelRequest) -> str:
-    """Return the model for which the endpoint is asked, by its own name."""
+    """Return the endpoint's own name for the model."""
     return read.model if trial is None or read.model != trial.model_name else trial.own_model
 
 
 def _admit(trial: OpenTrial, body: bytes, exchange: RecordedExchange) -> None:
     """Reject a request that asks for another model than the trial's.
 
-    A request that cannot be read might, too. The agents of the caller's own program may ask for any model; the log says
-    for which. A model in the gateway that was opened without a name answers to all.
+    An unreadable request might, too. The agents of the caller's own program may ask for any model, and the log says
+    which. A model in the gateway that was opened without a name answers to all.
 
     Raises:
         Refused: it asks for another model, or might.
@@ -431,10 +431,10 @@ def _admit(trial: OpenTrial, body: bytes, exchange: RecordedExchange) -> None:
 
 
 def _take_step(trial: OpenTrial, exchange: RecordedExchange) -> None:
-    """Count a request as one of the trial's steps.
+    """Count a request as a step of the trial.
 
-    Frameworks take some words for a reason to ask again or to condense the conversation: those about rates, about too
-    many of something, and about the length of a context. The name of the setting is not among them.
+    Some words make frameworks ask again or condense the conversation, for example about rates, about too many of
+    something, or about the length of a context. The name of the setting avoids them.
 
     Raises:
         Refused: it is past a limit.

@@ -1,4 +1,4 @@
-"""One request to the gateway: its record and its response."""
+"""The record of and the response to a request to the gateway."""
 
 from __future__ import annotations
 
@@ -40,9 +40,9 @@ class Observation(NamedTuple):
     """The facts found in one response.
 
     Attributes:
-        problem: why it is not an answer, in words; None where it is one.
-        cause: whose fault that is, where it is the endpoint's or the request's.
-        document: the response, as far as it came.
+        problem: why it is not an answer, in words; None for an answer.
+        cause: the cause, if that is the endpoint or the request.
+        document: the response, or its beginning if it was cut.
     """
 
     usage: Usage | None = None
@@ -57,11 +57,11 @@ class Observation(NamedTuple):
 def observe(
     dialect: Dialect, body: bytes, offered: Collection[str], *, stream: bool, described: Mapping[str, Any] | None = None
 ) -> Observation:
-    """Read a response body, whole or cut: a document or a stream of server-sent events.
+    """Read a response body, whole or cut; it is a document or a stream of server-sent events.
 
     Args:
         offered: the names of the tools that the request offers.
-        described: name -> schema, of these tools and of those that a prompt may describe instead: the model may write
+        described: name -> schema, of these tools and of tools that a prompt may describe instead: the model may write
             a call of any of them in its text.
     """
     reading = read_response(dialect.NAME, body, offered, stream=stream)
@@ -79,7 +79,7 @@ def observe(
 
 
 def _among(call: Call, others: Iterable[Call]) -> bool:
-    """Return whether a call is among others: some vendors send a call and leave its text in the answer."""
+    """Return whether a call is among others, because some vendors send a call and leave its text in the answer."""
     return any((call.name, _value(call)) == (other.name, _value(other)) for other in others)
 
 
@@ -142,18 +142,18 @@ class RecordedExchange:
         body: the request's, without secrets.
         tools: the trial's.
         spoken: the dialect of the request; chat completions by default.
-        beside: whether it does not ask a model, so that nothing of it is read or kept for the log.
-        step: whether it counts as one of the trial's requests to the model.
-        cause: whose fault its failure is; None if it has not failed.
-        limit: the limit of the trial for which it is refused; None if it is not.
+        beside: whether it does not ask a model; then nothing of it is read or kept for the log.
+        step: whether it counts towards the trial's limit of requests to the model.
+        cause: of its failure; None if it has not failed.
+        limit: the trial's limit that it exceeds and is refused for, or None.
         fault: the fault that was put in on purpose; empty without one.
-        slowed: seconds for which a fault put it off.
-        other_model: the model that it names, where that is not the trial's; empty where it is.
+        slowed: seconds that a fault delayed it.
+        other_model: the model that it names, if it is not the trial's, or empty.
         provoked: whether the endpoint, which refused it, answers plain requests.
-        added: the names of its headers, and of those in its query, that no usual client sends.
-        translated: the dialect in which the endpoint was asked, where it is another one; empty where it is not.
+        added: the names of its headers and query parameters that no usual client sends.
+        translated: the endpoint's dialect, if it differs from the request's, or empty.
         recorded: seconds that the model took when its answer was recorded; None for an answer of now.
-        document: the response in its answer, between the end of the answer and that of the connection.
+        document: the response in its answer, between the ends of the answer and the connection.
         dialect: of the request and its answer.
         request: the request; it is given up at the end.
     """
@@ -264,7 +264,7 @@ class RecordedExchange:
                 self.__dict__.pop(name, None)
 
     def whole_answer(self) -> ServedAnswer | None:
-        """End, and return the answer as it was sent; None if there is none, or if it is not known in full."""
+        """End, and return the answer in the bytes sent; None without a complete answer."""
         body = bytes(self._response)
         self.end()
         call = self.record()
@@ -322,13 +322,13 @@ class RecordedExchange:
         return Usage(prompt_tokens=len(self.body) // BYTES_PER_TOKEN, completion_tokens=written)
 
     def waiting(self) -> Span:
-        """Return the time in which the gateway repeated the request after failures, or waited to do so."""
+        """Return the span of repetitions after failures, including waits."""
         if self._ended is not None:
             return self._started, self._started + self._ended.waited
         return self._started, self._started + self._waited_until(self.clock(), self.cause)
 
     def _waited_until(self, now: float, cause: Cause | None) -> float:
-        """Seconds of failed attempts and waits: all of them, if the endpoint never answered."""
+        """Return the seconds of failed attempts and waits: all of them, if the endpoint never answered."""
         return now - self._started if self._waits or cause == "endpoint" else self._waited
 
     def _waits_no_longer(self) -> None:
@@ -336,9 +336,9 @@ class RecordedExchange:
             self._waits, self._waited = False, self.clock() - self._started
 
     def _cause_in_flight(self) -> Cause | None:
-        """The cause if nothing more arrives: a silent endpoint or a framework that left; None once an answer has begun.
+        """Return the cause if nothing more arrives: a silent endpoint or a framework that left.
 
-        A request whose answer has begun is recorded as it stands.
+        None once an answer has begun, which is then recorded in its present state.
         """
         if self.status or self.cause:
             return self.cause
@@ -376,9 +376,9 @@ class Refused(Exception):
     """A request that the gateway answers with an error of its own; the text says why.
 
     Args:
-        cause: whose fault it is.
+        cause: of the refusal, for the log.
         kind: the error's type.
-        code: the error's own code; the status if there is none.
+        code: the error's own code, or the status.
     """
 
     def __init__(
@@ -409,7 +409,7 @@ REST = 1.0
 
 
 class ResponseWriter:
-    """Sends one response, each piece as soon as it is there.
+    """Send one response piece by piece without delay.
 
     Attributes:
         over: whether all that is still written changes nothing.

@@ -1,4 +1,4 @@
-"""The pace at which the gateway asks an endpoint: within its limits, and as much at a time as it bears."""
+"""Pace the requests to an endpoint within its limits and its capacity."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ FIRST = -1
 
 @dataclass
 class Charge:
-    """A part of a limit that a request takes, and the time at which it was sent."""
+    """A request's part of a limit, and the time when it was sent."""
 
     amount: float
     at: float
@@ -83,12 +83,12 @@ class Pace:
     """Gives requests their turns, in the order of their arrival.
 
     A turn comes when a limit per minute leaves room, and when fewer requests are on their way than the endpoint bears:
-    half as many as there were when it refused one for want of capacity, and one more each time that so many are
-    answered (AIMD: D.-M. Chiu and R. Jain, Computer Networks and ISDN Systems 17 (1989), 1-14). Where it never refuses,
+    half as many as there were when it refused one for want of capacity, and one more each time that this many are
+    answered (AIMD: D.-M. Chiu and R. Jain, Computer Networks and ISDN Systems 17 (1989), 1-14). If it never refuses,
     any number may be on their way.
 
     Args:
-        requests, tokens: the limits of a minute; None for none.
+        requests, tokens: the limits of a minute; None for no limit.
         patience: seconds of the longest wait that the endpoint may ask for; with 0, its refusals change nothing.
     """
 
@@ -142,7 +142,7 @@ class Pace:
             self._paused = max(self._paused, self._clock.monotonic() + asked)
 
     def note_answer(self) -> None:
-        """The endpoint answered a request, whose turn has not ended yet."""
+        """Note that the endpoint answered a request; its turn has not ended yet."""
         if self.limit is not None and self._in_flight >= self.limit:
             self._limit += 1 / self._limit
 
@@ -155,13 +155,13 @@ class Pace:
     async def turn(
         self, arrival: int, tokens: float, on_wait: Callable[[], None], may_go: Callable[[], bool] = lambda: True
     ) -> AsyncIterator[PacedTurn]:
-        """Wait for the turn of an attempt, which must be made at once; enter this for its duration.
+        """Wait for the turn of an attempt, which must be made immediately; enter this for its duration.
 
         Args:
             arrival: the request's place in the order of arrival.
-            tokens: as many as it is thought to take.
+            tokens: an estimate of its tokens.
             on_wait: called before it waits.
-            may_go: asked when the turn has come; where it may not go, nothing of the limits is taken.
+            may_go: asked when the turn has come; if it returns False, nothing is charged.
         """
         needs: dict[Kind, float] = {"requests": 1.0, "tokens": tokens}
         asked = self._clock.monotonic()

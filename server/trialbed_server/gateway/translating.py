@@ -29,7 +29,7 @@ KIND = "upstream_error"
 class TranslatedAnswer(ResponseWriter):
     """Takes an answer of another dialect, and writes it as the answer to a request.
 
-    Texts of a stream are passed on as they come; calls once the answer is whole, as vendors send their pieces in many
+    Texts of a stream are passed on immediately; calls once the answer is whole, because vendors send pieces in many
     ways, and only the whole shows their meaning.
 
     Args:
@@ -157,8 +157,8 @@ KEPT = (b"content-", b"user-agent")
 async def forward(upstream: Upstream, request: ProxiedRequest, writer: ResponseWriter, kept: KeptResponses) -> None:
     """Forward a request untouched, or in another dialect to an endpoint that does not speak its own.
 
-    That shows by the endpoint's refusal of the first such request; one that it has answered is never translated. Tokens
-    are counted here where the endpoint does not.
+    The endpoint shows that by refusing the first such request; a dialect that it has answered is never translated.
+    Tokens are counted here if the endpoint does not count them.
 
     Args:
         kept: the answers that the request may follow.
@@ -213,7 +213,7 @@ async def _translate(upstream: Upstream, request: ProxiedRequest, writer: Respon
 
 
 def _goals(upstream: Upstream, model: str, own: str) -> list[Dialect]:
-    """Return the dialects in which a model may be asked: the first that it has answered in, else all others."""
+    """Return the dialect that a model has answered first, or else all other dialects to try."""
     others = [name for name in GOALS if name != own and not upstream.dialects.lacks(model, name)]
     known = [name for name in others if (model, name) in upstream.dialects.answered]
     return [dialect(name) for name in known[:1] or others]

@@ -41,7 +41,7 @@ class FailedAttempt:
 
     Attributes:
         status: the endpoint's; 0 if none came.
-        answer: status, headers and body to give back if there is no other attempt; the body is None if none came.
+        answer: status, headers and body to give back if there is no other attempt; the body is None without an answer.
         asked: the seconds of the endpoint's ``Retry-After``.
         transient: whether another attempt may succeed.
         unspoken: whether the endpoint seems not to speak the dialect, and is to be asked in another one.
@@ -65,12 +65,12 @@ Spoken = tuple[str, str]
 
 @dataclass
 class SpokenDialects:
-    """An endpoint's dialects, by model: it may serve several models in different ones.
+    """The dialects of an endpoint's models; it may serve several models in different ones.
 
     Attributes:
         answered: the models that have answered in a dialect.
-        refused: those that have not.
-        sought: those for which no other dialect than the request's was found.
+        refused: the models that have not.
+        sought: the models that were tried in all other dialects without success.
     """
 
     answered: set[Spoken] = field(default_factory=set)
@@ -91,7 +91,7 @@ PATIENCE = 30.0
 
 @dataclass
 class PlainRequests:
-    """Sends plain requests: a key, the model's name and a short message.
+    """Send plain requests, with a key, the model's name and a short message.
 
     Attributes:
         pace: of all requests to the endpoint, which these keep, too.
@@ -109,9 +109,10 @@ class PlainRequests:
         return self.pace.is_full(_plain(model, spoken).tokens)
 
     async def status(self, model: str, spoken: Dialect) -> int:
-        """Return the status of the answer to a plain request that is sent from now on; 0 if none comes.
+        """Return the status of the answer to a plain request that is sent from now on; 0 if no answer comes.
 
-        It is also 0 where the model is said to be missing: that says nothing of the dialect. One is sent at a time.
+        It is also 0 if the endpoint reports that the model is missing, because that says nothing about the dialect. One
+        is sent at a time.
         """
         key = model, spoken.NAME
         if key not in self._next:
@@ -136,7 +137,7 @@ class PlainRequests:
 
 
 def is_answer(status: int) -> bool:
-    """Return whether a status is that of an answer; 0 stands for none."""
+    """Return whether a status means success; 0 means that no response came."""
     return 0 < status < 300
 
 
@@ -162,11 +163,11 @@ REMEMBERED = 10_000
 
 
 class Upstream(Connection):
-    """Forwards requests to an endpoint and streams the answers through; an async context manager.
+    """Forward requests to an endpoint and stream the answers through; an async context manager.
 
     Attributes:
         circuit: the endpoint's circuit breaker.
-        dialects: in which its models answer.
+        dialects: of its models' answers.
         pace: when requests are sent.
     """
 
@@ -254,7 +255,7 @@ class Upstream(Connection):
     async def _in_turn(
         self, request: ProxiedRequest, writer: ResponseWriter, arrival: int, patience: float
     ) -> tuple[FailedAttempt | None, float]:
-        """Send the request in its turn; return the failure, and the seconds for which it waited for its turn."""
+        """Send the request in its turn; return the failure, and the seconds of waiting for the turn."""
         waits, held = writer.exchange.waits, 0.0
         while True:
             async with (
@@ -266,7 +267,7 @@ class Upstream(Connection):
                     return await self._attempt(request, writer, turn), held
 
     def _may_go(self, probe: bool) -> bool:
-        """Return whether a request whose turn comes may be sent: the circuit may have opened while it was in line."""
+        """Return whether a request may be sent now; the circuit may have opened while it was in line."""
         return probe or not self.circuit.is_open
 
     def _wait(self, failure: FailedAttempt, number: int, elapsed: float) -> float | None:
@@ -365,9 +366,9 @@ class Upstream(Connection):
         return failure
 
     async def _is_provoked(self, request: ProxiedRequest, status: int, exchange: RecordedExchange) -> bool:
-        """Return whether the endpoint answers a plain request in place of one that it refused.
+        """Return whether the endpoint answers a plain request in place of a refused one.
 
-        Of a status that blames the request anyway, that only shows that the endpoint works, and so is asked once.
+        If the status blames the request anyway, the answer only shows that the endpoint works, and one is enough.
         """
         if not request.model:
             return False
@@ -398,7 +399,7 @@ class Upstream(Connection):
         return failure
 
     def _count(self, request: ProxiedRequest, failure: FailedAttempt) -> None:
-        """Count a failure for the circuit breaker, and remember a request at which the endpoint fails each time."""
+        """Count a failure for the circuit breaker, and remember requests that make the endpoint fail every time."""
         if blames_request(failure.status):
             self._blamed.setdefault(request.digest, self._answered_alike(request))
             if len(self._blamed) > REMEMBERED:
@@ -452,7 +453,7 @@ class Upstreams:
     """The endpoints of a server.
 
     Attributes:
-        each: the first is that of requests that belong to no trial, and of trials that name none.
+        each: the first serves requests without a trial, and trials that name no endpoint.
     """
 
     each: Sequence[Upstream]
@@ -463,7 +464,7 @@ class Upstreams:
         return tuple(upstream.url for upstream in self.each)
 
     def at(self, url: str | None) -> Upstream | None:
-        """Return the endpoint at an address, the first one if none is named; None if there is none."""
+        """Return the endpoint at an address, the first one by default; None if the address is unknown."""
         if url is None:
             return next(iter(self.each), None)
         return next((upstream for upstream in self.each if upstream.url == url.rstrip("/")), None)
@@ -471,7 +472,7 @@ class Upstreams:
     def status(self) -> EndpointStatus:
         """Return the condition of the endpoint that works least, and what waits at all of them.
 
-        The answers of the others would hide that it gives none.
+        Answers of the others would hide its failure.
         """
         found = [upstream.status() for upstream in self.each] or [EndpointStatus()]
         worst = max(found, key=lambda one: (get_args(CircuitState).index(one.state), one.waiting, one.held))

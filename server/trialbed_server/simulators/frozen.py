@@ -1,4 +1,4 @@
-"""No simulation: a call that is not in the cache is an error."""
+"""Answer from the cache only; every other call is an error."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ from trialbed.records import Api, Json
 
 
 class FrozenSimulator(Simulator):
-    """Answers nothing, so that a run can show that its cache is enough.
+    """Never answer, to show that a run's cache is enough.
 
-    The virtual API uses every cached answer for it, of whatever origin, and names the nearest cached inputs
-    if there is no answer.
+    The virtual API uses every cached answer for it, of any origin, and names the nearest cached inputs if it finds no
+    answer.
     """
 
     provenance: ClassVar[str] = "none"

@@ -30,7 +30,7 @@ _BROKEN_OFF = re.compile(r'"response"\s*:\s*"(.*)', re.DOTALL)
 
 
 def api_document(api: Api | None, ref: str) -> dict[str, Json]:
-    """An Api's documentation as StableToolBench's models read it; only the name if there is none."""
+    """Return an Api's documentation in the form that StableToolBench's models read; only the name without any."""
     if api is None:
         return {"api_name": ref}
     return {
@@ -110,7 +110,7 @@ class ModelSimulator(Simulator):
 
     Attributes:
         system: its own system prompt, and ``version`` the version of its prompts.
-        sampling: the settings with which the model is asked.
+        sampling: the settings for the model.
     """
 
     needs_model: ClassVar[bool] = True
@@ -159,9 +159,9 @@ class ModelSimulator(Simulator):
 
 
 class LlmSimulator(ModelSimulator):
-    """Has a model answer, by the Api's documentation and up to five cached answers of it.
+    """Have a model answer, by the Api's documentation and up to five cached answers of it.
 
-    The reply must be JSON with ``error`` and ``response``; one that is not is asked for once more.
+    The reply must be JSON with ``error`` and ``response``; the model gets a second chance if it is not.
     """
 
     provenance: ClassVar[str] = "llm"

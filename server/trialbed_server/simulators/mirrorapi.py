@@ -22,11 +22,11 @@ fail, for wrong parameters or missing rights, answer as the API would."""
 
 
 class MirrorSimulator(ModelSimulator):
-    """Asks a MirrorAPI model in the style of its fine-tuning: the documentation and the request.
+    """Ask a MirrorAPI model in the style of its fine-tuning, with the documentation and the request.
 
-    Both are written as Python writes a dict, as in the training data. The system prompt is Trialbed's own unless
-    another one is given. A reply that breaks off inside its response is used as far as it goes. Sampling is that of
-    StableToolBench's server, too.
+    Both are written as Python writes a dict, like the training data. The system prompt is Trialbed's own unless another
+    one is given. If a reply breaks off inside its response, the beginning is used. Sampling follows StableToolBench's
+    server, too.
     """
 
     provenance: ClassVar[str] = "mirrorapi"

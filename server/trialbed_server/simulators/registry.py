@@ -29,7 +29,7 @@ class Simulators:
 
     Attributes:
         access: gives a simulator the model that it may ask; None if there is no model.
-        prompt: the file of the system prompt of those that ask a model; None for their own.
+        prompt: the file with the system prompt for simulators that ask a model; None for their own.
     """
 
     access: Callable[[], ModelAccess] | None = None
@@ -39,11 +39,11 @@ class Simulators:
     _accesses: list[ModelAccess] = field(default_factory=list)
 
     def get(self, name: str) -> Simulator:
-        """The simulator of this name; blocks while it is imported.
+        """Return the simulator of this name; blocks while it is imported.
 
         Raises:
             DriverError: it is missing or broken.
-            UsageError: it needs a model and the server has none, or its prompt cannot be read.
+            UsageError: it needs a model that the server does not have, or its prompt cannot be read.
         """
         if name not in self._loaded:
             made = _make(name)
@@ -78,7 +78,7 @@ class Simulators:
         Raises:
             LateCode: it took too long.
             StuckCode: it took too long because it blocked its event loop.
-            Exception: whatever it raises, including its own TimeoutError.
+            Exception: raised by the simulator, including its own TimeoutError.
         """
         if type(simulator).__module__.startswith(OWN):
             return await within(seconds, begin())
@@ -109,7 +109,7 @@ async def within(seconds: float, awaitable: Awaitable[T]) -> T:
 
     Raises:
         LateCode: they are over.
-        Exception: whatever it raises.
+        Exception: raised by the awaitable.
     """
     try:
         async with asyncio.timeout(seconds) as deadline:

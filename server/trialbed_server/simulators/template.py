@@ -106,7 +106,7 @@ class Filler:
 
 
 def parsed_skeleton(template: Any) -> Any:
-    """The skeleton of a ``template_response``: a text may hold one as JSON; None for other texts."""
+    """Return the skeleton of a ``template_response``, parsed if it is a text; None for texts that are not JSON."""
     if not isinstance(template, str):
         return template
     try:
@@ -166,9 +166,9 @@ def _skeleton(api: Api | None) -> Any:
 
 
 def argument_problems(api: Api, arguments: dict[str, Any]) -> str:
-    """The problem with the arguments, in one line; empty if they fit the Api's schema.
+    """Return the problem with the arguments in one line; empty if they fit the Api's schema.
 
-    A default that the documentation gives fits, also where it is not of its parameter's type.
+    A default from the documentation always fits, even if its type is not the parameter's.
     """
     if not (found := schema_problems(api.parameters_schema(), arguments, most=100)):
         return ""

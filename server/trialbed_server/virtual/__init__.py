@@ -1,1 +1,1 @@
-"""The virtual API: StableToolBench's protocol, answered from a cache and by simulators."""
+"""The virtual API speaks StableToolBench's protocol, and answers from a cache and by simulators."""

@@ -26,8 +26,8 @@ logger = logging.getLogger(__name__)
 def act(world: World, api: Api, target: CallTarget, tool_input: Any, max_answer: float = math.inf) -> VirtualAnswer:
     """Have a world answer a call, which may change it.
 
-    Whatever goes wrong is an API error, and a failure of the trial where it is the world's fault. It does not wait, so
-    that no two calls of a trial are in it at once.
+    Every failure is an API error, and also a failure of the trial if it is the world's fault. The function does not
+    wait, which keeps two calls of a trial from being in the world at the same time.
 
     Args:
         max_answer: largest answer in bytes; a larger one is an API error.
@@ -74,11 +74,11 @@ NOTICE = 5.0
 
 
 class Callbacks:
-    """Asks the programs that opened trials for the answers to calls and to agents; an async context manager.
+    """Ask the programs that opened trials for the answers to calls and to agents; an async context manager.
 
     Args:
-        allowed: whether such programs are asked: only those that control trials with a token may have the
-            server send requests to an address that they name.
+        allowed: whether such programs are asked. Only programs that control trials with a token may make the server
+            send requests to an address of their choice.
         max_answer: largest answer in bytes.
     """
 

@@ -37,7 +37,7 @@ PARSE_ERROR = "Tool input parse error...\n"
 
 
 class VirtualRequest(NamedTuple):
-    """A request: the Api as the client names it, and the input as sent."""
+    """A request, with the client's name of the Api, and the input in the form sent."""
 
     category: str
     tool_name: str
@@ -46,7 +46,7 @@ class VirtualRequest(NamedTuple):
 
 
 class MalformedRequest(Exception):
-    """The body is not a request; ``detail`` says where, in FastAPI's form."""
+    """The body is not a request; ``detail`` gives the place, in FastAPI's form."""
 
     def __init__(self, detail: list[dict[str, Any]]) -> None:
         super().__init__(detail)
@@ -154,10 +154,10 @@ CHAT_REPLY = VirtualAnswer(answer_body("", "Chat with user."), "builtin")
 
 @dataclass(eq=False)
 class VirtualApi(TrialEndpoint):
-    """Answers calls of Apis: finds the trial and the target of a request, and sends the resolver's answer.
+    """Answer calls of Apis: find the trial and the target of a request, and send the resolver's answer.
 
     Attributes:
-        catalog: the Apis known without a trial. faults: those put in on purpose without one.
+        catalog: the Apis known without a trial. faults: injected without a trial.
         callbacks: asks the program that opened a trial for the answers that it gives itself.
         redaction: masks the endpoint's key, should a model have made an agent repeat it.
     """
@@ -257,7 +257,7 @@ class VirtualApi(TrialEndpoint):
 
 @dataclass(eq=False)
 class ApiRecording:
-    """One request, as it is recorded; in flight until ``end``."""
+    """The record of one request; in flight until ``end``."""
 
     clock: Callable[[], float]
     budget: LogBudget

@@ -1,4 +1,4 @@
-"""``POST /t/{trial}/mcp``: a trial's tools over the Model Context Protocol."""
+"""Serve a trial's tools over the Model Context Protocol at ``POST /t/{trial}/mcp``."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ class McpEndpoint(TrialEndpoint):
         self._loaded = False
 
     async def serve(self, trial: OpenTrial | None, body: bytes, scope: Scope, receive: Receive, send: Send) -> None:
-        """Serve one request, whose path names a trial."""
+        """Serve one request; its path names a trial."""
         trial = cast("OpenTrial", trial)
         try:
             body = _writable(body)
@@ -57,7 +57,7 @@ class McpEndpoint(TrialEndpoint):
         await send_json(json.dumps(error).encode(), status, send)
 
     async def _call(self, trial: OpenTrial, sent: bytes, tool: ToolSpec, arguments: dict[str, Any]) -> tuple[str, bool]:
-        """Call the Api of a tool; the text is the one that ``trialbed.Tool`` returns."""
+        """Call the Api of a tool and return the same text as ``trialbed.Tool``."""
         api = tool.api
         request = VirtualRequest(api.category, api.tool_name, api.api_name, arguments)
         answer = (await self._virtual.answer(request, trial, sent)).document()

@@ -1,4 +1,4 @@
-"""Resolves calls: from the cache, the real API and the simulators."""
+"""Resolve calls from the cache, the real API and the simulators."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ REAL = Origin("real")
 
 
 class VirtualCall(NamedTuple):
-    """One call to answer: its Api, its input and its cache key."""
+    """A call to answer, with its Api, its input and its cache key."""
 
     target: CallTarget
     tool_input: Any
@@ -97,7 +97,7 @@ class Resolver:
         return None if found is None else VirtualAnswer(found.body, f"cache:{found.provenance}")
 
     async def _ask_real(self, call: VirtualCall) -> VirtualAnswer | None:
-        """Return the real API's answer; None if it gives none, which is counted."""
+        """Return the real API's answer; None without one, which is counted."""
         if self.real is None or call.target.simulator.invented or not isinstance(call.tool_input, dict):
             return None
         try:
@@ -169,7 +169,7 @@ class Resolver:
         return [Example(arguments=json.loads(given), response=answer["response"]) for given, answer in good[:most]]
 
     async def _keep(self, call: VirtualCall, body: str, origin: Origin, settings: dict[str, Any]) -> VirtualAnswer:
-        """Keep a new answer, and return it, or the one that another server kept first."""
+        """Keep a new answer, and return it, or another server's answer if that was kept first."""
         made = VirtualAnswer(body.encode("ascii"), origin.provenance)
         if self.options.read_only:
             return made
@@ -198,9 +198,9 @@ def nearest_inputs(wanted: str, inputs: Sequence[str]) -> list[str]:
 
 
 def broken(target: CallTarget, arguments: dict[str, Any], error: Exception, code: object) -> VirtualAnswer:
-    """Return the answer to a call on which a simulator or a world raised an exception.
+    """Return the answer to a call that made a simulator or a world raise an exception.
 
-    It is the tool's fault only where the call is one of a known Api, and its arguments fit: others come from the model.
+    The tool is to blame only if the Api is known and the arguments fit: other calls come from the model.
 
     Args:
         code: the simulator or the world.
