@@ -96,7 +96,6 @@ def _verdict(call: Any, tools: Any, declared: Mapping[str, Any]) -> CallFields:
 
 
 def _part(value: Any, key: str) -> dict[str, Any]:
-    """Return the object under a key of an object; empty if there is none."""
     found = value.get(key) if isinstance(value, dict) else None
     return found if isinstance(found, dict) else {}
 

@@ -1,4 +1,4 @@
-"""Compares vendors with a baseline: functions over the paired cases of two tables, whose result is a JSON document."""
+"""Compare vendors with a baseline over their shared cases; the result is a JSON document."""
 
 from __future__ import annotations
 
@@ -117,7 +117,7 @@ def _measures(pairs: Sequence[Pair]) -> list[Any]:
 
 @dataclass(frozen=True)
 class SideRows:
-    """The rows of one side, with the number of the case of each, and the number of cases."""
+    """The rows of one side, with each row's case number and the number of cases."""
 
     rows: Sequence[AnswerRow]
     case: NDArray[np.intp]
@@ -125,7 +125,7 @@ class SideRows:
 
     @classmethod
     def of(cls, trials: Sequence[Trials]) -> SideRows:
-        """Make a side of the trials of each case."""
+        """Flatten the trials of all cases."""
         rows = [row for case in trials for row in case.values()]
         return cls(rows, np.repeat(np.arange(len(trials)), [len(case) for case in trials]), len(trials))
 
@@ -137,7 +137,7 @@ class SideRows:
         return sums, np.bincount(case[known], minlength=self.cases).astype(np.float64)
 
     def fitting(self) -> tuple[Column, Column]:
-        """Return per case the answers with calls whose calls all fit their schemas, and those that can be checked."""
+        """Return per case how many answers have only fitting calls, and how many can be checked."""
         return self.sums(row.fits for row in self.rows)
 
     def figure(self, name: str) -> list[float | None]:
@@ -165,12 +165,11 @@ def _means(sums: Column, counts: Column) -> Column:
 
 
 def k2_figures(pairing: Pairing) -> dict[str, Any]:
-    """Return the K2-style figures of two tables.
+    """Return the K2-style figures of two tables, from the files' own columns.
 
-    They are those of the files' own columns. Pairs with a failed row are left out, a finish reason other than
-    ``tool_calls`` is a negative, a ratio without a denominator is 0, and figures have four decimals. Unlike in those
-    tools, rows are paired by content; all trials count, those with equal numbers as pairs, where those tools keep the
-    last row of a request.
+    Pairs with a failed row are left out, a finish reason other than ``tool_calls`` is a negative, a ratio without a
+    denominator is 0, and figures have four decimals. Unlike the K2-style tools, which keep the last row of a request,
+    this pairs rows by content and counts all trials, paired by their numbers.
     """
     rows = [rows for pair in pairing.pairs for rows in pair.rows()]
     both = [rows for rows in rows if all(row.success for row in rows)]
@@ -206,12 +205,12 @@ def chance_f1(tp: Any, fp: Any, fn: Any, tn: Any) -> Any:
 
 
 def chance(tp: Any, fp: Any, fn: Any, tn: Any) -> Any:
-    """The share of cases in which independent decisions at the same trigger rates agree."""
+    """Return the share of cases that would agree if both sides decided independently at their trigger rates."""
     return ((tp + fn) * (tp + fp) + (fp + tn) * (fn + tn)) / (tp + fp + fn + tn) ** 2
 
 
 def kappa(tp: Any, fp: Any, fn: Any, tn: Any) -> Any:
-    """Cohen's kappa: agreement beyond chance, 1 if perfect, 0 at chance, negative if worse.
+    """Return Cohen's kappa, the agreement beyond chance. It is 1 if perfect, 0 at chance and negative if worse.
 
     Source: J. Cohen, "A Coefficient of Agreement for Nominal Scales", Educational and Psychological Measurement 20
     (1960), 37-46.
@@ -243,10 +242,10 @@ def agreement(baseline: SideRows, vendor: SideRows, *, delivered: bool) -> Colum
 
 
 def self_agreement(side: SideRows) -> tuple[NDArray[np.bool_], NDArray[np.bool_], Column]:
-    """Compare each trial with all others of its case, and none with itself, so that the estimate is unbiased.
+    """Compare each trial with the other trials of its case; a trial is never compared with itself, which would bias it.
 
-    Return whether a case has at least two valid answers, as others do not count; whether all of these decide alike; and
-    the agreement, in which false positives and false negatives are equal.
+    Return whether a case has at least two valid answers, whether all of these decide the same, and the agreement.
+    Invalid answers do not count. False positives and false negatives of the agreement are equal.
     """
     (n, _), k = side.answers, side.triggers
     known = n >= 2
@@ -320,7 +319,6 @@ def _outcomes(rows: Sequence[AnswerRow]) -> dict[str, Any]:
 
 
 def _schema_accuracy(side: SideRows) -> dict[str, Any]:
-    """Return schema accuracy per response and per call, with the reasons why calls are not valid."""
     calling = [row.calls or () if row.decision == "tool_calls" else () for row in side.rows]
     calls, of_rows = [call for own in calling for call in own], [len(own) for own in calling]
     per_call = case_share(*side.sums((fits for fits, _ in calls), np.repeat(side.case, of_rows)))
@@ -359,7 +357,7 @@ def _figures(sides: Mapping[str, SideRows], bootstrap: CaseBootstrap) -> dict[st
 
 
 def _differences(baseline: tuple[Column, Column], vendor: tuple[Column, Column]) -> Column:
-    """Return the vendor's mean minus the baseline's per case; nan where one of them is unknown."""
+    """Return the vendor's mean minus the baseline's per case; nan if one of them is unknown."""
     return _means(*vendor) - _means(*baseline)
 
 
@@ -369,13 +367,13 @@ def _quantile(ordered: Sequence[float], share: float, cases: int) -> dict[str, f
 
 
 def quantile_interval(ordered: Sequence[float], share: float, n: int) -> Interval | None:
-    """Return the interval of a quantile: the values at the ends of the interval of its share (Woodruff's method).
+    """Return the interval of a quantile by Woodruff's method, from the interval of its share.
 
     Source: R. S. Woodruff, "Confidence Intervals for Medians and Other Position Measures", Journal of the American
     Statistical Association 47 (1952), 635-646; with Wilson's interval for the share.
 
-    It rests on ``n`` independent observations: cases, if several values are of one case. Return None if these are so
-    few that an end lies beyond all of them (a p99 of 50 values).
+    ``n`` is the number of independent observations, which is the number of cases if a case has several values. Return
+    None if ``n`` is so small that an end lies beyond all values (a p99 of 50 values).
     """
     low, high, _ = wilson_interval(share, n)
     if low * n < 1 or (1 - high) * n < 1:
@@ -384,7 +382,7 @@ def quantile_interval(ordered: Sequence[float], share: float, n: int) -> Interva
 
 
 def _tests(baseline: SideRows, vendor: SideRows) -> Iterator[dict[str, Any]]:
-    """Yield every significance test, case by case, for which there are data; p is corrected later."""
+    """Yield every paired significance test that has data; p is corrected later."""
     values = {
         "trigger_rate": _majority(vendor) - _majority(baseline),
         "success_rate": _differences(baseline.answers, vendor.answers),
@@ -399,6 +397,6 @@ def _tests(baseline: SideRows, vendor: SideRows) -> Iterator[dict[str, Any]]:
 
 
 def _majority(side: SideRows) -> Column:
-    """Return 1 where most valid answers call tools, 0 where fewer than half do, nan in a tie or without answers."""
+    """Return 1 if most valid answers call tools, 0 if fewer than half do, nan in a tie or without answers."""
     share = side.shares(delivered=False)
     return np.where(share == 0.5, np.nan, np.round(share))

@@ -41,7 +41,7 @@ FAILING = {"different": ("different",), "not-equivalent": ("different", "inconcl
 
 
 class VendorComparer(Comparer):
-    """Compares result files of vendors with those of a baseline."""
+    """Compares result files of vendors and a baseline."""
 
     contents: ClassVar[str] = "verifications (ids, or result files of bench verify and tools like it)"
 
@@ -112,7 +112,6 @@ def vendor_files(text: str) -> tuple[str | None, list[str]]:
 
 
 def _sides(values: Sequence[str], options: Mapping[str, Any]) -> list[NamedVendor]:
-    """Return the baseline's rows, and those of each vendor."""
     from trialbed_verify.stored import named_rows
 
     baselines, vendors, store = options["baselines"], options["vendors"], options.get("store")
@@ -136,7 +135,7 @@ def _sides(values: Sequence[str], options: Mapping[str, Any]) -> list[NamedVendo
 
 
 def _read_sides(sides: Sequence[NamedVendor], *, compared: bool) -> Iterator[Answers]:
-    """Read the rows of each side, and distinguish vendors of one name, such as their host's."""
+    """Read the rows of each side, and make the names of vendors unique."""
     from trialbed_verify.table import as_trials, name_apart, read_one
 
     return name_apart(as_trials([read_one(own, compared=compared) for own in rows], name) for name, rows in sides)

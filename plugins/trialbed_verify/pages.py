@@ -1,4 +1,4 @@
-"""The page about vendors: verdicts, gates with examples, ranks, their answers, where these come from, and how to rerun.
+"""The page about vendors, with verdicts, examples, ranks, the sources of answers, and commands to run it again.
 
 ``bench view``, ``bench show`` and every ``--format html`` show it.
 """
@@ -67,7 +67,7 @@ def vendor_page(
     """Return the parts of the page, from answers that are read for summaries.
 
     Args:
-        found: their comparisons and ranks; None if there is nothing to compare.
+        found: comparisons and ranks; None if there is nothing to compare.
         remarks: how the baselines were chosen.
         again: the command that makes this page; by default, one that shows the same files or run.
     """
@@ -92,7 +92,7 @@ def vendor_page(
 
 
 def verification_page(rows: Sequence[VendorRows], found: Document | None) -> list[Part]:
-    """Return the page about the vendors of a verification, as far as they have rows."""
+    """Return the page about the vendors of a verification that have rows."""
     return vendor_page([table for own in rows for table in read_rows(own, compared=False)], found)
 
 
@@ -156,7 +156,7 @@ def _disclosure(title: str, shown: Document) -> Disclosure:
 
 
 def _excerpt(value: Any) -> str:
-    """Return a text, or JSON with one line for each of the object's own keys."""
+    """Return a text unchanged, or JSON with one line for each top-level key; long texts are cut."""
     text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
     if isinstance(value, dict) and value:
         lines = (f"{json.dumps(key)}: {json.dumps(item, ensure_ascii=False)}" for key, item in value.items())
@@ -167,7 +167,7 @@ def _excerpt(value: Any) -> str:
 
 
 def _comparison(found: Document) -> Iterator[Part]:
-    """Yield why a vendor is judged as it is: in words, as a plot and with answers; and below a line all its figures."""
+    """Yield the reasons for a vendor's verdict, a plot and examples, and all figures in a folded part."""
     vendor, panel = found["vendor"]["vendor"], found["panel"]
     within = ", ".join(one.gate.meaning for one in panel.found("equivalent"))
     notes = [*_reasons(panel)[1], *panel.remarks, *([f"within the margin: {within}"] if within else [])]
@@ -210,7 +210,7 @@ def _difference(subject: str, example: GateExample, found: Document) -> Disclosu
 
 
 def _commands(vendors: Sequence[Answers], again: str) -> Table:
-    """Return the commands that send each vendor its requests again, and the one that makes this page."""
+    """Return the commands that repeat each vendor's requests, and the command that makes this page."""
     rows = [(one.vendor, _verify_command(one.provenance, one.source.file_name)) for one in vendors if one.provenance]
     files = [one.source.file_name for one in vendors if isinstance(one.source, FileRows)]
     run = str(vendors[0].source).partition("/")[0]
@@ -219,7 +219,7 @@ def _commands(vendors: Sequence[Answers], again: str) -> Table:
 
 
 def _verify_command(about: Document, output: str) -> str:
-    """Return the command that sends a test set again as it was sent; drivers and prices are up to its configuration."""
+    """Return the command that sends a test set again with the same options, apart from drivers and prices."""
     asked, name = object_in(about, "configuration"), str(about.get("test_set"))
     suites, stem = name.removesuffix(".jsonl").split("+"), output.removesuffix(".jsonl").removesuffix("_results")
     words = [word for one in suites for word in ("--suite", one)] if {*suites} <= {*SUITES} else [name]
@@ -246,7 +246,7 @@ def files_title(files: Sequence[Path]) -> str:
 
 
 def file_parts(files: Sequence[Path]) -> list[Part]:
-    """Return the parts of the page about files; a model of which no vendor is marked is compared with the first one."""
+    """Return the parts of the page about files. Without a marked baseline, a model's first vendor is used."""
     vendors = [*name_apart((read_one(FileRows(path), compared=False) for path in files), within_models=True)]
     rows, baselines, remarks = dict[tuple[str, str], VendorRows](), dict[str, str](), list[str]()
     if len(vendors) == 1:

@@ -42,9 +42,9 @@ from trialbed_verify.table import SIDES, Answers, Case, Pairing, name_apart, pai
 
 
 class Metric(NamedTuple):
-    """A metric: its column in tables, its meaning, and its file in a folder of ranks, without ``.json``.
+    """A metric with its column in tables, its meaning, and its file in a folder of ranks, without ``.json``.
 
-    A share lies between 0 and 1; other metrics can't be 0, which other tools write for unknown.
+    A share lies between 0 and 1. Other metrics can't be 0, which other tools write for unknown values.
     """
 
     label: str
@@ -110,7 +110,7 @@ Columns = Mapping[str, tuple[Column, Column]]
 
 @dataclass(frozen=True)
 class RankedVendor:
-    """A model at a vendor: its six metrics and, once it is ranked, its place.
+    """A model at a vendor, with its six metrics and, once it is ranked, its place.
 
     Attributes:
         metrics: a missing metric has no value.
@@ -118,15 +118,15 @@ class RankedVendor:
         excess: F1 above chance at the same trigger rates, with its one-sided 95 % bound as ``low``; None if it is
             unknown or meaningless.
         columns: for resampling; None if only figures are known. Cases are in the same order for a whole model.
-        cost: of 1,000 answers at the prices of the configuration; None without prices.
+        cost: of 1,000 answers at the configured prices; None without prices.
         incomplete: the cases that its file lacks, in words; empty if none.
         notes: remarks for readers of its row.
         panel: the panel's verdict on it; None for a baseline or a table.
-        status: ``behind`` for one that is placed last, after all ranked ones.
+        status: ``behind`` for a vendor that is placed last, after all ranked ones.
         score, ranks: by Inverse Rank Fusion, of the rank in each metric.
         rank_low, rank_high: the places in 95 % of resamples; None for a table.
-        tied_with: names of those of whom neither is ahead in 95 % of resamples; None for a table.
-        reasons: why it is not ranked, or placed last.
+        tied_with: names of vendors with no clear order in 95 % of resamples; None for a table.
+        reasons: reasons for not being ranked, or for the last place.
     """
 
     model: str
@@ -170,7 +170,7 @@ class RankedVendor:
         return self.metrics[metric].value
 
     def as_json(self) -> dict[str, Any]:
-        """Return one JSON object, in which unknown values are null or empty."""
+        """Return one JSON object; unknown values are null or empty."""
         panel, found = self.panel, {name: as_document(getattr(self, name)) for name in (*DOCUMENTED, *PLACE)}
         found |= {"cost_per_1000": self.cost, "irf_exact": None if self.score is None else str(self.score)}
         found["ranks"] = {metric: float(own) for metric, own in self.ranks.items()}
@@ -183,7 +183,7 @@ class Gates:
 
     Attributes:
         min_f1: least F1; None for the F1 of chance or, for a table, one half.
-        rank_different: rank by their figures also those that the panel shows to break what callers rely on.
+        rank_different: also rank vendors that break what callers rely on.
     """
 
     min_success: float = 0.9
@@ -194,7 +194,7 @@ class Gates:
 
 @dataclass(frozen=True)
 class Standings:
-    """The vendors that were ranked, those placed behind them, and those that are not ranked."""
+    """The ranked vendors, the vendors placed behind them, and the unranked ones."""
 
     baseline: str | None
     ranked: tuple[RankedVendor, ...]
@@ -212,7 +212,7 @@ class Ranking:
     """The ranks of all vendors of each model.
 
     Attributes:
-        resamples, seed: of the intervals; None where there are none.
+        resamples, seed: of the intervals; None without intervals.
         overall: the vendors of all models together.
     """
 
@@ -237,7 +237,7 @@ def rank(
 ) -> Ranking:
     """Rank the vendors of each model, and the vendors of all models together.
 
-    By default, the metrics of quality count, and those of speed and cost that all vendors have.
+    By default, all metrics of quality count, and the metrics of speed and cost that every vendor has.
     """
     wanted, least = metrics, gates or Gates()
     if wanted is None:
@@ -273,7 +273,7 @@ def _rank(vendors: Sequence[RankedVendor], gates: Gates, metrics: Sequence[str])
 
 
 def _admit(one: RankedVendor, gates: Gates, metrics: Collection[str]) -> RankedVendor:
-    """Return a vendor with its status and the reasons why it is not ranked or is placed last, by these metrics."""
+    """Return a vendor with its status and the reasons for not ranking it or placing it last."""
     if reasons := tuple(_exclusions(one, gates, metrics)):
         return replace(one, status="not_ranked", reasons=reasons)
     reason = "" if one.is_baseline else _reason_to_place_last(one, gates)
@@ -293,7 +293,7 @@ def _exclusions(one: RankedVendor, gates: Gates, metrics: Collection[str]) -> It
 
 
 def _reason_to_place_last(one: RankedVendor, gates: Gates) -> str:
-    """Return the reason why a vendor is placed last, after all ranked ones; empty if there is none."""
+    """Return the reason for placing a vendor last, after all ranked ones, or an empty text."""
     value, least, excess = one.value("f1"), gates.min_f1, one.excess or Estimate(None)
     if least is None and one.columns is None:
         least = TABLE_MIN_F1
@@ -368,12 +368,12 @@ def candidates(
     force: bool = False,
     panels: Mapping[str, Panel] | None = None,
 ) -> list[RankedVendor]:
-    """Make one candidate per vendor and model. A vendor whose file lacks cases becomes one that is not ranked.
+    """Make one candidate per vendor and model. A vendor with missing cases will not be ranked.
 
     Args:
-        baselines: names of vendors, one per model; empty for those that the summaries next to their results mark.
+        baselines: names of vendors, one per model; empty to use the ones marked in their summaries.
         model: of all files; None for the model that the rows name.
-        panels: vendor -> the panel's verdict on it, where it is known.
+        panels: vendor -> the panel's verdict on it, if known.
     """
     named = [replace(one, model=model or one.model) for one in files]
     if unnamed := [one.source for one in named if one.model is None]:
@@ -481,7 +481,7 @@ def _parse_cells(where: str, row: Mapping[str | None, Any]) -> RankedVendor:
 
 
 def _estimate(where: str, metric: str, given: Any) -> Estimate:
-    """Return a figure; without a value for an empty text, and for a 0 that other tools write for unknown."""
+    """Return a figure; empty texts, and a 0 that other tools write for unknown, have no value."""
     is_share = METRICS[metric].is_share
     try:
         value = math.nan if isinstance(given, bool) else float("0" if given == "" else given)
@@ -499,7 +499,7 @@ def is_rank_folder(path: Path) -> bool:
 
 
 def write_rank_files(ranking: Ranking, folder: Path) -> None:
-    """Write the files, without figures that are unknown or not ranked, for which the original has 0."""
+    """Write the files without unknown or unranked figures, which the original writes as 0."""
     rows = [row for found in ranking.models.values() for row in found.rows]
     files = {about.file: [(row, row.value(metric)) for row in rows] for metric, about in METRICS.items()}
     files["irf_score"] = [(row, row.irf) for row in rows]
@@ -564,9 +564,9 @@ def _read(
     baseline: Answers | None = None,
     read: list[Answers] | None = None,
 ) -> Iterator[Answers]:
-    """Yield answers, those of one vendor in memory at a time; a note names a vendor without any to compare.
+    """Yield the answers of one vendor at a time, to save memory; a note names vendors without comparable answers.
 
-    Each is added to ``read`` once it is done with, without the parts that only comparisons need.
+    Afterwards, each is added to ``read`` without the parts that only comparisons need.
     """
     for (model, vendor), rows in sources.items():
         try:

@@ -1,4 +1,4 @@
-"""The report of ``bench verify``: tables, JSON and files."""
+"""Report the results of ``bench verify`` as tables, JSON and files."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def print_report(
 ) -> None:
     """Print the summaries of all targets, and their comparisons and ranks, on stdout.
 
-    ``comparisons`` are those of ``compare_and_rank``, and ``about`` has facts about a stored run, for its JSON.
+    ``comparisons`` come from ``compare_and_rank``, and ``about`` has facts about a stored run, for its JSON.
     """
     from trialbed.views import print_tables
     from trialbed_verify.tables import verification_record, verification_tables, verified_tables

@@ -1,7 +1,4 @@
-"""Rows of vendors' results, of this tool or of others: where they are read from, and their JSON.
-
-They are in a results file, or in the store.
-"""
+"""Read rows of vendors' results, from this or another tool, in a results file or the store."""
 
 from __future__ import annotations
 
@@ -36,7 +33,7 @@ TOKENS = ("prompt_tokens", "completion_tokens", "total_tokens")
 
 
 class PlacedRow(NamedTuple):
-    """A row, its number from 1, and the place at which it is read again; a line that is cut off has no row."""
+    """A row, its number from 1, and its location for reading it again; truncated lines have no row."""
 
     number: int
     place: Any
@@ -45,7 +42,7 @@ class PlacedRow(NamedTuple):
 
 @dataclass(frozen=True)
 class FileRows:
-    """The rows of a results file; a place is the byte at which a row begins."""
+    """The rows of a results file; a place is the offset of a row in bytes."""
 
     path: Path
 
@@ -82,12 +79,12 @@ class FileRows:
         return settle_row(row)
 
     def row_at(self, place: Any) -> Body:
-        """Return the row that begins at this byte; empty if there is none."""
+        """Return the row that begins at this byte; empty if missing."""
         row = _read_object(self.path, place, LARGEST_FILE)
         return settle_row(row) if row else {}
 
     def describe(self, place: Any) -> dict[str, Any]:
-        """Return the file, and the byte at which the row begins."""
+        """Return the file, and the offset of the row."""
         return {"file": str(self), "offset": place}
 
     def digest(self) -> str:
@@ -99,10 +96,10 @@ class FileRows:
             raise DataError(f"{self}: cannot be read: {error.strerror}") from error
 
     def about(self, config: str | None, /) -> Body:
-        """Return the facts about the vendor whose configuration has this digest; empty if none are known.
+        """Return the facts about the vendor with this configuration digest; empty if unknown.
 
-        They are in the summary beside the file. ``is_baseline`` marks the baseline of its model, and ``provenance`` has
-        the test set, the configuration, the prices and the options of the rows.
+        They come from the summary in the same folder. ``is_baseline`` marks the baseline of its model, and
+        ``provenance`` has the test set, the configuration, the prices and the options of the rows.
         """
         stem = self.path.name.removesuffix(".jsonl").removesuffix("_results")
         for name in (f"{stem}_summary.json", f"{stem}-summary.json", "summary.json"):
@@ -114,15 +111,15 @@ class FileRows:
         return {}
 
     def is_same(self, other: VendorRows) -> bool:
-        """Return whether the others are in the same file, or are those of which it was written."""
+        """Return whether the others are in the same file, or in the run that the file was written from."""
         return self.path.samefile(other.path) if isinstance(other, FileRows) else other.is_same(self)
 
 
 @dataclass(frozen=True, eq=False)
 class StoredRows:
-    """The rows of an endpoint of a run; a place is the line of the test set and the number of the trial.
+    """The rows of an endpoint in a run; a place is a line of the test set and a trial number.
 
-    They are called RUN/VENDOR, and can be read as long as the store is open.
+    They are called RUN/VENDOR, and can be read while the store is open.
     """
 
     run: StoredRun
@@ -145,7 +142,7 @@ class StoredRows:
         return (PlacedRow(number, place, parse_json(row_line(case))) for number, (place, case) in cases)
 
     def row_at(self, place: Any) -> Body:
-        """Return the row of a case and trial; empty if there is none."""
+        """Return the row of a case and trial; empty if missing."""
         from trialbed.store import verified_case
 
         case = verified_case(self.run, self.endpoint.label, place)
@@ -174,12 +171,12 @@ FIRST_LINE = 4 * 2**20
 
 
 def first_row(path: Path) -> Body:
-    """Return the first row of a file; empty if there is none. Other files may be one line of any length."""
+    """Return the first row of a file, or an empty object. At most ``FIRST_LINE`` bytes are read."""
     return _read_object(path, 0, FIRST_LINE)
 
 
 def _read_object(path: Path, place: int, most: int) -> Body:
-    """Return the object in the line at a place, of at most so many bytes; empty if there is none."""
+    """Return the object in a line of at most ``most`` bytes; empty if there is no object."""
     with suppress(OSError, ValueError, RecursionError), path.open("rb") as file:
         file.seek(place)
         row = _parse_json(file.readline(most))
@@ -237,7 +234,7 @@ def settle_row(row: Body) -> Body:
 
 
 def shows_message(choice: Body) -> bool:
-    """Return whether a choice has a message, of whatever type, or a text: some publish rows without them."""
+    """Return whether a choice has a message (of any type) or a text; some tools publish rows without them."""
     return not {"message", "text"}.isdisjoint(choice)
 
 
@@ -249,7 +246,7 @@ def offered_tools(request: Body) -> list[Any]:
 
 
 def sent_request(row: Body) -> dict[str, Any]:
-    """Return the request of a row as it was sent, with the extra fields; empty if the row has none."""
+    """Return the complete request of a row, including the extra fields; empty if missing."""
     return {**object_in(row, "request"), **object_in(row, "extra_body")}
 
 
@@ -260,27 +257,27 @@ def answer_in(response: dict[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]
 
 
 def usage_of(response: dict[str, Any]) -> dict[str, Any]:
-    """Return the tokens that an answer reports, in the first of the places where vendors put them."""
+    """Return the tokens that an answer reports, from the first field that has them."""
     # An answer usually has it in the first one.
     usage = object_in(response, "usage") or object_in(object_in(response, "x_groq"), "usage")
     return usage or object_in(first_choice(response), "usage")
 
 
 def billed_tokens(usage: Mapping[str, Any]) -> Any:
-    """Return the completion tokens that are billed: thoughts that only the total has are billed no less."""
+    """Return the billed completion tokens, including thoughts that only the total contains."""
     if not all(isinstance(usage.get(name), int | float) for name in TOKENS):
         return usage.get("completion_tokens")
     return max(usage["completion_tokens"], usage["total_tokens"] - usage["prompt_tokens"])
 
 
 def one_line(text: str, longest: int) -> str:
-    """Return a text of a row on one line, without control characters, cut where it has more characters."""
+    """Return a text on one line, without control characters, shortened to ``longest`` characters."""
     line = "".join(letter if letter.isprintable() else "?" for letter in " ".join(text.split()))
     return line if len(line) <= longest else f"{line[:longest]}…"
 
 
 def row_line(case: VerifiedCase) -> bytes:
-    """Return the line of a stored case in a results file, with the texts of its request and response as they are."""
+    """Return the line of a stored case in a results file, with the unchanged texts of its request and response."""
     rest = dict(case.verified)
     head: tuple[Any, ...] = rest.pop("data_index"), case.request.encode()
     head += dump_json(rest.pop("extra_body")), case.response.encode()

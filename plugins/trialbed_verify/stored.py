@@ -1,7 +1,6 @@
-"""Verifications in the store: their rows, their results files, their report, and the parts of their page.
+"""Read and show verifications in the store.
 
-Core's commands and the pages find this as the component ``verification``, and ask it about runs whose subjects are
-endpoints.
+Core's commands and the pages load this as the component ``verification`` for runs with endpoints as subjects.
 """
 
 from __future__ import annotations
@@ -34,7 +33,7 @@ def run_rows(run: StoredRun, labels: Iterable[str] | None = None) -> list[Stored
 
 
 def named_rows(names: Iterable[str], store: str | None) -> list[VendorRows]:
-    """Return the rows of files, and of stored verifications, whose store stays open until the command ends.
+    """Return the rows of files and stored verifications. The store stays open until the command ends.
 
     A name is a path, ``ID`` for all vendors of a run, its baseline first, or ``ID/VENDOR`` for one of them.
     """
@@ -51,7 +50,7 @@ def named_rows(names: Iterable[str], store: str | None) -> list[VendorRows]:
 
 
 def show_run(run: StoredRun, form: str) -> None:
-    """Print a verification: its name, and the report that ``bench verify`` printed."""
+    """Print the name of a verification and the report that ``bench verify`` printed."""
     sources, comparisons = run_rows(run, run.config.frameworks), comparisons_of(run)
     summaries = [summary(own.endpoint, next(iter(read_rows(own, compared=False)), None)) for own in sources]
     if form == "table":
@@ -60,7 +59,7 @@ def show_run(run: StoredRun, form: str) -> None:
 
 
 def page_parts(run: StoredRun) -> Sequence[Any]:
-    """Return the parts of a verification's page: tables, plots and examples."""
+    """Return the tables, plots and examples of a verification's page."""
     from trialbed_verify.pages import verification_page
 
     return verification_page(run_rows(run, run.config.frameworks), comparisons_of(run))

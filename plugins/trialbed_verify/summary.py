@@ -49,10 +49,10 @@ def as_document(record: Any) -> Any:
 
 
 def summary(endpoint: EndpointInfo, answers: Answers | None) -> dict[str, Any]:
-    """Return the summary of an endpoint: the K2-style fields, then Trialbed's own.
+    """Return the summary of an endpoint, with K2-style fields followed by Trialbed's own.
 
-    ``eval_started_at`` and ``eval_finished_at`` are of the last session, as is ``not_sent``; everything else describes
-    all answers, which are read for summaries.
+    ``eval_started_at``, ``eval_finished_at`` and ``not_sent`` describe the last session. Everything else describes all
+    answers, which are read for summaries.
     """
     rows, began, ended = answers.rows if answers else (), endpoint.began, endpoint.ended
     figures = answer_figures(answers)
@@ -79,7 +79,7 @@ def answer_counts(rows: Sequence[AnswerRow]) -> dict[str, Any]:
 
 
 def answer_figures(answers: Answers | None) -> dict[str, Any]:
-    """Return Trialbed's own figures: unknown ones are None, and every rate has its interval."""
+    """Return Trialbed's own figures; unknown ones are None, and every rate has an interval."""
     rows = answers.rows if answers else ()
     answered = [row for row in rows if row.decision != "none"]
     calls = [call for row in answered for call in row.calls or ()]
@@ -128,7 +128,7 @@ def _names(names: Iterable[str]) -> Counter[str]:
 
 
 def spread(values: Sequence[float]) -> dict[str, float] | None:
-    """Return the mean and the quantiles of the known values; None if there are none."""
+    """Return the mean and the quantiles of the known values; None if empty."""
     if not values:
         return None
     ordered = sorted(map(float, values))
@@ -175,7 +175,7 @@ def _examples_of(row: Body) -> Iterator[tuple[str, str, dict[str, Any]]]:
 
 
 def cost(rows: Sequence[AnswerRow], prices: Mapping[str, float]) -> dict[str, float] | None:
-    """Return the cost of the reported tokens at the prices of the configuration; None if it has none."""
+    """Return the cost of the reported tokens at the configured prices; None without prices."""
     if not prices:
         return None
     valid = [row for row in rows if row.decision != "none"]

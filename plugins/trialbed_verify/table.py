@@ -1,4 +1,4 @@
-"""Tables of answers: rows of vendors in one form, whichever tool wrote them, and the cases that two tables share."""
+"""Tables of answers in one form for the rows of any tool, and the cases that two tables share."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ class Requested(NamedTuple):
     """A request, reduced to the parts that must agree between vendors.
 
     Attributes:
-        content: (part, digest) of each part of the content, in a fixed order.
+        content: (part, digest) of each content part, in a fixed order.
         settings: temperature, limits and everything else that changes answers, as canonical JSON.
     """
 
@@ -69,14 +69,14 @@ class AnswerRow:
     """The fields of a result row that are counted and compared; unknown ones are None.
 
     Attributes:
-        line, place: 1-based number of the row in its source, and where the source reads it again.
+        line, place: 1-based number of the row in its source, and its location for reading it again.
         data_index, case: 1-based line in the test set, and its identity.
-        trial: 0-based number among the repeats of the case.
+        trial: 0-based number among the case's repeats.
         config: digest of the configuration.
         vendor, model, asked_model: as named by the row, and the model of the request.
         outcome: how the case ended; for a row of another tool it follows from the status and the response.
         problem: the kind of a failure.
-        stated: finish reason and validity as the row's own columns have them, which K2-style figures are made of.
+        stated: finish reason and validity from the row's own columns, for K2-style figures.
         valid: whether all tool calls fit their schemas, None if unknown.
         calls: (whether it fits, reasons) of each call, None if the row has none.
         tokens: the total, computed if the answer reports the parts only.
@@ -121,7 +121,7 @@ class AnswerRow:
 
     @property
     def decision(self) -> str:
-        """The vendor's decision: to call tools, to stop, another ending, or no valid answer."""
+        """Return the vendor's decision: to call tools, to stop, another ending, or no valid answer."""
         return self.outcome if self.outcome in ANSWERS else "none"
 
     @property
@@ -139,10 +139,10 @@ class AnswerRow:
 
     @property
     def fits(self) -> bool | None:
-        """Return whether all calls of the answer fit their schemas; None if it calls no tools or nothing says so.
+        """Return whether all calls of the answer fit their schemas; None without calls or if it is unknown.
 
-        An answer that announces calls and has none does not fit. One whose calls cannot be checked, because the
-        schemas of the test set are broken, is left out.
+        An answer that announces calls and lacks them does not fit. Calls that cannot be checked, because the test set's
+        schemas are broken, are skipped.
         """
         if self.decision != "tool_calls" or (self.valid is None and self.calls != ()):
             return None
@@ -225,12 +225,12 @@ class Answers:
 def read_rows(source: VendorRows, rows: Iterable[PlacedRow] | None = None, *, compared: bool = True) -> list[Answers]:
     """Make a table for each vendor, model and configuration, in the order of their first rows, which may be in any.
 
-    A row takes the place of an earlier one of its case and trial, which failed and was asked again. But rows in which
-    any case is asked again after a success are several runs, one after the other: there every row is a trial.
+    A row replaces an earlier, failed one of its case and trial. But if any case was sent again after a success, the
+    rows are several consecutive runs, and every row is a trial.
 
     Args:
-        rows: as they are written to the source; by default they are read from it.
-        compared: whether they are for comparisons, which takes most of the time, or for summaries.
+        rows: the rows while they are written; by default they are read from the source.
+        compared: whether the rows are for comparisons, which is slow, or for summaries.
     """
     groups, torn = dict[Any, list[AnswerRow]](), list[str]()
     for number, place, row in source if rows is None else rows:
@@ -264,9 +264,9 @@ def _table(source: VendorRows, rows: Sequence[AnswerRow], torn: Sequence[str]) -
 
 
 def _contradictions(rows: Sequence[AnswerRow]) -> Iterator[str]:
-    """Say in how many rows the columns of another tool contradict the response, and the figures that they would give.
+    """Report rows with columns from another tool that contradict the response, and the figures of these columns.
 
-    The figures here are those of the responses.
+    Figures here are based on the responses.
     """
     found: Counter[str] = Counter()
     for row in rows:
@@ -287,13 +287,13 @@ def _order(row: AnswerRow) -> tuple[int, int, int]:
 
 
 def file_label(file_name: str) -> str:
-    """The vendor's name, from the name of a file whose rows do not have it."""
+    """Return the vendor's name from the file name, for rows that do not name it."""
     stem = PurePath(file_name).stem
     return stem.removesuffix("_results").removesuffix("-results").removesuffix(".results") or file_name
 
 
 def read_tables(source: VendorRows, *, compared: bool = True) -> list[Answers]:
-    """Read rows into tables, as ``read_rows`` does; DataError if there are none."""
+    """Read rows into tables with ``read_rows``; raise DataError if there are no rows."""
     if not (tables := read_rows(source, compared=compared)):
         raise DataError(f"{source}: contains no result rows")
     return tables
@@ -319,7 +319,7 @@ def name_apart(tables: Iterable[Answers], *, within_models: bool = False) -> Ite
 
 
 def as_trials(tables: Sequence[Answers], vendor: str | None = None) -> Answers:
-    """Combine tables of one vendor and model as its trials, numbered on from table to table."""
+    """Combine several tables of one vendor and model; each table's trials are numbered after the previous table's."""
     first = replace(tables[0], vendor=vendor or tables[0].vendor)
     if len(tables) == 1:
         return first
@@ -377,7 +377,6 @@ def _summary_fields(row: Body) -> dict[str, Any]:
 
 
 def _verdicts(row: Body) -> tuple[bool | None, Any]:
-    """Return whether all calls fit, and the verdict on each."""
     calls, valid = row.get("calls"), row.get("tool_calls_valid")
     if not isinstance(calls, list) and "tool_calls_valid" in row and row.get("finish_reason") == "tool_calls":
         # K2-style tools write null where calls are announced and there are none.
@@ -417,7 +416,7 @@ def _number(source: Body, key: str, kind: Any = (int, float)) -> Any:
 
 
 def reduce_request(body: Mapping[str, Any]) -> Requested:
-    """Reduce a request body; an absent part equals one that is null."""
+    """Reduce a request body; null and missing parts are equal."""
     known = {key: value for key, value in body.items() if value is not None}
     digests = ((part, blake2b(_canonical(known[part]), digest_size=16)) for part in CONTENT if part in known)
     content = tuple((part, intern(digest.hexdigest())) for part, digest in digests)
@@ -435,7 +434,7 @@ def _canonical(value: Any) -> bytes:
 
 @lru_cache(maxsize=1 << 16)
 def _share(value: Any) -> Any:
-    """Return the first of equal values: the trials of a case, and most answers, have theirs in common."""
+    """Return the first of equal values to save memory, since most rows repeat them."""
     return value
 
 
@@ -460,9 +459,9 @@ class Pairing:
     """Two tables, case by case.
 
     Attributes:
-        by_name: whether cases are identified by the rows' own names; otherwise by the content of the requests.
+        by_name: whether cases are identified by the rows' own names, not by the content of requests.
         only_baseline, only_vendor: rows of cases that only one table has.
-        asked_otherwise: pairs whose prepared requests have different content.
+        asked_otherwise: pairs with different content in their prepared requests.
         settings: description of a difference -> number of pairs that have it.
     """
 
@@ -519,7 +518,7 @@ def _is_default(problem: str) -> bool:
 
 
 def _problems(found: Pairing, *, may_lack: bool = False) -> Iterator[str]:
-    """The differences between the tables, one line each."""
+    """Yield the differences between the tables, one line each."""
     ours, theirs = found.baseline.source, found.vendor.source
     for rows, there, here in ((found.only_baseline, ours, theirs), (found.only_vendor, theirs, ours)):
         if rows and not (may_lack and rows is found.only_baseline):

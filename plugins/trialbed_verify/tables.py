@@ -63,7 +63,7 @@ WILSON = "The share of cases that are right, with its 95 % Wilson interval; the 
 
 
 def vendor_table(title: str, vendors: Sequence[Document], rows: Iterable[Row], notes: Iterable[str] = ()) -> Table:
-    """Return a table with a column for each vendor; rows in which nothing is known are left out."""
+    """Return a table with a column for each vendor; rows without known values are left out."""
     names = [one["vendor"] + "*" * one["is_baseline"] for one in vendors]
     known = [(label, tuple(cells)) for label, *cells in rows if not {*cells} <= {"", UNKNOWN}]
     lines = [TableRow(label, cells, label.startswith(ALARMING)) for label, cells in known]
@@ -99,7 +99,7 @@ def _rate(found: Document | None) -> str:
 
 
 def verification_tables(summaries: Sequence[Document]) -> list[Table]:
-    """For each model: figures of its vendors, their suites, and where they come from."""
+    """Return the tables of each model: figures of its vendors, their suites, and the sources of their answers."""
     tables = []
     for model, vendors in group_by_key((one["model"], one) for one in summaries).items():
         about = vendors[0]["provenance"]
@@ -127,7 +127,7 @@ def _vendor_notes(summary: Document) -> Iterator[str]:
 
 
 def source_table(vendors: Sequence[Document]) -> Table:
-    """Return where the answers of vendors come from, as far as it is known; a note has what all have in common."""
+    """Return the known origins of vendors' answers; shared facts are in a note."""
     rows = list(_rows_of_all([_source(one) for one in vendors]))
     common = "; ".join(f"{label} {cell}" for label, cell, *others in rows if {cell, *others} == {cell})
     apart = [row for row in rows if len({*row[1:]}) > 1]
@@ -153,7 +153,7 @@ def _served(found: Mapping[str, int]) -> str:
 
 
 def suite_tables(vendors: Sequence[Document]) -> Iterator[Table]:
-    """A table for each suite that one of these vendors has."""
+    """Yield a table for each suite of these vendors."""
     for name in dict.fromkeys(name for vendor in vendors for name in vendor["suites"]):
         rows = _suite_rows([vendor["suites"].get(name, {}) for vendor in vendors])
         yield vendor_table(f"Suite {name}", vendors, rows, [WILSON])
@@ -381,7 +381,7 @@ def _estimates(one: Document) -> Iterator[tuple[str, str, Document]]:
 
 
 def comparison_tests(found: Document, rejected: Sequence[str] = ()) -> Iterator[TestCase]:
-    """Yield a test per gate of the panel that applies, and one of the verdict; those that are equivalent pass.
+    """Yield a test per applicable gate of the panel, and a test of the verdict. Equivalent results pass.
 
     The verdict fails if it is different or rejected, and a gate fails if it makes the verdict different. All others
     are skipped.
@@ -405,7 +405,7 @@ MOST_NAMES, NAMED = 5, 3
 
 
 def verified_tables(found: Document) -> list[Table]:
-    """Return a table of comparisons for each model, and those of the ranking."""
+    """Return a table of comparisons for each model, and the tables of the ranking."""
     tables = []
     for one in found["models"]:
         notes = _notes_of_all((own["panel"].reason, own["vendor"]["vendor"]) for own in one["comparisons"])
@@ -414,7 +414,7 @@ def verified_tables(found: Document) -> list[Table]:
 
 
 def verdict_table(found: Document, notes: Iterable[str], named: Naming) -> Table:
-    """Return the verdict on each vendor of a model, those that differ first."""
+    """Return the verdict on each vendor of a model, different ones first."""
     model, baseline = found["model"], found["baseline"]
     title = f"{model} compared with {baseline}" if baseline else f"{model}: not compared"
     named_panels = [(one["vendor"]["vendor"], one["panel"]) for one in found["comparisons"]]
@@ -434,7 +434,7 @@ def _verdict(panel: Panel, named: Naming) -> tuple[str, ...]:
 
 
 def _drop_empty(table: Table) -> Table:
-    """Return a table without the columns in which nothing is known."""
+    """Return a table without columns that have no known value."""
     columns = zip(table.columns, zip(*table.lines, strict=True), strict=False)
     return table.without(*(name for name, cells in columns if {*cells} == {UNKNOWN}))
 
@@ -445,7 +445,6 @@ def _notes_of_all(found: Iterable[tuple[str, str]]) -> Iterator[str]:
 
 
 def _some(names: Sequence[str]) -> str:
-    """Name all, or the first ones and the number of the others if there are many."""
     others = f" and {len(names) - NAMED} others" if len(names) > MOST_NAMES else ""
     return ", ".join(names[:NAMED] if others else names) + others
 
@@ -463,7 +462,7 @@ UNSETTLED = "neither is ahead in 95 % of resamples; where they are equal, both h
 
 
 def ranking_tables(ranking: Ranking) -> list[Table]:
-    """Return a table per model, and one of all if there are several; the last one explains the figures."""
+    """Return a table per model, and a joint one for several models; the last one explains the figures."""
     from trialbed_verify.ranking import METRICS
 
     titled = [(model, found, _rank_notes(found)) for model, found in ranking.models.items()]

@@ -83,7 +83,6 @@ def command(files: tuple[str, ...], **given: Any) -> None:
 
 
 def _metrics(text: str | None) -> tuple[str, ...] | None:
-    """Return the metrics that are asked for, if any."""
     from trialbed_verify.ranking import METRICS
 
     names = None if text is None else tuple(name.strip() for name in text.split(","))

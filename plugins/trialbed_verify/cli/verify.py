@@ -1,4 +1,4 @@
-"""``bench verify``: its options, the targets and the test set that they choose, its warnings and its report."""
+"""The command ``bench verify``, from its options to its report."""
 
 from __future__ import annotations
 
@@ -182,7 +182,7 @@ def _report(summaries: list[dict[str, Any]], targets: list[Target], given: Given
 
 
 def _targets(given: Given) -> list[Target]:
-    """Return the target of ``--base-url``, or those of ``--config``; messages of errors never show a key."""
+    """Return the targets of ``--base-url`` or ``--config``; error messages never show a key."""
     from urllib.parse import urlsplit
 
     from trialbed.wire.addresses import is_loopback
@@ -207,7 +207,7 @@ def _targets(given: Given) -> list[Target]:
 
 
 def _check_places(given: Given) -> None:
-    """Reject places of results that would not be used: those of one endpoint with ``--config``, and the reverse."""
+    """Reject output options that would be ignored, such as ``--output`` with ``--config``."""
     context = click.get_current_context()
     places = {"--base-url": ["--output", "--summary"], "--config": ["--output-dir"]}
     used, other = ("--config", "--base-url") if given["config"] else ("--base-url", "--config")
@@ -217,7 +217,6 @@ def _check_places(given: Given) -> None:
 
 
 def _options(given: Given) -> VerifyOptions:
-    """Return the options for sending cases."""
     from trialbed.settings import store_file
     from trialbed_verify.verification import VerifyOptions
 
@@ -282,7 +281,6 @@ def chosen_test_set(file: Path | None, suites: Sequence[str]) -> Iterator[Path]:
 
 
 def _write_test_set(suites: Sequence[str], path: Path) -> int:
-    """Write the requests of suites to a new file."""
     if not suites:
         raise click.UsageError("--write-test-set writes the requests of --suite NAME; name one (--list-suites)")
     if path.exists() and path.stat().st_size:
@@ -295,7 +293,6 @@ def _write_test_set(suites: Sequence[str], path: Path) -> int:
 
 
 def _print_list(*, models: bool, as_json: bool) -> int:
-    """Print unified names of models, or the suites."""
     from trialbed.views import Table, print_tables
 
     found: Mapping[str, Any]

@@ -1,8 +1,8 @@
-"""Findings: faults and oddities of a vendor's answer, by the specification, the request or plausibility.
+"""Detect faults and oddities of a vendor's answer, by the specification, the request or plausibility.
 
-``findings`` gives those of a row of results: as they were written when the answer came, else examined anew, so that
-files of other tools and of earlier versions have them too. ``examine`` looks at a row, whatever it already says.
-``KINDS`` defines each kind: its gate, its severity and its meaning.
+``findings`` returns the recorded findings of a result row, or examines the row if it has none recorded; files of other
+tools and earlier versions thus have findings too. ``examine`` ignores recorded findings. ``KINDS`` defines each kind:
+its gate, its severity and its meaning.
 """
 
 import lazy_loader

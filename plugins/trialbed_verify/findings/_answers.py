@@ -24,17 +24,17 @@ class AnsweredRow:
     """The request and the answer of a row.
 
     Attributes:
-        count: the model's own tokenizer, where it is at hand.
-        complete: whether the answer is complete: the row is a success with a completion.
-        request: the body as it was sent, with the extra fields.
-        choices: those that are objects; ``choice`` is the one that counts, and ``message`` is in it.
-        calls: the message's ``tool_calls``, of whatever type; ``listed_calls`` are those that are objects.
-        made: the calls, a legacy one too.
+        count: the model's own tokenizer, if available.
+        complete: whether the row is a success with a completion.
+        request: the body that was sent, with the extra fields.
+        choices: the choices that are objects; ``choice`` is the one that counts, and contains ``message``.
+        calls: the message's ``tool_calls`` of any type; ``listed_calls`` are the objects among them.
+        made: the calls, including a legacy one.
         content: the message's text; the texts of typed parts are joined.
         reason: the finish reason.
         is_raw: whether a raw prompt was sent instead of messages.
-        reported_usage: as it came, in the first of the places where vendors put it.
-        usage: the counts of it that can be counts, with those of thoughts.
+        reported_usage: the unchanged usage, from the first of the fields that vendors use for it.
+        usage: its valid counts, including tokens of thoughts.
     """
 
     def __init__(self, row: Mapping[str, Any], count: Count | None = None) -> None:
@@ -76,7 +76,7 @@ class AnsweredRow:
 
     @cached_property
     def text(self) -> str:
-        """Return all that was generated: the text of each choice, with reasoning, refusals and calls."""
+        """Return all generated text of every choice, including reasoning, refusals and calls."""
         raw = "".join(text_of(choice.get("text")) for choice in self.choices) if self.is_raw else ""
         parts = [self.reasoning]
         for message in [object_of(choice.get("message")) or {"content": choice.get("text")} for choice in self.choices]:
@@ -97,12 +97,12 @@ def is_count(value: Json) -> TypeGuard[int]:
 
 
 def function_of(call: Json) -> dict[str, Json]:
-    """Return the function of a call or of a declared tool; empty if it has none."""
+    """Return the function of a call or of a declared tool; empty if missing."""
     return object_of(object_of(call).get("function"))
 
 
 def alternatives_of(token: Json) -> list[Json]:
-    """Return the alternatives of a token with log probabilities; empty if it has none."""
+    """Return the alternatives of a token with log probabilities; empty if missing."""
     return list_of(object_of(token).get("top_logprobs"))
 
 

@@ -1,4 +1,4 @@
-"""The checks of a row of results: its form, the constraints of its request, its calls, its token counts, its model."""
+"""Check a result row's form, calls, token counts and model, and the constraints of its request."""
 
 from __future__ import annotations
 
@@ -80,10 +80,10 @@ def findings(row: Row) -> tuple[Finding, ...]:
 
 
 def examine(row: Row, excerpts: Mapping[str, str] | None = None, count: Count | None = None) -> tuple[Finding, ...]:
-    """Return the first finding of each kind in a row, whatever findings it has already.
+    """Return the first finding of each kind in a row, ignoring the findings recorded in it.
 
     Args:
-        excerpts: kind -> the bytes in which the reader of the answer saw it, if the row no longer has them.
+        excerpts: kind -> the bytes that the parser of the answer flagged, if the row no longer has them.
         count: counts the tokens of a text with the model's own tokenizer.
     """
     answer, problem, found = AnsweredRow(row, count), object_of(row.get("problem")), dict[str, Finding]()
@@ -147,7 +147,7 @@ def _check_choices(answer: AnsweredRow) -> Iterator[Check]:
 
 
 def check_calls(answer: AnsweredRow) -> Iterator[Check]:
-    """Yield checks of the form of the calls; arguments that do not fit are the schema's matter."""
+    """Yield checks of the form of calls; the schema checks whether arguments fit."""
     calls, legacy, reason, numbers = answer.calls, answer.message.get("function_call"), answer.reason, dict[str, int]()
     yield calls is not None and not isinstance(calls, list), "tool_calls_not_list", type(calls).__name__, calls
     for number, call in enumerate(list_of(calls), 1):
@@ -173,7 +173,7 @@ def check_calls(answer: AnsweredRow) -> Iterator[Check]:
 
 
 def _check_function(function: Any, which: str, evidence: Any, given: str) -> Iterator[Check]:
-    """Yield checks of the function, or custom tool, of a call: its name and its arguments."""
+    """Yield checks of the name and arguments of a called function or custom tool."""
     name, value = object_of(function).get("name"), object_of(function).get(given)
     has_name, kind = isinstance(name, str) and name, type(value).__name__
     yield not has_name, "call_function_missing", which, evidence
@@ -182,7 +182,7 @@ def _check_function(function: Any, which: str, evidence: Any, given: str) -> Ite
 
 
 def check_constraints(answer: AnsweredRow) -> Iterator[Check]:
-    """Yield checks of the constraints of the request."""
+    """Yield checks of the request's constraints."""
     request, made, content, wanted = answer.request, answer.made, answer.content, answer.wanted_calls
     may_lack_call = bool(made) or answer.reason in CUT or bool(answer.message.get("refusal"))
     yield wanted.mode == "none" and made, "call_forbidden", len(made), made
@@ -222,7 +222,7 @@ def _limit(request: Mapping[str, Any]) -> int | None:
 
 
 def _has_no_reasoning(request: Mapping[str, Any]) -> bool:
-    """Return whether a request switches reasoning off, in one of the ways of vendors."""
+    """Return whether a request disables reasoning in any vendor's way."""
     template = object_of(request.get("chat_template_kwargs"))
     switches = (request.get("enable_thinking"), template.get("enable_thinking"), template.get("thinking"))
     is_disabled = object_of(request.get("thinking")).get("type") == "disabled"
@@ -259,7 +259,7 @@ def _check_length(answer: AnsweredRow) -> Iterator[Check]:
 
 
 def _excess_letters(texts: Iterable[str], tokens: int) -> int:
-    """Count the letters of texts, runs of one sign once; 0 if they are no more than so many tokens can have."""
+    """Count the letters of texts, with runs of one sign counted once; 0 if they fit into the given number of tokens."""
     most = MOST_LETTERS * tokens + SLACK
     letters = sum(len(REPEATED.sub(r"\1", text)) for text in texts) if sum(map(len, texts)) > most else 0
     return letters if letters > most else 0
@@ -292,7 +292,6 @@ def check_schema(answer: AnsweredRow) -> Iterator[Check]:
 
 
 def _bare_name(name: str) -> str:
-    """Return a name without prefix, case and spaces."""
     return re.split(r"[.:/]", name.strip())[-1].casefold()
 
 
@@ -313,7 +312,7 @@ def _check_arguments(function: Mapping[str, Any], text: str) -> Iterator[Check]:
 
 
 def check_usage(answer: AnsweredRow) -> Iterator[Check]:
-    """Yield checks of the counts: whether they are counts, agree with one another, and can be those of this answer."""
+    """Yield checks of the token counts: their types, their sums and their plausibility for this answer."""
     if not answer.reported_usage:
         yield not answer.request.get("stream") or read_request(answer.request).wants_usage, "usage_missing", ""
         return
@@ -348,7 +347,7 @@ def _check_completion_tokens(answer: AnsweredRow, counted: int) -> Iterator[Chec
 
 
 def _differ(answer: AnsweredRow, counted: int, own: int) -> bool:
-    """Return whether a count is not that of the model's own tokenizer."""
+    """Return whether a token count deviates from the count of the model's own tokenizer."""
     return abs(counted - own) > AGREEMENT * own + SLACK * (1 + len(answer.listed_calls))
 
 
@@ -375,7 +374,7 @@ def check_model(answer: AnsweredRow) -> Iterator[Check]:
 
 
 def same_model(asked: str, served: str) -> bool:
-    """Return whether two names can stand for one model: publisher, snapshot and case may differ."""
+    """Return whether two names may mean the same model; publisher, snapshot and case may differ."""
     short, long = sorted((name.rpartition("/")[2].casefold() for name in (asked, served)), key=len)
     return long == short or (long.startswith(short) and SNAPSHOT.fullmatch(long, len(short)) is not None)
 

@@ -1,4 +1,4 @@
-"""Every kind of finding, and a finding; ``kinds.toml`` has their meanings, and those of the words of results files."""
+"""Define every kind of finding; ``kinds.toml`` explains them and the terms of result files."""
 
 from __future__ import annotations
 
@@ -69,16 +69,16 @@ UNRELIABLE_COUNT = frozenset(_FILE["unreliable"]["count"])
 
 
 def kind_in_words(kind: str) -> str:
-    """Return the meaning of a kind of findings or failures; one that is in words already, or not known, as it is."""
+    """Return the meaning of a kind of finding or failure; unknown kinds and plain words are returned unchanged."""
     return KINDS[kind].meaning.replace("`", "") if kind in KINDS else kind
 
 
 class Finding(NamedTuple):
-    """One thing that is wrong or odd about an answer.
+    """One fault or oddity of an answer.
 
     Attributes:
         kind: a key of ``KINDS``.
-        evidence: an excerpt of what came: bytes where they were seen, else JSON.
+        evidence: an excerpt of the answer, as raw bytes if available, otherwise as JSON.
     """
 
     gate: Subject

@@ -1,4 +1,4 @@
-"""Examines the text of an answer: tokens and markup that leaked into it, its encoding, and calls in it."""
+"""Search an answer's text for leaked tokens and markup, encoding errors and calls."""
 
 from __future__ import annotations
 
@@ -122,7 +122,7 @@ def _check_characters(answer: AnsweredRow, text: str) -> Iterator[Check]:
 
 
 def _has_half(arguments: str) -> bool:
-    """Return whether arguments have half of a character, which may be written as its number."""
+    """Return whether arguments contain a lone surrogate, escaped or not."""
     with suppress(ValueError, RecursionError):
         return SURROGATE.search(json.dumps(json.loads(arguments), ensure_ascii=False)) is not None
     return False

@@ -1,7 +1,7 @@
-"""The panel: a vendor's verdict from many gates, each an unbiased distance with a margin that is set beforehand.
+"""Judge a vendor by many gates, each an unbiased distance and a predefined margin.
 
 ``measure`` reduces a row of results to the values that gates compare, ``judge`` compares both sides case by case, and
-``resample_verdict`` says how many cases a verdict needs. The names are loaded when they are first used.
+``resample_verdict`` estimates how many cases a verdict needs. The names are loaded when they are first used.
 
     _answers      the measurements of an answer, and the gates that compare them
     _trials       the trials of a case that count, and the values of their calls that repeat

@@ -144,26 +144,26 @@ CALL, NO_CALL = code("call"), code("no call")
 
 
 class Measures(NamedTuple):
-    """One answer, as far as gates compare it. Absent values are 0, None or nan.
+    """The values of one answer that gates compare. Absent values are 0, None or nan.
 
     Attributes:
-        source, place: where its row is.
+        source, place: location of its row.
         answered: whether there is a valid answer; without one, only availability is known.
         decision, tools, order, finish, form: categories.
         arguments, wording: signatures.
-        calls: their names and arguments as hashes, for the comparison with the case's other trials.
-        free: the signature of the words of their free text.
+        calls: hashed names and arguments, to compare with the case's other trials.
+        free: the signature of words in their free text.
         length, opening: logarithm of the text's length, and category of its first word.
         cut: whether the text ends in the middle of a sentence.
-        made: category of the calls, whatever their order, by their names and arguments but free text.
+        made: category of the calls by names and arguments, regardless of order and free text.
         ratio: logarithm of the completion tokens per character of the answer.
         prompt, cost: the prompt tokens, and the tokens billed, in prompt tokens (``OUTPUT_PRICE``).
         schema: whether a call does not fit its schema; None if that is not known.
-        asked, disobeyed: parameters that constrain the answer, and those of them that it does not obey.
+        asked, disobeyed: parameters that constrain the answer, and the ones it disobeys.
         violations: the subjects of ``SUBJECTS`` that the answer violates, as bits.
         logprobs: the probabilities of the first token's alternatives.
         suite: name of the suite and the score in it.
-        digest, size: of the whole text of the answer.
+        digest, size: of the answer's whole text.
         sampled: whether the temperature asked for is not 0.
     """
 
@@ -267,7 +267,7 @@ def _breaks_schema(row: Body, *, calls: bool, violations: int) -> bool | None:
 
 
 def first_token(choice: Mapping[str, Any]) -> bytes | None:
-    """Return the probabilities of the first token as half-precision numbers; None if the answer has none."""
+    """Return the first token's probabilities as half-precision numbers; None if the answer has no log probabilities."""
     logprobs = object_in(choice, "logprobs")
     tops, tokens = (objects_of(logprobs.get(key))[:1] for key in ("top_logprobs", "content"))
     # Of completions, an object of alternatives; of chat completions, a list of them.
@@ -312,7 +312,7 @@ def signature(tokens: Iterable[str]) -> bytes:
 
 
 def form(text: str) -> str:
-    """Return ``empty``, or the script of most letters; for Latin ones with the language, where common words show it."""
+    """Return ``empty`` or the script of most letters, plus the language of a Latin text if common words reveal it."""
     sample = text[:SAMPLE]
     if not text.strip():
         return "empty"
@@ -352,7 +352,6 @@ def _call_measures(functions: Iterable[Mapping[str, Any]], request: Body) -> dic
 
 
 def _is_quoted(value: Any, asked: str) -> bool:
-    """Return whether a value is a text that stands in the request as whole words."""
     if not isinstance(value, str) or not value or value not in asked:
         return False
     return re.search(rf"(?<!\w){re.escape(value)}(?!\w)", asked) is not None
@@ -384,11 +383,11 @@ class PanelGate:
     """One subject on which a vendor is compared with the baseline.
 
     Attributes:
-        margin: the largest excess that does not matter.
-        value: an answer's value; None where the gate does not apply to it.
+        margin: the largest acceptable excess.
+        value: an answer's value; None if the gate does not apply to it.
         meaning: the subject, for readers.
-        trait, having: what one trial per case can show to differ, and what cases do that have it; empty if nothing.
-        stands_alone: it is judged over the cases that it applies to, however few of all these are.
+        trait, having: the trait to compare with one trial per case, and the phrase for having it; may be empty.
+        stands_alone: whether it is judged only over the cases that it applies to, even if they are few.
     """
 
     name: str
@@ -402,12 +401,12 @@ class PanelGate:
 
     @property
     def distance_margin(self) -> float | None:
-        """Return the largest distance that does not matter; None where only more counts, as there is no distance."""
+        """Return the largest acceptable distance; None for a directed gate, which has no distance."""
         return None if self.is_directed else self.margin * DISTANCE_SHARE
 
     @property
     def is_directed(self) -> bool:
-        """Return whether only more than the baseline has counts: faults, and answers that it never gives."""
+        """Return whether only an increase counts, as with faults and new answers."""
         return self.scale in ("fault", "novelty")
 
 
@@ -425,7 +424,7 @@ def _violation(subject: str) -> Callable[[Measures], Any]:
 
 
 def _breaking(found: Measures) -> int:
-    """Return the category of all that a caller relies on: calls by name and value, the finish, form and faults."""
+    """Return one category for everything that callers rely on."""
     faults = found.violations & BREAKING
     seen = (found.decision, found.made, found.finish, found.form, int(found.cut), int(found.schema or 0), faults)
     return (hash(seen) or 1) if found.answered else 0

@@ -78,10 +78,10 @@ class Mean:
 
     Attributes:
         value, n: over the cases that have one, and their number.
-        low, high: its 90 % interval, corrected for skewness; where no case differs from another, with the allowance
+        low, high: its 90 % interval, corrected for skewness; if all cases are equal, with the allowance
             for rare cases not seen.
-        weighed: the mean that decides, in which missing cases can count as 0.
-        counted: cases that it is over.
+        weighed: the decisive mean; missing cases can count as 0.
+        counted: number of cases in ``weighed``.
         spread: standard deviation over the cases that are counted.
         directed: whether only more than 0 counts; otherwise its size does.
     """
@@ -138,11 +138,11 @@ class Mean:
 
 
 def mean_over_cases(values: Array, *, directed: bool, over_all: bool = True) -> Mean | None:
-    """Return the mean of the known values, which lie between -1 and 1 but for costs; None if there are none.
+    """Return the mean of the known values; None without values. All but costs lie between -1 and 1.
 
-    Where fewer than half of the cases have a value, the mean that decides is over half of the cases, and the missing
-    ones count as 0: a subject that few requests concern can neither hold up a verdict nor decide it alone. Without
-    ``over_all``, the mean that decides is over the cases that have a value.
+    If fewer than half of the cases have a value, the decisive mean is over half of the cases, and missing ones count as
+    0. A subject that few requests concern can then neither hold up a verdict nor decide it alone. Without ``over_all``,
+    the decisive mean is over the cases that have a value.
     """
     known = values[np.isfinite(values)]
     n = len(known)
@@ -158,10 +158,10 @@ def mean_over_cases(values: Array, *, directed: bool, over_all: bool = True) -> 
 
 
 def _interval(apart: Array) -> tuple[float, float]:
-    """Return the distances of the ends of the interval from the mean.
+    """Return the ends of the interval, relative to the mean.
 
     Student's interval with half of the degrees of freedom that the kurtosis leaves: few cases may carry the variance,
-    and a sample shows less of the kurtosis than there is. It is moved by the skewness, as far as that is known:
+    and a sample underestimates the kurtosis. It is moved by the known part of the skewness:
     N. Johnson, "Modified t Tests and Confidence Intervals for Asymmetrical Populations", Journal of the American
     Statistical Association 73 (1978), 536-544.
     """
@@ -182,18 +182,18 @@ def _interval(apart: Array) -> tuple[float, float]:
 
 
 def allowance(spread: float, n: int) -> float:
-    """Return the distance of the upper bound of a mean from it.
+    """Return the distance from a mean to its upper bound.
 
     The bound is the mean at which the one observed would be at the 5 % point, if rare cases that differ entirely were
-    not seen: (mean - observed)^2 = z^2 (spread^2 + (mean - observed)) / n. Without spread it is z^2 / n, about
-    Wilson's bound of a proportion of which nothing was seen.
+    not seen: (mean - observed)^2 = z^2 (spread^2 + (mean - observed)) / n. Without spread it is z^2 / n, about Wilson's
+    bound of a proportion with no observed events.
     """
     half = Z * Z / (2 * n)
     return half + math.sqrt(half * half + Z * Z * spread * spread / n)
 
 
 def fewest_cases(margin: float) -> int:
-    """Return the number of cases below which no gate can be shown to be within its margin, even if none differs."""
+    """Return the number of cases that a gate needs to be shown within its margin if no case differs."""
     return math.ceil(Z * Z / margin / LEAST_SHARE) + 1
 
 
@@ -212,13 +212,13 @@ class Distances:
     1249-1272. For faults, the excess is the vendor's share less the baseline's.
 
     Attributes:
-        own, cross: the mean distance of two trials of the baseline (of the vendor, where the baseline has one), and of
+        own, cross: the mean distance of two trials of the baseline (of the vendor, if the baseline has one), and of
             one of each side.
-        distance: nan where a side has one trial.
-        single: per case 0 if its trials show the spread that the gate needs, 1 if not, or ``ALONE``; -1 where the gate
+        distance: nan if a side has one trial.
+        single: per case 0 if its trials show the spread that the gate needs, 1 if not, or ``ALONE``; -1 if the gate
             does not apply to both sides.
-        dealt: the sums of excess and distance with trials dealt to the sides at random, of shape (2, deals).
-        traits: per case, those of the only trial of each side; None for a gate that is not judged by traits, and for a
+        dealt: the sums of excess and distance for random deals of trials to the sides, shape (2, deals).
+        traits: per case, the traits of each side's only trial; None if the gate is not judged by traits, or for a
             case that cannot be.
     """
 
@@ -231,7 +231,7 @@ class Distances:
 
     @property
     def excess(self) -> Array:
-        """Return how much farther the sides are from each other than one is from itself."""
+        """Return the distance between the sides beyond the distance within one."""
         return self.cross - self.own
 
     def is_single(self, least: int = 1) -> bool:
@@ -258,7 +258,7 @@ class Compared:
 
     @property
     def figures(self) -> list[tuple[str, Mean, float]]:
-        """Return the name, the mean and the margin of both figures, as far as they are known."""
+        """Return the name, mean and margin of both figures, if known."""
         both = ("excess", self.excess, self.gate.margin), ("distance", self.distance, self.gate.distance_margin)
         return [(name, mean, margin) for name, mean, margin in both if mean is not None and margin is not None]
 
@@ -317,9 +317,9 @@ def with_means(gate: PanelGate, found: Distances) -> Compared:
 
 
 def _p_value(gate: PanelGate, found: Distances) -> float:
-    """Return the share of deals in which the sides differ as much, in the more telling of both figures.
+    """Return the share of deals with at least the observed difference, by the more significant of both figures.
 
-    Labels are exchanged within cases only, so the test is exact whatever the cases have in common.
+    Labels are exchanged within cases only, so the test is exact even if cases are related.
     """
     sums = np.nansum([found.excess, found.distance], axis=1, keepdims=True)
     each, spreads = np.append(found.dealt, sums, axis=1), found.dealt.std(axis=1)
@@ -343,7 +343,7 @@ def _blocks(values: Array, case: Array, vendor: Array, cases: int) -> Iterator[t
 
 
 def _add(found: Distances, cases: Array, m: int, values: Array, scale: Scale, random: np.random.Generator) -> None:
-    """Add the figures of some cases. Those whose trials all have one value need no deals."""
+    """Add the figures of some cases. If all trials of a case have one value, it needs no deals."""
     if scale == "probabilities":
         values = np.maximum(values.astype(np.float32), LEAST_PROBABILITY)
         values /= values.sum(-1, keepdims=True)
@@ -386,7 +386,7 @@ def _novelty(values: Array, m: int, _scale: Scale) -> Figures:
 
 
 def _spread(values: Array, m: int, scale: Scale) -> Figures:
-    """Return the mean distances of pairs of trials; the vendor's own stand for those of a baseline of one trial."""
+    """Return the mean distances of pairs of trials; the vendor's own replace a single-trial baseline's."""
     n = values.shape[1] - m
     held = _splits(m, n).T.astype(np.float64)
     rest = 1 - held
@@ -401,7 +401,7 @@ def _spread(values: Array, m: int, scale: Scale) -> Figures:
 
 
 def _between(one: Array, other: Array, scale: Scale) -> Any:
-    """Return the distances of two trials: of probabilities, the mean of both Kullback-Leibler divergences."""
+    """Return the distances of two trials; for probabilities, the mean of both Kullback-Leibler divergences."""
     if scale == "number":
         return np.minimum(1.0, np.abs(one - other).max(axis=-1))
     if scale == "probabilities":
@@ -422,12 +422,12 @@ def _splits(m: int, n: int) -> Array:
 def _most_telling(
     gate: PanelGate, found: Distances, traits: Sequence[tuple[set[Any], set[Any]] | None]
 ) -> tuple[Distances, float]:
-    """Return the figures of the most telling trait, and McNemar's p-value, corrected for all traits.
+    """Return the figures of the most significant trait, and McNemar's p-value, corrected for all traits.
 
-    Two draws of one yes-or-no decision differ with a probability of at most one half, whatever the model's spread. So
-    decisions have a second test, of the number of cases in which they differ. If it is the more telling one, each
-    case's distance is 1 if its decisions differ and otherwise -1, which is on average at most the true distance. The
-    p-value is the smaller of both, doubled.
+    Two draws of one yes-or-no decision differ with a probability of at most one half. So decisions have a second test,
+    of the number of cases with different decisions. If it is the more significant one, each case's distance is 1 if its
+    decisions differ and otherwise -1, which is on average at most the true distance. The p-value is the smaller of
+    both, doubled.
     """
     known = [pair for pair in traits if pair]
     ours, theirs = (Counter(trait for pair in known for trait in pair[a] - pair[1 - a]) for a in (0, 1))

@@ -1,11 +1,11 @@
-"""Prepares the trials of both sides for their comparison, case by case.
+"""Prepare the trials of both sides for their comparison, case by case.
 
-* Trials that are copies of others, from a cache or of a file, say nothing about a side's own spread. They are left out.
-* A value of an argument that hardly repeats, such as the words of a search or a number made up on the spot, would make
-  any two answers unequal, whatever else their calls say. It counts as free text: next to the others, not instead.
+* Copies of other trials, from a cache or a file, do not show a side's own spread. They are left out.
+* A value of an argument that hardly repeats, such as the words of a search or a random number, would make any two
+  answers unequal. It counts as free text, in addition to the other values.
 * The prompt tokens of a request are a number, not a distribution. A vendor that serves the same model with the same
-  chat template counts as many as the baseline, one with another template a constant more or less, and a vendor whose
-  counts are a multiple of the baseline's charges more for the same.
+  chat template counts as many as the baseline, one with another template a constant more or less, and a vendor with
+  counts proportional to the baseline's charges more for the same.
 """
 
 from __future__ import annotations
@@ -64,8 +64,8 @@ ONE_COUNTS = "so one trial per case of the baseline counts, as its own spread is
 def prepare_trials(sides: Sequence[Trials], ignored: int = 0) -> tuple[list[Trials], list[str]]:
     """Return the trials that count, and remarks on the others and on the tokens.
 
-    The vendor's prompt tokens are less a constant that a template adds. The cost of an answer becomes a share of the
-    baseline's mean cost, over the cases in which both sides have one. ``ignored`` are violations, as bits.
+    A constant that a template adds is subtracted from the vendor's prompt tokens. The cost of an answer becomes a share
+    of the baseline's mean cost over the cases with a cost on both sides. ``ignored`` are violations, as bits.
     """
     kept, remarks = _without_copies(sides)
     offset, of_tokens = _prompt_offset(kept)
@@ -107,7 +107,7 @@ def _without_copies(sides: Sequence[Trials]) -> tuple[list[Trials], list[str]]:
 
 
 def _distinct(trials: Sequence[Measures], ids: Mapping[str | None, int]) -> Iterator[Measures]:
-    """Yield trials that are no copies; an id that several cases have identifies nothing."""
+    """Yield trials without copies; an id that several cases share is ignored."""
     seen: set[tuple[object, ...]] = set()
     for trial in trials:
         keys: set[tuple[object, ...]] = set()
@@ -121,18 +121,18 @@ def _distinct(trials: Sequence[Measures], ids: Mapping[str | None, int]) -> Iter
 
 
 def _count_identical(cases: Sequence[Sequence[Measures]], size: int = 0) -> tuple[int, int]:
-    """Return the cases with several sampled answers of this size in which all are identical, and all such cases."""
+    """Return the number of cases with several sampled answers of this size, all identical, and of all such cases."""
     sampled = [[trial for trial in trials if trial.answered and trial.sampled] for trials in cases]
     several = [own for own in sampled if len(own) > 1 and median(trial.size for trial in own) >= size]
     return sum(len({trial.digest for trial in own}) == 1 for own in several), len(several)
 
 
 def _identical_answers(cases: Cases, copied: Collection[str]) -> Iterator[str]:
-    """Yield remarks on sides whose answers never vary; one trial per case is kept of such a baseline.
+    """Yield remarks on sides with constant answers, and keep one trial per case of such a baseline.
 
-    Short answers can be alike by themselves, so that they count only where the other side's vary. And a vendor may vary
-    more than it should: of a baseline nothing is proved. A cached answer is one draw from the model, so that one per
-    case is a fair one to compare with.
+    Short answers may be identical by chance, so they count only if the other side's vary. The vendor may also vary more
+    than it should, so this proves nothing about a baseline. A cached answer is one draw from the model, so comparing
+    one per case is fair.
     """
     counts = {side: _count_identical(own) for side, own in cases.items()}
     for side, other in zip(SIDES, reversed(SIDES), strict=True):
@@ -154,10 +154,10 @@ def _identical_answers(cases: Cases, copied: Collection[str]) -> Iterator[str]:
 
 
 def _call_measures(trials: Sequence[Measures]) -> dict[int, dict[str, Any]]:
-    """Return the arguments, the order and the category of calls by the values that repeat, by the id of each trial.
+    """Return, by the id of each trial, the arguments, order and category of calls, based on values that repeat.
 
-    All trials of a case together decide which values do, whichever side they are of, so that labels remain
-    exchangeable and the distances of identical sides 0 in expectation.
+    All trials of a case, from both sides, decide together which values repeat. This keeps labels exchangeable and the
+    expected distance of identical sides 0.
     """
     calling = [trial for trial in trials if trial.calls]
     fleeting = _fleeting([trial.calls for trial in calling])
@@ -208,13 +208,13 @@ def _is_fleeting(values: Sequence[set[int]]) -> bool:
 
 
 def _digest(values: Iterable[tuple[int, int, int]], fleeting: Collection[int], stand_in: int | None = None) -> bytes:
-    """Return a digest of values; those that hardly repeat are left out, or something else stands for each."""
+    """Return a digest of values; values that hardly repeat are skipped or replaced by ``stand_in``."""
     pairs = ((path, stand_in if path in fleeting else value) for path, value, _ in values)
     return blake2b(b"".join(PAIR.pack(*pair) for pair in pairs if pair[1] is not None), digest_size=8).digest()
 
 
 def _prompt_offset(sides: Sequence[Trials]) -> tuple[int, list[str]]:
-    """Return the constant by which most of the vendor's prompt tokens differ, and a sentence if any differ."""
+    """Return the usual constant difference of prompt tokens (0 without one), and a sentence if counts differ."""
     counts = [(usual, other) for ours, theirs in sides if (usual := _usual(ours)) and (other := _usual(theirs))]
     if not counts:
         return 0, []

@@ -1,4 +1,4 @@
-"""The verdict on a vendor: the finding at each gate, the conclusion from all of them, and the reasons in words."""
+"""Decide on a vendor from the findings at all gates, with the reasons in words."""
 
 from __future__ import annotations
 
@@ -61,8 +61,8 @@ class PanelOptions:
     """Options of the panel.
 
     Attributes:
-        margins: gate -> its margin, where it is not the usual one; choose them before looking at the results.
-        permutations: of the trials' labels; ten times as many where few of them are as unusual as the answers.
+        margins: gate -> its margin, if not the default; choose them before looking at the results.
+        permutations: of the trials' labels; ten times as many if few of them are as unusual as the answers.
         prices: of the baseline and of the vendor: ``input`` and ``output``, per million tokens; empty if unknown.
         other_models: a sentence if the sides ask for different models: the gate ``model`` does not apply then, and
             the reason of the verdict begins with it.
@@ -98,12 +98,12 @@ class GateResult:
     Attributes:
         excess: how much more the vendor differs from the baseline than the baseline from itself; None if the gate does
             not apply to any case.
-        distance: between the two distributions; None where only more counts, or where a side has one trial per case.
+        distance: between the two distributions; None for a directed gate, or if a side has one trial per case.
         baseline, vendor: the mean distance of two trials of the baseline, and of one of each side; for faults, the
-            shares of the baseline's and of the vendor's answers; over the cases of the excess, so that it is the second
-            less the first.
+            shares of the baseline's and of the vendor's answers; over the cases of the excess, which is the second
+            minus the first.
         p, p_holm: of the permutation test, and corrected for all gates.
-        needed: cases that would settle an inconclusive gate; None if no number would.
+        needed: cases that would settle an inconclusive gate; None if more cases would not help.
         differing: cases in which the sides' only trials differ, and cases compared; None with several trials.
     """
 
@@ -127,7 +127,7 @@ class GateResult:
 
     @property
     def decisive_figure(self) -> tuple[Mean | None, float]:
-        """Return the excess or the distance, whichever is farther off as a share of its margin, and this margin."""
+        """Return the excess or the distance, depending on which is larger relative to its margin, and this margin."""
         figures = ((self.excess, self.gate.margin), (self.distance, self.gate.distance_margin))
         known = [(mean, margin) for mean, margin in figures if mean and margin]
         return max(known, key=lambda one: one[0].at_most / one[1], default=(None, self.gate.margin))
@@ -146,12 +146,12 @@ class Panel:
     """The verdict on a vendor.
 
     Attributes:
-        gates: all of them, in the order of reports.
-        whole: the p-value of the permutation test of all gates together.
+        gates: all gates, in report order.
+        whole: the p-value of the joint permutation test.
         trials: the mean number of trials per case that count, of the baseline and of the vendor.
         remarks: sentences about the trials themselves, such as that some are copies.
-        deals: of the trials' labels, where a p-value is smallest.
-        price: of an answer of the vendor, as a share of the baseline's; None if prices or tokens are not known.
+        deals: number of label permutations for the smallest p-value.
+        price: the cost of a vendor's answer relative to the baseline's; None if prices or tokens are unknown.
     """
 
     gates: tuple[GateResult, ...]
@@ -207,7 +207,7 @@ class Panel:
 
     @property
     def different(self) -> list[str]:
-        """Return the names of the gates at which the vendor differs."""
+        """Return the names of the gates with a difference."""
         return [result.gate.name for result in self.found("different")]
 
     def as_json(self) -> dict[str, Any]:
@@ -239,9 +239,9 @@ def resample_verdict(
 ) -> dict[int, dict[Conclusion, float]]:
     """Return, for numbers of cases, the share of resamples with each verdict.
 
-    Cases are drawn with replacement. The sums over dealt trials, whose mean is 0, are scaled to the number of cases.
-    A difference that may be chance counts as none, as in the number of cases that a comparison asks for: repeated in
-    ever more cases, chance would be taken for a difference.
+    Cases are drawn with replacement. The sums over dealt trials, with a mean of 0, are scaled to the number of cases. A
+    difference that may be chance counts as 0, as in the estimate of the cases needed. Otherwise, resampling more cases
+    would turn chance into a difference.
     """
     kept, _ = prepare_trials(sides)
     options, random = PanelOptions(), np.random.default_rng(0)
@@ -267,10 +267,10 @@ def _without_chance(one: Compared) -> Distances:
 
 
 def _settle(compared: Sequence[Compared], cases: int) -> tuple[list[GateResult], float | None]:
-    """Return the findings at all gates but the last one, and the p-value of all together; None without cases.
+    """Return the findings at all gates but the last one, and the joint p-value; None without cases.
 
-    The latter is the smaller, doubled, of that of the share of subjects in which two answers differ, which sees small
-    differences in many of them, and of the corrected ones of single gates, which see a large one in one.
+    The joint p-value is twice the smaller of two: the test of the share of differing subjects, which detects small
+    differences in many subjects, and the corrected test of single gates, which detects a large difference in one.
     """
     *gates, whole = compared
     corrected = holm({one.gate.name: one.p for one in gates if one.excess is not None})
@@ -385,7 +385,7 @@ def _damage(panel: Panel) -> Iterator[str]:
 
 
 def breaking_in_thousand(excess: Mean) -> str:
-    """Return how many of 1,000 answers break a caller, with the interval; the most that may, where none is shown to."""
+    """Return how many of 1,000 answers break a caller with the interval; only an upper bound if it may be 0."""
     if excess.low <= 0:
         return f"at most {max(1, round(1000 * excess.at_most))}"
     value, low, high = (round(1000 * share) for share in (excess.value, excess.low, excess.high))
@@ -432,7 +432,7 @@ def _percent(count: int, cases: int) -> str:
 
 
 def _example(one: Compared, sides: Sequence[Trials]) -> GateExample | None:
-    """Return an answer of each side in the case in which they differ most."""
+    """Return an answer of each side from the case with the largest difference."""
     gate, excess = one.gate, one.distances.excess
     farthest = excess if gate.is_directed else np.abs(excess) + np.nan_to_num(one.distances.distance)
     ours, theirs = (
@@ -455,7 +455,6 @@ def _example(one: Compared, sides: Sequence[Trials]) -> GateExample | None:
 
 
 def _describe(row: Mapping[str, Any], gate: str) -> str:
-    """Describe an answer in a line."""
     response, parts = object_in(row, "response"), list[str]()
     message = answer_in(response)[1]
     text = message.get("content")

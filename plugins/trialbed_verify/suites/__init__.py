@@ -1,8 +1,8 @@
-"""Suites: test sets that come with Trialbed, whose cases define a right answer.
+"""Test sets that come with Trialbed; their cases define the expected answer.
 
-Each is a file of data with a case a line, and ``suites.toml`` names them. ``_expectations`` compares an answer with the
-expectations of its case, and ``_summaries`` sums up. Both read nothing but rows of results, so they work on files that
-exist already.
+Each is a data file with one case per line, and ``suites.toml`` names them. ``_expectations`` compares an answer with
+the expectations of its case, and ``_summaries`` sums up. Both read only rows of results, so they work on existing
+files.
 """
 
 import lazy_loader

@@ -108,18 +108,17 @@ def _logprobs(expected: int, answer: AnsweredRow) -> bool:
 
 
 def _calls_of(answer: AnsweredRow) -> list[tuple[str, Any]]:
-    """Return names and parsed arguments of the calls; arguments that are not JSON are ``MISSING``."""
+    """Return names and parsed arguments of the calls; invalid JSON becomes ``MISSING``."""
     functions = map(function_of, list_of(answer.calls))
     return [(str(one.get("name")), lenient_json(text_of(one.get("arguments")), MISSING)) for one in functions]
 
 
 def _was_cut(answer: AnsweredRow) -> bool:
-    """Return whether an answer ended because of a limit."""
     return answer.reason == "length"
 
 
 def _sent_value(answer: AnsweredRow, name: str, expected: Any) -> Any:
-    """Return a parameter as it was sent, which options and drivers may have changed; as expected if unknown."""
+    """Return the sent value of a parameter, which options and drivers may have changed; ``expected`` if unknown."""
     return answer.request.get(name) if isinstance(answer.row.get("request"), dict) else expected
 
 
@@ -129,7 +128,7 @@ EXPECTATIONS: Mapping[str, Check] = {check.__name__[1:]: check for check in (*_C
 
 
 def suite_fault(about: Any) -> str | None:
-    """Return the reason why the ``suite`` of a line of a test set cannot be scored; None if it can be."""
+    """Return the reason why a line's ``suite`` cannot be scored; None if it can be."""
     if not isinstance(about, Mapping):
         return "suite: not an object"
     if ("name" in about or "expect" in about) and not isinstance(about.get("name"), str):
@@ -147,8 +146,8 @@ def suite_fault(about: Any) -> str | None:
 def score(row: Row) -> float | None:
     """Return 1 if an answer meets the expectations of its case, else 0; None if the row does not decide it.
 
-    An endpoint that refuses a request (HTTP 400 and the like), or whose answer breaks the protocol, is wrong. One that
-    is unavailable (other statuses, timeouts, broken connections) is neither.
+    Refused requests (HTTP 400 and the like) and answers that break the protocol count as wrong. Unavailable endpoints
+    (other statuses, timeouts, broken connections) return None.
     """
     found = misses(row)
     return None if found is None else float(not found)

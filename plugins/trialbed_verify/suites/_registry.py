@@ -19,7 +19,7 @@ from trialbed.suggestions import closest, did_you_mean
 
 @dataclass(frozen=True)
 class Suite:
-    """A test set that comes with Trialbed; its cases are the lines of the file of its name."""
+    """A test set that comes with Trialbed; its cases are the lines of the file with its name."""
 
     name: str
     about: str

@@ -126,7 +126,7 @@ def _summary(rows: Sequence[SuiteRow]) -> dict[str, Any]:
 
 
 def _score(cases: Iterable[Sequence[bool]]) -> dict[str, Any] | None:
-    """Return the mean over cases; the trials of a case are one observation, as they may all agree."""
+    """Return the mean over cases; all trials of a case are one observation, as they may always agree."""
     means = [sum(trials) / len(trials) for trials in cases]
     if not means:
         return None

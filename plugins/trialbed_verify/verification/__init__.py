@@ -1,15 +1,15 @@
-"""Vendor verification: sends the same requests to every vendor, and records one outcome for each.
+"""Send the same requests to every vendor, and record one outcome for each.
 
     cases       the test set, a request per line
     config      configuration files with models and vendors
     targets     models at vendors: addresses, keys, settings, and requests made from lines
-    exchange    one request and its answer, with times; ``encodings`` unpacks bodies
+    exchange    one request and its answer, with times, and the decoding of bodies
     row         the one record of a case, from its answer to the store and to the results file
     sending     the queue of each target, its workers, retries and circuit breaker
     run         the run in the store: found or begun, filled, and written as results and summaries
 
-Each module imports only those above it. Other packages use the public names, which are loaded on first use, so that
-reading results needs no HTTP client.
+Each module imports only the ones above it. Other packages use the public names, which are loaded on first use; reading
+results needs no HTTP client.
 """
 
 import lazy_loader

@@ -1,4 +1,4 @@
-"""The test set: one chat completion request per line."""
+"""Read test sets, with one chat completion request per line."""
 
 from __future__ import annotations
 
@@ -127,7 +127,7 @@ class TestSet:
 
 
 def _fault(body: Any) -> str | None:
-    """Return why a line is not a case; None if it is one. A case of a suite may be no valid request on purpose."""
+    """Return the reason why a line is not a case, or None. A suite's case may be an invalid request on purpose."""
     if not isinstance(body, dict):
         return "not a JSON object"
     if "suite" in body:
@@ -144,7 +144,7 @@ _EXPONENTS = bytes.maketrans(b"123456789E", b"000000000e")
 
 
 def _canonical(body: Body) -> bytes:
-    """A request as canonical JSON, as Python writes it: with sorted keys and without spaces."""
+    """Return a request as canonical JSON in Python's style, with sorted keys and without spaces."""
     with suppress(TypeError):
         text = orjson.dumps(body, option=orjson.OPT_SORT_KEYS)
         # Python writes numbers with an exponent, small ones, and infinite ones otherwise.

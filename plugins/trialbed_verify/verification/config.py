@@ -1,4 +1,4 @@
-"""Reads a configuration file: models and the vendors that serve them."""
+"""Read a configuration file with models and their vendors."""
 
 from __future__ import annotations
 
@@ -125,7 +125,6 @@ def _check_names(entries: list[VendorEntry]) -> None:
 
 
 def _pairs(path: Path, node: yaml.Node | None, what: str) -> Iterator[tuple[yaml.ScalarNode, yaml.Node]]:
-    """The keys and values of a mapping."""
     if not isinstance(node, yaml.MappingNode):
         raise DataError(f"{path if node is None else _where(path, node)}: {what} must be a mapping")
     for key, value in node.value:

@@ -1,6 +1,6 @@
-"""One attempt: a request, its answer, and when what happened.
+"""Make one attempt: send a request, read its answer and measure the times.
 
-Encodings of bodies are undone here: gzip and deflate (RFC 9110, section 8.4.1).
+Bodies are decoded here: gzip and deflate (RFC 9110, section 8.4.1).
 """
 
 from __future__ import annotations
@@ -124,7 +124,7 @@ def new_session(concurrency: int) -> aiohttp.ClientSession:
 
 
 class Exchange:
-    """Makes attempts at one target, each of which has ``timeout`` seconds from first to last byte."""
+    """Makes attempts at one target; each may take ``timeout`` seconds from first to last byte."""
 
     def __init__(self, target: Target, session: aiohttp.ClientSession, timeout: float) -> None:
         self._post = partial(session.post, target.url, allow_redirects=False, **_request_options(target))
@@ -196,7 +196,7 @@ class Exchange:
     async def _drain(
         self, response: aiohttp.ClientResponse, parts: _Parts, decoder: Decoder, stream: EventStream
     ) -> None:
-        """Read the body to its end, so that the connection can be used again."""
+        """Read the body to its end to make the connection reusable."""
         try:
             async with asyncio.timeout(LINGER):
                 async for part in parts:
@@ -214,7 +214,7 @@ class Exchange:
 
 
 def _request_options(target: Target) -> dict[str, Any]:
-    """Return the vendor's headers and the proxy. Errors do not show values, as one of them is the key."""
+    """Return the vendor's headers and the proxy. Errors do not show values, because one is the key."""
     with blaming_driver(f"{target.name}: the vendor's driver failed to make request headers", target.secrets):
         headers = dict(target.vendor.headers(target.api_key))
     for name, value in headers.items():
@@ -237,7 +237,7 @@ def _request_options(target: Target) -> dict[str, Any]:
 
 
 class MalformedChunks(aiohttp.ClientPayloadError):
-    """A body whose chunks are none."""
+    """The body's chunked encoding is malformed."""
 
 
 KINDS: dict[str, tuple[type[Exception], ...]] = {
@@ -251,7 +251,7 @@ KINDS: dict[str, tuple[type[Exception], ...]] = {
 
 @contextmanager
 def _noticing_malformed_chunks(response: aiohttp.ClientResponse) -> Iterator[None]:
-    """End the body where its chunks are malformed: aiohttp then closes the connection, but lets the reader wait."""
+    """End the body when its chunks are malformed; aiohttp closes the connection then, but lets the reader wait."""
     closed = getattr(getattr(response.connection, "protocol", None), "closed", None)
     if closed is None:
         yield
@@ -273,15 +273,13 @@ def _noticing_malformed_chunks(response: aiohttp.ClientResponse) -> Iterator[Non
 
 
 def _retrieve(closed: asyncio.Future[None]) -> None:
-    """Look at the error that a connection was lost by; asyncio warns of those that nobody sees."""
+    """Retrieve the error of a lost connection; asyncio warns if no one does."""
     if not closed.cancelled():
         closed.exception()
 
 
 @dataclass
 class _Run:
-    """The state of an attempt that is under way."""
-
     clock: Callable[[], float]
     stream: EventStream | None
     status: int | None = None
@@ -296,7 +294,7 @@ class _Run:
         return None if moment is None else max(0.0, moment - self.sent)
 
     def broken(self, error: Exception) -> Reading:
-        """End the attempt by an error: of the connection, of HTTP, or of the body's."""
+        """End the attempt with an error of the connection, of HTTP or of the body."""
         kind = _kind(error)
         if isinstance(error, aiohttp.ClientPayloadError) and kind == "reset" and not RESET.search(str(error)):
             # The body ended early, because its peer closed the connection.
@@ -332,9 +330,9 @@ _CUT_PACKED = "the compressed body ends too early"
 
 
 class _Parts(AsyncIterator[bytes]):
-    """The body, unpacked, as it comes.
+    """The decoded body, part by part.
 
-    A generator that is not read to its end would be closed by a task of its own, for every answer.
+    This is not a generator, because asyncio would start a task to close an unfinished one for every answer.
     """
 
     def __init__(self, response: aiohttp.ClientResponse, decoder: Decoder) -> None:
@@ -348,7 +346,7 @@ class _Parts(AsyncIterator[bytes]):
 
 
 async def _read_body(response: aiohttp.ClientResponse, decoder: Decoder, most: int) -> bytes:
-    """The body, unpacked; of one with more bytes than ``most``, the beginning, with more bytes than that."""
+    """Return the decoded body; reading stops once it has more than ``most`` bytes."""
     found = bytearray()
     async for part in _Parts(response, decoder):
         found += part
@@ -369,7 +367,6 @@ def _read_whole(spoken: Dialect, body: bytes, kind: str, *, stream: bool, cut: b
 
 
 async def _read_refusal(response: aiohttp.ClientResponse) -> Reading:
-    """An answer with a status other than success."""
     text = f"the endpoint answered with status {response.status}"
     target, encodings = response.headers.get("Location"), response.headers.getall("Content-Encoding", [])
     if target and response.status // 100 == 3:
@@ -438,7 +435,7 @@ class _Layer:
     """One encoding; a body in gzip may have several members, one after the other.
 
     Attributes:
-        stream: unpacks the member that has begun and not ended; None if there is none.
+        stream: decodes the current member; None between members.
     """
 
     def __init__(self, name: str) -> None:

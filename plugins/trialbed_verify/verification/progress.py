@@ -24,7 +24,7 @@ BYTES_PER_TOKEN = 4
 
 
 class EndpointProgress:
-    """The requests to each endpoint: how many are complete, and how many failed."""
+    """Shows how many requests to each endpoint are complete, and how many failed."""
 
     def __init__(self, display: PlainProgress) -> None:
         self._display = display

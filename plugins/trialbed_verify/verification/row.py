@@ -1,4 +1,4 @@
-"""The row of a case: made once from its answer, redacted, kept as a trial of the store, and written from there."""
+"""Make, redact, store and write the row of a case."""
 
 from __future__ import annotations
 
@@ -36,13 +36,13 @@ ENDS = (b'"', b"\\u2026", "…".encode())
 
 
 class Row(TypedDict):
-    """A completed case as results files have it: K2-style fields, then Agent Vendor Verifier's, then Trialbed's own.
+    """A row of a results file, with the fields of K2-style tools, of Agent Vendor Verifier and of Trialbed.
 
-    Figures that are not known are None, and so are those of a failure. The fields stand in this order.
+    Unknown figures and all figures of failures are None. The fields are in this order.
 
     Attributes:
-        request: as sent, without ``extra_body``.
-        response: the completion; of a failure its kind, its message and the part that had come.
+        request: the body that was sent, without ``extra_body``.
+        response: the completion; for a failure, its kind, its message and the part received.
         hash: MD5 of the request as the K2-style tools compute it.
         case, config: the identity of the test set's line, and the digest of the target's configuration.
         served: id, model, fingerprint and provider that the answer names.
@@ -166,7 +166,7 @@ def _with_raw_calls(target: Target, reading: Reading) -> Reading:
 
 
 def _counter(target: Target) -> Callable[[str], int | None] | None:
-    """Counts tokens with the tokenizer of raw completions, where there is one."""
+    """Return a token counter if there is a tokenizer for raw completions."""
     tokenizer, adapter = target.settings.tokenizer, target.adapter
     if tokenizer is None:
         return None
@@ -200,7 +200,7 @@ def _rate(hidden: int, tokens: int | None, attempt: EndpointAttempt) -> float | 
 def trial_result(label: str, row: Row, redaction: RowRedaction, *, attempt: int, session: str) -> TrialResult:
     """Return the trial of a row, without secrets.
 
-    The session names the invocation of the command: of several attempts, that of the latest session counts.
+    The session names the invocation of the command. The attempt of the latest session counts.
     """
     verified: dict[str, Any] = {key: value for key, value in row.items() if key not in ("request", "response")}
     parts = [dump_json(part) for part in (row["request"], row["response"], verified)]
@@ -244,7 +244,7 @@ def trial_result(label: str, row: Row, redaction: RowRedaction, *, attempt: int,
 
 
 def _earlier(attempts: Sequence[AttemptFields]) -> Iterator[Attempt]:
-    """The attempts before the last, each with the wait after it."""
+    """Yield the attempts before the last, each with the wait after it."""
     started = 0.0
     for attempt, following in pairwise(attempts):
         started += attempt["waited_ms"] / 1000
@@ -260,9 +260,9 @@ def row_lines(run: StoredRun, label: str) -> Iterator[bytes]:
 
 
 def write_rows(run: StoredRun, label: str, path: Path, written: Callable[[str], None]) -> Answers | None:
-    """Replace a results file, atomically, by one of an endpoint's rows, and return them for a summary; None if none.
+    """Replace a results file, atomically, with an endpoint's rows, and return them for a summary.
 
-    ``written`` is given the file's SHA-256 before it takes its place.
+    ``written`` is given the file's SHA-256 before the replacement. Return None if there are no rows.
     """
     digest = hashlib.sha256()
 
@@ -287,8 +287,8 @@ def write_rows(run: StoredRun, label: str, path: Path, written: Callable[[str], 
 class RowRedaction:
     """Replaces secrets in JSON texts.
 
-    A secret is found however it is escaped or encoded, and truncated: its prefix counts at the end of a text. Those of
-    fewer than 8 characters are ignored, as they occur in ordinary text by chance.
+    A secret is found in any escaping or encoding, and truncated: its prefix counts at the end of a text. Secrets with
+    fewer than 8 characters are ignored, because they occur in ordinary text by chance.
     """
 
     def __init__(self, secrets: Iterable[str]) -> None:
@@ -309,13 +309,13 @@ class RowRedaction:
 
 
 def _spellings(secret: str) -> Iterator[str]:
-    """The ways to write a secret inside a JSON string."""
+    """Yield the ways to write a secret inside a JSON string."""
     for spelling in (secret, secret.replace("/", "\\/"), quote(secret, safe=""), json.dumps(secret)[1:-1]):
         yield json.dumps(spelling)[1:-1]
 
 
 def _without_prefixes(line: bytes, spelling: bytes) -> bytes:
-    """The text without truncated copies of a secret."""
+    """Remove truncated copies of a secret."""
     head, parts, done = spelling[:MIN_SECRET], list[bytes](), 0
     at = line.find(head)
     while at >= 0:

@@ -1,4 +1,4 @@
-"""A verification: its run in the store, the sending of its cases, and the results and summaries that are written."""
+"""Run a verification: find or begin its run in the store, send its cases, and write results and summaries."""
 
 from __future__ import annotations
 
@@ -54,8 +54,8 @@ class Verification:
     """One invocation of ``bench verify``.
 
     Attributes:
-        run_id: of the run in the store, once it is known; None again if the run holds nothing and was discarded.
-        replaced: the results files that were those of another run, with its id.
+        run_id: of the run in the store, once known; None again if the run was empty and was discarded.
+        replaced: results files that belonged to another run, with its id.
     """
 
     cases: TestSet
@@ -203,7 +203,6 @@ class Verification:
         return problems
 
     def _write(self, store: Store, queue: TargetQueue) -> None:
-        """Write the results and the summary of a target."""
         target, label, output, run_id = queue.target, queue.label, queue.target.output, self._run.run_id
 
         def note(**changes: Any) -> None:
@@ -293,7 +292,7 @@ def _driver(kind: str, name: str) -> str | None:
 
 
 def endpoint_labels(targets: Sequence[Target]) -> list[str]:
-    """Return the names of endpoints in their run: those of the vendors, with the model where several are verified."""
+    """Return the names of endpoints in their run: the vendor's name, with the model if there are several models."""
     several = len({target.settings.model for target in targets}) > 1
     return [f"{target.settings.model}@{target.name}" if several else target.name for target in targets]
 
@@ -319,7 +318,7 @@ def _digest(cases: TestSet, endpoints: Sequence[EndpointInfo]) -> str:
 
 
 def _last(store: Store, cases: TestSet, endpoints: Sequence[EndpointInfo]) -> Run | None:
-    """Return the last run of this test set and these endpoints whose results are in the same files."""
+    """Return the last run of this test set and these endpoints with the same result files."""
     wanted = {(one.label, one.configuration, one.results) for one in endpoints}
     for run in store.runs(limit=None):
         found = {(one.label, one.configuration, one.results) for one in run.endpoints}
@@ -329,7 +328,7 @@ def _last(store: Store, cases: TestSet, endpoints: Sequence[EndpointInfo]) -> Ru
 
 
 def _owners_of_files(store: Store, targets: Sequence[Target], *, fresh: bool) -> dict[Path, str]:
-    """Return the run of each results file that is there; empty where no stored run has it."""
+    """Return the run of each existing results file; empty if no stored run has it."""
     there = [target.output for target in targets if _holds_something(target.output)]
     # The latest run that has a file comes last.
     runs = reversed([*store.runs(limit=None)] if there else [])

@@ -1,4 +1,4 @@
-"""Sends cases to vendors: a queue per target, its workers, their retries, and the circuit breaker of each vendor.
+"""Send cases to vendors with a queue per target, retries, and a circuit breaker for each vendor.
 
 ``send_all`` serves the queues in turn. A ``TargetQueue`` sends its cases, and makes one row of each: it waits for its
 turn to prepare the request, makes attempts until one is final, and waits for its turn to make the row.
@@ -43,7 +43,7 @@ Key = tuple[int, int]
 
 
 class KeptCase(NamedTuple):
-    """A case that the store has: the number of its last attempt, and whether it was answered and is not sent again."""
+    """A stored case, with the number of its last attempt. It is not sent again if it was answered."""
 
     attempt: int
     is_answered: bool
@@ -52,10 +52,10 @@ class KeptCase(NamedTuple):
 async def send_all(
     queues: Sequence[TargetQueue], vendor_concurrency: int, on_down: Callable[[Target, int, str | None], None]
 ) -> None:
-    """Send all cases; targets take turns, a block at a time, so that what changes over time affects all of them alike.
+    """Send all cases. Targets take turns, a block at a time, so changes over time affect all of them equally.
 
-    A target whose circuit breaker is open waits without a slot. ``on_down`` is given each target to which sending was
-    stopped for good, the cases left, and a driver's error.
+    A target with an open circuit breaker waits without a slot. ``on_down`` is called for each target that is stopped
+    for good, with the number of remaining cases and a driver's error.
     """
     slots = asyncio.Semaphore(vendor_concurrency)  # It is fair: first come, first served.
     busy = [queue for queue in queues if queue.todo]
@@ -75,11 +75,11 @@ async def send_all(
 
 @dataclass
 class _BegunCase:
-    """A case whose attempts have begun.
+    """The state of a case after its first attempt began.
 
     Attributes:
         requested: when it was ready for its next attempt, on the loop's clock.
-        waited, queued: seconds of waiting before that attempt, for a retry, and of waiting for the circuit breaker.
+        waited, queued: seconds of waiting before that attempt, for a retry and for the circuit breaker.
         started: when its first attempt was made; waiting before that does not count towards the deadline.
     """
 
@@ -92,15 +92,15 @@ class _BegunCase:
 
 @dataclass
 class TargetQueue:
-    """The cases of one target that are still to be sent.
+    """The remaining cases of one target.
 
     Attributes:
-        todo: those that were not sent or not completed.
-        stored: those that the store had before.
-        keep: is given the row of each completed case, at once.
-        room: waits while many rows are yet to be stored.
+        todo: the cases that were not sent or not completed.
+        stored: the cases that the store already had.
+        keep: is immediately called with the row of each completed case.
+        room: waits while too many rows are queued for the store.
         down: whether sending was stopped for good.
-        failure: the driver's error, if that is what stopped it.
+        failure: the driver's error, if it was the reason.
     """
 
     label: str
@@ -126,7 +126,7 @@ class TargetQueue:
         self._clock = asyncio.get_running_loop().time
 
     async def send(self, size: int) -> None:
-        """Send the next cases of the test set; stops early where the circuit breaker opens."""
+        """Send the next cases of the test set; stop early if the circuit breaker opens."""
         taken = [self.todo.popleft() for _ in range(min(size, len(self.todo)))]
         block = deque(taken)
         try:
@@ -152,9 +152,9 @@ class TargetQueue:
             self.down, self.failure = True, str(error)
 
     async def _send_case(self, key: Key) -> None:
-        """Send a case until it is complete, and keep its row, even if cancelled once the answer is there.
+        """Send a case until it is complete and keep its row, even if cancelled after the answer was received.
 
-        After CircuitOpen, the case continues where it stopped when it is sent again.
+        After CircuitOpen, the case continues at the same point when it is sent again.
         """
         case = self.cases.at_line(key[0])
         prepared = self.prepare(case)
@@ -214,12 +214,12 @@ async def take_turn(turns: asyncio.Lock) -> None:
 
 
 def retry_waits(retries: int) -> RetryWaits:
-    """Return the waits between the attempts at a case, for which an hour is left at most."""
+    """Return the waits between the attempts at a case, at most an hour in total."""
     return RetryWaits(retries, patience=3600.0, longest=60.0, least=0.5, most_asked=120.0)
 
 
 def is_transient(attempt: EndpointAttempt) -> bool:
-    """Return whether another attempt may succeed: after a failed connection, a timeout or a transient HTTP status.
+    """Return whether another attempt may succeed, as after a failed connection, a timeout or a transient HTTP status.
 
     A protocol error is the vendor's answer and is final.
     """
@@ -236,9 +236,9 @@ class VendorDown(Exception):
 class VendorCircuit(CircuitBreaker):
     """The circuit breaker of one vendor.
 
-    After ``probes`` failed probes the vendor counts as down. A vendor that never answered, and whose failures are all
-    permanent (a wrong address, key or model), counts as down as soon as the circuit opens. A blocking one waits for the
-    next probe.
+    After ``probes`` failed probes the vendor counts as down. A vendor that never answered, with only permanent failures
+    (a wrong address, key or model), counts as down as soon as the circuit opens. A blocking breaker waits for the next
+    probe.
     """
 
     def __init__(

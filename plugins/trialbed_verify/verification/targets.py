@@ -1,4 +1,4 @@
-"""Targets: models at vendors, with their addresses and keys, and how their requests are made.
+"""Configure models at vendors, with their addresses and keys, and prepare their requests.
 
 Everything is checked before anything is sent, and nothing here sends.
 """
@@ -74,7 +74,7 @@ def proxy_for(url: str) -> URL | None:
 
 @contextmanager
 def blaming_driver(fault: str, secrets: Iterable[str] = ()) -> Iterator[None]:
-    """Turn an unexpected error of a driver's code into one that blames the driver, without secrets."""
+    """Turn an unexpected error in a driver's code into a DriverBroken error without secrets."""
     try:
         yield
     except TrialbedError:
@@ -97,9 +97,9 @@ def is_secret_header(name: str) -> bool:
 
 
 def key_variables(name: str, variable: str = "") -> list[str]:
-    """The variables of the environment in which the key of a vendor is looked up, in order.
+    """Return the environment variables for a vendor's key, in order of lookup.
 
-    They are such as ``siliconflow``, ``SILICONFLOW`` and ``SILICONFLOW_API_KEY``, and the one that its driver names.
+    They are such as ``siliconflow``, ``SILICONFLOW`` and ``SILICONFLOW_API_KEY``, and the variable named by its driver.
     """
     upper = re.sub(r"[^A-Za-z0-9]", "_", name).upper()
     return list(dict.fromkeys(filter(None, (name, upper, f"{upper}_API_KEY", variable))))
@@ -127,7 +127,7 @@ def would_be_committed(path: Path) -> bool:
 
 
 def _git(path: Path, *arguments: str) -> int | None:
-    """Git's exit code in the file's folder; None if it could not run or timed out."""
+    """Return Git's exit code in the file's folder; None if it could not run or timed out."""
     command = ["git", "-C", str(path.parent), *arguments]
     try:
         return subprocess.run(command, capture_output=True, check=False, timeout=10).returncode
@@ -149,7 +149,7 @@ class RequestSettings:
     Attributes:
         model, model_id: its unified name, and the vendor's; None for the vendor's own mapping.
         temperature, max_tokens, stream: replace the line's own; None leaves it.
-        streams_unsaid: whether a stream is asked for where neither the line nor ``stream`` says it.
+        streams_unsaid: whether to request a stream if neither the line nor ``stream`` specifies it.
         extra_body: merged in last, top level only.
         tokenizer: name or folder, for raw completions; None for chat completions.
     """
@@ -175,9 +175,9 @@ class PreparedRequest:
     """A request ready to be sent.
 
     Attributes:
-        request, sent: the body without ``extra_body``, as the results file has it, and that on the wire.
+        request, sent: the body without ``extra_body``, for the results file, and the body on the wire.
         digest: MD5 of ``request`` as the K2-style tools compute it.
-        tools: those that the request offers, for checking calls.
+        tools: the tools in the request, for checking calls.
     """
 
     request: Body
@@ -193,7 +193,7 @@ class PreparedRequest:
 
 
 def request_hash(request: Body) -> str:
-    """MD5 of the prepared request with sorted keys, hex: the ``hash`` of K2-style result rows."""
+    """Return the MD5 (hex) of the prepared request with sorted keys, the ``hash`` of K2-style result rows."""
     texts = {key: _tools(value) if key == "tools" else _text(value) for key, value in sorted(request.items())}
     text = f"{{{', '.join(f'{_text(key)}: {value}' for key, value in texts.items())}}}"
     return hashlib.md5(text.encode("utf-8", "surrogatepass"), usedforsecurity=False).hexdigest()
@@ -203,7 +203,7 @@ _text = json.JSONEncoder(sort_keys=True, ensure_ascii=False).encode
 
 
 def _tools(tools: Any) -> str:
-    """The text of tools; many requests have the same, and their text is long."""
+    """Return the text of tools. It is cached, because many requests have the same long one."""
     try:
         compact = orjson.dumps(tools)
     except TypeError:
@@ -228,10 +228,10 @@ class Target:
     Attributes:
         name: the vendor's, as shown in results and tables.
         driver_name, adapter_name: names of the drivers, for the configuration's digest.
-        api_key: never recorded; empty where ``headers`` hold the vendor's own key.
+        api_key: never recorded; empty if ``headers`` hold the vendor's own key.
         is_baseline: whether the model's other vendors are compared with this one.
-        is_repeated: whether it is such a baseline and has others, so that it is asked twice unless an option says more.
-        trials, concurrency: of this target; None for those of the options.
+        is_repeated: whether it is a baseline with other vendors; it then gets two trials by default.
+        trials, concurrency: of this target; None to use the options.
         headers: further ones for every request; they replace the driver's.
         prices: ``input`` and ``output``, per million tokens.
     """
@@ -258,7 +258,7 @@ class Target:
 
     @property
     def secrets(self) -> tuple[str, ...]:
-        """Texts that must not be recorded: the key, the environment's secrets, secret headers and fields."""
+        """Return the texts that must not be recorded: the key, the environment's secrets, secret headers and fields."""
         found = [self.api_key, *secret_values()]
         for name, value in self.headers.items():
             if is_secret_header(name):
@@ -272,7 +272,7 @@ class Target:
 
     @property
     def url(self) -> str:
-        """The URL to which requests are posted."""
+        """Return the URL for requests."""
         return f"{self.vendor.url}{'' if self.settings.raw else '/chat'}/completions"
 
     def prepare(self, body: Body) -> PreparedRequest:
@@ -327,10 +327,10 @@ class VerifyOptions:
     Attributes:
         trials: number of times that every case is sent to every target; None for two to a baseline and one to others.
         vendor_concurrency, request_concurrency: targets served at a time, and requests in flight at one of them.
-        incremental: go on with the last verification into the same files, finished or not, if its answers are of the
+        incremental: continue the last verification into the same files, finished or not, if its answers have the
             same test set and configuration.
         fresh: discard the unfinished verification that the command would continue.
-        store: where the verification is kept, a file or a database URL.
+        store: the file or database URL that stores the verification.
     """
 
     trials: int | None = None
@@ -430,7 +430,7 @@ def _target(
 
 
 def _vendor(entry: VendorEntry) -> tuple[str, Vendor]:
-    """The vendor's driver, if one of this name is installed; otherwise a plain endpoint at the entry's URL."""
+    """Return the installed driver of the vendor, or a plain endpoint at the entry's URL."""
     known = entry.name in {driver.name for driver in list_drivers("vendors")}
     kind, driver = load_vendor(entry.name) if known else Vendor, f"{entry.where}: the driver of {entry.name}"
     with blaming_driver(f"{driver} failed for {entry.model}"):
@@ -464,7 +464,7 @@ def load_vendor(name: str) -> type[Vendor]:
 
 
 def load_adapter(name: str | None, model: str) -> tuple[str, ModelAdapter]:
-    """Load a model adapter by name, or the one that recognises the model if the name is None."""
+    """Load a model adapter by name, or the adapter that recognises the model if the name is None."""
     if name is None:
         others = (driver.name for driver in list_drivers("model_adapters") if driver.name != GENERIC)
         name = next((other for other in others if _adapter(other).recognises(model)), GENERIC)
