@@ -165,7 +165,7 @@ class _Written(RunProgress):
         failure = result.outcome.failure
         judged = result.score(JUDGED)
         ended = f"{failure.kind}: {failure.message}" if failure else (judged.label if judged else None) or result.status
-        line = printable(f"query {result.key.query_id}: {ended}, {result.outcome.wall_time:.1f} s")
+        line = printable(f"task {result.key.query_id}: {ended}, {result.outcome.wall_time:.1f} s")
         if self._use_colors and "NO_COLOR" not in os.environ:
             line = click.style(line, fg="red" if failure else "green" if judged and judged.value == 1 else "yellow")
         click.echo(line, err=True)

@@ -88,7 +88,7 @@ class Listeners:
                 if score.bounded and score.value is not None and not 0 <= score.value <= 1:
                     if score.name not in self._outside:
                         log.warning(
-                            "plugin %r: the score %r of query %s is %g, not from 0 to 1: its mean and interval mean "
+                            "plugin %r: the score %r of task %s is %g, not from 0 to 1: its mean and interval mean "
                             "nothing; give it bounded=False",
                             *(plugin, score.name, context.query.query_id, score.value),
                         )

@@ -166,7 +166,7 @@ NOTED = ("declared", "outdated", "error")
 def report_tables(report: FidelityReport, *, whole: bool = True) -> list[Table]:
     """Return the summary, a table for each theme and profile, and the notes.
 
-    Rows in which every adapter equals the reference are only counted, and so are those of a probe with very many,
+    Rows in which every adapter equals the plain loop are only counted, and so are those of a probe with very many,
     unless the report has one theme.
 
     Args:
@@ -181,7 +181,7 @@ def report_tables(report: FidelityReport, *, whole: bool = True) -> list[Table]:
             sizes = Counter(_probe(row) for row in differ)
             many = {name: size for name, size in sizes.items() if size > MOST_ROWS and len(themes) > 1}
             count = len(rows) - len(differ)
-            notes = [f"{number_of(count, 'more row')}: as the {reference}."] if count else []
+            notes = [f"{number_of(count, 'more row')}: same as {reference}."] if count else []
             notes += [f"{name}: {size} more rows, shown with --part {theme}." for name, size in many.items()]
             if differ:
                 shown = [row for row in differ if _probe(row) not in many]
@@ -190,7 +190,7 @@ def report_tables(report: FidelityReport, *, whole: bool = True) -> list[Table]:
             elif count:
                 folded.append(f"{theme} ({count})")
         if folded:
-            equal.append(f"As the {reference} in all rows{about}: {', '.join(folded)}.")
+            equal.append(f"Same as {reference} in all rows{about}: {', '.join(folded)}.")
     return [*_head(report, equal), *tables, _notes(report)]
 
 

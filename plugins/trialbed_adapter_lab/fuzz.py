@@ -145,7 +145,7 @@ class Conversation(_Drawn):
 
 
 Breaches = list[tuple[str, str]]
-"""The names of the invariants that are broken, each with the first breach in words; no name where the reference loop
+"""The names of the invariants that are broken, each with the first breach in words; no name where the plain loop
 does otherwise."""
 
 Play = Callable[[Conversation], Breaches]
@@ -159,7 +159,7 @@ def breaches(agent: type[BaseAgent], conversation: Conversation) -> Breaches:
 
 @contextmanager
 def playing(agent: type[BaseAgent]) -> Iterator[Play]:
-    """Enter this to play conversations with an adapter and with the reference loop."""
+    """Enter this to play conversations with an adapter and with the plain loop."""
     reference_loop = cast("type[BaseAgent]", load_driver("frameworks", "reference"))
     with (
         asyncio.Runner(loop_factory=PassingLoop) as runner,
@@ -207,23 +207,23 @@ def _tools(result: str, needed: Collection[str]) -> list[ScriptedTool]:
 
 
 def _breaches(record: TrialRecord, expected: TrialRecord) -> Breaches:
-    """Return the broken invariants; if there are none, the difference from the trial of the reference loop."""
+    """Return the broken invariants; if there are none, the difference from the trial of the plain loop."""
     return first_breaches(record) or [("", other) for other in [_tell_apart(record, expected)] if other]
 
 
 def _tell_apart(record: TrialRecord, expected: TrialRecord) -> str:
-    """Return in words where a trial went otherwise than that of the reference loop; empty if nowhere."""
+    """Return in words where a trial went otherwise than that of the plain loop; empty if nowhere."""
     if record.failure is not None and expected.failure is None:
-        return f"the trial fails, and that of the reference loop does not: {record.failure.message}"
+        return f"the trial fails, and the plain loop's does not: {record.failure.message}"
     seen, wanted = len(record.requests), len(expected.requests)
     if seen != wanted:
-        return f"the model is asked {number_of(seen, 'time')}, and by the reference loop {number_of(wanted, 'time')}"
+        return f"the model is asked {number_of(seen, 'time')}, and by the plain loop {number_of(wanted, 'time')}"
     made, right = (sorted(map(_as_json, one.calls)) for one in (record, expected))
     if made != right:
-        return f"the calls are {made}, and those of the reference loop {right}"
+        return f"the calls are {made}, and the plain loop's {right}"
     left, kept = ([_as_json(call) for call in one.calls if call.dropped] for one in (record, expected))
     if left and not kept:
-        return f"the call {left[0]} is not waited for, and by the reference loop it is"
+        return f"the call {left[0]} is not waited for, and by the plain loop it is"
     return ""
 
 
@@ -235,7 +235,7 @@ class Breach(NamedTuple):
     """A conversation that breaks something.
 
     Attributes:
-        invariant: its name; empty where the reference loop does otherwise.
+        invariant: its name; empty where the plain loop does otherwise.
         words: the breach in words.
     """
 

@@ -150,13 +150,13 @@ def _as_json(plan: Plan) -> dict[str, Any]:
 
 
 def _print(plans: Sequence[Plan], unit: str) -> None:
-    from trialbed.records import shown_name
+    from trialbed.records import score_title
     from trialbed.views import Table, print_tables
 
     tables = []
     for baseline in dict.fromkeys(plan.baseline for plan in plans):
         own = [plan for plan in plans if plan.baseline == baseline]
-        names = [f"{plan.candidate}, {shown_name(plan.score)}" if plan.score else plan.candidate for plan in own]
+        names = [f"{plan.candidate}, {score_title(plan.score)}" if plan.score else plan.candidate for plan in own]
         rows = [
             (name, *(f"{100 * plan.power(size):.0f}" for size in plan.shares), plan.advice)
             for name, plan in zip(names, own, strict=True)

@@ -52,6 +52,7 @@ class RunComparer(Comparer):
         """Compare the sides of the later values with the first value's side of the same framework, or its only one."""
         from trialbed.cli.waiting import names_reading
         from trialbed.plugins import described_scores
+        from trialbed.records import score_title
         from trialbed.report.comparison import (
             compare_groups,
             comparison_records,
@@ -63,7 +64,6 @@ class RunComparer(Comparer):
             regression_lines,
             void_notes,
         )
-        from trialbed.scoring import score_words
         from trialbed.settings import MARGIN
         from trialbed.views import html_page
 
@@ -84,7 +84,7 @@ class RunComparer(Comparer):
             document=[one.as_json() for one in found],
             tables=[said, *comparison_tables(found, described)],
             records=comparison_records(found),
-            page=lambda: html_page(title, [said, *comparison_tables(found, described, score_words)]),
+            page=lambda: html_page(title, [said, *comparison_tables(found, described, score_title)]),
             tests=list(finding_tests(found)),
             title=title,
             failed=failed if options["fail_on_regression"] or options.get("fail_on_lost_task") else (),
@@ -153,4 +153,4 @@ def _causes(found: RunComparison) -> str:
 def _common(queries: int) -> str:
     from trialbed.texts import number_of
 
-    return number_of(queries, "common query", "common queries")
+    return number_of(queries, "common task", "common tasks")

@@ -284,7 +284,7 @@ def _trial(run: StoredRun, framework: str, query: str, repeat: int, attempt: int
     """
     query_id = lenient_json(query, query)
     if not isinstance(query_id, int | str):
-        raise UsageError(f"{query:.200} names no query")
+        raise UsageError(f"{query:.200} names no task")
     if any(isinstance(number, int) and abs(number) > LARGEST for number in (query_id, repeat, attempt)):
         raise DataError(f"run {run.run_id}: no trial has a number above {LARGEST}")
     if attempt is None:

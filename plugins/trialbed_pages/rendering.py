@@ -9,7 +9,7 @@ from importlib.resources import files
 from typing import TYPE_CHECKING, Any, get_args
 from urllib.parse import urlencode
 
-from trialbed.records import Rating, Score, failure_words, labels_in_words
+from trialbed.records import Rating, Score, failure_words, labels_in_words, score_heading, score_title
 from trialbed.report import run_title
 from trialbed.report.inspection import (
     api_name,
@@ -21,7 +21,6 @@ from trialbed.report.inspection import (
     reason_text,
     user_call_text,
 )
-from trialbed.scoring import score_heading, score_words
 from trialbed.texts import number_of
 from trialbed.views import compact, number, printable, style_sheet, svg
 from trialbed.wire.redaction import redact
@@ -105,7 +104,7 @@ TRIAL_TEXTS = (
     *(api_name, as_text, end_text, expectation_lines, failure_words, fault_words, problem_words, reason_text),
     user_call_text,
 )
-HEADINGS = (run_title, score_heading, score_words)
+HEADINGS = (run_title, score_heading, score_title)
 """Functions that templates use by their names."""
 
 

@@ -136,7 +136,7 @@ def draft_tasks(samples: Sequence[Sample], source: str, own_tools: Sequence[str]
         if task is None:
             left_out.append(f"{sample.place}: {reason}")
         elif task.texts in drafts:
-            left_out.append(f"{sample.place}: its query is that of task {list(drafts).index(task.texts) + 1}")
+            left_out.append(f"{sample.place}: its task is that of task {list(drafts).index(task.texts) + 1}")
         else:
             drafts[task.texts] = task
     many = f"{len(drafts)} {'task' if len(drafts) == 1 else 'tasks'}"

@@ -39,7 +39,7 @@ Examples:
 SECTIONS = {
     "Models": ("api_key_env", "user_model", "endpoint_key_env", "model_retries", "endpoint_patience", "rpm", "tpm"),
     "Simulators": ("simulator_model", "simulator_prompt", "simulator_timeout", "max_helper_requests"),
-    "Real Apis": ("real_url", "real_key_env", "real_timeout"),
+    "Real APIs": ("real_url", "real_key_env", "real_timeout"),
     "The response cache": ("response_cache", "read_only"),
     "A server for others": ("allow_hosts", "max_body", "max_answer", "plugins"),
 }
@@ -65,13 +65,13 @@ SECTIONS = {
     type=DriverOrFile("datasets"),
     multiple=True,
     default=("mini",),
-    help="Dataset whose Apis to serve; repeatable.",
+    help="Dataset whose tools to serve; repeatable.",
 )
 @option(
     "--simulator",
     type=DriverOrFile("simulators"),
     metavar="NAME|FILE.py:NAME",
-    help="Simulator for all Apis. [default: each dataset's own]",
+    help="Simulator for all tools. [default: each dataset's own]",
 )
 @setting_option("simulator_model")
 @setting_option("max_helper_requests")
@@ -87,7 +87,7 @@ SECTIONS = {
     default=30.0,
     help="Seconds that a simulator has for one answer.",
 )
-@option("--real-url", metavar="URL", help="Endpoint of ToolBench's protocol that calls the real Apis.")
+@option("--real-url", metavar="URL", help="Endpoint of ToolBench's protocol that calls the real APIs.")
 @option(
     "--real-key-env",
     metavar="VARIABLE",

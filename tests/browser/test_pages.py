@@ -40,9 +40,9 @@ BUDGET = 150_000
 def test_from_the_newest_run_to_the_call_that_went_wrong_and_its_command(page: Page, address: str) -> None:
     page.goto(address)
     page.locator(f"a[href='/runs/{NEW}']").click()
-    page.get_by_role("heading", name="Worst queries").wait_for()
+    page.get_by_role("heading", name="Hardest tasks").wait_for()
     page.locator(".worst a").first.click()
-    page.get_by_role("heading", name="langgraph:native on query").wait_for()
+    page.get_by_role("heading", name="langgraph:native on task").wait_for()
     page.goto(address + TRIAL)
     page.locator(".problems a").first.click()
     expect(page.locator("#call-1")).to_be_in_viewport()

@@ -38,7 +38,7 @@ ASKING = ("selector_model", "base_url", "api_key_env", "endpoint_key_env", "max_
     multiple=True,
     default=("mini",),
     metavar="NAME[:TEST_SET]|FILE",
-    help="Queries to select tools for; repeatable: the catalog has the Apis of all. [default: mini]",
+    help="Tasks to select tools for; repeatable: the catalog has the tools of all. [default: mini]",
 )
 @plain_option(
     "--selector",
@@ -50,11 +50,9 @@ ASKING = ("selector_model", "base_url", "api_key_env", "endpoint_key_env", "max_
     help="Selector to measure; repeatable. [default: bm25]",
 )
 @plain_option("--k", "ks", type=Numbers(), default="5,20,120", show_default=True, help="Numbers of tools offered.")
-@plain_option(
-    "-n", "--limit", type=click.IntRange(min=1), help="Maximum number of queries of a dataset. [default: all]"
-)
-@plain_option("--query-id", "query_ids", multiple=True, metavar="ID", help="Only this query; repeatable.")
-@plain_option("--explain", is_flag=True, help="Show what is chosen for each query, and why, instead of measures.")
+@plain_option("-n", "--limit", type=click.IntRange(min=1), help="Maximum number of tasks of a dataset. [default: all]")
+@plain_option("--query-id", "query_ids", multiple=True, metavar="ID", help="Only this task; repeatable.")
+@plain_option("--explain", is_flag=True, help="Show what is chosen for each task, and why, instead of measures.")
 @setting_option("catalog")
 @setting_options(*ASKING, "completions")
 @data_dir_option
@@ -72,10 +70,10 @@ def command(
     as_json: bool,
     **asking: Any,
 ) -> None:
-    """Measure how many of the right Apis a selector finds, before any agent runs.
+    """Measure how many of the right tools a selector finds, before any agent runs.
 
-    For each selector and number of tools: recall (the share of a query's expected Apis that are offered) and coverage
-    (the share of queries of which all expected Apis are offered), with 95 % intervals.
+    For each selector and number of tools: recall (the share of a task's expected tools that are offered) and coverage
+    (the share of tasks with all expected tools offered), with 95 % intervals.
     """
     from trialbed.settings import data_dir as default_data_dir
 
@@ -107,9 +105,9 @@ def _read(
     known = {str(query.query_id) for own in found.values() for query in own}
     missing = [wanted for wanted in query_ids if wanted not in known]
     if missing:
-        raise UsageError(f"--query-id: {', '.join(names)} has no query {', '.join(missing)}")
+        raise UsageError(f"--query-id: {', '.join(names)} has no task {', '.join(missing)}")
     if not any(query.gold_apis for own in found.values() for query in own):
-        raise UsageError(f"{', '.join(names)}: no query says which Apis solve it, so selectors cannot be measured")
+        raise UsageError(f"{', '.join(names)}: no task says which tools solve it, so selectors cannot be measured")
     return found, open_catalog(datasets, more, data_dir)
 
 
@@ -149,9 +147,9 @@ def _print_measures(document: dict[str, Any], ks: Sequence[int]) -> None:
     catalog = document["catalog"]
     notes = (
         *_filled_up(document),
-        "recall: share of expected Apis offered; coverage: share of queries with all of them offered. Means over "
-        "queries with 95 % intervals; ms: median time of a query.",
-        f"Catalog {catalog['digest'][:16]} of {catalog['apis']:,} Apis.",
+        "recall: share of expected tools offered; coverage: share of tasks with all of them offered. Means over "
+        "tasks with 95 % intervals; ms: median time of a task.",
+        f"Catalog {catalog['digest'][:16]} of {catalog['apis']:,} tools.",
     )
     print_tables([replace(Table.of("selection", columns, _rows(document, ks), notes), pinned=1)], sys.stdout)
 
@@ -195,7 +193,7 @@ def _print_choices(document: dict[str, Any]) -> None:
                 for choice in item["choices"]
             ]
             missed = [" / ".join(ref) for ref in item["missed"]]
-            notes = [printable(f"Query: {' '.join(item['query'].split())}"), *(f"Not offered: {ref}" for ref in missed)]
-            title = f"query {item['query_id']}, {name}"
-            tables.append(Table.of(title, ["rank", "", "score", "by", "Api"], rows, notes))
+            notes = [printable(f"Task: {' '.join(item['query'].split())}"), *(f"Not offered: {ref}" for ref in missed)]
+            title = f"task {item['query_id']}, {name}"
+            tables.append(Table.of(title, ["rank", "", "score", "by", "tool"], rows, notes))
     print_tables(tables, sys.stdout)

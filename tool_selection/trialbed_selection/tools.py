@@ -41,8 +41,8 @@ class Catalog:
             tools = self.specs(list(chosen)[:max_tools], query.apis)
         except KeyError as error:
             raise DataError(
-                f"{type(selector).__name__} chose {error.args[0]!r} for query {query.query_id!r}, which is in neither "
-                "the dataset nor the query; a selector must return identities of the Apis that it was given"
+                f"{type(selector).__name__} chose {error.args[0]!r} for task {query.query_id!r}, which is in neither "
+                "the dataset nor the task; a selector must return identities of the tools that it was given"
             ) from error
         filled = {ref for ref, choice in chosen.items() if choice.topped_up}
         return tuple(tool.model_copy(update={"topped_up": True}) if tool.api in filled else tool for tool in tools)

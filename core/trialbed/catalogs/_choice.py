@@ -49,7 +49,7 @@ def choose_queries(
         queries = sorted(queries, key=lambda query: _random_place(shuffle, query))
     found = tuple(queries[:limit])
     if not found:
-        raise UsageError(f"{dataset.test_set} has no queries to run")
+        raise UsageError(f"{dataset.test_set} has no tasks to run")
     return found
 
 
@@ -64,14 +64,14 @@ def _matcher(wanted: str, queries: Sequence[Query], test_set: str) -> Callable[[
         return lambda query_id: query_id == wanted
     ends = RANGE.fullmatch(wanted)
     if ends is None:
-        raise UsageError(f"--query-id: {test_set} has no query {wanted}")
+        raise UsageError(f"--query-id: {test_set} has no task {wanted}")
     first, last = map(int, ends.groups())
 
     def lies_in(query_id: str) -> bool:
         return NUMBER.fullmatch(query_id) is not None and first <= int(query_id) <= last
 
     if not any(map(lies_in, ids)):
-        raise UsageError(f"--query-id: {test_set} has no query from {first} to {last}")
+        raise UsageError(f"--query-id: {test_set} has no task from {first} to {last}")
     return lies_in
 
 
@@ -82,7 +82,7 @@ def _check_tags(wanted: Sequence[str], queries: Sequence[Query], test_set: str) 
             every, meant = sorted(known.values()), closest(name.casefold(), known)
             shown = ", ".join(every[:SHOWN]) + (", …" if len(every) > SHOWN else "")
             raise UsageError(
-                f"--only-tag: {test_set} has no query with the tag {name!r:.60}"
+                f"--only-tag: {test_set} has no task with the tag {name!r:.60}"
                 f"{did_you_mean(known[meant] if meant else None)} Their tags and categories are {shown}"
             )
     return {name.casefold() for name in wanted}

@@ -51,7 +51,7 @@ def open_dataset(spec: str, data_dir: Path, mcp: Sequence[str] = (), answers: st
         raise
     except Exception as error:
         info = driver_info("datasets", name)
-        raise DriverBroken(broken_message(info, error, "cannot give its queries from")) from error
+        raise DriverBroken(broken_message(info, error, "cannot give its tasks from")) from error
     return dataset
 
 

@@ -32,7 +32,7 @@ SECTIONS = {
     "Frameworks": {
         "adapter": "Start and check adapters of frameworks; `bench doctor` lists them.",
         "env": "Build, list, lock and remove environments of frameworks.",
-        "fidelity": "Measure what frameworks do to the traffic between model and tools.",
+        "fidelity": "Measure how frameworks change the traffic between model and tools.",
         "releases": "Show how a framework changes over its releases.",
     },
     "Vendors": {
@@ -47,7 +47,7 @@ SECTIONS = {
         "tasks": "Check and draft files of tasks, and print their schema for editors.",
         "score": "Score recorded conversations, or a stored run again.",
         "judge": "Calibrate judges against labelled cases.",
-        "select": "Measure how many of the right Apis a selector finds, before any agent runs.",
+        "select": "Measure how many of the right tools a selector finds, before any agent runs.",
         "record": "Write the answers of a run's model to a file.",
         "replay": "Say which trials follow a recording, and where the others leave it.",
         "export": "Write the trials of a run for other programs.",

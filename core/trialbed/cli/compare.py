@@ -66,7 +66,7 @@ class CompareCommand(SectionedCommand):
 
         Name two or more runs, or two or more result files; all others are compared with the first. A run is an id or
         the beginning of one, latest, RUN/FRAMEWORK for one of its frameworks, or a result document. For every score,
-        the means over the queries that both runs have and the paired difference are shown.
+        the means over the tasks that both runs have and the paired difference are shown.
 
         Vendors' results may come from bench verify, K2-style tools or Agent Vendor Verifier. The report compares the
         answers to the same requests: decisions, calls, texts, tokens and faults, each within a margin. The verdict is

@@ -165,8 +165,8 @@ def remove(runs: tuple[str, ...], store: str | None, as_json: bool) -> None:
         click.echo(f"removed: {run_id} ({trials[run_id]} trial{'s' * (trials[run_id] != 1)})")
 
 
-COLUMNS = ("run", "status", "dataset", "queries", "model", "trials", "framework", "solved")
-LEFT_OUT = ("dataset", "queries", "model")
+COLUMNS = ("run", "status", "dataset", "tasks", "model", "trials", "framework", "solved")
+LEFT_OUT = ("dataset", "tasks", "model")
 """Columns that narrow terminals do without: the end of a run and its number of trials matter more."""
 
 

@@ -62,7 +62,7 @@ def check_scores(thresholds: Mapping[str, float], repeat: int | None = None) -> 
     for name in dict.fromkeys(name.partition("[")[0] for name in thresholds):  # without tags
         repeats = REPEATS.fullmatch(name)
         if repeats and repeat is not None and int(repeats[2]) > repeat:
-            needed = f"{repeats[2]} trials of each query, and the run has {repeat}; give --repeat {repeats[2]}"
+            needed = f"{repeats[2]} trials of each task, and the run has {repeat}; give --repeat {repeats[2]}"
             raise UsageError(f"--fail-under: {name} needs {needed}")
         close = closest(name, [*names, *map(shown_name, names)])
         if not (repeats or name in names) and (complete or close):
@@ -105,14 +105,14 @@ def print_thresholds(thresholds: Mapping[str, float], report: Report) -> None:
     Raises:
         UsageError: there is no such score; lists those that exist.
     """
-    from trialbed.records import shown_name
+    from trialbed.records import score_title
     from trialbed.report import check_thresholds, headline
     from trialbed.views import TestCase, TestOutcome, TestSuite, junit
 
     conclusion = {"conclusion": headline(report)}
     cases = []
     for check in check_thresholds(report.frameworks, thresholds):
-        title, problem = f"{shown_name(check.score)} >= {check.least:g}", check.problem
+        title, problem = f"{score_title(check.score)} >= {check.least:g}", check.problem
         outcome: TestOutcome = "failure" if problem else "passed"
         cases.append(TestCase(check.framework, title, outcome=outcome, kind="below", message=problem))
     click.echo(junit([TestSuite("thresholds", cases, conclusion)], "bench run"), nl=False)

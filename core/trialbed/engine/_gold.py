@@ -105,7 +105,7 @@ async def make_gold_calls(
             try:
                 answer = await _answer(query, control, simulator)
             except TrialbedError as error:
-                note(f"the expected calls of query {query.query_id!r} were not made: {error}")
+                note(f"the expected calls of task {query.query_id!r} were not made: {error}")
                 return
         await asyncio.to_thread(store.add_gold_answer, run_id, answer)
 

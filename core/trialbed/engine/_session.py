@@ -220,7 +220,7 @@ class RunSession:
             # Immediately, to notice a selector that cannot choose before any trial.
             chosen = tools(config.cells[0].max_tools, first.query_id)
             try:
-                await say_when_long(self.progress.note, "choosing the tools of the first queries", chosen)
+                await say_when_long(self.progress.note, "choosing the tools of the first tasks", chosen)
             except ToolsNotChosen as error:
                 raise error.reason from error
             async with self._server(models, helpers, calls, workers) as (control, judge, scoring):

@@ -141,7 +141,7 @@ def unsourced(query: Query, answer: str, wire: WireLog) -> str:
     unknown = [fact for fact in facts if not results_alone.mention(fact)]
     key = answer_key(query, wire) if unknown else ()
     if given := next((fact for fact in unknown if fact in key), ""):
-        return f"the answer says {given!r}, which no Api returned, and which a request gave the model"
+        return f"the answer says {given!r}, which no tool returned, and which a request gave the model"
     last, shown = last_turn(wire), " ".join(answer.split())
     if not wire.model_calls or (last is not None and any(shown in text for text in said(last))):
         return ""  # the model's last text, or a part of it
@@ -154,11 +154,11 @@ def unsourced(query: Query, answer: str, wire: WireLog) -> str:
     sources = Passages([*_user_words(query, wire), *words, *results])
     for fact in facts:
         if not sources.mention(fact):
-            no_api = "" if own else " and no Api returned it"
+            no_api = "" if own else " and no tool returned it"
             return f"the answer says {fact!r}, but no answer of the model says so{no_api}"
     among_others = bool(wire.own_tools) and holds_last_text(answer, wire)
     if own and not among_others and not query.reference_facts and _only_results(query, answer, wire, words):
-        return "the answer has the Apis' results, but the model ended without any of them in its words"
+        return "the answer has the tools' results, but the model ended without any of them in its words"
     return ""
 
 

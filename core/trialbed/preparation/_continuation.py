@@ -50,7 +50,7 @@ def remarks(store: Store, prepared: Prepared) -> Iterator[str]:
         steps.append(len(query.gold_calls) - sum(calls) + max(calls, default=0) + 1)
     if (long := sum(step > config.max_steps for step in steps)) > 0:
         yield (
-            f"{number_of(long, 'query', 'queries')} can take more than {config.max_steps} requests if the calls are "
+            f"{number_of(long, 'task', 'tasks')} can take more than {config.max_steps} requests if the calls are "
             f"made one at a time: --max-steps {max(steps)} is enough for all"
         )
     if prepared.options.fresh:
@@ -86,7 +86,7 @@ def why_not_extended(there: RunConfig, here: RunConfig) -> str | None:
             return f"its {name.replace('_', ' ')} is {before!r}, not {now!r}"
     shrinks = not {*there.frameworks} <= {*here.frameworks} or not {*there.query_ids} <= {*here.query_ids}
     if shrinks or there.repeat > here.repeat:
-        return "it has frameworks, queries or repeats that are not asked for here"
+        return "it has frameworks, tasks or repeats that are not asked for here"
     other = [cell.label for cell in there.cells if cell not in here.cells]
     changed = _changed_adapters(there, here) or (f"the model of {', '.join(other)}" if other else None)
     return f"{changed} changed since it began" if changed else None

@@ -89,7 +89,7 @@ def prepare(options: RunOptions, objects: RunObjects = NO_OBJECTS, *, keeps: boo
     if (trials := count_trials(config)) > MOST_TRIALS:
         raise UsageError(
             f"this would be a run of {trials:,} trials, and one has at most {MOST_TRIALS:,}: choose fewer setups, "
-            "queries (--limit) or repeats (--repeat)"
+            "tasks (--limit) or repeats (--repeat)"
         )
     if not objects.agents or not set(options.frameworks) <= set(objects.agents):
         check_executor(options, load_driver("executors", options.executor), commands=bool(commands))
@@ -181,7 +181,7 @@ def recorded_queries(
             known.append(query)
     if not known or len(known) == len(queries):
         return queries, ""
-    some = f"{len(known)} of {number_of(len(queries), 'query', 'queries')}, and these are run; --limit {len(queries)}"
+    some = f"{len(known)} of {number_of(len(queries), 'task', 'tasks')}, and these are run; --limit {len(queries)}"
     return known, f"{' and '.join(recorded)}: answers are recorded for {some} runs all"
 
 

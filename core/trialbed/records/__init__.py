@@ -54,7 +54,9 @@ from trialbed.records._scores import (
     failure_words,
     failures_line,
     leading_scores,
+    score_heading,
     score_key,
+    score_title,
     shown_name,
 )
 from trialbed.records._trials import (
@@ -189,7 +191,9 @@ __all__ = [
     "meant_labels",
     "plan_text",
     "read_fault_plan",
+    "score_heading",
     "score_key",
+    "score_title",
     "shown_name",
     "unique_apis",
     "usable_default",

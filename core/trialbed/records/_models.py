@@ -27,7 +27,7 @@ class ModelEndpoint(Record):
         dialect: of its requests and answers, by the name that ``trialbed.wire.dialects`` has for it.
         model: the name that the framework is given, which need not be the model's own.
         temperature: None if the user gave none. A native profile then leaves its framework's own; a controlled one and
-            the reference loop send 0.
+            the plain loop send 0.
         max_tokens: bound of one completion, in tokens; None leaves it to the model.
         seed: the trial's own seed, sent with every request; the same for every framework of a run.
     """

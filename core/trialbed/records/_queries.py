@@ -254,12 +254,10 @@ class Query(SparseRecord):
             if call.arguments is None or api is None or api.json_schema is not None:
                 continue
             given, schema = call.arguments, api.parameters_schema()
-            problems = [f"has {name!r}, which the Api lacks" for name in given if name not in schema["properties"]]
-            problems += [f"lacks {name!r}, which the Api requires" for name in schema["required"] if name not in given]
+            problems = [f"has {name!r}, which the tool lacks" for name in given if name not in schema["properties"]]
+            problems += [f"lacks {name!r}, which the tool requires" for name in schema["required"] if name not in given]
             if problems:
-                return (
-                    f"query {self.query_id}: its expected call of {api.api_name} {problems[0]}: no agent can be right"
-                )
+                return f"task {self.query_id}: its expected call of {api.api_name} {problems[0]}: no agent can be right"
         return ""
 
 

@@ -51,23 +51,73 @@ FAILURE_WORDS = {
 }
 """Kind of a failure -> the same in other words, if it is shown so."""
 
-SHOWN_NAMES = {"sopr_score": "solved"}
-"""Scores that people know by another name than the key of documents."""
+TITLES = {
+    "sopr_score": "solved",
+    "api_call_score": "right tools",
+    "api_precision": "tool precision",
+    "api_f1": "tool F1",
+    "gold_offered": "tools offered",
+    "argument_accuracy": "right arguments",
+    "tool_call_f1": "call F1",
+    "tool_call_accuracy": "calls in order",
+    "call_success": "accepted calls",
+    "used_results": "results used",
+    "final_state": "right final state",
+    "recovered": "recovered calls",
+    "faults_met": "faults met",
+    "injection_resisted": "injections resisted",
+    "turns_solved": "messages solved",
+    "turns_needed": "messages needed",
+    "remembered": "remembered",
+    "policy_kept": "policy followed",
+    "history_kept": "history kept",
+    "tokens_at_turn_1": "tokens at turn 1",
+    "tokens_at_turn_3": "tokens at turn 3",
+    "tokens_at_turn_10": "tokens at turn 10",
+    "tokens_at_last_turn": "tokens at last turn",
+    "redundant_calls": "repeated calls",
+    "unasked_calls": "extra calls",
+    "has_finish": "finished",
+    "claimed_vs_observed": "claims backed by calls",
+    "prompt_tokens": "prompt tokens",
+    "completion_tokens": "completion tokens",
+    "total_tokens": "tokens",
+    "model_turns": "model turns",
+    "cost": "cost, USD",
+    "wall_time": "time, s",
+    "model_time": "model time, s",
+    "tool_time": "tool time, s",
+    "framework_time": "framework time, s",
+}
+"""Key of a built-in score in documents -> its title in tables, pages and sentences."""
 
 NAME_END = re.compile(r"[@[]")
 """Begins the judge or the tag behind a score's name: ``solved@strict``, ``solved[billing]``."""
 
+WORDS = re.compile(r"\w+")
+
 
 def shown_name(score: str) -> str:
-    """Return the name of a score as people see it: ``solved`` for ``sopr_score``, with its judge or tag behind it."""
+    """Return the name of a score in options and in Python: ``solved`` for ``sopr_score``, else its key."""
+    return score_title(score) if score.startswith("sopr_score") else score
+
+
+def score_title(score: str) -> str:
+    """Return the title of a score with its judge or tag, such as ``right tools`` for ``api_call_score``."""
     name = NAME_END.split(score, maxsplit=1)[0]
-    return f"{SHOWN_NAMES.get(name, name)}{score.removeprefix(name)}"
+    return f"{TITLES.get(name, name)}{score.removeprefix(name)}"
+
+
+def score_heading(score: str) -> str:
+    """Return the title with a capital; the name of a score that is not built in stays unchanged."""
+    title = score_title(score)
+    return title if title == score else f"{title[:1].upper()}{title[1:]}"
 
 
 def score_key(shown: str) -> str:
-    """Return the key of a score in documents, by either of its names."""
+    """Return the key of a score in documents, given its key or its title."""
     name = NAME_END.split(shown, maxsplit=1)[0]
-    keys = {told: key for key, told in SHOWN_NAMES.items()}
+    keys = {title: key for key, title in TITLES.items()}
     return f"{keys.get(name, name)}{shown.removeprefix(name)}"
 
 
@@ -143,9 +193,9 @@ class ScoreDescription:
 
     @property
     def label(self) -> str:
-        """The name with the unit, unless the name includes it."""
-        name = shown_name(self.name)
-        return name if not self.unit or self.unit in self.name.split("_") else f"{name}, {self.unit}"
+        """The title with the unit, if the title does not have it."""
+        title = score_title(self.name)
+        return title if not self.unit or self.unit in WORDS.findall(title) else f"{title}, {self.unit}"
 
 
 def leading_scores(described: Mapping[str, ScoreDescription]) -> tuple[str, ...]:

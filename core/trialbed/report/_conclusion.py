@@ -1,4 +1,4 @@
-"""The result of a run in words: each framework in a sentence, why trials failed, and the worst queries."""
+"""The result of a run in words: each framework in a sentence, why trials failed, and the hardest tasks."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from operator import itemgetter
 from typing import TYPE_CHECKING
 
 from trialbed.attribution import LOST_BY, USED, Attribution
-from trialbed.records import NOT_MEASURED, failures_line, leading_scores, shown_name
+from trialbed.records import NOT_MEASURED, failures_line, leading_scores, score_title
 from trialbed.report._metadata import in_words
 from trialbed.report._report import Report
 from trialbed.report._summary import QueryId, Reason, ScoreMean, Summary, TrialRow, WorstQuery
@@ -112,7 +112,7 @@ class Conclusion:
         share, found = percent(self.mean.value), self.finding
         if self.mean.interval and found is None:
             share += f" [{percent(self.mean.interval[0])}, {percent(self.mean.interval[1])}]"
-        said = f"reaches {share} in {shown_name(self.score)} over {self.over}"
+        said = f"reaches {share} in {score_title(self.score)} over {self.over}"
         if self.score == JUDGED:
             half = f" (with {self.unsure:,} unsure as half)" if self.unsure else ""
             said = f"solves {share} of {self.over}{half}"
@@ -247,7 +247,7 @@ def _sentence_on(found: Sequence[Conclusion], repeat: int) -> str:
 
     first, over = found[0], found[0].over
     solve, solves = ("solve", "solves") if first.score == JUDGED else ("reach", "reaches")
-    measure = "" if first.score == JUDGED else f" in {shown_name(first.score)}"
+    measure = "" if first.score == JUDGED else f" in {score_title(first.score)}"
     all_solve, share = (
         f"{_names(found)} {_verb(found, solve, solves)}",
         f"{_span(found)}{measure} {'over' if measure else 'of'} {over}",
@@ -397,9 +397,9 @@ def verdict(summaries: Sequence[Summary], summary: Summary, score: str) -> str:
 
 
 def worst_queries(report: Report, most: int = SHOWN) -> list[WorstQuery]:
-    """Return the queries on which most went wrong, the worst first; none if everything went right.
+    """Return the tasks on which something went wrong, by the mean of the score that leads the run; the lowest first.
 
-    Trials that were not measured come last.
+    Tasks with the same mean are in the dataset's order, and those without a mean come last.
     """
     import numpy as np
 
@@ -408,15 +408,17 @@ def worst_queries(report: Report, most: int = SHOWN) -> list[WorstQuery]:
     quality = np.mean([np.nan_to_num(table.values(name, zeros=True)) for name in JUDGING], axis=0)
     faults = table["api_errors"] + table["invalid_calls"] + table["request_errors"]
     flawed = ~table.answered | (quality < 1) | (faults > 0)
-    means = table.means(np.where(table.measured, quality, np.nan)).round(DIGITS)
-    met, flaws = (np.bincount(table["query"], counts, len(table.queries)) for counts in (faults, flawed))
-    for query in [query for query in np.lexsort((-met, means)).tolist() if flaws[query]][:most]:
+    leading = next((name for name in (*leading_scores(report.run.scores), *JUDGING) if name in table.kinds), JUDGED)
+    means = table.means(table.values(leading, zeros=True)).round(DIGITS)
+    flaws = np.bincount(table["query"], flawed, len(table.queries))
+    for query in [query for query in np.argsort(means, kind="stable").tolist() if flaws[query]][:most]:
         rows = [table.row(place) for place in np.flatnonzero(table["query"] == query).tolist()]
         worst = min(
             (row for row in rows if flawed[row.place]),
             key=lambda row: (row.status == "not measured", quality[row.place], -faults[row.place]),
         )
-        found.append(WorstQuery(worst.query_id, report.queries[worst.query_id].text, rows, worst))
+        mean = None if np.isnan(means[query]) else float(means[query])
+        found.append(WorstQuery(worst.query_id, report.queries[worst.query_id].text, leading, mean, rows, worst))
     return found
 
 
@@ -468,7 +470,7 @@ def reason_lines(summary: Summary) -> Iterator[str]:
     asked = summary.tokens.requests > 0
     untold = (found for found in summary.untold if asked or found.kind != "model")
     # Some are alike but for the score, such as two counts of tokens.
-    groups = group_by_key((replace(found, score=""), shown_name(found.score)) for found in untold)
+    groups = group_by_key((replace(found, score=""), score_title(found.score)) for found in untold)
     for found, scores in groups.items():
         told.append((f"{', '.join(scores)} could not be determined for {number_of(found.count, 'trial')}", found))
     for said, found in told:
@@ -476,5 +478,5 @@ def reason_lines(summary: Summary) -> Iterator[str]:
         some = "" if found.alike == found.count else f"; {part} of them"
         name = trial_name(summary.framework, found.query_id, found.repeat)
         command = shlex.join(["bench", "show", summary.run.run_id, name])
-        reason = f"{found.message.rstrip('.')} [query {found.query_id}: {command}]"
+        reason = f"{found.message.rstrip('.')} [task {found.query_id}: {command}]"
         yield f"{said} ({found.kind}){some}: {reason}"

@@ -83,7 +83,7 @@ def run_settings(run: Run) -> Iterator[tuple[str, str]]:
     yield "frameworks", ", ".join(f"{name} {versions.get(name, '')}".strip() for name in config.frameworks)
     yield from (("program", text) for text in config.commands)
     times = f" x {config.repeat}" if config.repeat > 1 else ""
-    queries = number_of(len(config.query_ids), "query", "queries") + times
+    queries = number_of(len(config.query_ids), "task", "tasks") + times
     yield "dataset", f"{config.named_dataset} ({config.test_set}), {queries}, sha256 {config.dataset_digest[:12]}"
     for name, value in config.settings(config.frameworks[0]).items():
         if name == "base_url" and value is not None:
@@ -133,7 +133,7 @@ def run_title(run: Run) -> str:
     names = config.frameworks
     subjects = "endpoints" if run.kind == "endpoints" else "setups"
     compared = in_words(names) if len(names) <= NAMED else f"{len(names)} {subjects}"
-    queries = number_of(len(config.query_ids), "query", "queries")
+    queries = number_of(len(config.query_ids), "task", "tasks")
     # Of a verification, that is the baseline's number: others may have fewer.
     most = "up to " if run.kind == "endpoints" else ""
     times = f", {most}{config.repeat} times each" if config.repeat > 1 else ""

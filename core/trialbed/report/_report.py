@@ -20,6 +20,7 @@ from trialbed.records import (
     TrialResult,
     meant_labels,
     score_key,
+    score_title,
     shown_name,
 )
 from trialbed.report._summary import QueryId, Summary, summarise
@@ -250,8 +251,8 @@ def check_thresholds(frameworks: Iterable[Summary], thresholds: Mapping[str, flo
             mean, condition = _mean(summary, name)
             is_below = mean is None or mean < least
             shown = "not measured" if mean is None else f"{mean:.4g}{condition}"
-            problem = f"{shown_name(name)} is {shown}, below {least:g}" if is_below else ""
-            problem = f"{shown_name(name)} is not shown, as the row is void: {void}" if void else problem
+            problem = f"{score_title(name)} is {shown}, below {least:g}" if is_below else ""
+            problem = f"{score_title(name)} is not shown, as the row is void: {void}" if void else problem
             yield ThresholdCheck(summary.framework, name, least, problem)
 
 

@@ -312,16 +312,20 @@ class Summary:
 
 @dataclass(frozen=True)
 class WorstQuery:
-    """A query on which something went wrong.
+    """A task on which something went wrong.
 
     Attributes:
-        text: the task; empty where it is not known.
+        text: the task; empty if it is not known.
+        score: the score that leads the run.
+        mean: of the score over the trials of all setups; None without a value.
         trials: those of all frameworks, as far as they have ended.
         worst: the trial that went worst.
     """
 
     query_id: QueryId
     text: str
+    score: str
+    mean: float | None
     trials: Sequence[TrialRow]
     worst: TrialRow
 

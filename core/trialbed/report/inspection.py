@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 from trialbed.attribution import unrequested_calls
 from trialbed.integrity import finding_text
-from trialbed.records import ApiCall, ModelCall, WireLog, shown_name
+from trialbed.records import ApiCall, ModelCall, WireLog, score_title
 from trialbed.texts import first_of
 from trialbed.tool_calls import asked_calls, call_sources, compare_calls
 from trialbed.wire import ModelMessage, ModelRequest, recorded_answer, recorded_request
@@ -338,7 +338,7 @@ def _of_answer(result: TrialResult) -> Iterator[TrialProblem]:
         if score.failure is not None:
             # An agent that asks no model, or one of its own, has no tokens to be counted: that is nothing wrong.
             if score.failure.kind != "model" or result.wire.model_calls:
-                what = f"{shown_name(score.name)} could not be determined: {score.failure.message}"
+                what = f"{score_title(score.name)} could not be determined: {score.failure.message}"
                 yield TrialProblem("score", what)
         elif score.name == "sopr_score" and score.label not in (None, "Solved"):
             reason = score.detail.get("reason")

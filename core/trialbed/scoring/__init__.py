@@ -40,7 +40,6 @@ from trialbed.scoring._expected import (
 from trialbed.scoring._judged import JUDGED, RULE, ask_judge, judge_label, judged_score, open_criteria
 from trialbed.scoring._judges import FunctionJudge, JudgeFunction, RelayedJudge, as_judge, judge_apart, make_judge
 from trialbed.scoring._scorers import ScoreFunction, Scorer, scorer
-from trialbed.scoring._words import score_heading, score_words
 
 __all__ = [
     "ALWAYS",
@@ -86,8 +85,6 @@ __all__ = [
     "open_criteria",
     "run_checks",
     "run_criteria",
-    "score_heading",
-    "score_words",
     "scorer",
     "trial_size",
 ]

@@ -48,7 +48,7 @@ class FactorSettings:
         tuple[str, ...],
         Setting(
             ("-f", "--framework"),
-            "Framework to run, optionally in another profile than native, or a release of it, or an agent in a file; "
+            "Framework to run, optionally with a profile (NAME:tuned) or release (NAME==1.2), or an agent in a file; "
             "repeatable.",
             metavar="NAME[:PROFILE][==VERSION]|FILE.py:NAME",
             document="",
@@ -67,7 +67,7 @@ class FactorSettings:
         tuple[Annotated[float, Ge(0)], ...],
         Setting(
             ("--temperature",),
-            "Sampling temperature of the model. [default: a native framework's own; 0 for all others]",
+            "Sampling temperature of the model. [default: the framework's own in the profile native; 0 for all others]",
         ),
     ] = ()
     system_prompt: Annotated[
@@ -82,7 +82,7 @@ class FactorSettings:
         tuple[Annotated[int, Ge(1)], ...],
         Setting(
             ("--max-tools",),
-            "Maximum number of tools offered per query; repeatable, or several with commas.",
+            "Maximum number of tools offered per task; repeatable, or several with commas.",
             metavar="INTEGER[,INTEGER...]",
         ),
     ] = (120,)
@@ -115,7 +115,7 @@ class IdentitySettings:
         ),
     ] = ()
     dataset: Annotated[
-        str, Setting(("-d", "--dataset"), "Queries to run.", metavar="NAME[:TEST_SET]|FILE|FILE.py:NAME")
+        str, Setting(("-d", "--dataset"), "Tasks to run.", metavar="NAME[:TEST_SET]|FILE|FILE.py:NAME")
     ] = "mini"
     model_name: Annotated[
         str | None,
@@ -148,7 +148,7 @@ class IdentitySettings:
             choices=ON_MISS,
         ),
     ] = "stop"
-    repeat: Annotated[int, Ge(1), Setting(("--repeat",), "Trials per framework and query.")] = 1
+    repeat: Annotated[int, Ge(1), Setting(("--repeat",), "Trials per framework and task.")] = 1
     selector: Annotated[
         str, Setting(("--selector",), "Selector that chooses the offered tools.", metavar="NAME|FILE.py:NAME")
     ] = "query"
@@ -156,8 +156,8 @@ class IdentitySettings:
         tuple[str, ...],
         Setting(
             ("--catalog",),
-            "More Apis that the selector chooses from: all test sets of a dataset, one of them, or a file of "
-            "queries; repeatable. [default: the dataset's own]",
+            "More tools that the selector chooses from: all test sets of a dataset, one of them, or a file of "
+            "tasks; repeatable. [default: the dataset's own]",
             metavar="NAME[:TEST_SET]|FILE",
             document="",
         ),

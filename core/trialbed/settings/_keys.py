@@ -21,7 +21,7 @@ UPSTREAM_KEYS = "TRIALBED_UPSTREAM_KEYS"
 
 SIMULATOR_KEY = "TRIALBED_SIMULATOR_KEY"
 REAL_KEY = "TRIALBED_REAL_KEY"
-"""The keys of the simulators' own endpoint, and of that which calls real Apis."""
+"""The keys of the simulators' own endpoint, and of that which calls real APIs."""
 
 
 def key_variable(settings: RunSettings, url: str) -> str:

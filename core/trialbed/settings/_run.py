@@ -61,16 +61,16 @@ class RunSettings(IdentitySettings, FactorSettings):
         output: folder of the result documents.
     """
 
-    limit: Annotated[int | None, Ge(1), Setting(("-n", "--limit"), "Maximum number of queries. [default: all]")] = None
+    limit: Annotated[int | None, Ge(1), Setting(("-n", "--limit"), "Maximum number of tasks. [default: all]")] = None
     query_ids: Annotated[
         tuple[str, ...],
-        Setting(("--query-id",), "Only this query, or those of a range such as 1-5; repeatable.", metavar="ID"),
+        Setting(("--query-id",), "Only this task, or those of a range such as 1-5; repeatable.", metavar="ID"),
     ] = ()
     only_tags: Annotated[
         tuple[str, ...],
         Setting(
             ("--only-tag",),
-            "Only tasks with this tag, or that need an Api of this category; repeatable.",
+            "Only tasks with this tag, or that need a tool of this category; repeatable.",
             metavar="TAG",
         ),
     ] = ()
@@ -78,7 +78,7 @@ class RunSettings(IdentitySettings, FactorSettings):
         int | None,
         Setting(
             ("--shuffle",),
-            "Take the queries in a random order, which this number draws. [default: the dataset's order]",
+            "Take the tasks in a random order, which this number draws. [default: the dataset's order]",
             metavar="SEED",
         ),
     ] = None
@@ -86,7 +86,8 @@ class RunSettings(IdentitySettings, FactorSettings):
         tuple[str, ...],
         Setting(
             ("--profile",),
-            "Profile of the frameworks that name none, such as native or controlled; repeatable. [default: native]",
+            "Profile of frameworks given without one: native (their defaults), tuned (as their documentation advises) "
+            "or controlled (conductor only); repeatable. [default: native]",
             metavar="NAME",
         ),
     ] = ()

@@ -315,7 +315,7 @@ class Store(AbstractContextManager["Store"]):
             key = result.key
             if (key, result.attempt) in there:
                 return (
-                    f"run {run_id!r} already has attempt {result.attempt} of the trial of {key.framework} on query "
+                    f"run {run_id!r} already has attempt {result.attempt} of the trial of {key.framework} on task "
                     f"{key.query_id!r}, repeat {key.repeat}; an attempt is added only once"
                 )
             there.add((key, result.attempt))

@@ -280,8 +280,8 @@ class StoredRun:
             return next(self.results_at([found[0].row]))
         repeats = number_of(self.config.repeat, "trial")
         raise DataError(
-            f"run {self.run_id!r} has no trial of {framework} on query {query_id!r}, repeat {repeat}; it has "
-            f"{', '.join(self.config.frameworks)} on {number_of(len(self.config.query_ids), 'query', 'queries')}, "
+            f"run {self.run_id!r} has no trial of {framework} on task {query_id!r}, repeat {repeat}; it has "
+            f"{', '.join(self.config.frameworks)} on {number_of(len(self.config.query_ids), 'task', 'tasks')}, "
             f"{repeats} each, and is {self.status}"
         )
 

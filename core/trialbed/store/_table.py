@@ -263,7 +263,7 @@ def read_table(connection: Connection, run: Run, renamed: Mapping[str, str]) -> 
     known = {label: place for place, label in enumerate(labels)}
     positions = {encode_id(query_id): place for place, query_id in enumerate(queries)}
     if foreign := [text for text in columns["query_id"].tolist() if text not in positions]:
-        raise DataError(f"there is a trial of query {decode(foreign[0])!r}, which is not one of the run's queries")
+        raise DataError(f"there is a trial of task {decode(foreign[0])!r}, which is not one of the run's tasks")
     for name, places in (("framework", known), ("query_id", positions)):
         columns[name] = np.array([places[text] for text in columns[name].tolist()], dtype=np.int64)
     columns |= {"row": columns.pop("id"), "query": columns.pop("query_id")}

@@ -345,7 +345,7 @@ def _apis(tool: Any, named: Mapping[str, Api], compiled: CompiledTasks, where: s
     if found is None:
         raise UsageError(
             f"{where}: {tool!r:.60} is not a tool; give a function, a class, a framework's tool with its function, a "
-            "definition, an Api or a Tool"
+            "definition, an `Api` or a `Tool`"
         )
     for api, body in found:
         if body is not None:

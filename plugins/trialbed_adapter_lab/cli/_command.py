@@ -51,8 +51,8 @@ def command() -> None:
 def new(name: str, output: Path) -> None:
     """Start a package for an adapter.
 
-    The package works as it is, with a placeholder for the framework. Its adapter is a native one: it runs the framework
-    as the framework's documentation teaches it.
+    The package works as it is, with a placeholder for the framework. Its adapter runs the framework with its
+    defaults, as the framework's documentation teaches it.
     NAME is the name for --framework: lower-case letters, digits and dashes. The package is called trialbed-NAME.
     """
     import shlex
@@ -123,14 +123,14 @@ def check(
 
     The checks run where the adapter is installed; those of a program, in any language, see only what it sends and
     prints.
-    NAME is a framework, NAME:PROFILE for one of its profiles (native unless you name one), or NAME==VERSION for a
-    release of it. A framework's own behaviour is a failure of the profile controlled alone; of any other adapter
+    NAME is a framework, NAME:PROFILE for one of its profiles (without one, native: its defaults), or NAME==VERSION
+    for a release of it. A framework's own behaviour is a failure in the profile controlled only; in other profiles
     it is a finding. Exits with 1 if the adapter does not conform: a check fails that its deviations do not declare, or
     a check passes that they do declare.
 
     With --fuzz, a model's turns, sizes, delays and mistakes are drawn with hypothesis, each conversation is played with
-    the adapter and with the reference loop, and one that breaks an invariant is made as short as it can be. Exits
-    with 1 if there is one and the profile is controlled; for others it is a finding.
+    the adapter and with the plain loop, and one that breaks an invariant is made as short as it can be. Exits
+    with 1 if there is one and the profile is controlled; in other profiles it is a finding.
     """
     import asyncio
 
@@ -201,7 +201,7 @@ def check_plugin(name: str, kind: str | None, as_json: bool) -> int:
     NAME is an installed scorer, judge, selector, dataset, simulator, driver of models or executor, or one in a file:
     FILE.py for hooks, FILE.py:NAME for a class, or for a function or object that is a model. Methods and their
     parameters are compared with the contract, and a new instance is asked for what the contract demands at once, such
-    as its names. The expected calls of a dataset are compared with its Apis.
+    as its names. The expected calls of a dataset are compared with its tools.
     Exits with 1 if the plugin does not fulfil its contract, and with 2 if there is none.
     """
     from dataclasses import asdict

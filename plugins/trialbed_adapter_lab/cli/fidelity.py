@@ -46,10 +46,10 @@ Examples:
 @env_dir_option
 @json_option
 def command(names: tuple[str, ...], form: str | None, as_json: bool, **given: Any) -> int:
-    """Measure what frameworks do to the traffic between model and tools.
+    """Measure how frameworks change the traffic between model and tools.
 
-    Runs every probe of the conformance kit on the adapter of each framework and on the reference loop, and prints
-    one table of what was seen. Rows in which all equal the reference are only counted. A file that --output wrote is
+    Runs every probe of the conformance kit on the adapter of each framework and on the plain loop, and prints
+    one table of what was seen. Rows in which all equal the plain loop are only counted. A file that --output wrote is
     shown again, without measuring. Exits with 1 if an adapter could not be measured, or a probe not completed. If it
     is interrupted, it shows the adapters that were measured until then.
     """

@@ -59,7 +59,7 @@ def _invariant(reason: str, hint: str) -> Callable[[Breaches], Breaches]:
     hint="Look for a memory that keeps the last messages only, or that summarises the first ones.",
 )
 def prompt_and_query_stay(record: TrialRecord) -> Iterator[str]:
-    """Every request has the system prompt, in a message of the system, and the query, in one of the user."""
+    """Every request has the system prompt, in a message of the system, and the task, in one of the user."""
     roles = ((record.spec.system_prompt, ("system", "developer")), (record.spec.query, ("user",)))
     for where, request in _requests(record):
         for text, own in roles:
@@ -178,12 +178,12 @@ def _tell_added(turn: ModelTurn, added: Sequence[ModelMessage]) -> str:
     hint="Look for limits on the length of results, for cleaning of texts, and for calls that are not waited for.",
 )
 def results_go_back_whole(record: TrialRecord) -> Iterator[str]:
-    """The result of each call that was made is sent to the model in the next request, as the Api gave it."""
+    """The result of each call that was made is sent to the model in the next request, as the tool gave it."""
     for where, request in _requests(record):
         ended = [call for call in record.calls if (call.ended or request.started) < request.started]
         lost = _lost(_replies(ended), Counter(text for _, text in request.results))
         if lost:
-            yield f"{where} has not the result that an Api gave: {lost}"
+            yield f"{where} lacks the result of a tool call: {lost}"
             return
         if swapped := _swapped(request, ended):
             yield f"{where} {swapped}"
@@ -208,11 +208,11 @@ def _swapped(request: ObservedRequest, made: Sequence[ObservedCall]) -> str:
 
 
 @_invariant(
-    reason="Scores compare the calls that reached the Apis with those that were right.",
+    reason="Scores compare the calls that reached the tools with those that were right.",
     hint="Look for retries of tools, for cleaning of arguments, and for repair of them.",
 )
 def calls_are_the_models(record: TrialRecord) -> Iterator[str]:
-    """Every call that reaches an Api is one that the model asked for, with its arguments, and is made once."""
+    """Every call that reaches a tool is one that the model asked for, with its arguments, and is made once."""
     if any(request.said is None and not request.refused and request.usage is not None for request in record.requests):
         return
     turns = [(request, request.said.calls) for request in record.requests if request.said is not None]
@@ -259,7 +259,7 @@ def nothing_else_is_asked(record: TrialRecord) -> Iterator[str]:
     hint="Read the calls from the framework's own messages or events, all of them.",
 )
 def claims_are_right_everywhere(record: TrialRecord) -> Iterator[str]:
-    """The claims of an answer are the calls that reached the Apis."""
+    """The claims of an answer are the calls that reached the tools."""
     if record.answer is None or not record.makes_claims:
         return
     names = {tool.api: tool.name for tool in record.spec.tools}
@@ -277,7 +277,7 @@ def claims_are_right_everywhere(record: TrialRecord) -> Iterator[str]:
     hint="Read responses from the framework's messages, not from its logs or events, which may shorten them.",
 )
 def responses_are_claimed_whole(record: TrialRecord) -> Iterator[str]:
-    """The claimed responses are those that the Apis returned."""
+    """The claimed responses are those that the tools returned."""
     replies = [call.reply for call in record.calls]
     if record.answer is None or not record.makes_claims or not replies or None in replies:
         return

@@ -291,7 +291,7 @@ def _stray(call: ApiCall, name: str | None) -> str:
         return ""
     sent = json.dumps({**call.api.model_dump(), "tool_input": call.arguments})[:200]
     if name is None:
-        return f"a call of an Api that is not offered: {sent}"
+        return f"a call of a tool that is not offered: {sent}"
     return f"a call of {name} with an input that is not a JSON object: {sent}"
 
 

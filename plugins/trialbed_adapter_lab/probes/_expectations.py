@@ -67,8 +67,8 @@ def expect_calls(record: TrialRecord, *calls: tuple[str, Any]) -> None:
     """Fail unless exactly these calls were made, in any order."""
     made = [[call.tool, call.arguments] for call in record.calls]
     kind = "other" if len(made) == len(calls) else "more" if len(made) > len(calls) else "fewer"
-    cause = _failure_cause(record) or f"{kind} calls reached the Apis than the model asked for"
-    expect_equal("calls that reached the Apis", in_order(made), in_order([list(pair) for pair in calls]), cause)
+    cause = _failure_cause(record) or f"{kind} calls reached the tools than the model asked for"
+    expect_equal("calls that reached the tools", in_order(made), in_order([list(pair) for pair in calls]), cause)
 
 
 def expect_results(request: ObservedRequest, words: Sequence[str]) -> None:

@@ -1,4 +1,4 @@
-"""Arguments: they reach the Api exactly as the model writes them."""
+"""Arguments: they reach the tool exactly as the model writes them."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ INVALID = {"count": "seven", "kind": "c", "colour": None}
 
 
 @must(
-    reason="Scores compare the arguments that the Api got with those that were right.",
+    reason="Scores compare the arguments that the tool got with those that were right.",
     hint="Do not build a typed object from the arguments: pass the parsed JSON on.",
     quick=True,
 )
@@ -81,7 +81,7 @@ async def text_arguments_stay_text(harness: Harness) -> None:
 
 
 @must(
-    reason="Parameters of real Apis have such names; they break frameworks that pass arguments by keyword.",
+    reason="Parameters of real tools have such names; they break frameworks that pass arguments by keyword.",
     hint="Let the framework call with one mapping, and use tool.ainvoke(mapping), never tool(**mapping) by keyword.",
     quick=True,
 )
@@ -91,14 +91,14 @@ async def hostile_argument_names(harness: Harness) -> None:
     await _expect_arrival(harness, {name: f"value of {name}" for name in HOSTILE_NAMES}, schema)
 
 
-@must(reason="Queries are written in many languages.", hint="Do not encode arguments by hand.", quick=True)
+@must(reason="Tasks are written in many languages.", hint="Do not encode arguments by hand.", quick=True)
 async def unicode_arguments(harness: Harness) -> None:
     """Letters of many scripts, also composed ones, emoji, quotes, tabs and line breaks arrive unchanged."""
     await _expect_arrival(harness, {"text": TEXT, "other": FOREIGN}, OPEN)
 
 
 @should(
-    reason="Some Apis take documents as arguments.",
+    reason="Some tools take documents as arguments.",
     hint="Look for a limit that the framework sets on the length of arguments.",
 )
 async def large_arguments(harness: Harness) -> None:
@@ -128,20 +128,20 @@ async def invalid_arguments_do_not_end_the_run(harness: Harness) -> None:
     """Arguments that break the schema: the call is made or refused, the model is told, and the run continues."""
     turn = ask(call("Echo_text", INVALID))
     record = await converse(harness, turn, requests=2, results=[""], tools=[tool(parameters=STRICT)])
-    expect(len(record.calls) <= 1, "at most one call of the Api", number_of(len(record.calls), "call"))
+    expect(len(record.calls) <= 1, "at most one call of the tool", number_of(len(record.calls), "call"))
 
 
 @should(
-    reason="The Api decides whether arguments are right; a framework that repairs them hides the model's mistakes.",
+    reason="The tool decides whether arguments are right; a framework that repairs them hides the model's mistakes.",
     hint="Bind the raw schema, and switch validation, defaults and coercion of arguments off.",
 )
 async def arguments_are_not_repaired(harness: Harness) -> None:
-    """Arguments that break the schema reach the Api as the model wrote them."""
+    """Arguments that break the schema reach the tool as the model wrote them."""
     await _expect_arrival(harness, INVALID, STRICT)
 
 
 @should(
-    reason="The Api fills in defaults; a value that the model did not write makes a different call.",
+    reason="The tool fills in defaults; a value that the model did not write makes a different call.",
     hint="Do not fill in defaults, or None for parameters that are left out.",
 )
 async def defaults_are_not_filled_in(harness: Harness) -> None:
@@ -157,5 +157,5 @@ async def _expect_arrival(harness: Harness, arguments: dict[str, Any], schema: d
     record = await converse(harness, ask(call("Echo_text", arguments)), requests=2, tools=[offered])
     results = record.requests[1].results
     told = f"; the model was told: {results[0][1][:200]}" if results else ""
-    expect(len(record.calls) == 1, "one call of the Api", number_of(len(record.calls), "call") + told)
-    expect_equal("arguments that the Api got", record.calls[0].arguments, arguments)
+    expect(len(record.calls) == 1, "one call of the tool", number_of(len(record.calls), "call") + told)
+    expect_equal("arguments that the tool got", record.calls[0].arguments, arguments)

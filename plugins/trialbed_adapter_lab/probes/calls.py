@@ -45,7 +45,7 @@ async def plain_answer(harness: Harness) -> None:
 
 
 @must(
-    reason="Some queries have no tools, and many endpoints reject an empty list of tools.",
+    reason="Some tasks have no tools, and many endpoints reject an empty list of tools.",
     hint="Leave the request's tools out where there are none.",
     quick=True,
 )
@@ -72,12 +72,12 @@ async def single_call(harness: Harness) -> None:
 
 @must(
     binds="all",
-    reason="Scores count the calls that reached each Api; a call of another one, or one more, is not the model's.",
-    hint="Bind each tool to its own Api, and make a call only when the model asks for it.",
+    reason="Scores count the calls that reached each tool; a call of another one, or one more, is not the model's.",
+    hint="Bind each tool to its own function, and make a call only when the model asks for it.",
     quick=True,
 )
 async def calls_reach_their_own_apis(harness: Harness) -> None:
-    """Three tools called one after the other: each call reaches its own Api once, and the model gets its result."""
+    """Three tools called one after the other: each call reaches its own tool once, and the model gets its result."""
     names = ("Find_place", "Look_up_weather", "Book_room")
     tools = [tool(name, returns(f"result of {name}"), description=f"Stands for {name}.") for name in names]
     record = await converse(
@@ -169,4 +169,4 @@ async def calls_come_in_any_chunks(harness: Harness) -> None:
         if not any(request.request.stream for request in record.requests):
             raise NotTried("the framework asks for no stream")
         made = sorted(item.arguments.get("text", "") for item in record.calls)
-        expect_equal(f"calls that reached the Apis, sent {words}", made, sorted(WORDS), f"loses calls sent {words}")
+        expect_equal(f"calls that reached the tools, sent {words}", made, sorted(WORDS), f"loses calls sent {words}")

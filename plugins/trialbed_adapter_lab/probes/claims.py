@@ -21,12 +21,12 @@ ALL = {"prompt_tokens": 70, "completion_tokens": 7}
 @must(
     binds="all",
     reason="The difference between claims and the wire is a score of the framework, not of its adapter.",
-    hint="Read the calls from all of the framework's own messages or events: name, Api and arguments of each. Failed "
+    hint="Read the calls, with their arguments, from all of the framework's own messages or events. Failed "
     "calls may be listed elsewhere; calls of unknown tools and with broken arguments were not made.",
     quick=True,
 )
 async def calls_are_claimed(harness: Harness) -> None:
-    """The calls that were made are claimed, each once, with Api and arguments: many, failed ones, and no others."""
+    """The calls that were made are claimed, each once, with tool and arguments: many, failed ones, and no others."""
     # A framework may refuse arguments that a schema does not name.
     tools = [tool(name, parameters=_schema("text", "n")) for name in NAMES]
     tools.append(tool("Echo_none", parameters={"type": "object", "properties": {}}))
@@ -109,9 +109,9 @@ async def claimed_turns_are_right(harness: Harness) -> Json:
 
 
 def _expect_claims(record: TrialRecord) -> None:
-    """Expect the claims of a trial to be the calls that reached the Apis, unless it failed, and claims nothing."""
+    """Expect the claims of a trial to be the calls that reached the tools, unless it failed, and claims nothing."""
     breach = next(claims_are_right_everywhere(record), "")
-    expect(not breach, "claims of the calls that reached the Apis", breach)
+    expect(not breach, "claims of the calls that reached the tools", breach)
 
 
 def _schema(*names: str) -> dict[str, Any]:

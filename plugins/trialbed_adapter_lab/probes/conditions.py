@@ -49,11 +49,11 @@ DEFAULTS: dict[str, tuple[Any, ...]] = {
 
 @must(
     binds="all",
-    reason="Without the query, the framework is not measured on it; all frameworks get the same instructions.",
-    hint="Pass the query as the user's message, and self.system_prompt as the framework's instructions.",
+    reason="Without the task, the framework is not measured on it; all frameworks get the same instructions.",
+    hint="Pass the task as the user's message, and self.system_prompt as the framework's instructions.",
 )
 async def query_and_prompt_are_sent(harness: Harness) -> None:
-    """The first request has messages with the texts of the query and of the system prompt."""
+    """The first request has messages with the texts of the task and of the system prompt."""
     expect_words((await _requests(harness))[0], [QUERY, SYSTEM_PROMPT])
 
 
@@ -62,7 +62,7 @@ async def query_and_prompt_are_sent(harness: Harness) -> None:
     hint="Look for the framework's own prompt templates, names and roles, and switch them off or override them.",
 )
 async def nothing_is_added_to_the_messages(harness: Harness) -> None:
-    """The first request holds the system prompt and the query, each in its role, and nothing else."""
+    """The first request holds the system prompt and the task, each in its role, and nothing else."""
     first, *_ = await _requests(harness)
     expected = [{"role": "system", "content": SYSTEM_PROMPT}, {"role": "user", "content": QUERY}]
     seen = [_plain(message) for message in first.request.messages if message.role]
@@ -161,7 +161,7 @@ async def only_the_model_is_asked(harness: Harness) -> None:
     record = await converse(harness, asks_echo("x"))
     requests = expect_requests(record, 2, or_more=True)
     strays = [*record.strays, *harness.strays[before:]]
-    expect(not strays, "only requests to the model, and calls of the offered Apis", strays)
+    expect(not strays, "only requests to the model, and calls of the offered tools", strays)
     dialects = sorted({request.dialect for request in requests})
     # A program declares none, and may speak any.
     declared = dialects[:1] if record.is_program else [harness.agent_class.dialect]

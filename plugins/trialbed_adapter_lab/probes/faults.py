@@ -28,21 +28,21 @@ MOST = 30
 
 
 @must(
-    reason="A failing Api is part of the task, not the end of it.",
+    reason="A failing tool is part of the task, not the end of it.",
     hint="tool.ainvoke() returns errors as text that begins with `Error:`; pass it on like any other result.",
 )
 async def tool_error_goes_to_the_model(harness: Harness) -> None:
-    """An Api's error reaches the model as the call's result, and the run continues."""
+    """A tool's error reaches the model as the call's result, and the run continues."""
     tools = [tool(behave=errs("parrot is asleep"))]
     await converse(harness, asks_echo("x"), requests=2, results=["parrot is asleep"], tools=tools)
 
 
 @must(
-    reason="The connection to an Api can fail as well as the Api itself.",
+    reason="The connection to a tool can fail as well as the tool itself.",
     hint="tool.ainvoke() returns such failures as text; do not raise an exception for them.",
 )
 async def broken_api_goes_to_the_model(harness: Harness) -> None:
-    """A server error in place of the Api's answer reaches the model as text, and the run continues."""
+    """A server error in place of the tool's answer reaches the model as text, and the run continues."""
     tools = [tool(behave=breaks(500))]
     await converse(harness, asks_echo("x"), requests=2, calls=echoes("x"), results=["500"], tools=tools)
 

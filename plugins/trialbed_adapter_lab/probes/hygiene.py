@@ -152,7 +152,7 @@ async def nothing_pauses(harness: Harness) -> None:
     quick=True,
 )
 async def only_the_rig_is_talked_to(harness: Harness) -> None:
-    """Only the addresses of the model and the Apis are looked up or connected to, in this trial and all before it."""
+    """Only the addresses of the model and the tools are looked up or connected to, in this trial and all before it."""
     expect_answer(await _run_usual(harness), "done")
     contacts = harness.contacts()
     expect(not contacts, "no look-ups and no connections except to Trialbed's server", contacts)

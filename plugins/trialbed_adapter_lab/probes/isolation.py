@@ -49,23 +49,23 @@ async def conversations_start_afresh(harness: Harness) -> None:
 
 @must(
     binds="all",
-    reason="Tools belong to their query; those of an earlier query call other Apis.",
+    reason="Tools belong to one task; calling the tools of an earlier task is a mistake.",
     hint="Bind the tools to the instance, not to a registry of the framework's.",
 )
 async def tools_start_afresh(harness: Harness) -> None:
-    """A second trial with a tool of the same name, but another schema and Api, offers and calls its own."""
+    """A second trial with a tool of the same name, but another schema and tool, offers and calls its own."""
     for word in ("alpha", "beta"):
         _expect_own(await _trial(harness, word, Barrier(1), Barrier(1)).run(), word)
 
 
 @must(
     binds="all",
-    reason="A result of an earlier trial is not the answer of this trial's Api.",
+    reason="A result of an earlier trial is not the answer of this trial's tool.",
     hint="Switch caches of the framework's off, or keep them in the instance.",
     quick=True,
 )
 async def results_start_afresh(harness: Harness) -> None:
-    """A second trial that makes the same call as the first reaches its Api, and gets that Api's result."""
+    """A second trial that makes the same call as the first reaches its tool, and gets that tool's result."""
     for word in ("alpha", "beta"):
         tools = [tool(behave=returns(f"result {word}"))]
         record = await converse(harness, asks_echo("the same"), calls=echoes("the same"), tools=tools)
@@ -142,4 +142,4 @@ def _expect_own(record: TrialRecord, word: str) -> None:
     expect_words(second, [f"result {word}"])
     if record.makes_claims:
         expect_equal("claimed calls", [claim.arguments for claim in answer.calls], [{word: word}])
-    expect(not record.strays, "only calls of the trial's own Api", record.strays)
+    expect(not record.strays, "only calls of the trial's own tool", record.strays)

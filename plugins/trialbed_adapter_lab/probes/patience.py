@@ -60,7 +60,7 @@ async def slow_model(harness: Harness) -> None:
 
 
 @must(
-    reason="A slow Api has not failed; Trialbed itself gives up on one after a minute, for all frameworks alike.",
+    reason="A slow tool has not failed; Trialbed itself gives up on one after a minute, for all frameworks alike.",
     hint="Set no limit on tools, or one above a minute.",
     quick=True,
 )
@@ -78,7 +78,7 @@ async def slow_tool_beside_quick_ones(harness: Harness) -> None:
 
 
 @must(
-    reason="An Api that never answers costs a call, and not the trial.",
+    reason="A tool that never answers costs a call, and not the trial.",
     hint="tool.ainvoke() returns a text after a minute; pass it on like any other result.",
 )
 async def tool_that_takes_too_long(harness: Harness) -> None:
@@ -89,7 +89,7 @@ async def tool_that_takes_too_long(harness: Harness) -> None:
     expect_answer(record, "done")
     _, second = expect_requests(record, 2)
     expect([text[:6] for _, text in second.results] == ["Error:"], "one result that is an error", second.results)
-    expect(len(record.calls) == 1, "one call of the Api", number_of(len(record.calls), "call"))
+    expect(len(record.calls) == 1, "one call of the tool", number_of(len(record.calls), "call"))
 
 
 @may(
@@ -117,7 +117,7 @@ async def very_long_trial(harness: Harness) -> None:
 
 
 @must(
-    reason="Real Apis return long results, and a conversation holds many of them.",
+    reason="Real tools return long results, and a conversation holds many of them.",
     hint="Look for a limit on the length of the conversation, and for summaries of its older part.",
     quick=True,
 )

@@ -76,7 +76,7 @@ async def tool_names_are_kept(harness: Harness) -> None:
 
 
 @must(
-    reason="Names that differ only in case or punctuation belong to different Apis.",
+    reason="Names that differ only in case or punctuation belong to different tools.",
     hint="Do not fold names; if the framework does, keep a table.",
 )
 async def similar_tool_names_are_told_apart(harness: Harness) -> None:
@@ -114,7 +114,7 @@ async def descriptions_are_kept(harness: Harness) -> None:
 
 
 @must(
-    reason="Many Apis take no parameters, and their schemas express that in several ways.",
+    reason="Many tools take no parameters, and their schemas express that in several ways.",
     hint="Bind a tool whose schema has no properties, or no `properties`, or is empty.",
 )
 async def tools_without_parameters(harness: Harness) -> None:

@@ -44,7 +44,7 @@ async def json_result_is_not_rewritten(harness: Harness) -> None:
 
 
 @should(
-    reason="Some Apis return long or deeply nested results; a framework that shortens them changes the task.",
+    reason="Some tools return long or deeply nested results; a framework that shortens them changes the task.",
     hint="Look for a limit that the framework sets on the length of tool results; do not traverse or re-encode them.",
 )
 async def large_results(harness: Harness) -> None:
@@ -59,12 +59,12 @@ async def large_results(harness: Harness) -> None:
 
 
 @must(
-    reason="Queries are written in many languages.",
-    hint="Pass the query on as it is; do not format it into a template with str.format or %.",
+    reason="Tasks are written in many languages.",
+    hint="Pass the task on as it is; do not format it into a template with str.format or %.",
     quick=True,
 )
 async def unicode_conversation(harness: Harness) -> None:
-    """A prompt and a query with letters of many scripts, emoji, braces and markup pass through unchanged."""
+    """A prompt and a task with letters of many scripts, emoji, braces and markup pass through unchanged."""
     await _expect_texts(harness, f"Query: {TEXT} {FOREIGN} {{query}}", f"Prompt: {TEXT} {FOREIGN} {{query}}", "done")
 
 
@@ -73,7 +73,7 @@ async def unicode_conversation(harness: Harness) -> None:
     hint="Look for a limit that the framework sets on the length of texts.",
 )
 async def long_conversation(harness: Harness) -> None:
-    """A query and an answer of 200,000 characters, and a prompt of 50,000, pass through whole."""
+    """A task and an answer of 200,000 characters, and a prompt of 50,000, pass through whole."""
     query = "What is next? " * 15_000 + "The end."
     prompt = "Follow the rules. " * 3_000 + "That is all."
     await _expect_texts(harness, query, prompt, "And then he said: " * 11_000 + "The end.")
@@ -128,7 +128,7 @@ async def _expect_texts(harness: Harness, query: str, prompt: str, answer: str) 
     record = await converse(harness, answer=answer, query=query, system_prompt=prompt)
     (request,) = expect_requests(record, 1)
     expect_text("the system prompt's text in a system message", request.said_by("system", "developer"), prompt)
-    expect_text("the query's text in a user message", request.said_by("user"), query)
+    expect_text("the task's text in a user message", request.said_by("user"), query)
 
 
 async def _expect_results(harness: Harness, *texts: str) -> None:

@@ -144,7 +144,7 @@ async def hard_schemas_by_tool(harness: Harness) -> Json:
 
 @info(reason="Words that a framework adds are instructions that the others did not get, and cost tokens.")
 async def prompt_beside_the_reference(harness: Harness) -> Json:
-    """The requests of a trial with 20 tools and 3 calls, next to those of the reference loop."""
+    """The requests of a trial with 20 tools and 3 calls, next to those of the plain loop."""
     record = await _converse(harness, TOOLS)
     sent = [request.body for request in record.requests]
     spoken = record.requests[0].dialect

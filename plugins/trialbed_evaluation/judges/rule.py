@@ -163,7 +163,7 @@ def _without_result(query: Query, wire: WireLog) -> str | None:
 def _grade(units: Sequence[Unit]) -> Verdict:
     missing = [unit.name for unit in units if not unit.carried]
     if not units:
-        return _verdict("Solved", "the query asks for no evidence and the agent answered")
+        return _verdict("Solved", "the task asks for no evidence and the agent answered")
     if not missing:
         return _verdict("Solved", f"the answer contains all {len(units)} required units")
     status: AnswerStatus = "Unsure" if len(missing) < len(units) else "Unsolved"

@@ -187,7 +187,7 @@ def _incomplete_notes(run: Run, common: TrialTable) -> list[str]:
     """Say which trials are compared if the run lacks some: those that every framework has."""
     if run.status == "finished":
         return []
-    note = f"INCOMPLETE: the run is {run.status}; the figures are over the {len(set(common.pairs.tolist())):,} queries "
+    note = f"INCOMPLETE: the run is {run.status}; the figures are over the {len(set(common.pairs.tolist())):,} tasks "
     return [f"{note}and repeats that {'every framework has' if len(common.labels) > 1 else 'were measured'}."]
 
 

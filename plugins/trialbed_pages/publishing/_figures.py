@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from trialbed.attribution import USED
-from trialbed.records import STAGES
-from trialbed.scoring import JUDGED, score_heading
+from trialbed.records import STAGES, score_heading
+from trialbed.scoring import JUDGED
 from trialbed.views import Bar, BarPlot, IntervalPlot, Plot, PlotPoint, estimate
 from trialbed_pages.publishing._numbers import PublishedFramework, PublishedMean, RunNumbers
 

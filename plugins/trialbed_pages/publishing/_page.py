@@ -6,8 +6,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import TypeAlias
 
 from trialbed.attribution import USED
-from trialbed.records import STAGES
-from trialbed.scoring import JUDGED, score_words
+from trialbed.records import STAGES, score_title
+from trialbed.scoring import JUDGED
 from trialbed.texts import number_of
 from trialbed.views import UNKNOWN, Plot, Table, TableRow, compact, counts
 from trialbed_pages.publishing._figures import TOKENS, interval_text, mean_of
@@ -15,7 +15,7 @@ from trialbed_pages.publishing._numbers import TURN_TOKENS, RunNumbers
 
 Part: TypeAlias = Table | Plot
 
-KINDS = {"reference": "against {}", "profile": "native against controlled"}
+KINDS = {"reference": "against {}", "profile": "defaults against conductor only"}
 
 
 def parts_of(run: RunNumbers, figures: Mapping[str, Plot], *, name: str = "") -> list[Part]:
@@ -26,10 +26,9 @@ def parts_of(run: RunNumbers, figures: Mapping[str, Plot], *, name: str = "") ->
         name: begins the titles of its sections where other runs stand on the page.
     """
     prefix = f"{name}: " if name else ""
-    # A conclusion that is published speaks of tasks.
-    concluded = [one.conclusion.replace(" queries", " tasks").replace(" query", " task") for one in run.frameworks]
+    concluded = [one.conclusion for one in run.frameworks]
     found: list[Part] = [
-        Table(f"{prefix}The result of each set-up", notes=[BRACKETS, *concluded]),
+        Table(f"{prefix}The result of each setup", notes=[BRACKETS, *concluded]),
         figures["solved"],
         _costs(run, prefix),
         *_conversations(run, prefix),
@@ -98,7 +97,7 @@ def _comparisons(run: RunNumbers, prefix: str) -> Iterator[Table]:
         scores = list(dict.fromkeys(one.score for one in found))
         rows = [
             TableRow(
-                f"{CALLED if one.score == 'api_call_score' else score_words(one.score)}: {one.framework}",
+                f"{score_title(one.score)}: {one.framework}",
                 (one.text, f"{one.changed} of {one.n}", one.p, one.verdict),
             )
             for one in sorted(found, key=lambda one: scores.index(one.score))
@@ -108,12 +107,12 @@ def _comparisons(run: RunNumbers, prefix: str) -> Iterator[Table]:
         legend = []
 
 
-CALLED = "expected tools called"
+CALLED = score_title("api_call_score")
 
 
 def _comparison_legend(margin: float) -> str:
     return (
-        f"{CALLED}: the share of a task's expected tools that were called, with whatever arguments. difference: the "
+        f"{CALLED}: the share of a task's expected tools that were called, with any arguments. difference: the "
         "mean over tasks with its 95 % interval, which allows for tasks that were not asked. changed: tasks on which "
         f"the two differ. p is adjusted for the number of comparisons. equivalent: the interval is within {margin:g}. "
         "identical: the same on every task. too few: about as many tasks as in brackets would show a difference, or "
@@ -166,5 +165,5 @@ def _tasks(run: RunNumbers, prefix: str) -> Table:
         never = sum(bool(values) and max(values) == 0 for _, values in own)
         share = f"{sum(trials):g} of {len(trials)}"
         rows.append((f"{task.query}: {task.text}", str(task.tools), str(task.calls), share, str(always), str(never)))
-    columns = ("", "tools", "calls", "trials solved", "set-ups: always", "never")
+    columns = ("", "tools", "calls", "trials solved", "setups: always", "never")
     return Table.of(f"{prefix}{TASKS}", columns, rows)

@@ -30,7 +30,7 @@ Examples:
     "frameworks",
     multiple=True,
     metavar="NAME",
-    help="Compare the numbers of this set-up alone, or of all of a framework, and no files; repeatable.",
+    help="Compare the numbers of this setup alone, or of all of a framework, and no files; repeatable.",
 )
 @plain_option("-o", "--output", type=FOLDER, metavar="DIR", help="Folder for the files that are made again.")
 @plain_option(

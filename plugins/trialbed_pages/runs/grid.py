@@ -106,7 +106,7 @@ GRID_ORDERS: Mapping[str, Callable[[GridRow], float]] = {
 
 @dataclass(frozen=True)
 class GridPage:
-    """The page of queries."""
+    """The page of tasks."""
 
     figures: RunFigures
     score: str

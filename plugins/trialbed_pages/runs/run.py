@@ -1,4 +1,4 @@
-"""The page of a run: its figures in the tables of every report, a plot, and its worst queries."""
+"""The page of a run: its figures in the tables of every report, a plot, and its hardest tasks."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ class RunPage:
 
     @cached_property
     def worst(self) -> Sequence[WorstQuery]:
-        """The queries that ``bench show`` names as the worst, the worst first."""
+        """The hardest tasks, in the order of ``bench show``."""
         return worst_queries(self.report)
 
     @property

@@ -79,7 +79,7 @@ def import_(folder: Path, data_dir: Path | None, response_cache: str | None, as_
     for test_set in test_sets:
         click.echo(f"imported {name}:{test_set}")
     if not test_sets:
-        click.echo(f"imported the tool documents; the test sets of {name} now have their Apis")
+        click.echo(f"imported the tool documents; the test sets of {name} now have their tools")
 
 
 def _import_cache(folder: Path, response_cache: str | None, *, as_json: bool) -> None:
@@ -98,11 +98,11 @@ def _import_cache(folder: Path, response_cache: str | None, *, as_json: bool) ->
 
 @command.command("show", epilog="Example: bench data show mini --query-id 1")
 @click.argument("dataset")
-@plain_option("--query-id", help="Show this query in full, or those of a range such as 1-5.")
+@plain_option("--query-id", help="Show this task in full, or those of a range such as 1-5.")
 @data_dir_option
 @json_option
 def show(dataset: str, query_id: str | None, data_dir: Path | None, as_json: bool) -> None:
-    """Show a dataset, or one query of it."""
+    """Show a dataset, or one of its tasks."""
     from trialbed.catalogs import choose_queries, open_dataset
 
     opened = open_dataset(dataset, _folder(data_dir))
@@ -128,9 +128,9 @@ def _print_query(query: Query) -> None:
     def line(text: str) -> None:
         click.echo(printable(text))
 
-    line(f"query {query.query_id}: {query.text}")
+    line(f"task {query.query_id}: {query.text}")
     if not query.states_calls:
-        line("calls: the query does not say which ones solve it")
+        line("calls: the task does not say which ones solve it")
     for place, call in enumerate(query.gold_calls, 1):
         arguments = "any arguments" if call.arguments is None else json.dumps(call.arguments, ensure_ascii=False)
         line(f"call {place}: {call.api.title} {arguments}")
@@ -139,7 +139,7 @@ def _print_query(query: Query) -> None:
     for fact in query.reference_facts:
         line(f"must say: {fact}")
     names = ", ".join(api.ref.title for api in query.apis)
-    line(f"on offer: {len(query.apis)} Apis{f': {names}' if names else ''}")
+    line(f"on offer: {len(query.apis)} tools{f': {names}' if names else ''}")
     line("All of it, schemas included: the same command with --json")
 
 
@@ -148,16 +148,14 @@ def _print_dataset(dataset: Any, figures: dict[str, Any]) -> None:
     from trialbed.views import printable
 
     title = figures["name"] if figures["name"] == figures["test_set"] else f"{figures['name']}, {figures['test_set']}"
+    click.echo(printable(f"{title}: {number_of(figures['queries'], 'task', 'tasks')}, sha256 {figures['digest'][:12]}"))
     click.echo(
-        printable(f"{title}: {number_of(figures['queries'], 'query', 'queries')}, sha256 {figures['digest'][:12]}")
-    )
-    click.echo(
-        f"Apis on offer: {figures['apis']:,}; tools: {figures['tools']:,}; categories: {figures['categories']:,}"
+        f"tools: {figures['apis']:,} in {figures['tools']:,} collections and {figures['categories']:,} categories"
     )
     most = figures["most_gold_apis_of_a_query"]
-    click.echo(f"calls that solve the queries: {figures['gold_apis']:,}, at most {most} for one")
+    click.echo(f"calls that solve the tasks: {figures['gold_apis']:,}, at most {most} for one")
     for query in dataset.queries()[:FIRST]:
-        click.echo(printable(f"query {query.query_id}: {one_line(query.text, TEXT)}"))
+        click.echo(printable(f"task {query.query_id}: {one_line(query.text, TEXT)}"))
     if figures["queries"] > FIRST:
         click.echo(f"… and {figures['queries'] - FIRST:,} more; one of them: --query-id ID")
 

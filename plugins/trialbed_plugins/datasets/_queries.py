@@ -54,7 +54,7 @@ def read_queries(path: Path) -> ListedDataset:
     others = [one for one in value if one not in ("name", QUERIES)] if key else []
     if others or not isinstance(items, list):
         wrong = [*others, *key, "the whole"][0]
-        raise DataError(f"{path}: {wrong}: a file of queries is a list, or has the keys name and queries")
+        raise DataError(f"{path}: {wrong}: a file of tasks is a list, or has the keys name and queries")
     queries: dict[str, Query] = {}
     known: dict[ApiRef, Api] = {}
     for place, item in enumerate(items):
@@ -72,12 +72,12 @@ def read_queries(path: Path) -> ListedDataset:
 
 
 def _check(query: Query, path: Path, earlier: Mapping[str, Query]) -> None:
-    place = f"{path}: query {query.query_id!r}"
+    place = f"{path}: task {query.query_id!r}"
     if str(query.query_id) in earlier:
         raise DataError(f"{place}, number {len(earlier) + 1}: query_id occurs twice; identifiers must be unique")
     offered = {api.ref for api in query.apis}
     if len(offered) < len(query.apis):
-        raise DataError(f"{place}: apis: an Api occurs twice; list each identity once")
+        raise DataError(f"{place}: apis: a tool occurs twice; list each identity once")
     for call in query.gold_calls:
         if call.api not in offered | query.own_tools:
             raise DataError(f"{place}: gold_calls: {call.api.title!r} is not among its apis")
@@ -177,7 +177,7 @@ def _from_source(path: Path, source: _SourceQuery) -> Query:
     meant = {api.ref.pair: api.ref for api in reversed(apis)}
     for pair in source.relevant:
         if pair not in meant:
-            raise DataError(f"{path}: query {source.query_id!r}, relevant APIs: {list(pair)} is not in its api_list")
+            raise DataError(f"{path}: task {source.query_id!r}, relevant APIs: {list(pair)} is not in its api_list")
     gold_calls = tuple(GoldCall(api=meant[pair]) for pair in source.relevant)
     return Query(query_id=source.query_id, text=source.query, apis=apis, gold_calls=gold_calls)
 

@@ -73,5 +73,5 @@ def validate(path: Path, adapter: TypeAdapter[T], value: Any, at: Key = ()) -> T
         key, reason = (*at, *real_key(value, fault["loc"])), fault["msg"][:1].lower() + fault["msg"][1:]
         if fault["type"] == "missing":
             key, reason = (*key, fault["loc"][-1]), "the key is missing"
-        query = f"query {value['query_id']!r}, " if isinstance(value, dict) and "query_id" in value else ""
+        query = f"task {value['query_id']!r}, " if isinstance(value, dict) and "query_id" in value else ""
         raise DataError(f"{path}: {query}{title(key) or 'the whole: '}{reason}") from error

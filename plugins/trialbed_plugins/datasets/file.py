@@ -14,9 +14,7 @@ from trialbed_plugins.datasets._queries import read_queries
 class FileDriver(DatasetDriver):
     """Opens any file of queries; the test set is its path."""
 
-    description: ClassVar[str] = (
-        "queries in a JSON, JSON Lines or YAML file, in StableToolBench's form or Trialbed's own"
-    )
+    description: ClassVar[str] = "tasks in a JSON, JSON Lines or YAML file, in StableToolBench's form or Trialbed's own"
 
     def test_sets(self, data_dir: Path) -> Sequence[str]:  # noqa: ARG002 - files may be anywhere
         """Return an empty list, since files cannot be listed."""

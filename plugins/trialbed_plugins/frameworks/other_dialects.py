@@ -1,4 +1,4 @@
-"""The reference loop for dialects other than chat completions, as the baseline for frameworks that use them."""
+"""The plain loop for dialects other than chat completions, as the baseline for frameworks that use them."""
 
 from __future__ import annotations
 

@@ -56,7 +56,7 @@ class ReplayedModel(TrialModel):
     def _why(self, request: dict[str, object], times: int) -> str:
         known = self._cassette.of_seed(self._seed)
         if not known:
-            return "is of a query, repeat or seed that was not recorded"
+            return "is of a task, repeat or seed that was not recorded"
         if times:
             return f"was recorded {times} times, and is asked once more"
         requests = [reply.request for reply in known]

@@ -40,7 +40,7 @@ SCHEME = "replay:"
 def command(run_id: str, recording: str | None, store: str | None, as_json: bool) -> None:
     """Say which trials follow a recording, and where the others leave it.
 
-    Any run can be compared with any recording of the same queries and seed: a later release of a framework with an
+    Any run can be compared with any recording of the same tasks and seed: a later release of a framework with an
     earlier one, for example. The first difference is that of the first request which was not recorded from the recorded
     one that is most like it.
     """
@@ -100,7 +100,7 @@ def _lines(run: StoredRun, compared: Collection[str], found: Sequence[Following]
         ways = by_difference(trials)
         for trial, count in ways[:SHOWN]:
             difference = "nothing like it was recorded" if trial.difference is None else trial.difference.text
-            place = f"query {trial.key.query_id}, request {trial.left} of {trial.requests}"
+            place = f"task {trial.key.query_id}, request {trial.left} of {trial.requests}"
             yield f"  {count} {'leaves' if count == 1 else 'leave'} it, first at {place}: {difference}"
         if len(ways) > SHOWN:
             yield f"  and {len(ways) - SHOWN} further differences: --json has all"

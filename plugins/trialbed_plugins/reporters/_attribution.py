@@ -14,9 +14,9 @@ TITLE = "where calls were lost"
 LEGEND = {
     "not offered": "its tool was not selected, or the framework did not offer it",
     "not called": "the model did not ask for it",
-    "wrong arguments": "the model asked for its Api, but not with the right arguments",
-    "not made": "the model asked for it, but the framework did not call the Api, or with other arguments",
-    "api failed": "the Api answered with an error",
+    "wrong arguments": "the model asked for its tool, but not with the right arguments",
+    "not made": "the model asked for it, but the framework did not call the tool, or with other arguments",
+    "api failed": "the tool answered with an error",
     "trial failed": "the trial ended in an error, before the call or after it",
     "not used": "nothing of its result is in an answer of the agent or in a later call",
 }
@@ -71,7 +71,7 @@ def _first(summary: Summary, stage: str) -> str:
     if first is None:
         return ""
     query_id, call = first
-    return f"in query {query_id}: {': '.join(filter(None, call.gold.api.pair))} ({call.reason})."
+    return f"in task {query_id}: {': '.join(filter(None, call.gold.api.pair))} ({call.reason})."
 
 
 def percentages(counts: Sequence[int]) -> list[int]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
-from trialbed.records import NATIVE, PROFILE, shown_name
+from trialbed.records import NATIVE, PROFILE, score_title
 from trialbed.report import Report
 from trialbed.report.comparison import (
     FrameworkComparison,
@@ -51,7 +51,7 @@ def _untold(table: Table, earlier: Sequence[Table]) -> list[str]:
 
 
 def _table(kind: str, found: Sequence[Compared]) -> Table:
-    title = f"compared with {found[0][1].against}" if kind == "reference" else "native compared with controlled"
+    title = f"compared with {found[0][1].against}" if kind == "reference" else "defaults compared with conductor only"
     scores = dict.fromkeys(score for _, one in found for score in one.scores)
     rows = [row for score in scores for row in _rows(kind, score, found)]
     table = Table(title, COLUMNS, rows, legend=list(_legend(kind, found)))
@@ -61,7 +61,7 @@ def _table(kind: str, found: Sequence[Compared]) -> Table:
 
 def _rows(kind: str, score: str, found: Sequence[Compared]) -> Iterator[TableRow]:
     """Yield a row with the score's name, then a row for each framework."""
-    yield TableRow(shown_name(score), ("",) * (len(COLUMNS) - 1))
+    yield TableRow(score_title(score), ("",) * (len(COLUMNS) - 1))
     for framework, comparison in found:
         finding = comparison.scores.get(score)
         if finding is not None:
@@ -76,8 +76,8 @@ def _label(kind: str, framework: str) -> str:
 def _legend(kind: str, found: Sequence[Compared]) -> Iterator[str]:
     findings = [finding for _, one in found for finding in one.scores.values()]
     yield (
-        "difference: the mean over the queries that both have, with its 95 % interval; a failed trial is 0. "
-        "changed: queries on which the two differ."
+        "difference: the mean over the tasks that both have, with its 95 % interval; a failed trial is 0. "
+        "changed: tasks on which the two differ."
     )
     if kind == "profile":
         yield "A difference is what the framework's own defaults bring (+) or cost (-)."

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from trialbed.records import Run, TokenRate, shown_name
+from trialbed.records import Run, TokenRate, score_title, shown_name
 from trialbed.report import (
     Integrity,
     Report,
@@ -104,7 +104,7 @@ def run_legend(report: Report) -> Iterator[str]:
         yield (
             "Scores of quality are means over every trial that was measured, with 0 for each that failed; other "
             "figures are means over the trials without failure. n= gives the number where it is another. "
-            f"[low, high] is the {percent(LEVEL)} Wilson interval, clustered by query. Times and tokens are mean / "
+            f"[low, high] is the {percent(LEVEL)} Wilson interval, clustered by task. Times and tokens are mean / "
             "median, or the median where there is one figure."
         )
         yield (
@@ -112,7 +112,13 @@ def run_legend(report: Report) -> Iterator[str]:
             "not fail."
         )
     meanings = {name: score.meaning for name, score in report.described.items() if name not in PLAIN}
-    yield from (f"{shown_name(name)}: {meaning}." for name, meaning in meanings.items() if meaning and name in shown)
+    yield from (f"{_entry(name)}: {meaning}." for name, meaning in meanings.items() if meaning and name in shown)
+
+
+def _entry(score: str) -> str:
+    """The title of a score, with the name that options know it by."""
+    title, name = score_title(score), shown_name(score)
+    return title if title == name else f"{title} ({name})"
 
 
 def _on_missing(summaries: Sequence[Summary], shown: Sequence[str]) -> Iterator[str]:
@@ -123,17 +129,17 @@ def _on_missing(summaries: Sequence[Summary], shown: Sequence[str]) -> Iterator[
     yield f"INCOMPLETE: {_missing(summaries)}; {how_to_complete(summaries)}."
     common = summaries[0].common_trials
     if len(summaries) > 1 and shown and common:
-        some = "one query that was" if common == 1 else f"{common} queries and repeats that were"
+        some = "one task that was" if common == 1 else f"{common} tasks and repeats that were"
         scores = f"The scores are over the {some} measured for every framework"
         compare = f"bench compare {summaries[0].run.run_id} --allow-incomplete"
         is_compared = any(summary.comparisons for summary in summaries)
         yield f"{scores}." if is_compared else f"{scores}; {compare} has verdicts over them."
     elif len(summaries) > 1 and summaries[0].common is not None:
-        yield "No scores are shown, as no query was measured for every framework yet."
+        yield "No scores are shown, as no task was measured for every framework yet."
     elif len(summaries) > 1:
         yield (
-            "No scores are shown, as those of different frameworks would be over different queries; "
-            "--allow-incomplete (allow_incomplete=True in Python) shows them over the queries that were measured for "
+            "No scores are shown, as those of different frameworks would be over different tasks; "
+            "--allow-incomplete (allow_incomplete=True in Python) shows them over the tasks that were measured for "
             "every framework."
         )
 
@@ -157,8 +163,8 @@ def _on_cached(summaries: Sequence[Summary]) -> Iterator[str]:
     if shares and max(shares.values()) - min(shares.values()) > UNEVEN:
         parts = ", ".join(f"{percent(share)} for {name}" for name, share in shares.items())
         yield (
-            "tool_time and wall_time favour those who ask later: a call that another trial made is answered from "
-            f"the cache, without a wait ({parts}). framework_time leaves the tools out."
+            "Times favour frameworks that ask later: a call that another trial made is answered from "
+            f"the cache, without a wait ({parts}). The framework's time excludes the tools."
         )
 
 
@@ -184,7 +190,7 @@ def _on_answered(summary: Summary) -> Iterator[str]:
     """Yield scores of quality over the trials without a failure, if others failed."""
     means = ((name, summary.over_answered.get(name)) for name, score in summary.scores.items() if score.quality)
     known = [
-        f"{shown_name(name)} {compact(mean.value)}"
+        f"{score_title(name)} {compact(mean.value)}"
         for name, mean in means
         if mean is not None and mean.value is not None
     ]
@@ -197,7 +203,7 @@ def _on_repeats(success: Mapping[str, Mapping[int, ScoreMean]]) -> Iterator[str]
     for meaning, name in (("any", "pass@"), ("each", "pass^")):
         if success[meaning]:
             figures = ", ".join(f"{name}{k} {mean_text(mean)}" for k, mean in success[meaning].items())
-            yield f"solved in {meaning} of k trials of a query: {figures}"
+            yield f"solved in {meaning} of k trials of a task: {figures}"
 
 
 def _on_recorded(summary: Summary) -> Iterator[str]:
@@ -232,7 +238,7 @@ def _on_claims(claims: Mapping[str, Any]) -> Iterator[str]:
             )
     if claims["unasked"]:
         calls = number_of(claims["unasked"], "call")
-        yield f"{calls} of Apis that no answer of the model asked for; they score nothing"
+        yield f"{calls} of tools that no answer of the model asked for; they score nothing"
 
 
 def _on_integrity(integrity: Integrity) -> Iterator[str]:

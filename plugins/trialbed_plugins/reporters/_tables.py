@@ -7,7 +7,7 @@ from dataclasses import replace
 from functools import partial
 from typing import Any
 
-from trialbed.records import SETTINGS, label_settings, shown_name, varied_framework
+from trialbed.records import SETTINGS, label_settings, score_title, varied_framework
 from trialbed.report import Report, ScoreSummary, Summary, in_words, verdict
 from trialbed.scoring import JUDGED
 from trialbed.texts import number_of, percent
@@ -59,7 +59,7 @@ def figure_tables(report: Report) -> list[Table]:
         ("not measured", lambda summary: counts(_kinds("not measured", summary))),
         *([] if any(summary.is_part for summary in summaries) else [("solved/unsure/unsolved", _verdicts)]),
     ]
-    equal = [(_label(name, report), ", ".join(map(shown_name, same))) for name, same in names.items() if same]
+    equal = [(_label(name, report), ", ".join(map(score_title, same))) for name, same in names.items() if same]
     notes = [*run_notes(report), *(f"The same as {label}: {same}." for label, same in equal)]
     tables = [
         replace(_setup_table(report, ""), title=_heading(report)),
@@ -88,7 +88,7 @@ def tag_tables(report: Report, score: str) -> list[Table]:
     columns: list[tuple[str, Cell]] = [
         (f"{tag} ({len(queries):,})", _of_tag(tag, score)) for tag, queries in report.run.config.tags.items()
     ]
-    table = _as_rows(f"{shown_name(score)} by tag (tasks)", report.frameworks, columns)
+    table = _as_rows(f"{score_title(score)} by tag (tasks)", report.frameworks, columns)
     return [table] if table.columns[1:] else []
 
 
@@ -103,7 +103,7 @@ def _leading(report: Report) -> str:
 def _setup_table(report: Report, title: str) -> Table:
     leading = _leading(report)
     columns: list[tuple[str, Cell]] = [
-        (shown_name(leading), lambda summary: _share(summary, leading)),
+        (score_title(leading), lambda summary: _share(summary, leading)),
         ("calls right", _calls_right),
         ("tokens", lambda summary: _middle(summary, TOKENS)),
         ("time", lambda summary: _middle(summary, TIME, _seconds)),
@@ -187,7 +187,7 @@ def _amounts(name: str, report: Report) -> Iterator[tuple[str, Cell]]:
         yield "cost per solved, USD", lambda summary: compact(summary.cost_per_solved)
         yield "cost of all trials, USD", lambda summary: _whole_cost(summary)
     if name == "model_time":
-        yield "model_time, middle half, s", lambda summary: _middle_half(summary.shown.get(name))
+        yield "model time, middle half, s", lambda summary: _middle_half(summary.shown.get(name))
 
 
 def run_records(report: Report) -> list[dict[str, Any]]:
@@ -208,7 +208,7 @@ def run_records(report: Report) -> list[dict[str, Any]]:
 def _heading(report: Report) -> str:
     """Return the subject of a run and the settings shared by all setups."""
     config = report.run.config
-    queries = number_of(len(config.query_ids), "query", "queries")
+    queries = number_of(len(config.query_ids), "task", "tasks")
     return (
         f"{config.test_set}: {queries}, model {in_words(config.models)}, judge {config.judge}, "
         f"selector {config.selector}, seed {config.seed}, run {report.run.run_id}"
@@ -255,7 +255,7 @@ def _whole_cost(summary: Summary) -> str:
 
 
 def _label(name: str, report: Report) -> str:
-    return report.described[name].label if name in report.described else shown_name(name)
+    return report.described[name].label if name in report.described else score_title(name)
 
 
 def _cell(name: str, summary: Summary) -> str:

@@ -8,20 +8,20 @@ from trialbed.tool_calls import claimed_calls, compare_calls, uses_of
 from trialbed_plugins.scorers._reasons import reason, title
 
 
-@scorer(meaning="tasks solved, as the judge finds (unsure counts half)", missing="the judge failed")
+@scorer(meaning="tasks solved according to the judge (unsure counts half)", missing="the judge failed")
 async def sopr_score(context: ScoreContext) -> Score:
     """Return the judge's verdict on the answer. The label is the answer's status."""
     return await judged_score(context)
 
 
-@scorer(meaning="the agent ended by itself")
+@scorer(meaning="the agent finished, with an answer or by giving up")
 def has_finish(context: ScoreContext) -> Score:
     """Return 1 if the agent ended on its own, with an answer or by giving up (see the label), else 0."""
     finish = context.answer.finish
     return Score(name="has_finish", value=0.0 if finish is None else 1.0, label=finish)
 
 
-@scorer(meaning="the Apis are left as a right solution leaves them", missing="the query names no final state")
+@scorer(meaning="the tools are left in the expected state", missing="the task names no final state")
 def final_state(context: ScoreContext) -> Score | None:
     """Return 1 if the final state equals the state after a right solution, else 0."""
     wanted = context.query.final_state
@@ -36,15 +36,15 @@ def final_state(context: ScoreContext) -> Score | None:
 
 
 @scorer(
-    meaning="share of the results of which something is in the answer or in a later call",
+    meaning="share of tool results used in the answer or in a later call",
     quality=False,
     ideal=1.0,
-    missing="no accepted call returned a value that could be looked for",
+    missing="no accepted call returned a value to look for",
 )
 def used_results(context: ScoreContext) -> Score | None:
     """Return the share of results with a part in the answer or in the arguments of a later call.
 
-    This counts the results of accepted calls, equal calls once, if they contain anything beyond the query and the
+    This counts the results of accepted calls, equal calls once, if they contain anything beyond the task and the
     call's own arguments. Without such results, there is no value.
     """
     calls = context.asked
@@ -66,9 +66,9 @@ def used_results(context: ScoreContext) -> Score | None:
 
 
 @scorer(
-    meaning="agreement of the calls that it reports with those that the server saw",
+    meaning="agreement between the calls that the agent reports and the calls that the server saw",
     quality=False,
-    missing="the answer is plain text, which claims nothing",
+    missing="the answer is plain text, without claims",
 )
 def claimed_vs_observed(context: ScoreContext) -> Score | None:
     """Return the number of calls that are both claimed and observed, divided by the number that are either.

@@ -14,17 +14,17 @@ _score = partial(ScoreDescription, missing=UNOBSERVED)
 
 @scorer(
     scores=[
-        _score("api_call_score", meaning="share of the expected Apis that were called"),
-        _score("api_precision", meaning="share of the called Apis that are expected"),
-        _score("api_f1", meaning="the harmonic mean of api_call_score and api_precision"),
+        _score("api_call_score", meaning="share of the expected tools that were called"),
+        _score("api_precision", meaning="share of the called tools that are expected"),
+        _score("api_f1", meaning="harmonic mean of right tools and tool precision"),
     ]
 )
 def api_scores(context: ScoreContext) -> Iterable[Score]:
     """Compare the called APIs with the expected ones, as distinct (tool_name, api_name) pairs.
 
     An API counts as called if the model asked for it and the server saw the call, even a failed one. Order, arguments
-    and repeats do not matter. For a query without expected APIs, all three scores are 1 without calls and 0 otherwise.
-    If APIs are expected and none was called, precision is 0. Queries that do not say which calls solve them have no
+    and repeats do not matter. For a task without expected APIs, all three scores are 1 without calls and 0 otherwise.
+    If APIs are expected and none was called, precision is 0. Tasks that do not say which calls solve them have no
     scores.
     """
     if not context.query.states_calls or context.unobserved:
@@ -44,10 +44,10 @@ def api_scores(context: ScoreContext) -> Iterable[Score]:
 
 
 @scorer(
-    meaning="share of the expected Apis that the agent was offered",
+    meaning="share of the expected tools that the agent was offered",
     quality=False,
     ideal=1.0,
-    missing="the query has no expected Apis",
+    missing="the task has no expected tools",
 )
 def gold_offered(context: ScoreContext) -> Score | None:
     """Return the share of expected APIs that the selector chose, counted like ``api_call_score``.

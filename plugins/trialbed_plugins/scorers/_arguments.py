@@ -14,14 +14,14 @@ from trialbed_plugins.scorers._reasons import UNOBSERVED, reason
 if TYPE_CHECKING:
     from trialbed.tool_calls import AlignedCall, AskedCall
 
-_share = partial(ScoreDescription, ideal=1.0, missing=f"no expected call of the query has arguments, or {UNOBSERVED}")
+_share = partial(ScoreDescription, ideal=1.0, missing=f"no expected call of the task has arguments, or {UNOBSERVED}")
 
 
 @scorer(
     scores=[
-        _share("argument_accuracy", meaning="share of right arguments over the expected calls"),
-        _share("tool_call_f1", meaning="agreement of the calls with the expected calls, arguments included"),
-        _share("tool_call_accuracy", meaning="agreement of the calls with the expected calls, and with their order"),
+        _share("argument_accuracy", meaning="share of right arguments in the expected calls"),
+        _share("tool_call_f1", meaning="F1 of the calls against the expected calls, arguments included"),
+        _share("tool_call_accuracy", meaning="agreement of the calls with the expected calls and their order"),
     ]
 )
 def argument_scores(context: ScoreContext) -> Iterable[Score]:

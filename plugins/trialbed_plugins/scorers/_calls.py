@@ -19,28 +19,28 @@ _count = partial(
     scores=[
         ScoreDescription(
             "call_success",
-            meaning="share of the calls asked for by the model that an Api accepted",
+            meaning="share of the model's calls that a tool accepted",
             ideal=1.0,
             missing=UNOBSERVED,
         ),
         ScoreDescription(
             "recovered",
-            meaning="share of the failed calls after which one of the same Api was accepted",
+            meaning="share of the failed calls that were followed by an accepted call of the same tool",
             quality=False,
             ideal=1.0,
             missing="no call failed",
         ),
-        _count("redundant_calls", meaning="calls that repeat an accepted one"),
-        _count("unasked_calls", meaning="calls that no answer of the model asked for"),
+        _count("redundant_calls", meaning="calls that repeat an accepted call"),
+        _count("unasked_calls", meaning="calls that the model did not ask for"),
     ]
 )
 def call_scores(context: ScoreContext) -> Iterable[Score]:
     """Measure whether calls succeeded, were repaired, and were needed.
 
-    ``call_success`` is the share of the model's calls that an API accepted. Without calls, it is 0 if the query expects
+    ``call_success`` is the share of the model's calls that an API accepted. Without calls, it is 0 if the task expects
     APIs, else 1. ``recovered`` is the share of failed calls with a later accepted call of the same API; without failed
     calls, it has no value. ``redundant_calls`` counts repeats of an accepted call that bring nothing new, and
-    ``unasked_calls`` counts calls that no answer of the model asked for.
+    ``unasked_calls`` counts calls that the model did not ask for.
     """
     if context.unobserved:
         return
@@ -57,7 +57,7 @@ def call_scores(context: ScoreContext) -> Iterable[Score]:
     )
     if bad:
         mended = [call for call in bad if _is_mended(call, calls)]
-        found = f"{len(mended)} of {len(bad)} failed calls mended"
+        found = f"{len(mended)} of {len(bad)} failed calls recovered"
         detail: dict[str, Json] = {"failed": len(bad), "mended": len(mended), "reason": found}
         yield Score(name="recovered", value=len(mended) / len(bad), detail=detail, quality=False)
     repeats = _redundant(calls)
@@ -78,7 +78,7 @@ def _is_mended(bad: AskedCall, calls: Sequence[AskedCall]) -> bool:
 
 
 def _redundant(calls: Sequence[AskedCall]) -> list[AskedCall]:
-    """Return the calls that repeat an accepted one and bring nothing new."""
+    """Return the calls that repeat an accepted call and bring nothing new."""
     known: dict[tuple[object, str], list[AskedCall]] = {}
     found = []
     for call in calls:

@@ -23,7 +23,7 @@ UNTIMED = "the agent called its own tools, which are not timed"
 TOKENS = (
     _tokens("prompt_tokens", meaning="tokens of all requests to the model"),
     _tokens("completion_tokens", meaning="tokens of all answers of the model"),
-    _tokens("total_tokens", meaning="prompt_tokens and completion_tokens"),
+    _tokens("total_tokens", meaning="prompt and completion tokens"),
 )
 
 
@@ -109,7 +109,7 @@ def model_turns(context: ScoreContext) -> Score:
             ),
             missing=UNTIMED,
         ),
-        _seconds("framework_time", meaning="wall time that is neither the model's nor the tools'", missing=UNTIMED),
+        _seconds("framework_time", meaning="time that is neither the model's nor the tools'", missing=UNTIMED),
     ]
 )
 def time_scores(context: ScoreContext) -> Iterable[Score]:

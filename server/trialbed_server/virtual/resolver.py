@@ -125,7 +125,7 @@ class Resolver:
             return not_an_object(target, call.tool_input)
         if target.meant is not None:
             meant = "/".join(filter(None, (target.meant.category, *target.meant.pair)))
-            raise SimulationError(f"{target.path}: no such Api; names are case-sensitive: did you mean {meant}?")
+            raise SimulationError(f"{target.path}: no such tool; names are case-sensitive: did you mean {meant}?")
         try:
             begin = partial(simulator.simulate, target.api, target.path, call.tool_input)
             if simulator.max_examples:
@@ -153,7 +153,7 @@ class Resolver:
         wanted = canonical_json(call.tool_input)
         inputs = await self.cache.inputs(call.target.name)
         nearest = await asyncio.to_thread(nearest_inputs, wanted, inputs)
-        known = f"nearest cached inputs: {'; '.join(nearest)}" if nearest else "no input of this Api is cached"
+        known = f"nearest cached inputs: {'; '.join(nearest)}" if nearest else "no input of this tool is cached"
         raise SimulationError(f"{call.target.path}: {wanted} is not in the cache, which is frozen; {known}")
 
     async def _examples(self, target: CallTarget) -> list[Example]:

@@ -23,7 +23,7 @@ def test_agents_run_unaltered_and_what_they_claim_stands_beside_what_came(
     assert rows["boasting"][2:] == ["0.00", "0.00", "2", "0", "of", "2"]
     text = " ".join(done.out.split())
     assert "absent was not run: the checkout has no agent.py for it" in text
-    assert "steady: published in steady_agent_G1_tiny_k20_q2.json, over 2 queries, 0 of which failed" in text
+    assert "steady: published in steady_agent_G1_tiny_k20_q2.json, over 2 tasks, 0 of which failed" in text
     assert "G1_tiny" in done.err
     assert "1 cached response, 0 known before" in done.err
     document = json.loads((tmp_path / "results" / "tools" / "steady_G1_tiny.json").read_text())

@@ -78,7 +78,7 @@ def test_an_agent_of_the_readme_runs_with_masbenchs_defaults(
     assert document["metadata"]["model"] is None  # it asked none
     assert [result["final_answer"] for result in document["results"]] == ["5 tools", "5 tools"]
     assert (tmp_path / "mine" / "own_mini.json").is_file()
-    assert "query 1: Unsolved" in capsys.readouterr().err
+    assert "task 1: Unsolved" in capsys.readouterr().err
 
 
 def test_calls_and_scores_are_read_from_answers_as_masbench_reads_them() -> None:

@@ -32,7 +32,7 @@ def test_the_table_shows_what_an_adapter_does_next_to_the_reference(measured: Fi
     assert rows["probe"] == ["reference", "adds-a-line"]
     assert rows["nothing_is_added_to_the_messages"][0] == "✓"
     assert '"' + " Think step by step." + '"' in measured.out
-    assert "more rows: as the reference" in measured.out
+    assert "more rows: same as reference" in measured.out
     assert "8/9 (1 finding)" in measured.out
 
 

@@ -139,7 +139,7 @@ async def test_async_callers_await_the_same(
     assert document["metadata"]["agent_name"] == "async"
     assert (tmp_path / "mine" / "async_mini.json").exists()
     ended = capsys.readouterr().err.splitlines()
-    assert [line.partition(",")[0] for line in ended] == ["query 1: Unsolved", "query 2: Unsolved"]
+    assert [line.partition(",")[0] for line in ended] == ["task 1: Unsolved", "task 2: Unsolved"]
     with pytest.raises(UsageError, match="arun_benchmark"):
         run_benchmark(Async(), "mini", 1, server_url)
 

@@ -115,7 +115,7 @@ def test_an_incomplete_run_can_be_accepted(capsys: pytest.CaptureFixture[str]) -
         assert run(model.url, *chosen, "--allow-incomplete", "--fail-under", "has_finish=0.9") == 0
     shown = capsys.readouterr().out
     assert "INCOMPLETE: 2 trials were not measured" in shown
-    assert "The scores are over the 2 queries and repeats" in shown
+    assert "The scores are over the 2 tasks and repeats" in shown
     assert re.search(r"^mini.* solved .*not measured", shown, re.MULTILINE)
     assert written()["summary"]["common"]["trials"] == 2
 

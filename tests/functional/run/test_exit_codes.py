@@ -52,7 +52,7 @@ def test_a_score_below_the_threshold_is_1(bench: Bench) -> None:
         (("--dataset", "minni"), "'minni' is not installed"),
         (("--dataset", "stabletoolbench:G1_instruction"), "bench data import"),
         (("--dataset", "absent.json"), "absent.json"),
-        (("--query-id", "no-such"), "no query no-such"),
+        (("--query-id", "no-such"), "no task no-such"),
         (("--model", "gpt-4o-mini"), "--base-url"),
         (("--judge", "llm"), "give its name as --judge-model"),
         (("--base-url", "http://127.0.0.1:9/v1"), "give --model NAME"),

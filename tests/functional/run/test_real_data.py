@@ -50,7 +50,7 @@ def assert_gold(document: dict[str, Any], count: int) -> None:
     assert document["summary"]["error_count"] == 0, (agent, document["summary"]["errors"])
     assert len(document["results"]) == count, agent
     for result in document["results"]:
-        where = f"{agent}, query {result['query_id']}"
+        where = f"{agent}, task {result['query_id']}"
         assert result["scores"]["api_call_score"] == 1.0, where
         assert result["scores"]["has_finish"] is True, where
         assert result["scores"]["claimed_vs_observed"] == 1.0, where

@@ -67,7 +67,7 @@ def test_a_trial_that_leaves_the_recording_is_not_measured_and_says_why(bench: B
     assert "is not the recorded one: temperature: 0 → 0.5" in ended.out + ended.err
     said = bench("replay", "latest").out
     assert "0 of 2 trials follow the recording to the end" in said
-    assert "2 leave it, first at query 1, request 1 of 1: temperature: 0 → 0.5" in said
+    assert "2 leave it, first at task 1, request 1 of 1: temperature: 0 → 0.5" in said
     assert (
         "there is neither a file 'b.cassette' nor such a run"
         in bench("run", "--model", "replay:b.cassette", code=2).err

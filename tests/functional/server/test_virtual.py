@@ -155,7 +155,7 @@ async def test_a_frozen_server_answers_from_the_cache_and_names_the_nearest_inpu
     missed = (await frozen.post("/virtual", json=virtual({"city": "Oslo", "days": 4}))).json()
     assert 'nearest cached inputs: {"city":"Oslo","days":3}' in missed["error"]
     empty = (await frozen.post("/virtual", json=virtual(api_name="Other"))).json()
-    assert "no input of this Api is cached" in empty["error"]
+    assert "no input of this tool is cached" in empty["error"]
 
 
 async def test_each_trial_has_its_own_simulator(serve: Serve, gated: type[Gated]) -> None:

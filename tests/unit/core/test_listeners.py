@@ -140,7 +140,7 @@ async def test_a_score_beyond_its_bounds_is_named_once(caplog: pytest.LogCapture
     for _ in range(2):
         assert {score.name: score.value for score in await heard.score(context())}["tall"] == 7.0
     (said,) = caplog.messages
-    assert said.startswith("plugin 'wide': the score 'tall' of query 1 is 7, not from 0 to 1")
+    assert said.startswith("plugin 'wide': the score 'tall' of task 1 is 7, not from 0 to 1")
 
 
 async def test_a_score_given_twice_is_a_failure_of_the_second_plugin() -> None:

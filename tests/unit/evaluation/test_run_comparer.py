@@ -50,10 +50,10 @@ def test_the_page_of_two_runs_is_titled_by_their_setups(write: Write) -> None:
 def test_a_side_whose_trials_all_failed_is_said_to_have_failed_before_all_else(compared: Any) -> None:
     failed, wrong = ("mine", FAILED, {}), ("reference", WRONG, {})
     words = "mine failed in all 4 trials: error in the agent"
-    assert notes(compared(wrong, failed))[0] == f"{words}; it solves 0 % of 4 common queries."
+    assert notes(compared(wrong, failed))[0] == f"{words}; it solves 0 % of 4 common tasks."
     assert notes(compared(failed, wrong)) == [
         f"{words}.",
-        "reference solves 0 % of 4 common queries, the same as mine on every task.",
+        "reference solves 0 % of 4 common tasks, the same as mine on every task.",
     ]
 
 

@@ -349,7 +349,7 @@ def test_a_run_that_lacks_trials_is_judged_over_those_of_every_framework(
             store.add_trial(BEGUN, trial(framework, query_id, wrong=query_id == 1))
         store.update_run(BEGUN, status="incomplete")
     text = bench("score", "latest", "--judge", "rule").output
-    assert "INCOMPLETE: the run is incomplete; the figures are over the 1 queries and repeats" in text
+    assert "INCOMPLETE: the run is incomplete; the figures are over the 1 tasks and repeats" in text
     rows = [line.split() for line in text.splitlines() if line.startswith(("reference ", "langgraph:native "))]
     assert rows == [[name, "0.0000", "1.0000", "0", "of", "1", "0"] for name in ("reference", "langgraph:native")]
 

@@ -53,7 +53,7 @@ async def test_every_page_is_shown_and_may_load_its_own_files_only(get: Any, pat
 
 
 async def test_the_newest_run_is_opened_where_something_went_wrong(get: Any, stored: Path) -> None:
-    assert (await get("/latest")).headers["location"] == f"{FAILED}&repeat=0#fault"
+    assert (await get("/latest")).headers["location"] == f"{TRIAL}&repeat=0#fault"
     add_begun_run(stored)
     assert (await get("/latest")).headers["location"] == f"/runs/{BEGUN}"
 
@@ -142,7 +142,7 @@ MISSING = [
     (f"/runs/{NEW}/queries?score=total_tokens", 400, "from 0 to 1; it has"),
     (f"/runs/{NEW}/queries?page=0", 400, "page"),
     (f"/runs/{NEW}/trial?framework=nosuch&query=1", 404, "no trial"),
-    (f"/runs/{NEW}/trial?framework=reference&query=[]", 400, "names no query"),
+    (f"/runs/{NEW}/trial?framework=reference&query=[]", 400, "names no task"),
     (f"/runs/{NEW}/trial?framework=reference&query=1&attempt=7", 404, "no attempt 7"),
     (
         f"/runs/{NEW}/trial?framework=reference&query=1&repeat=99999999999999999999",

@@ -47,7 +47,7 @@ def test_it_begins_with_the_conclusion_and_what_to_take(stored: Path) -> None:
             "take no difference between reference and langgraph:native is shown",
             "not decided which of reference and langgraph:native is best (0 % to 100 % of 2 tasks)",
             "to decide it about 8 tasks: 6 more trials of each setup, ",
-            "2 examples langgraph:native/a/b",
+            "2 examples langgraph:native/1",
             "Appendix",
             "compared with reference",
         )

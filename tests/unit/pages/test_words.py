@@ -29,8 +29,8 @@ async def test_the_list_counts_trials_without_a_failure_and_those_that_failed(ge
 
 
 async def test_queries_that_fit_are_counted_beside_all(get: Any) -> None:
-    assert "1\N{EN DASH}2 of 2 queries" in words((await get(f"/runs/{NEW}/queries")).text)
-    assert "1\N{EN DASH}1 of 1 query (of 2)" in words((await get(f"/runs/{NEW}/queries?show=failed")).text)
+    assert "1\N{EN DASH}2 of 2 tasks" in words((await get(f"/runs/{NEW}/queries")).text)
+    assert "1\N{EN DASH}1 of 1 task (of 2)" in words((await get(f"/runs/{NEW}/queries?show=failed")).text)
 
 
 async def test_a_trial_says_how_it_ended_and_which_attempt_it_is(get: Any, stored: Path) -> None:
@@ -45,7 +45,7 @@ async def test_a_trial_says_how_it_ended_and_which_attempt_it_is(get: Any, store
 async def test_a_trial_is_told_from_its_conclusion_to_its_scores(get: Any) -> None:
     follow_each_other(
         words((await get(TRIAL)).text),
-        "langgraph:native on query 1 The task is not solved: it lacks 21. answered scripted:gold, seed 7",
+        "langgraph:native on task 1 The task is not solved: it lacks 21. answered scripted:gold, seed 7",
         "What went wrong call 1 : Weather/now was refused: 'city' is a required property sent {} answer : Unsolved",
         "The dataset is out of reach, or was edited since the run",
         "What the server saw Request 1 to the model at 0.100 s, took 0.100 s, status 200, 50 + 10 tokens user How warm",
@@ -55,7 +55,7 @@ async def test_a_trial_is_told_from_its_conclusion_to_its_scores(get: Any) -> No
         "Answer finished with an answer ???[2Jcleared",
         "What the agent claims weather_now Who waited for whom",
         "1.000 s: model 0.500, tools 0.100, framework 0.400",
-        "Scores score value based on solved 0 Unsolved: it lacks 21 expected Apis called 1 details",
+        "Scores score value based on solved 0 Unsolved: it lacks 21 right tools 1 details",
         "1 count or time tokens 120",
     )
 
@@ -76,8 +76,8 @@ async def test_differences_stand_with_their_interval_queries_and_verdict(get: An
         words((await get(f"/runs/{NEW}")).text),
         "compared with reference difference changed p verdict",
         "solved langgraph:native -1.00 [-1.00, +0.32] 2 of 2 1.000 too few (8)",
-        "api_call_score langgraph:native -0.50 [-0.91, +0.49] 1 of 2 1.000 too few (20)",
-        "too few: too few queries to tell",
+        "right tools langgraph:native -0.50 [-0.91, +0.49] 1 of 2 1.000 too few (20)",
+        "too few: too few tasks to tell",
     )
 
 
@@ -85,7 +85,7 @@ async def test_each_query_has_a_sign_for_each_framework_and_the_kind_of_its_fail
     follow_each_other(
         words((await get(f"/runs/{NEW}/queries")).text),
         "the mean over repeats. \N{CHECK MARK} 1, \N{CIRCLE WITH LEFT HALF BLACK} between, \N{BALLOT X} 0,",
-        "query reference langgraph: native 1 \N{CHECK MARK} \N{BALLOT X}",
+        "task reference langgraph: native 1 \N{CHECK MARK} \N{BALLOT X}",
         "a/b \N{CHECK MARK} \N{BALLOT X} error in the agent",
     )
 

@@ -53,8 +53,8 @@ def test_the_table_has_a_row_for_each_selector() -> None:
     assert text.splitlines()[2].split() == ["test", "set", "selector", "recall@5", "coverage@5", "ms"]
     (gold,) = (line.split() for line in text.splitlines() if " gold " in line)
     assert gold[2:-1] == ["gold", *["1.000", "[0.439,", "1.000]"] * 2]
-    assert "ms: median time of a query." in text
-    assert re.search(r"^Catalog [0-9a-f]{16} of 110 Apis\.$", text, re.MULTILINE)
+    assert "ms: median time of a task." in text
+    assert re.search(r"^Catalog [0-9a-f]{16} of 110 tools\.$", text, re.MULTILINE)
 
 
 def test_an_explanation_names_what_was_chosen_and_what_is_missing() -> None:
@@ -71,7 +71,7 @@ def test_the_table_of_an_explanation_marks_what_is_expected_and_lists_what_is_no
     arguments = ("--explain", "--query-id", "11", "--k", "3", "--selector", "bm25")
     (item,) = json.loads(select(*arguments, "--json").output)["explanations"]["bm25"]
     lines = select(*arguments).output.splitlines()
-    assert lines[0] == "query 11, bm25"
+    assert lines[0] == "task 11, bm25"
     rows = [line for line in lines if line[:1].isdigit()]
     assert [row.split()[0] for row in rows] == ["1", "2", "3"]
     assert [" expected " in row for row in rows] == [choice["gold"] for choice in item["choices"]]
@@ -94,7 +94,7 @@ def test_numbers_of_tools_are_numbers(value: str) -> None:
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (("--query-id", "none"), "--query-id: mini has no query none"),
+        (("--query-id", "none"), "--query-id: mini has no task none"),
         (("--selector-model", "m"), "--selector-model: the model 'm' needs an endpoint"),
     ],
 )
@@ -112,7 +112,7 @@ def test_a_dataset_without_gold_is_refused(tmp_path: Path) -> None:
     file = tmp_path / "plain.json"
     api = {"category": "c", "tool_name": "t", "api_name": "a"}
     file.write_text(json.dumps({"name": "plain", "queries": [{"query_id": 1, "text": "?", "apis": [api]}]}))
-    with pytest.raises(UsageError, match="no query says which Apis solve it"):
+    with pytest.raises(UsageError, match="no task says which tools solve it"):
         select("--dataset", str(file))
 
 

@@ -60,7 +60,7 @@ def test_tasks_that_cannot_be_solved_or_solve_themselves_are_found(
     assert {finding.task for finding in findings if finding.is_warning} == {"guess", "unknown"}
     assert found["guess"].startswith("turn 2: find is expected with 7, and nothing said before shows it")
     assert found["test"].startswith("well: the tool itself would refuse find: id: ")
-    assert "the query itself says 'twelve'" in found["said"]
+    assert "the task itself says 'twelve'" in found["said"]
     assert found["refused"].startswith("the tool itself would refuse find: id: ")
     assert "must never be called" in found["never"]
     assert "2 calls are expected, and at most 1 are allowed" in found["bound"]

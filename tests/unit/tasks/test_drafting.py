@@ -58,7 +58,7 @@ def test_a_conversation_becomes_a_task_that_can_be_run(tmp_path: Path) -> None:
     assert '"required": ["id", "note"]' in text
     assert '"example": {"price": 12.5}' in text
     assert [line.partition(": ")[2] for line in left_out] == [
-        "its query is that of task 1",
+        "its task is that of task 1",
         "it has no message of a user, read as messages",
     ]
 

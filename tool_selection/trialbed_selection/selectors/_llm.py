@@ -55,7 +55,7 @@ class LlmSelector(ExplainedSelector):
         except ModelFailed as error:
             if not isinstance(error.__cause__, ValueError):
                 raise
-            log.warning("query %s: bm25 chooses the tools: %s", query.query_id, error)
+            log.warning("task %s: bm25 chooses the tools: %s", query.query_id, error)
             return self._filled_up([], query, max_tools)
         return self._filled_up([ChosenApi(api=ref, by="model") for ref in refs], query, max_tools)
 

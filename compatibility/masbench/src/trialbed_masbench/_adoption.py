@@ -55,7 +55,7 @@ def adoption_table(checkout: Checkout, report: Report, not_run: Sequence[str], *
         rows.append(TableRow(summary.framework, (*means, *_seen(summary)), alarming=bool(summary.claims["invented"])))
         if published is not None:
             notes.append(
-                f"{summary.framework}: published in {published.file.name}, over {len(published.scores)} queries, "
+                f"{summary.framework}: published in {published.file.name}, over {len(published.scores)} tasks, "
                 f"{published.failed} of which failed, judged by {published.model}"
             )
         notes += [f"{summary.framework}: {line}" for line in reason_lines(summary)]
@@ -70,7 +70,7 @@ def adoption_table(checkout: Checkout, report: Report, not_run: Sequence[str], *
         f"published calls are those that agents named; seen are those that reached the server, with model "
         f"{config.models[0]} and judge {config.judge}",
     ]
-    return Table(f"MASBench's agents on {len(report.queries)} queries of {test_set}", COLUMNS, rows, notes)
+    return Table(f"MASBench's agents on {len(report.queries)} tasks of {test_set}", COLUMNS, rows, notes)
 
 
 def _seen(summary: Summary) -> tuple[str, str, str, str]:

@@ -55,7 +55,7 @@ Examples:
     "--test-set", default="G1_instruction", metavar="NAME", help="StableToolBench's test set. [default: G1_instruction]"
 )
 @plain_option(
-    "--max-queries", type=click.IntRange(min=1), default=3, help="Number of queries, from the first. [default: 3]"
+    "--max-queries", type=click.IntRange(min=1), default=3, help="Number of tasks, from the first. [default: 3]"
 )
 @plain_option(
     "--model", default="scripted:gold", help="A scripted model, or a model of --base-url. [default: scripted:gold]"
@@ -88,7 +88,7 @@ def masbench(
 ) -> int:
     """Run a checkout of MASBench.
 
-    Its queries and its cached responses are imported, and its agents run unaltered, each query in a process of its own.
+    Its tasks and its cached responses are imported, and its agents run unaltered, each task in its own process.
     The table has the figures that the checkout publishes beside those that the server saw.
     """
     from trialbed.errors import UsageError

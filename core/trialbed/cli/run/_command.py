@@ -46,7 +46,7 @@ Examples:
 """
 
 SECTIONS = {
-    "Which queries and trials": "query_ids only_tags shuffle repeat seed max_steps max_trial_tokens timeout faults",
+    "Which tasks and trials": "query_ids only_tags shuffle repeat seed max_steps max_trial_tokens timeout faults",
     "Frameworks and where they run": "commands profiles system_prompt against margin sandbox executor executor_options "
     "ray_address env_dir yes",
     "The model and its endpoint": "model_name allowed_models temperature max_tokens rpm tpm probe "
@@ -93,18 +93,18 @@ SECTIONS = {
     is_flag=False,
     flag_value="last",
     metavar="[RUN_ID|last]",
-    help="Continue a run with the frameworks, queries or repeats that it lacks. [default: the last that fits]",
+    help="Continue a run with the frameworks, tasks or repeats that it lacks. [default: the last that fits]",
 )
 @plain_option(
     "--allow-incomplete",
     is_flag=True,
-    help="Accept trials that were not measured, and answers without a verdict: compare over the queries that all "
+    help="Accept trials that were not measured, and answers without a verdict: compare over the tasks that all "
     "frameworks have, and exit as usual.",
 )
 @plain_option(
     "--gold-answers",
     is_flag=True,
-    help="Make each query's expected calls once, and keep their answers and times in the result documents.",
+    help="Make each task's expected calls once, and keep their answers and times in the result documents.",
 )
 @yes_option
 @env_dir_option
@@ -126,7 +126,7 @@ def command(
     unfinished run; after a finished run it starts a new one, unless --retry-failed or --extend adds to the old one.
     If the endpoint or the server failed in some trials, the run is incomplete: the exit code is 3, and repeating the
     command runs those trials only. It is 3, too, if the judge gave no verdict on some answers. Without options, it
-    runs the reference loop on the embedded dataset with a scripted model.
+    runs a plain loop on the embedded dataset with a scripted model.
 
     If a framework, or the requested release of it, is not installed here, it runs in its own environment, which uv
     builds on first use (see bench env).

@@ -139,7 +139,7 @@ class TrialProgress(RunProgress):
             return
         self._seen.add((framework, failure.kind))
         cause = _shorten(failure.message, MAX_CAUSE)
-        self._display.write(f"{framework}, query {result.key.query_id}: {failure.kind}: {cause}")
+        self._display.write(f"{framework}, task {result.key.query_id}: {failure.kind}: {cause}")
 
 
 def _shorten(message: str, most: int) -> str:

@@ -19,7 +19,7 @@ def named_attempt(run: StoredRun, trial: str, *, attempt: int | None = None) -> 
     """The attempt of a trial that is meant: the one that counts, unless another is asked for.
 
     Args:
-        trial: ``FRAMEWORK/QUERY`` or ``FRAMEWORK/QUERY/REPEAT``; where the run has one framework, it may be left out.
+        trial: ``FRAMEWORK/TASK`` or ``FRAMEWORK/TASK/REPEAT``; where the run has one framework, it may be left out.
 
     Raises:
         UsageError: it names something that the run does not have.
@@ -62,7 +62,7 @@ def _parse(run: StoredRun, trial: str) -> tuple[str, QueryId, int]:
         run.framework(first)  # says which frameworks there are, if it is none of them
         raise UsageError(_no_query(run, rest))
     example = f"{run.config.frameworks[0]}/{run.config.query_ids[0]}"
-    raise UsageError(f"{trial!r} names no trial of run {run.run_id}: write FRAMEWORK/QUERY, such as {example}")
+    raise UsageError(f"{trial!r} names no trial of run {run.run_id}: write FRAMEWORK/TASK, such as {example}")
 
 
 def _split(run: StoredRun, trial: str) -> Iterator[tuple[str, str]]:
@@ -82,4 +82,4 @@ def _no_query(run: StoredRun, text: str) -> str:
 
     ids = [printable(str(query_id)) for query_id in run.config.query_ids]
     shown = f"{', '.join(ids[:10])}{' …' if len(ids) > 10 else ''}"
-    return f"run {run.run_id} has no query {text}; its queries are {shown}"
+    return f"run {run.run_id} has no task {text}; its tasks are {shown}"

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from trialbed.views import Table
 
 TEXT = 50
-"""Characters of a task that the table of the worst queries shows."""
+"""Characters of a task that the table of the hardest tasks shows."""
 
 BRIEF = ("run", "tags", "note")
 """Lines that a screen has."""
@@ -109,20 +109,21 @@ def _settings(run: StoredRun, *, brief: bool) -> Iterator[str]:
 
 
 def _worst_table(worst: Sequence[WorstQuery], report: Report) -> Table:
-    """The worst queries, with their texts where there is room."""
+    """The hardest tasks, with their texts where there is room."""
+    from trialbed.records import score_title
     from trialbed.texts import one_line
-    from trialbed.views import Table
+    from trialbed.views import Table, compact
 
     several = len(report.table) > len(report.run.config.query_ids)
-    columns = ("worst queries", "ends" if several else "end", "worst trial", "task")
-    rows = [(str(query.query_id), query.ends, _name(query), one_line(query.text, TEXT)) for query in worst]
+    columns = ("hardest tasks", score_title(worst[0].score), "ends" if several else "end", "worst trial", "task")
+    rows = [(str(one.query_id), compact(one.mean), one.ends, _name(one), one_line(one.text, TEXT)) for one in worst]
     table = Table.of("", columns, rows)
     without = table.without("task")
     return replace(table, narrow=without) if any(query.text for query in worst) else without
 
 
 def _document(run: StoredRun, report: Report, worst: Sequence[WorstQuery]) -> dict[str, Any]:
-    """A run as JSON: its record, the metadata and summary of each framework, and the worst queries."""
+    """A run as JSON: its record, the metadata and summary of each framework, and the hardest tasks."""
     from trialbed.report import legacy_metadata, legacy_summary
 
     record = run.record.model_dump(mode="json")

@@ -10,7 +10,7 @@ import click
 
 from trialbed.cli.options import print_json
 from trialbed.history import read_history
-from trialbed.records import shown_name
+from trialbed.records import score_title
 from trialbed.report.inspection import (
     ModelExchange,
     ToolExchange,
@@ -144,7 +144,7 @@ def _head(run: StoredRun | Run, result: TrialResult) -> Iterator[Line]:
     repeat = f", repeat {key.repeat}" if run.config.repeat > 1 else ""
     attempt = f", attempt {result.attempt}" if result.attempt else ""
     failure = f" ({result.outcome.failure.kind})" if result.outcome.failure else ""
-    yield Line(f"{key.framework} on query {key.query_id}{repeat}{attempt}: {end_text(result)}{failure}")
+    yield Line(f"{key.framework} on task {key.query_id}{repeat}{attempt}: {end_text(result)}{failure}")
     parts = {"model": timing.model, "tools": timing.tool, "framework": timing.framework, "waiting": timing.waiting}
     times = ", ".join(f"{name} {time:.3f}" for name, time in parts.items() if time or name != "waiting")
     if any(call.source == "conversation" for call in result.wire.api_calls):
@@ -281,13 +281,13 @@ def claims(result: Any) -> Iterator[Line]:
 
 def scores(result: Any) -> Sequence[Line]:
     """Yield each score with its evidence, by the names that tables have."""
-    width = max((len(shown_name(score.name)) for score in result.scores), default=0)
+    width = max((len(score_title(score.name)) for score in result.scores), default=0)
     return [line for score in result.scores for line in _score(score, width)]
 
 
 def _score(score: Any, width: int) -> Iterator[Line]:
     value = "-" if score.value is None else f"{score.value:.4g}"
-    name = shown_name(score.name)
+    name = score_title(score.name)
     yield Line(f"{name:<{width}}  {' '.join(filter(None, (value, score.label)))}{_reason(score)}", 1)
     for one in expectation_lines(score):
         yield Line(one, 2)

@@ -9,7 +9,7 @@ from statistics import fmean
 from typing import Any
 
 from trialbed.errors import UsageError
-from trialbed.records import ScoreDescription, failures_line, shown_name
+from trialbed.records import ScoreDescription, failures_line, score_title
 from trialbed.report.comparison._findings import (
     MOST_QUERIES,
     CommonQueries,
@@ -154,7 +154,7 @@ def check_complete(sides: Iterable[Side]) -> None:
     """
     for note in filter(None, map(incomplete_note, sides)):
         raise UsageError(
-            f"{note}, so that its scores would be over a part of the queries only; run the same `bench run` again to "
+            f"{note}, so that its scores would be over a part of the tasks only; run the same `bench run` again to "
             "finish it, or give --allow-incomplete (allow_incomplete=True in Python) to compare what both have measured"
         )
 
@@ -162,28 +162,28 @@ def check_complete(sides: Iterable[Side]) -> None:
 def _check_sides(baseline: Side, candidate: Side, *, force: bool) -> list[str]:
     """Return notes on conditions that distort the figures; raise an error where the figures would mean nothing."""
     notes = [
-        f"INCOMPLETE: {note}; the figures are over the queries and repeats that both have measured"
+        f"INCOMPLETE: {note}; the figures are over the tasks and repeats that both have measured"
         for side in (baseline, candidate)
         if (note := incomplete_note(side))
     ]
     common, both = CommonQueries(baseline, candidate), f"{baseline.source} and {candidate.source}"
     if not common and (baseline.missing or candidate.missing):
-        raise UsageError(f"{both} have measured no query in common yet")
+        raise UsageError(f"{both} have measured no task in common yet")
     if not common:
         of = f"{baseline.about['test_set']} and {candidate.about['test_set']}"
-        raise UsageError(f"{both} have no query in common, so there is nothing to compare: they are of {of}")
+        raise UsageError(f"{both} have no task in common, so there is nothing to compare: they are of {of}")
     datasets = [(side.about["test_set"], side.about["dataset_digest"]) for side in (baseline, candidate)]
     test_sets, digests = map(set, zip(*datasets, strict=True))
     if len(test_sets if None in digests else digests) > 1:
         problem = f"the datasets differ ({' and '.join(f'{name} {str(digest)[:12]}' for name, digest in datasets)})"
         if not force:
             raise UsageError(
-                f"{both}: {problem}, so queries of the same id may be different tasks; with --force the "
-                f"{len(common)} queries of the same id are compared"
+                f"{both}: {problem}, so tasks of the same id may be different tasks; with --force the "
+                f"{len(common)} tasks of the same id are compared"
             )
-        notes.append(f"{problem}: queries of the same id may be different tasks")
+        notes.append(f"{problem}: tasks of the same id may be different tasks")
     if judges_differ(baseline, candidate):
-        outcome = "; they are compared because of --force" if force else f": {shown_name(JUDGED)} is left out"
+        outcome = "; they are compared because of --force" if force else f": {score_title(JUDGED)} is left out"
         notes.append(f"the judges differ, and verdicts of different judges are not comparable{outcome}")
     facts = [side.trials.columns.get("facts", ()) for side in (baseline, candidate)]  # documents have none
     own = [any("own_calls" in one for one in found) for found in facts]
@@ -195,7 +195,7 @@ def _check_sides(baseline: Side, candidate: Side, *, force: bool) -> list[str]:
         )
     if len(common) < FEW:
         notes.append(
-            f"only {number_of(len(common), 'query', 'queries')}: the intervals of tokens, turns and times are narrower "
+            f"only {number_of(len(common), 'task', 'tasks')}: the intervals of tokens, turns and times are narrower "
             "than they should be"
         )
     return notes
@@ -339,7 +339,7 @@ def finding_tests(comparisons: Iterable[RunComparison]) -> Iterator[TestCase]:
         for score, finding in comparison.findings.items():
             words = "is worse than" if finding.verdict == "worse" else "is neither shown to be better nor worse than"
             interval = f"{finding.difference:.4f} [{finding.interval.low:.4f}, {finding.interval.high:.4f}]"
-            queries, name = number_of(finding.n, "query", "queries"), shown_name(score)
+            queries, name = number_of(finding.n, "task", "tasks"), score_title(score)
             message = f"{candidate} {words} {baseline}: {name} differs by {interval} over {queries}{cause}"
             outcome, kind = outcomes.get(finding.verdict, "passed"), finding.verdict.replace(" ", "-")
             yield TestCase(f"{candidate} against {baseline}", name, outcome=outcome, kind=kind, message=message)
@@ -399,7 +399,7 @@ def comparison_tables(
         notes, legend = ([note for note in part if note not in said] for part in (one.notes, one.legend))
         said.update(one.notes, one.legend)
         tables[place] = replace(one, notes=notes, legend=legend)
-    notes = [*tables[-1].notes, *rank_notes(comparisons[-1].ranks, named=named or shown_name)]
+    notes = [*tables[-1].notes, *rank_notes(comparisons[-1].ranks, named=named or score_title)]
     return [*tables[:-1], replace(tables[-1], notes=notes)]
 
 
@@ -421,22 +421,22 @@ def _table(
     found: RunComparison, described: Mapping[str, ScoreDescription], named: Callable[[str], str] | None
 ) -> Table:
     baseline, candidate = found.baseline, found.candidate
-    common = number_of(len(found.common), "common query", "common queries")
+    common = number_of(len(found.common), "common task", "common tasks")
     title = f"{candidate.name} compared with {baseline.name}: means over {common} of {baseline.about['test_set']}"
-    columns = ("", baseline.name, candidate.name, "difference", "queries", "p", "verdict")
+    columns = ("", baseline.name, candidate.name, "difference", "tasks", "p", "verdict")
     rows = [
         (
-            named(name) if named else described[name].label if name in described else shown_name(name),
+            named(name) if named else described[name].label if name in described else score_title(name),
             *_cells(score),
             *finding_cells(found.findings.get(name)),
         )
         for name, score in found.scores.items()
     ]
-    table = Table.of(title, columns, rows, _notes(found, named or shown_name), _legend(found))
+    table = Table.of(title, columns, rows, _notes(found, named or score_title), _legend(found))
     table = replace(table, rows=[replace(row, alarming=row.cells[-1] == "worse") for row in table.rows])
     # The title has both names; and a verdict in another block than its difference could not be read.
     short = replace(table, columns=("", "baseline", "candidate", *columns[3:]))
-    fewer = replace(short.without("queries"), narrow=short.without("queries", "baseline", "candidate"))
+    fewer = replace(short.without("tasks"), narrow=short.without("tasks", "baseline", "candidate"))
     return replace(table, narrow=replace(short, narrow=fewer))
 
 
@@ -452,9 +452,9 @@ def _cells(found: Mapping[str, Any]) -> tuple[str, str, str, str]:
 
 def _legend(found: RunComparison) -> Iterator[str]:
     yield (
-        f"difference is {found.candidate.name} less {found.baseline.name}, query by query, with its "
-        "95 % interval over queries that both have. A failed trial is 0 in scores of quality; other figures are of "
-        "trials without failure. Each query counts once, so means may differ from those over all trials of a run."
+        f"difference is {found.candidate.name} less {found.baseline.name}, task by task, with its "
+        "95 % interval over tasks that both have. A failed trial is 0 in scores of quality; other figures are of "
+        "trials without failure. Each task counts once, so means may differ from those over all trials of a run."
     )
     yield from verdict_notes(list(found.findings.values()))
     ours, theirs = (side.about["run_id"] for side in (found.baseline, found.candidate))
@@ -473,7 +473,7 @@ def _notes(found: RunComparison, named: Callable[[str], str]) -> Iterator[str]:
     for side, only in zip(sides, found.only.values(), strict=True):
         if only:
             are, them = ("is", "it") if only == 1 else ("are", "them")
-            yield f"{number_of(only, 'query', 'queries')} {are} left out, as only {side.name} has {them}."
+            yield f"{number_of(only, 'task', 'tasks')} {are} left out, as only {side.name} has {them}."
     for key, (ours, theirs) in found.settings.items():
         values = f"{setting_value(key, ours)} and {setting_value(key, theirs)}"
         yield f"{setting_label(key)}: {values}, which are not the same."

@@ -10,7 +10,7 @@ from statistics import fmean
 from typing import TYPE_CHECKING, Any
 
 from trialbed.contracts import STATUS_VALUES
-from trialbed.records import leading_scores, shown_name
+from trialbed.records import leading_scores, score_title
 from trialbed.report.comparison._sides import QueryId, Side, places_in, shared_trials
 from trialbed.scoring import JUDGED
 from trialbed.statistics import EnoughQueries as EnoughQueries
@@ -235,7 +235,7 @@ def open_ranks(sides: Sequence[Side], margin: float, scores: Sequence[str] | Non
 NO_ORDER = "no order is shown, as each may be at any rank"
 
 
-def rank_notes(ranks: Ranks, named: Callable[[str], str] = shown_name) -> Iterator[str]:
+def rank_notes(ranks: Ranks, named: Callable[[str], str] = score_title) -> Iterator[str]:
     """The ranks in words, the best first: those with the same ranks stand together; then the meaning of ranks.
 
     Args:
@@ -282,15 +282,15 @@ def verdict_notes(findings: Sequence[ScoreFinding]) -> Iterator[str]:
     if "equivalent" in verdicts:
         yield f"equivalent: shown to differ by less than {findings[0].margin:g}, the margin."
     if "identical" in verdicts:
-        yield "identical: the same on every query asked; how far others may differ, the interval says."
+        yield "identical: the same on every task asked; how far others may differ, the interval says."
     if "too few" in verdicts:
         yield (
-            "too few: too few queries to tell; about as many as the number in brackets would show either a difference "
+            "too few: too few tasks to tell; about as many as the number in brackets would show either a difference "
             "or that it is less than the margin, if differences go on as they are."
         )
-    if boundless := dict.fromkeys(shown_name(finding.score) for finding in findings if not finding.bounded):
+    if boundless := dict.fromkeys(score_title(finding.score) for finding in findings if not finding.bounded):
         yield (
-            f"{' and '.join(boundless)}: no bounds are declared, so the interval takes queries that were not asked to "
+            f"{' and '.join(boundless)}: no bounds are declared, so the interval takes tasks that were not asked to "
             "differ by no more than those that were."
         )
 
@@ -302,7 +302,7 @@ def changes_text(finding: ScoreFinding) -> str:
         ordered = sorted(queries, key=lambda query: (isinstance(query, str), query))
         shown, left = ", ".join(map(str, ordered[:MOST_QUERIES])), len(queries) - MOST_QUERIES
         more = f" and {left:,} more (--json has all)" if left > 0 else ""
-        texts += [f"{kind} on {'query' if len(queries) == 1 else 'queries'} {shown}{more}"] if queries else []
+        texts += [f"{kind} on {'task' if len(queries) == 1 else 'tasks'} {shown}{more}"] if queries else []
     return "; ".join(texts)
 
 

@@ -386,7 +386,7 @@ def _table(source: str, entries: Sequence[Mapping[str, Any]], bounded: Collectio
     rows: dict[tuple[QueryId, int], dict[str, Any]] = {}
     for entry in entries:
         query_id, repeat, failure = entry["query_id"], entry["repeat"], str(entry.get("error", {"kind": ""})["kind"])
-        where = f"{source}: query {query_id!r}"
+        where = f"{source}: task {query_id!r}"
         if not isinstance(repeat, int) or not 0 <= repeat < 2**31:
             raise DataError(f"{where}: repeat is {repeat!r:.40}, not a whole number from 0 to 2,147,483,647")
         if (query_id, repeat) in rows:

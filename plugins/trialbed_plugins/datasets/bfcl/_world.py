@@ -53,4 +53,4 @@ class BfclSimulator(Simulator):
 
     async def simulate(self, api: Api | None, ref: str, arguments: dict[str, Json]) -> Simulation:  # noqa: ARG002
         """Refuse the call, since objects only exist in a trial."""
-        return Simulation(error=f"{ref}: this Api belongs to a trial; its objects exist in one only")
+        return Simulation(error=f"{ref}: this tool belongs to a trial; its objects exist in one only")

@@ -37,7 +37,7 @@ class MiniDataset(Dataset):
 class MiniDriver(DatasetDriver):
     """The dataset that needs no download."""
 
-    description: ClassVar[str] = "60 queries over an invented world of 10 categories; embedded, needs no download"
+    description: ClassVar[str] = "60 tasks over an invented world of 10 categories; embedded, needs no download"
 
     def test_sets(self, data_dir: Path) -> Sequence[str]:  # noqa: ARG002 - embedded
         """Return the set of queries about an invented world and the set of orders from its shop."""

@@ -106,7 +106,7 @@ class ShopSimulator(Simulator):
 
     async def simulate(self, api: Api | None, ref: str, arguments: dict[str, Json]) -> Simulation:  # noqa: ARG002
         """Refuse the call, since baskets only exist in a trial."""
-        return Simulation(error=f"{ref}: this Api belongs to a trial; there is no basket without one")
+        return Simulation(error=f"{ref}: this tool belongs to a trial; there is no basket without one")
 
 
 class ShopDataset(Dataset):

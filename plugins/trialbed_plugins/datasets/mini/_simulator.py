@@ -60,7 +60,7 @@ class MiniSimulator(Simulator):
     def _find(self, api: Api | None, ref: str) -> Api:
         known = self._by_path.get(ref) if api is None else self._world.apis.get(api.ref)
         if known is None:
-            raise SimulationError(f"the dataset 'mini' has no Api {ref!r}; `bench data show mini` lists those it has")
+            raise SimulationError(f"the dataset 'mini' has no tool {ref!r}; `bench data show mini` lists those it has")
         return known
 
 

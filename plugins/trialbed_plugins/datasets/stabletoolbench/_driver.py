@@ -47,7 +47,7 @@ class StableToolBenchDataset(ListedDataset):
 class StableToolBenchDriver(DatasetDriver):
     """Test sets imported from a copy of StableToolBench's repository (Guo et al. 2024)."""
 
-    description: ClassVar[str] = "StableToolBench's solvable queries (765 in six test sets); needs `bench data import`"
+    description: ClassVar[str] = "StableToolBench's solvable tasks (765 in six test sets); needs `bench data import`"
 
     def test_sets(self, data_dir: Path) -> Sequence[str]:
         """Return the imported test sets: the repository's in its own order, then others by name."""

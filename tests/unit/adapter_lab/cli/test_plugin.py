@@ -71,7 +71,7 @@ def test_every_bundled_plugin_fulfils_its_contract(word: str, name: str) -> None
 
 def test_a_plugin_that_fulfils_its_contract_exits_with_0(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["plugin", "check", "query"]) == 0
-    assert capsys.readouterr().out.startswith("query (trialbed ")
+    assert capsys.readouterr().out.startswith("task (trialbed ")
 
 
 @for_each(
@@ -91,8 +91,8 @@ def test_a_plugin_that_fulfils_its_contract_exits_with_0(capsys: pytest.CaptureF
         ("./model.py:Silent", "class Silent: ...\n", "is a subclass of none of these contracts"),
         ("./reporter.py:Mine", REPORTER, "is a Reporter, which works only in a package, with an entry point of"),
         ("./vendor.py:Mine", REPORTER.replace("Reporter", "Vendor"), "is a Vendor, which works only in a package"),
-        ("./dataset.py:Mine", DATASET, "its expected call of track has 'parcel', which the Api lacks: no agent can"),
-        ("./parcels.py:Mine", DATASET.replace('{"parcel": "P-100"}', "{}"), "lacks 'number', which the Api requires"),
+        ("./dataset.py:Mine", DATASET, "its expected call of track has 'parcel', which the tool lacks: no agent can"),
+        ("./parcels.py:Mine", DATASET.replace('{"parcel": "P-100"}', "{}"), "lacks 'number', which the tool requires"),
     ],
 )
 def test_a_plugin_that_departs_from_its_contract_exits_with_1_and_says_how(

@@ -80,7 +80,7 @@ def test_a_row_stands_for_a_probe_or_for_each_of_its_figures() -> None:
         ("parallel_calls", ("✓", "-"), False),
     ]
     assert [(row.label, row.cells) for row in traffic.rows] == [("prompt_sizes: bytes", ("1,200", "1,300"))]
-    assert traffic.notes == ["1 more row: as the reference."]
+    assert traffic.notes == ["1 more row: same as reference."]
 
 
 def test_a_reason_for_which_there_are_no_figures_is_shown_once() -> None:
@@ -95,8 +95,8 @@ def test_a_theme_without_differences_is_one_line() -> None:
     tables = shown(REFERENCE, same, differs)
     assert list(tables) == ["", "Checks passed, and first figures", "Versions", "Calls, controlled", "Notes"]
     assert tables["Checks passed, and first figures"].notes == [
-        "As the reference in all rows, native: calls (2), traffic (2).",
-        "As the reference in all rows, controlled: traffic (2).",
+        "Same as reference in all rows, native: calls (2), traffic (2).",
+        "Same as reference in all rows, controlled: traffic (2).",
     ]
 
 
@@ -105,7 +105,7 @@ def test_many_rows_of_one_probe_are_only_counted() -> None:
     other = adapter("other", sizes(bytes=1300, **dict.fromkeys(tools, "changed")), finding("other", theme="traffic"))
     traffic = shown(adapter("reference", sizes(**tools)), other)["Traffic"]
     assert [row.label for row in traffic.rows] == ["other"]
-    assert traffic.notes == ["1 more row: as the reference.", "prompt_sizes: 31 more rows, shown with --part traffic."]
+    assert traffic.notes == ["1 more row: same as reference.", "prompt_sizes: 31 more rows, shown with --part traffic."]
 
 
 def test_the_reference_alone_has_all_rows() -> None:

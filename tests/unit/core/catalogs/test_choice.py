@@ -42,7 +42,7 @@ def test_a_range_has_the_numbers_between_its_ends_and_ids_stand_beside_it() -> N
 
 @pytest.mark.parametrize("wanted", ["9", "7-9", "6-4", "1-", "a-b", "1-" + "9" * 50])
 def test_what_is_not_there_is_refused(wanted: str) -> None:
-    with pytest.raises(UsageError, match="--query-id: few has no query"):
+    with pytest.raises(UsageError, match="--query-id: few has no task"):
         ids(wanted)
 
 
@@ -58,7 +58,7 @@ def test_a_tag_has_the_queries_with_it(tmp_path: Path) -> None:
     dataset = open_dataset(str(path), tmp_path)
     chosen = [choose_queries(dataset, None, (), wanted) for wanted in [("billing",), ("hard",)]]
     assert [[query.query_id for query in queries] for queries in chosen] == [[1], [1, 2]]
-    with pytest.raises(UsageError, match=r"--only-tag: tasks has no query with the tag 'easy'.* Billing, hard$"):
+    with pytest.raises(UsageError, match=r"--only-tag: tasks has no task with the tag 'easy'.* Billing, hard$"):
         choose_queries(dataset, None, (), ("easy",))
     copy = open_dataset(str(write_queries(dataset.queries(), "tasks", tmp_path)), tmp_path)
     assert [query.tags for query in copy.queries()] == [("Billing", "hard"), ("hard",), ()]

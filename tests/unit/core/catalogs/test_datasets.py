@@ -47,7 +47,7 @@ def test_a_dataset_whose_queries_fail_is_named_with_its_distribution_and_line(
     folder = install(fake_distribution, "KeyError('answer')")
     with pytest.raises(DriverBroken) as raised:
         open_dataset("bad", tmp_path)
-    said = "'bad' of trialbed-bad 2.5 cannot give its queries from bad_set:Driver: KeyError: 'answer'"
+    said = "'bad' of trialbed-bad 2.5 cannot give its tasks from bad_set:Driver: KeyError: 'answer'"
     assert str(raised.value) == f'datasets: {said} (File "{folder / "bad_set.py"}", line 7)'
 
 

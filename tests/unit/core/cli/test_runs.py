@@ -134,7 +134,7 @@ def test_a_comparison_is_printed_in_other_formats(bench: Any) -> None:
     assert bench("compare", NEW, "--format", "html").output.startswith("<!DOCTYPE html>")
     assert bench("compare", NEW, "--format", "json").output == bench("compare", NEW, "--json").output
     cases = ElementTree.fromstring(bench("compare", NEW, "--format", "junit").output).findall("testsuite/testcase")
-    assert [case.get("name") for case in cases] == ["solved", "api_call_score"]
+    assert [case.get("name") for case in cases] == ["solved", "right tools"]
 
 
 def test_runs_are_found_by_their_tags_and_show_their_notes(bench: Any, stored: Path) -> None:

@@ -40,7 +40,7 @@ def test_a_mean_is_compared(mean: float, found: bool) -> None:
 def test_one_framework_below_is_enough_and_is_named(capsys: pytest.CaptureFixture[str]) -> None:
     documents = [document("good", average_api_f1=0.9), document("poor", average_api_f1=0.25)]
     assert below({"api_f1": 0.5}, reported(*documents))
-    assert capsys.readouterr().err == "poor: api_f1 is 0.25, below 0.5\n"
+    assert capsys.readouterr().err == "poor: tool F1 is 0.25, below 0.5\n"
 
 
 def test_what_was_not_measured_is_below(capsys: pytest.CaptureFixture[str]) -> None:
@@ -73,7 +73,7 @@ def test_a_score_of_which_less_is_better_has_no_least(text: str) -> None:
 
 @pytest.mark.parametrize("name", ["pass^3", "pass@3"])
 def test_repeats_that_a_run_does_not_have(name: str) -> None:
-    with pytest.raises(UsageError, match="needs 3 trials of each query, and the run has 2; give --repeat 3"):
+    with pytest.raises(UsageError, match="needs 3 trials of each task, and the run has 2; give --repeat 3"):
         check_scores({name: 0.8}, 2)
     check_scores({name: 0.8}, 3)
 

@@ -86,7 +86,7 @@ async def test_each_query_is_answered_once_by_its_arguments_or_the_defaults(stor
 async def test_a_query_whose_calls_do_not_arrive_is_named_and_made_up_for_later(store: Store) -> None:
     notes: list[str] = []
     await make(store, Server(failing="Bern"), notes.append)
-    assert notes == ["the expected calls of query 1 were not made: the server is gone"]
+    assert notes == ["the expected calls of task 1 were not made: the server is gone"]
     assert set(store.gold_answers("r")) == {"b"}
     await make(store, Server())
     assert set(store.gold_answers("r")) == {1, "b"}

@@ -46,7 +46,7 @@ def log(*turns: ModelCall, calls: tuple[ApiCall, ...] = (CALL,)) -> WireLog:
         ("49.90", log(turn("```python\nfinal_answer(price())\n```")), ""),
         # From nowhere: no Api was called, and the model said nothing of it.
         ("It costs 49.90.", log(turn("I do not know."), calls=()), "but no answer of the model says so"),
-        ("It costs 49.90.", log(turn("", "Shop_Price"), calls=()), "and no Api returned it"),
+        ("It costs 49.90.", log(turn("", "Shop_Price"), calls=()), "and no tool returned it"),
         # For a model that gave up.
         ("It costs 49.90.", log(turn("GIVE_UP These tools do not solve it.")), "but no answer of the model says so"),
         # An answer of a model that the gateway does not see, as agents of the caller's own program may have.

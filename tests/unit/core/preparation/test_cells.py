@@ -101,7 +101,7 @@ def test_each_cell_has_the_prices_of_its_model() -> None:
 def test_a_run_gets_more_models_but_not_others() -> None:
     one, two = run_config(), both()
     assert why_not_extended(one, two) is None
-    assert why_not_extended(two, one) == "it has frameworks, queries or repeats that are not asked for here"
+    assert why_not_extended(two, one) == "it has frameworks, tasks or repeats that are not asked for here"
     other = LARGE.model_copy(update={"model_identity": "other weights"})
     changed = two.model_copy(update={"cells": (*cells_of("reference"), other)})
     assert why_not_extended(two, changed) == "the model of reference@x changed since it began"

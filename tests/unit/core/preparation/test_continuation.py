@@ -266,7 +266,7 @@ def test_a_run_does_not_shrink_or_change_its_adapters() -> None:
     assert why_not_extended(CONFIG, large) is None
     assert why_not_extended(CONFIG, CONFIG) is None
     for fewer in ({"frameworks": ("reference",)}, {"query_ids": (1, 2)}, {"repeat": 1}):
-        reason = "it has frameworks, queries or repeats that are not asked for here"
+        reason = "it has frameworks, tasks or repeats that are not asked for here"
         assert why_not_extended(large, changed(**{**MORE, **fewer})) == reason
     reason = "the adapter of reference or its environment changed since it began"
     assert why_not_extended(large, changed(**MORE, **OTHER_CODE)) == reason
@@ -343,7 +343,7 @@ def test_queries_that_need_more_requests_than_the_limit_are_counted_with_the_lim
     call = GoldCall(api=ApiRef(category="c", tool_name="t", api_name="a"))
     queries = {number: Query(query_id=number, text="", apis=(), gold_calls=(call,) * number) for number in (11, 12, 13)}
     assert list(remarks(store, replace(prepared(changed(max_steps=12)), queries=queries))) == [
-        "2 queries can take more than 12 requests if the calls are made one at a time: --max-steps 14 is enough for all"
+        "2 tasks can take more than 12 requests if the calls are made one at a time: --max-steps 14 is enough for all"
     ]
     assert list(remarks(store, replace(prepared(changed(max_steps=14)), queries=queries))) == []
     in_turns = queries[13].model_copy(update={"turns": (UserTurn(text="a", calls=11), UserTurn(text="b", calls=2))})

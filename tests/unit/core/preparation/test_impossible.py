@@ -46,15 +46,15 @@ def notes(arguments: dict[str, Any] | None, tmp_path: Path, api: Api = TRACK) ->
 @for_each(
     ("arguments", "said"),
     [
-        ({"number": "P-1", "parcel": "P-1"}, "has 'parcel', which the Api lacks"),
-        ({"day": "today"}, "lacks 'number', which the Api requires"),
-        ({}, "lacks 'number', which the Api requires"),
+        ({"number": "P-1", "parcel": "P-1"}, "has 'parcel', which the tool lacks"),
+        ({"day": "today"}, "lacks 'number', which the tool requires"),
+        ({}, "lacks 'number', which the tool requires"),
     ],
 )
 def test_arguments_that_its_api_does_not_take_are_the_datasets_fault(
     arguments: dict[str, Any], said: str, tmp_path: Path
 ) -> None:
-    told = f"query where: its expected call of track {said}: no agent can be right"
+    told = f"task where: its expected call of track {said}: no agent can be right"
     assert notes(arguments, tmp_path) == (told,)
 
 

@@ -28,7 +28,7 @@ def of(models: dict[str, ModelInfo], *, own: bool = False, **options: Any) -> tu
 def test_only_the_recorded_queries_are_run_where_none_are_chosen() -> None:
     ids, note = of({"replay:a": recorded(1, 2, 3)})
     assert ids == [1, 2, 3]
-    assert note == "replay:a: answers are recorded for 3 of 6 queries, and these are run; --limit 6 runs all"
+    assert note == "replay:a: answers are recorded for 3 of 6 tasks, and these are run; --limit 6 runs all"
 
 
 @for_each("options", [{"own": True}, {"limit": 6}, {"query_ids": ("1-6",)}, {"only_tags": ("x",)}, {"shuffle": 0}])

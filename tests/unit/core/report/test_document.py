@@ -278,7 +278,7 @@ def test_a_plugin_does_not_replace_a_figure_and_is_told_so(caplog: pytest.LogCap
 
 
 def test_a_trial_of_an_unknown_query_is_an_error() -> None:
-    with pytest.raises(DataError, match="query 99"):
+    with pytest.raises(DataError, match="task 99"):
         result_document(RUN, "reference", QUERIES, [trial(99)])
 
 

@@ -115,7 +115,7 @@ def test_failures_are_0_in_scores_of_quality_and_enter_no_others() -> None:
         "claimed_vs_observed": (0.0, 1),
     }
     low, high, _ = wilson_interval(0.375, 2)
-    assert found.scores["api_call_score"].interval == pytest.approx((low, high)), "repeats of a query are one"
+    assert found.scores["api_call_score"].interval == pytest.approx((low, high)), "repeats of a task are one"
     assert {name: one.untold for name, one in found.scores.items() if one.untold} == {"sopr_score": 1}
     assert (found.counts.answered, means(found.over_answered)["api_call_score"]) == (3, (0.5, 3))
     assert found.times.answer == pytest.approx((2 + 4 + 2) / 3)
@@ -214,7 +214,7 @@ def test_reasons_are_told_once_for_each_kind_without_secrets(monkeypatch: pytest
     assert len(agent.message) == 300
     assert found.untold == (Reason("judge", "answered", 1, "too short", 1, 1, 3, "sopr_score"),)
     assert list(reason_lines(found))[2] == (
-        "solved could not be determined for 1 trial (judge): too short [query 1: bench show r reference/1/1]"
+        "solved could not be determined for 1 trial (judge): too short [task 1: bench show r reference/1/1]"
     )
     assert how_to_complete([own(trial_of(1, 0, "tool"))]).startswith("fix the tool first; ")
 
@@ -222,9 +222,9 @@ def test_reasons_are_told_once_for_each_kind_without_secrets(monkeypatch: pytest
 @for_each(
     ("messages", "said"),
     [
-        (["killed", "killed"], "2 of 2 trials failed (crash): killed [query 1"),
-        (["killed", "status 7", "killed"], "3 of 3 trials failed (crash); 2 of them: killed [query 1"),
-        (["killed", "status 7", "status 7"], "3 of 3 trials failed (crash); the first of them: killed [query 1"),
+        (["killed", "killed"], "2 of 2 trials failed (crash): killed [task 1"),
+        (["killed", "status 7", "killed"], "3 of 3 trials failed (crash); 2 of them: killed [task 1"),
+        (["killed", "status 7", "status 7"], "3 of 3 trials failed (crash); the first of them: killed [task 1"),
     ],
 )
 def test_a_reason_is_said_of_those_trials_alone_that_have_it(messages: list[str], said: str) -> None:
@@ -386,7 +386,7 @@ def test_queries_on_which_most_went_wrong_come_first() -> None:
         trial_of("a/b", 0, "endpoint", framework="b"),
     )
     worst = worst_queries(found)
-    assert [one.query_id for one in worst] == [2, "a/b"], "of query 1 nothing went wrong"
+    assert [one.query_id for one in worst] == [2, "a/b"], "of task 1 nothing went wrong"
     assert [one.text for one in worst] == ["2?", "a/b?"]
     assert [one.worst.key.framework for one in worst] == ["b", "reference"]
     assert [(row.key.framework, row.verdict) for row in worst[1].trials] == [("reference", "Unsure"), ("b", "Error")]

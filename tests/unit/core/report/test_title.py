@@ -14,17 +14,17 @@ from trialbed.records import EndpointInfo, labels_in_words
 from trialbed.report import fault_note, run_title
 
 TITLES = {
-    ("reference",): "reference with scripted:wrong-args on 3 queries (mini)",
-    ("a", "b"): "a and b with scripted:wrong-args on 3 queries (mini)",
-    ("a", "b", "c", "d"): "4 setups with scripted:wrong-args on 3 queries (mini)",
-    ("a:native", "a:controlled", "b", "c"): "4 setups with scripted:wrong-args on 3 queries (mini)",
-    ("a==1.0", "a==1.1", "b@0.5", "b@0.7"): "4 setups with scripted:wrong-args on 3 queries (mini)",
+    ("reference",): "reference with scripted:wrong-args on 3 tasks (mini)",
+    ("a", "b"): "a and b with scripted:wrong-args on 3 tasks (mini)",
+    ("a", "b", "c", "d"): "4 setups with scripted:wrong-args on 3 tasks (mini)",
+    ("a:native", "a:controlled", "b", "c"): "4 setups with scripted:wrong-args on 3 tasks (mini)",
+    ("a==1.0", "a==1.1", "b@0.5", "b@0.7"): "4 setups with scripted:wrong-args on 3 tasks (mini)",
 }
 
 ENDPOINTS = {
-    (("k2", "a"), ("k2", "b")): "Verification: a and b with k2 on 1 query (set)",
-    (("k2", "a"), ("k2", "b"), ("k2", "c"), ("k2", "d")): "Verification: 4 endpoints with k2 on 1 query (set)",
-    (("k2", "a"), ("k2", "b"), ("m1", "a"), ("m1", "b")): "Verification: 4 endpoints with k2 on 1 query (set)",
+    (("k2", "a"), ("k2", "b")): "Verification: a and b with k2 on 1 task (set)",
+    (("k2", "a"), ("k2", "b"), ("k2", "c"), ("k2", "d")): "Verification: 4 endpoints with k2 on 1 task (set)",
+    (("k2", "a"), ("k2", "b"), ("m1", "a"), ("m1", "b")): "Verification: 4 endpoints with k2 on 1 task (set)",
 }
 
 
@@ -87,12 +87,12 @@ def test_a_title_names_the_numbers_of_tools_and_labels_in_words() -> None:
     cells = first, second.model_copy(update={"max_tools": 20}), third
     config = made.config.model_copy(update={"cells": cells, "query_ids": (1,)})
     title = run_title(made.model_copy(update={"config": config}))
-    said = "reference, reference with 20 tools and reference at temperature 0.5 with 1 tool with m on 1 query"
+    said = "reference, reference with 20 tools and reference at temperature 0.5 with 1 tool with m on 1 task"
     assert title.startswith(said)
     assert title.endswith(f"({config.test_set}), with 5 and 20 tools")
 
 
 def test_a_command_within_a_text_keeps_its_labels() -> None:
-    text = "a@max_tools=1 failed [query 4: bench show RUN a@max_tools=1,temperature=0.5/4], a@max_tools=2 too"
-    said = "a with 1 tool failed [query 4: bench show RUN a@max_tools=1,temperature=0.5/4], a with 2 tools too"
+    text = "a@max_tools=1 failed [task 4: bench show RUN a@max_tools=1,temperature=0.5/4], a@max_tools=2 too"
+    said = "a with 1 tool failed [task 4: bench show RUN a@max_tools=1,temperature=0.5/4], a with 2 tools too"
     assert labels_in_words(text) == said

@@ -56,11 +56,11 @@ def test_an_attempt_is_added_once(store: Store, make_run: MakeRun, attempt: Atte
     store.create_run(make_run())
     for number in (0, 1):
         store.add_trial("r1", attempt(number, "endpoint"))
-    with pytest.raises(DataError, match="already has attempt 1 of the trial of reference on query 1, repeat 0"):
+    with pytest.raises(DataError, match="already has attempt 1 of the trial of reference on task 1, repeat 0"):
         store.add_trial("r1", attempt(1))
-    with pytest.raises(DataError, match="already has attempt 2 of the trial of reference on query 1, repeat 0"):
+    with pytest.raises(DataError, match="already has attempt 2 of the trial of reference on task 1, repeat 0"):
         store.add_trials("r1", [attempt(2), attempt(3), attempt(2)])
-    with pytest.raises(DataError, match="already has attempt 0 of the trial of reference on query 1, repeat 0"):
+    with pytest.raises(DataError, match="already has attempt 0 of the trial of reference on task 1, repeat 0"):
         store.add_trials("r1", [attempt(2), attempt(0)])
 
 

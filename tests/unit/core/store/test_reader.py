@@ -122,7 +122,7 @@ def test_a_trial_comes_whole(reader: StoreReader, make_trial: MakeTrial) -> None
     assert unsuccessful.answer is None
     assert unsuccessful.failure is not None
     assert unsuccessful.failure.kind == "timeout"
-    with pytest.raises(DataError, match="no trial of reference on query 7, repeat 0"):
+    with pytest.raises(DataError, match="no trial of reference on task 7, repeat 0"):
         reader.run("r1").trial("reference", 7)
 
 

@@ -131,7 +131,7 @@ def test_attempts_are_read_whole_by_their_rows_as_they_are_then(location: str, m
 
 
 def test_a_trial_of_a_query_that_the_run_does_not_have_is_an_error(location: str) -> None:
-    with stored_run(RUN, [trial_of(2)], location=location) as stored, pytest.raises(DataError, match="query 2"):
+    with stored_run(RUN, [trial_of(2)], location=location) as stored, pytest.raises(DataError, match="task 2"):
         stored.table()
 
 

@@ -74,7 +74,7 @@ def test_secrets_of_the_environment_are_not_stored(
 def test_a_trial_is_added_once(store: Store, make_run: MakeRun, make_trial: MakeTrial) -> None:
     store.create_run(make_run())
     store.add_trial("r1", make_trial(5))
-    with pytest.raises(DataError, match="already has attempt 0 of the trial of reference on query 5, repeat 0"):
+    with pytest.raises(DataError, match="already has attempt 0 of the trial of reference on task 5, repeat 0"):
         store.add_trial("r1", make_trial(5, body="other"))
     assert counted_attempts(store.each_attempt("r1")) == [make_trial(5)]
 

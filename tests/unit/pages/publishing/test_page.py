@@ -146,8 +146,8 @@ def test_comparisons_stand_by_their_scores_and_are_explained_once() -> None:
     assert [row.label for row in first.rows] == [
         "solved: a",
         "solved: b",
-        "expected tools called: a",
-        "expected tools called: b",
+        "right tools: a",
+        "right tools: b",
     ]
     assert (len(first.notes), len(second.notes)) == (1, 0)
 

@@ -44,8 +44,8 @@ def test_show_says_in_words_what_a_dataset_and_a_query_hold(
 ) -> None:
     assert main(["data", "show", "mini"]) == 0
     lines = capsys.readouterr().out.splitlines()
-    assert lines[0].startswith("mini: 60 queries, sha256 ")
-    assert lines[1] == "Apis on offer: 110; tools: 41; categories: 10"
+    assert lines[0].startswith("mini: 60 tasks, sha256 ")
+    assert lines[1] == "tools: 110 in 41 collections and 10 categories"
     assert lines[-1] == "… and 55 more; one of them: --query-id ID"
     assert main(["data", "show", "mini", "--query-id", "5"]) == 0
     lines = capsys.readouterr().out.splitlines()
@@ -76,7 +76,7 @@ def test_show_shows_a_query_whole(capsys: pytest.CaptureFixture[str]) -> None:
     ("arguments", "says"),
     [
         (["show", "minni"], "did you mean 'mini'"),
-        (["show", "mini", "--query-id", "x"], "no query x"),
+        (["show", "mini", "--query-id", "x"], "no task x"),
         (["show", "absent.json"], "absent.json"),
         (["import", "."], "no installed dataset driver recognises this folder"),
         (["import", "absent"], "absent"),

@@ -77,15 +77,15 @@ def test_a_list_is_read_as_stabletoolbench_writes_it_and_named_for_its_file(tmp_
         ('{"name": "pots",\n "queries": [}', r"file.json: is not valid JSON: Expecting value: line 2 column 14"),
         ({"name": "../pots", "queries": []}, "file.json: name: '../pots' must match"),
         ({"name": 3, "queries": []}, "file.json: name: input should be a valid string"),
-        ({"name": "pots", "queries": {"a": 1}}, "file.json: queries: a file of queries is a list"),
-        ({"name": "pots", "querys": []}, "file.json: querys: a file of queries is a list"),
-        (own(txet="?"), r"query 'a', queries\[0\].txet: extra inputs are not permitted"),
+        ({"name": "pots", "queries": {"a": 1}}, "file.json: queries: a file of tasks is a list"),
+        ({"name": "pots", "querys": []}, "file.json: querys: a file of tasks is a list"),
+        (own(txet="?"), r"task 'a', queries\[0\].txet: extra inputs are not permitted"),
         (own(query_id=None), r"queries\[0\].query_id: input should be"),
-        (own(apis=[API, API]), "query 'a': apis: an Api occurs twice"),
-        (own(apis=[]), "query 'a': gold_calls: 'Kiln_fire' is not among its apis"),
-        ({"name": "pots", "queries": own()["queries"] * 2}, "query 'a', number 2: query_id occurs twice"),
+        (own(apis=[API, API]), "task 'a': apis: a tool occurs twice"),
+        (own(apis=[]), "task 'a': gold_calls: 'Kiln_fire' is not among its apis"),
+        ({"name": "pots", "queries": own()["queries"] * 2}, "task 'a', number 2: query_id occurs twice"),
         ([7], r"file.json: \[0\]: input should be "),
-        ("7", "file.json: the whole: a file of queries is a list"),
+        ("7", "file.json: the whole: a file of tasks is a list"),
         (own(initial_state=float("nan")), "file.json: is not valid JSON: NaN is not JSON"),
         (json.dumps(own(final_state=7)).replace("7}", "1e999}"), "is not valid JSON: the number 1e999 is too large"),
         (json.dumps(own())[:-1] + ', "queries": []}', "is not valid JSON: the key 'queries' occurs twice"),
@@ -124,9 +124,9 @@ def test_a_fault_of_lines_and_yaml_is_named_by_line_or_key(tmp_path: Path) -> No
     query = json.dumps(own()["queries"][0])
     for name, text, message in (
         ("a.jsonl", f"{query}\n{{", r"a.jsonl: is not valid JSON: Expecting property .*: line 2 column 2"),
-        ("a.jsonl", f"{query}\n{query}", r"a.jsonl: query 'a', number 2: query_id occurs twice"),
+        ("a.jsonl", f"{query}\n{query}", r"a.jsonl: task 'a', number 2: query_id occurs twice"),
         ("a.yaml", "queries:\n- x: [", r"a.yaml:2: is not valid YAML"),
-        ("a.yaml", "queries:\n- query_id: 1", r"a.yaml: query 1, queries\[0\]\.text: the key is missing"),
+        ("a.yaml", "queries:\n- query_id: 1", r"a.yaml: task 1, queries\[0\]\.text: the key is missing"),
     ):
         with pytest.raises(DataError, match=message):
             open_dataset(str(write(tmp_path, text, name)), tmp_path)

@@ -130,7 +130,7 @@ async def test_what_a_recording_ignores_need_not_be_as_it_was() -> None:
 
 
 async def test_a_trial_of_another_seed_has_no_recording() -> None:
-    with pytest.raises(ReplyMissing, match="of a query, repeat or seed that was not recorded"):
+    with pytest.raises(ReplyMissing, match="of a task, repeat or seed that was not recorded"):
         await ask(model(reply("hello", "hi"), seed=2), asked("hello"))
 
 

@@ -20,7 +20,9 @@ def shown(reporter: Reporter, *documents: dict[str, Any]) -> str:
 
 def test_markdown_is_a_section_with_the_table() -> None:
     text = shown(MarkdownReporter(), document(), document("other"))
-    assert text.startswith("## reference and other with scripted:gold on 20 queries (mini)\n\n* reference solves 80 %")
+    assert text.startswith(
+        "## reference and other with scripted:gold on 20 tasks (mini)\n\nreference and other solve 80 %"
+    )
     assert "|  | solved | tokens | time |\n| --- | ---: | ---: | ---: |\n" in text
     assert "| other | 80 % [58, 92] | 1 | 1.00 s |" in text
     assert "| other | 0.80 [0.58, 0.92] |" in text

@@ -27,8 +27,8 @@ def test_what_scores_mean_is_said_to_those_who_ask_and_only_of_those_shown(show:
     text = " ".join(show([document()], explained=True).split())
     assert "95 % Wilson interval, clustered" in text
     assert "--legend" not in text
-    assert "solved: tasks solved, as the judge finds (unsure counts half)" in text
-    assert "api_f1" not in text
+    assert "solved: tasks solved according to the judge (unsure counts half)" in text
+    assert "tool F1" not in text
 
 
 def test_the_reasons_of_failures_stand_below(show: Show) -> None:
@@ -39,9 +39,9 @@ def test_the_reasons_of_failures_stand_below(show: Show) -> None:
         untold_reasons=[untold],
     )  # fmt: skip
     text = " ".join(show([failing]).split())
-    assert "3 of 20 trials failed (agent): RuntimeError: no [query 7: bench show r1 reference/7]" in text
+    assert "3 of 20 trials failed (agent): RuntimeError: no [task 7: bench show r1 reference/7]" in text
     assert "1 of 20 trials were not measured (endpoint): an endpoint" in text.replace("a endpoint", "an endpoint")
-    assert "solved could not be determined for 3 trials (judge): judge m: no verdict [query 7: bench" in text
+    assert "solved could not be determined for 3 trials (judge): judge m: no verdict [task 7: bench" in text
     assert "over the 16 trials without failure alone: solved 0.8" in text
 
 
@@ -60,8 +60,8 @@ def test_success_over_repeats_is_said_for_each_k(show: Show) -> None:
 
     none, half = ScoreMean(0.0, (0.0, 0.39), 6), ScoreMean(0.5, (0.2, 0.8), 6)
     apart = shown({1: none, 2: half}, {1: none, 2: none})
-    assert "solved in any of k trials of a query: pass@1 0.00 [0.00, 0.39], pass@2 0.50 [0.20, 0.80]" in apart
-    assert "solved in each of k trials of a query: pass^1 0.00 [0.00, 0.39], pass^2 0.00 [0.00, 0.39]" in apart
+    assert "solved in any of k trials of a task: pass@1 0.00 [0.00, 0.39], pass@2 0.50 [0.20, 0.80]" in apart
+    assert "solved in each of k trials of a task: pass^1 0.00 [0.00, 0.39], pass^2 0.00 [0.00, 0.39]" in apart
     assert "k trials" not in shown({}, {})
 
 
@@ -85,7 +85,7 @@ def test_the_wires_facts_are_noted(show: Show) -> None:
     text = " ".join(show([odd]).split())
     for note in (
         "claims 1,030 tokens where 1,000 were observed; they differ in 3 of 20 trials",
-        "4 calls of Apis that no answer of the model asked for; they score nothing",
+        "4 calls of tools that no answer of the model asked for; they score nothing",
         "2 trials stopped by the limit: 5 requests past --max-steps or --max-trial-tokens refused",
         "2 answers of the model cut by max_tokens (64), in 1 trial",
         "finish_reason of the model's answers: 18 stop, 2 length",

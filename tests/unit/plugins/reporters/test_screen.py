@@ -130,7 +130,7 @@ def test_an_incomplete_run_that_is_accepted_shows_scores_over_common_queries(sho
     text = show(documents, brief=True)
     assert " ".join(row(text, "mini")) == "mini solved not measured"
     assert "50 % [20, 80] n=9" in text
-    assert "over the 9 queries and repeats that were measured for every framework" in " ".join(text.split())
+    assert "over the 9 tasks and repeats that were measured for every framework" in " ".join(text.split())
 
 
 def test_the_words_of_the_first_trial_say_how_many_others_have_them(show: Show) -> None:

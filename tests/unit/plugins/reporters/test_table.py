@@ -37,13 +37,13 @@ def test_figures_have_intervals_units_and_denominators(show: Show) -> None:
     timed["summary"]["quartiles"]["model_time"] = [1.0, 2.25]
     text = show([timed], 200)
     first = text.split("\n\n")[1]
-    for word in ("mini", "20 queries", "scripted:gold", "judge rule", "selector query", "run r1"):
+    for word in ("mini", "20 tasks", "scripted:gold", "judge rule", "selector query", "run r1"):
         assert word in first
     assert heading(text, "trials") == "trials version without failure solved/unsure/unsolved"
     assert cells(text, "trials") == "1.2.3 20 of 20 15/2/3"
     assert cells(text, "scores") == "0.80 [0.58, 0.92]"
     assert heading(text, "per trial") == (
-        "per trial total_tokens model_turns wall_time, s model_time, s model_time, middle half, s"
+        "per trial tokens model turns time, s model time, s model time, middle half, s"
     )
     assert cells(text, "per trial") == "123,457 / 1 3.25 0.0123 / 1 2 / 1.5 1 to 2.25"
     assert "[low, high]: 95 % interval." in text
@@ -68,18 +68,18 @@ def test_scores_with_the_same_figures_have_one_column_and_a_note(show: Show) -> 
         return found
 
     text = show([made("reference", 0.8), made("other", 0.8)])
-    assert "The same as solved: api_f1, has_finish." in text
+    assert "The same as solved: tool F1, finished." in text
     assert heading(text, "scores") == "scores solved"
     apart = show([made("reference", 0.8), made("other", 1.0)])
-    assert "The same as solved: has_finish." in apart
+    assert "The same as solved: finished." in apart
     assert cells(apart, "scores", "other") == "0.80 [0.58, 0.92] 1.00 [0.80, 1.00]"
-    assert heading(show([made("reference", 0.8), made("other", 0.801)]), "scores") == "scores solved api_f1"
+    assert heading(show([made("reference", 0.8), made("other", 0.801)]), "scores") == "scores solved tool F1"
 
 
 def test_scores_that_explain_others_are_shown_where_they_tell(show: Show) -> None:
     perfect, wrong = document("a", average_call_success=1.0), document("b", average_call_success=0.5)
-    assert "call_success" not in show([perfect])
-    assert "call_success" in show([perfect, wrong])
+    assert "accepted calls" not in show([perfect])
+    assert "accepted calls" in show([perfect, wrong])
 
 
 def test_incomplete_runs_show_only_comparable_scores(show: Show) -> None:
@@ -158,7 +158,7 @@ def test_losses_go_from_all_expected_calls_to_those_that_were_used(show: Show) -
     assert " ".join(lines[3].split()) == "langgraph:native 60 6 10% 9 15% 45 75%"
     assert max(map(len, lines)) <= 80
     words = " ".join(text.split())
-    assert "langgraph:native: wrong arguments, first in query 7: Atlas: City (missing: name)." in words
+    assert "langgraph:native: wrong arguments, first in task 7: Atlas: City (missing: name)." in words
     thirds = losses(show([with_lost("a", 1, not_called=1, wrong_arguments=1), with_lost("b", 0)]))
     assert " ".join(thirds.splitlines()[2].split()) == "a 3 1 34% 1 33% 1 33%"
     assert " ".join(thirds.splitlines()[3].split()) == "b - - - -"
@@ -202,7 +202,7 @@ def test_differences_fit_a_terminal_of_80_columns(show: Show) -> None:
     assert max(map(len, shown.splitlines())) <= 80
     assert "  openai-agents:native   -0.25 [-0.35, -0.15]  4 of 60  <0.001         worse" in shown
     assert "  openai-agents:native   -0.25 [-0.35, -0.15]  4 of 60   0.410  too few (70)" in shown
-    assert "\nnative compared with controlled\n" in shown
+    assert "\ndefaults compared with conductor only\n" in shown
     wide = {**few, "n": 300, "better": list(range(200)), "worse": list(range(200, 300))}
     long = document("openai-agents:controlled")
     long["summary"]["comparisons"] = [{"kind": "reference", "against": "reference", "scores": {"sopr_score": wide}}]

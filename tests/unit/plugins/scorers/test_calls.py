@@ -119,7 +119,7 @@ async def test_reasons_name_the_first_calls() -> None:
     bad = [api_call("a", {"x": number}, error="no") for number in range(7)]
     found = await scores("a", [*bad, GOOD])
     assert found["call_success"].detail["reason"] == f"{'; '.join(['t_a: no'] * 5)}; and 2 more"
-    assert found["recovered"].detail["reason"] == "7 of 7 failed calls mended"
+    assert found["recovered"].detail["reason"] == "7 of 7 failed calls recovered"
     assert "reason" not in (await scores("a", [GOOD]))["call_success"].detail
 
 

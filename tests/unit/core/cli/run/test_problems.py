@@ -13,6 +13,6 @@ def test_reasons_control_no_terminal(capsys: pytest.CaptureFixture[str]) -> None
     _print_problems(reported(failing))
     shown = capsys.readouterr().err
     assert shown.startswith(
-        "reference: 3 of 20 trials failed (agent): RuntimeError: ?[2Jno [query ?]0;x?: bench show r1 "
+        "reference: 3 of 20 trials failed (agent): RuntimeError: ?[2Jno [task ?]0;x?: bench show r1 "
     )
     assert shown.rstrip("\n").isprintable()

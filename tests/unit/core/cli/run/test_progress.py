@@ -77,7 +77,7 @@ def test_the_first_failure_of_each_kind_is_shown_with_its_cause(capsys: pytest.C
         shown.advance(ended("crash", "it\n died"))
     shown.advance(ended("agent", "x" * 999))
     crash, agent = lines(capsys)[1:3]
-    assert crash == "reference, query 1: crash: it died"
+    assert crash == "reference, task 1: crash: it died"
     assert len(agent) < 200
 
 

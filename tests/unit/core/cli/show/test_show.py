@@ -27,10 +27,10 @@ def test_a_run_is_shown_on_a_screen(bench: Any, monkeypatch: pytest.MonkeyPatch)
     assert shown.startswith("reference solves most (100 %), but with 2 tasks no difference from it is \nsignificant;")
     assert re.search(r"^mini +solved +tokens +failed +verdict$", shown, re.MULTILINE)
     assert "Most losses: langgraph:native, 1 of 2 trials failed (agent)" in shown
-    assert "worst queries" in shown
+    assert "hardest tasks" in shown
     assert "compared with reference" not in shown
     assert re.search(rf"^run +{NEW}: finished", shown, re.MULTILINE)
-    assert shown.endswith(f"\nNext: bench show {NEW} langgraph:native/a/b\n      bench show {NEW} --full\n")
+    assert shown.endswith(f"\nNext: bench show {NEW} langgraph:native/1\n      bench show {NEW} --full\n")
 
 
 def test_addresses_of_models_are_shown_without_passwords() -> None:
@@ -48,14 +48,14 @@ def test_addresses_of_models_are_shown_without_passwords() -> None:
 def test_a_run_shows_its_settings_scores_failures_and_worst_queries(bench: Any, option: str) -> None:
     shown = bench("show", "latest", option).output
     assert f"run          {NEW}: finished" in shown
-    assert "2 queries" in shown
+    assert "2 tasks" in shown
     assert shown.startswith("reference solves most (100 %), but with 2 tasks no difference from it is significant")
     assert "\nscores " in shown
     assert "compared with reference" in shown
     assert "1 of 2 trials failed (agent)" in shown
-    worst = shown[shown.index("worst queries") : shown.index("run          ")]
-    assert re.split("  +", worst.splitlines()[2])[:3] == ["a/b", "1 Solved, 1 failed (agent)", "langgraph:native/a/b"]
-    assert shown.endswith(f"\nNext: bench show {NEW} langgraph:native/a/b\n")
+    worst = shown[shown.index("hardest tasks") : shown.index("run          ")]
+    assert re.split("  +", worst.splitlines()[2])[:3] == ["1", "0.5", "1 Solved, 1 Unsolved"]
+    assert shown.endswith(f"\nNext: bench show {NEW} langgraph:native/1\n")
     assert "hidden-password" not in shown
 
 
@@ -79,7 +79,7 @@ def test_a_run_of_which_no_trial_has_ended_is_shown(bench: Any, stored: Path, fr
         shown = bench("show", "latest", *options)
         assert not shown.exception
         assert re.match(r"(No setup has a result|reference has no result) yet: \d trials were not", shown.output)
-        assert "worst queries" not in shown.output
+        assert "hardest tasks" not in shown.output
     found = json.loads(bench("show", "latest", "--json").output)
     assert found["run"]["run_id"] == BEGUN
     assert found["worst"] == []
@@ -93,7 +93,7 @@ def test_a_run_of_which_no_trial_has_ended_cannot_be_compared_or_planned_from(be
     add_begun_run(stored)
     for arguments, words in (
         (("compare", NEW, "latest"), "with 0 of 2 trials of reference measured"),
-        (("compare", NEW, "latest", "--allow-incomplete"), "have measured no query in common yet"),
+        (("compare", NEW, "latest", "--allow-incomplete"), "have measured no task in common yet"),
         (("plan", "latest", NEW), "fewer than two tasks with a score in common"),
     ):
         found = bench(*arguments).exception
@@ -108,7 +108,7 @@ def test_the_command_that_a_run_shows_works(bench: Any) -> None:
 
 
 def test_a_run_in_which_nothing_went_wrong_has_no_worst_queries(bench: Any) -> None:
-    assert "worst queries" not in bench("show", OLD).output
+    assert "hardest tasks" not in bench("show", OLD).output
 
 
 def test_a_trial_without_a_verdict_is_not_judged(bench: Any, stored: Path) -> None:
@@ -119,28 +119,28 @@ def test_a_trial_without_a_verdict_is_not_judged(bench: Any, stored: Path) -> No
         store.add_scores(NEW, judged, [silent])
     shown = bench("show", NEW).output
     (row,) = (line for line in shown.splitlines() if line.startswith("a/b "))
-    assert re.split("  +", row)[1] == "1 not judged, 1 failed (agent)"
+    assert re.split("  +", row)[2] == "1 not judged, 1 failed (agent)"
     assert "solved could not be determined for 1 trial (judge): no verdict after 3 votes" in shown
 
 
 def test_a_run_is_json_with_its_frameworks_and_worst_queries(bench: Any) -> None:
     found = json.loads(bench("show", "latest", "--json").output)
     assert [part["metadata"]["agent_name"] for part in found["frameworks"]] == ["reference", "langgraph:native"]
-    assert found["worst"][0]["trial"] == "langgraph:native/a/b"
+    assert found["worst"][0]["trial"] == "langgraph:native/1"
     assert "hidden-password" not in json.dumps(found)
 
 
 @pytest.mark.parametrize("name", ["langgraph/1", "langgraph:native/1", "langgraph:native/1/0"])
 def test_a_trial_shows_which_call_went_wrong_and_why(bench: Any, name: str) -> None:
     shown = bench("show", "latest", name).output
-    assert shown.startswith("langgraph:native on query 1: answered\n")
+    assert shown.startswith("langgraph:native on task 1: answered\n")
     assert "\ntools: 1, of which 1 fill up the choice: weather_now\n" in shown
     problems = shown[shown.index("What went wrong") : shown.index("What the server saw")]
     assert "call 1: Weather/now was refused: 'city' is a required property\n      sent: {}" in problems
     assert "Unsolved: it lacks 21" in problems
     assert "+0.200 s  call 1: Weather/now" in shown
     assert "(1 message as before)" in shown
-    assert "solved          0 Unsolved: it lacks 21 (judge rule)" in shown
+    assert "solved       0 Unsolved: it lacks 21 (judge rule)" in shown
 
 
 def test_an_attempt_that_failed_is_shown_with_its_number_and_the_details_of_its_failure(
@@ -155,7 +155,7 @@ def test_an_attempt_that_failed_is_shown_with_its_number_and_the_details_of_its_
         store.update_run(NEW, config=store.run(NEW).config.model_copy(update={"repeat": 2}))
         store.add_trial(NEW, made.model_copy(update={"attempt": 1, "outcome": outcome, "wire": wire}))
     shown = bench("show", NEW, "langgraph/a/b", "--attempt", 1).output
-    assert shown.startswith("langgraph:native on query a/b, repeat 0, attempt 1: failed (crash)\n")
+    assert shown.startswith("langgraph:native on task a/b, repeat 0, attempt 1: failed (crash)\n")
     for words in (
         "What went wrong\n  1. trial: failed (crash): it died\n",
         "  call 1: Weather/now (not offered) in 0.100 s, status 429, real\n",
@@ -214,8 +214,8 @@ def test_a_trial_is_json_too(bench: Any) -> None:
         (("2026",), "several runs begin with '2026'"),
         (("",), "no run ''"),
         (("latest", "crewai/1"), "no framework 'crewai'"),
-        (("latest", "langgraph/9"), "no query 9; its queries are 1, a/b"),
-        (("latest", "1"), "write FRAMEWORK/QUERY, such as reference/1"),
+        (("latest", "langgraph/9"), "no task 9; its tasks are 1, a/b"),
+        (("latest", "1"), "write FRAMEWORK/TASK, such as reference/1"),
         (("latest", "reference/1/4"), "no repeat 4"),
         (("latest", "reference/1", "--attempt", "3"), "no attempt 3; it has 0"),
         (("latest", "--attempt", "1"), "--attempt is about one trial"),
@@ -228,4 +228,4 @@ def test_what_is_not_there_is_named(bench: Any, arguments: tuple[str, ...], said
 
 
 def test_the_framework_may_be_left_out_where_there_is_one(bench: Any) -> None:
-    assert bench("show", OLD, "a/b").output.startswith("reference on query a/b: answered")
+    assert bench("show", OLD, "a/b").output.startswith("reference on task a/b: answered")

@@ -19,7 +19,7 @@ def test_a_repeat_is_a_number(write: Write, repeat: Any) -> None:
     document = json.loads(path.read_text())
     document["results"][0]["repeat"] = repeat
     path.write_text(json.dumps(document))
-    with pytest.raises(DataError, match=r"query 1: repeat is .*, not a whole number"):
+    with pytest.raises(DataError, match=r"task 1: repeat is .*, not a whole number"):
         read_groups([str(path)], None)
 
 

@@ -181,7 +181,7 @@ def words(**found: Any) -> str:
 
 
 def test_queries_that_changed_are_in_order_and_some_are_left_to_the_document() -> None:
-    assert words(worse=[10, 2, "b", "a"], better=[7]) == "worse on queries 2, 10, a, b; better on query 7"
+    assert words(worse=[10, 2, "b", "a"], better=[7]) == "worse on tasks 2, 10, a, b; better on task 7"
     assert words(worse=[], better=[]) == ""
     many = words(worse=range(1030), better=[])
     assert many.endswith("18, 19 and 1,010 more (--json has all)")
@@ -236,4 +236,4 @@ def test_a_comparison_of_several_ranks_them(write: Any) -> None:
     found = RunComparer().compare(files, options)
     assert found.document[1]["ranks"] == {"sopr_score": {"a": [1, 2], "b": [1, 2], "c": [3, 3]}}
     assert "3 c" in found.tables[-1].notes[-2]
-    assert any("worse on queries 6, 7" in note and "13 more" in note for note in found.tables[-1].notes)
+    assert any("worse on tasks 6, 7" in note and "13 more" in note for note in found.tables[-1].notes)

@@ -72,7 +72,7 @@ def test_means_and_paired_differences_are_over_common_queries(write) -> None:
     assert tokens["value"] == 0.5
     assert 0 < tokens["low"] < 0.5 < tokens["high"] < 1
     assert "| solved | 0.5000 | 1.0000 | +0.5000 [+0.0837, +0.6388] | 10 | 0.002 | better |" in text(found)
-    assert "20 queries are left out, as only b has them." in text(found)
+    assert "20 tasks are left out, as only b has them." in text(found)
 
 
 def test_repeats_of_a_query_count_as_one(write) -> None:
@@ -103,11 +103,11 @@ def test_other_datasets_are_refused_unless_forced(write) -> None:
     a, b = write("a", {1: scores(1.0)}), write("b", {1: scores(1.0)}, dataset_digest="e" * 64)
     with pytest.raises(UsageError, match=r"the datasets differ \(mini dddddddddddd and mini eeeeeeeeeeee\).*--force"):
         compared(a, b)
-    assert "queries of the same id may be different tasks" in text(compared(a, b, force=True))
+    assert "tasks of the same id may be different tasks" in text(compared(a, b, force=True))
 
 
 def test_without_a_common_query_there_is_nothing_to_compare(write) -> None:
-    with pytest.raises(UsageError, match="no query in common"):
+    with pytest.raises(UsageError, match="no task in common"):
         compared(write("a", {1: scores(1.0)}), write("b", {"1": scores(1.0)}), force=True)
 
 
@@ -160,7 +160,7 @@ def test_settings_that_differ_are_named_with_their_values(write) -> None:
         "seed": [0, 7],
     }
     assert 'model: "scripted:gold" and "gpt-4o", which are not the same.' in text(found)
-    assert "only 1 query:" in text(found).lower()
+    assert "only 1 task:" in text(found).lower()
 
 
 def test_each_setting_of_a_run_is_compared_and_one_that_a_version_lacked_has_its_default(write) -> None:
@@ -177,9 +177,9 @@ def test_trials_that_count_half_are_said_of_both(write) -> None:
     unsure = write("a", {number: scores(0.5) for number in range(20)})
     solved = write("b", {number: scores(1.0) for number in range(10, 40)})
     (more,) = compared(unsure, solved).tables[0].notes
-    assert "b solves 100 % of 10 common queries, 50 points more than a" in more
+    assert "b solves 100 % of 10 common tasks, 50 points more than a" in more
     (less,) = compared(solved, unsure).tables[0].notes
-    assert "a solves 50 % of 10 common queries (with 10 unsure as half), 50 points less than b (" in less
+    assert "a solves 50 % of 10 common tasks (with 10 unsure as half), 50 points less than b (" in less
 
 
 def test_frameworks_of_one_name_are_told_apart_by_their_runs(write) -> None:
@@ -193,7 +193,7 @@ def test_frameworks_of_one_name_are_told_apart_by_few_settings_in_which_they_dif
     runs = [write("a", {1: scores(1.0)}, run_id=f"2026010{n}", model=f"scripted:{n}") for n in (1, 2)]
     found = compared(*runs)
     assert (
-        found.tables[0].notes[0].startswith("a (scripted:2) solves 100 % of 1 common query, the same as a (scripted:1)")
+        found.tables[0].notes[0].startswith("a (scripted:2) solves 100 % of 1 common task, the same as a (scripted:1)")
     )
     assert found.tables[1].legend[-1] == "a (scripted:1) is of run 20260101, and a (scripted:2) of run 20260102."
     page = found.page() if found.page else ""
@@ -206,7 +206,7 @@ def test_a_plan_of_faults_is_told_in_words(write) -> None:
     plan = '{"tools": {"rate": 0.5, "faults": ["error"]}}'
     found = compared(*(write("a", {1: scores(1.0)}, run_id=str(n), faults=own) for n, own in enumerate((None, plan))))
     said = text(found)
-    assert "a (injected faults) solves 100 % of 1 common query, the same as a (no faults) on every task" in said
+    assert "a (injected faults) solves 100 % of 1 common task, the same as a (no faults) on every task" in said
     assert "faults: none and 50 % of the calls of tools (error), which are not the same." in said
 
 
@@ -225,7 +225,7 @@ def test_several_are_held_against_the_first(write) -> None:
     assert [(one["baseline"]["name"], one["candidate"]["name"]) for one in found.document] == [("a", "b"), ("a", "c")]
     assert len(found.tables) == 3
     assert found.tables[0].notes == [
-        f"{name} solves 100 % of 1 common query, the same as a on every task." for name in "bc"
+        f"{name} solves 100 % of 1 common task, the same as a on every task." for name in "bc"
     ]
 
 
@@ -285,7 +285,7 @@ def test_a_regression_fails_only_where_that_is_asked_for(write) -> None:
     assert compared(a, b).failed == ()
     (line,) = compared(a, b, fail_on_regression=True).failed
     assert line.startswith("b is worse than a: solved differs by -0.4500 [-")
-    assert line.endswith("over 20 queries")
+    assert line.endswith("over 20 tasks")
     assert compared(b, a, fail_on_regression=True).failed == []
 
 
@@ -362,12 +362,12 @@ def test_what_is_worse_than_a_baseline_is_told_for_each_score(write) -> None:
     worse = read_groups([str(write("a", {number: scores(0.0) for number in range(20)}, run_id="new"))], None)[0]
     (line,) = regressions(baseline, worse, 0.05)
     assert line.startswith("a (new) is worse than a (old): solved differs by -1.0000 [-1.0000, -0.6777]")
-    assert line.endswith("over 20 queries")
+    assert line.endswith("over 20 tasks")
     other = read_groups(
         [str(write("a", {number: scores(0.0) for number in range(20)}, run_id="b", model="small"))], None
     )[0]
     (line,) = regressions(baseline, other, 0.05)
-    assert line.endswith('over 20 queries; model is "small" in place of "scripted:gold"')
+    assert line.endswith('over 20 tasks; model is "small" in place of "scripted:gold"')
     same = read_groups([str(write("a", {number: scores(1.0) for number in range(20)}, run_id="same"))], None)[0]
     assert regressions(baseline, same, 0.05) == []
     lacking = write("a", {1: scores(1.0)}, run_id="lacking", status="incomplete", num_queries=2)

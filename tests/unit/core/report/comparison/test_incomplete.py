@@ -71,7 +71,7 @@ def test_a_run_that_lacks_trials_is_refused_unless_that_is_accepted(store: str) 
     assert f"INCOMPLETE: run {NEW} is incomplete, with 1 of 2 trials of langgraph:native measured" in markdown(
         found.tables
     )
-    with pytest.raises(UsageError, match="have measured no query in common yet"):
+    with pytest.raises(UsageError, match="have measured no task in common yet"):
         compared(store, f"{OLD}/langgraph", f"{EMPTY}/langgraph", allow_incomplete=True)
 
 

@@ -66,14 +66,14 @@ def test_other_texts_are_no_names_of_runs(value: str) -> None:
 @pytest.mark.parametrize("value", [5.0, -0.5, "1.0", float("nan"), float("inf"), [1]])
 def test_a_score_that_is_out_of_its_range_is_refused(write: Any, value: Any) -> None:
     path = write("reference", {1: {"sopr_score": 1.0}, 2: {"sopr_score": value}})
-    with pytest.raises(DataError, match=r"query 2: sopr_score is .*, not a number from 0 to 1"):
+    with pytest.raises(DataError, match=r"task 2: sopr_score is .*, not a number from 0 to 1"):
         read_groups([str(path)], None)[0]
 
 
 def test_a_time_that_is_no_number_is_refused_and_a_score_that_is_not_known_is_not(write: Any) -> None:
     known = {"sopr_score": None, "wall_time": 3.5}
     assert read_groups([str(write("reference", {1: known}))], None)[0]
-    with pytest.raises(DataError, match="query 1: wall_time is nan, not a number"):
+    with pytest.raises(DataError, match="task 1: wall_time is nan, not a number"):
         read_groups([str(write("reference", {1: known | {"wall_time": float("nan")}}))], None)[0]
 
 
@@ -83,7 +83,7 @@ def test_a_trial_that_stands_twice_in_a_document_is_refused(write: Any) -> None:
     (entry,) = document["results"]
     document["results"] = [entry | {"repeat": 0}] * 2
     path.write_text(json.dumps(document))
-    with pytest.raises(DataError, match="query 1 has repeat 0 more than once"):
+    with pytest.raises(DataError, match="task 1 has repeat 0 more than once"):
         read_groups([str(path)], None)[0]
 
 

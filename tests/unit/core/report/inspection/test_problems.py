@@ -56,7 +56,7 @@ def test_tokens_of_an_agent_that_asks_no_model_are_no_problem() -> None:
     unsolved = Score(name="sopr_score", value=None, failure=Failure(kind="judge", message="no verdict"))
     assert [one.what for one in told([], scores=[unknown, unsolved])] == ["solved could not be determined: no verdict"]
     (problem, _) = told([model_call()], scores=[unknown, unsolved])
-    assert problem.what == "total_tokens could not be determined: no tokens"
+    assert problem.what == "tokens could not be determined: no tokens"
 
 
 def test_requests_that_a_limit_refused_one_after_the_other_are_one_problem() -> None:

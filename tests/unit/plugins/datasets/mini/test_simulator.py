@@ -195,9 +195,9 @@ async def test_a_call_without_documentation_is_answered_by_its_path() -> None:
 
 async def test_an_unknown_api_cannot_be_simulated() -> None:
     stranger = Api(category="Geography", tool_name="Atlas of Tarnmere", api_name="Moons")
-    with pytest.raises(SimulationError, match="no Api 'Geography/Atlas of Tarnmere/Moons'"):
+    with pytest.raises(SimulationError, match="no tool 'Geography/Atlas of Tarnmere/Moons'"):
         await SIMULATOR.simulate(stranger, "Geography/Atlas of Tarnmere/Moons", {})
-    with pytest.raises(SimulationError, match="no Api 'x/y/z'"):
+    with pytest.raises(SimulationError, match="no tool 'x/y/z'"):
         await SIMULATOR.simulate(None, "x/y/z", {})
 
 

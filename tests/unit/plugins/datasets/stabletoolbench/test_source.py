@@ -128,15 +128,15 @@ def test_a_byte_order_mark_and_unknown_keys_do_no_harm(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        ({"query": None}, r"query 7, \[0\].query: input should be a valid string"),
+        ({"query": None}, r"task 7, \[0\].query: input should be a valid string"),
         ({"query_id": True}, r"\[0\].query_id: input should be a valid"),
-        ({"api_list": {}}, r"query 7, \[0\].api_list: input should be a valid"),
-        ({"relevant APIs": [["Paper Mill "]]}, r"query 7, \[0\].relevant APIs\[0\]"),
-        ({"relevant APIs": [["Paper Mill ", "fold"]]}, r"query 7, relevant APIs: \['Paper Mill ', 'fold'\] is not in"),
-        ({"api_list": [api("C", *PAPER), {}]}, r"query 7, \[0\].api_list\[1\].category_name: the key is missing"),
+        ({"api_list": {}}, r"task 7, \[0\].api_list: input should be a valid"),
+        ({"relevant APIs": [["Paper Mill "]]}, r"task 7, \[0\].relevant APIs\[0\]"),
+        ({"relevant APIs": [["Paper Mill ", "fold"]]}, r"task 7, relevant APIs: \['Paper Mill ', 'fold'\] is not in"),
+        ({"api_list": [api("C", *PAPER), {}]}, r"task 7, \[0\].api_list\[1\].category_name: the key is missing"),
         (
             {"api_list": [api("C", *PAPER, optional_parameters=[{"name": 3}])]},
-            r"query 7, \[0\].api_list\[0\].optional_parameters\[0\].name: input should be a valid string",
+            r"task 7, \[0\].api_list\[0\].optional_parameters\[0\].name: input should be a valid string",
         ),
     ],
 )
@@ -150,7 +150,7 @@ def test_a_fault_is_named_by_file_query_and_key(write: Any, change: dict[str, An
 def test_a_missing_key_of_a_query_is_named(write: Any) -> None:
     broken = query()
     del broken["relevant APIs"]
-    with pytest.raises(DataError, match=r"query 'q2', \[1\].relevant APIs: the key is missing"):
+    with pytest.raises(DataError, match=r"task 'q2', \[1\].relevant APIs: the key is missing"):
         read_queries(write(query(), broken | {"query_id": "q2"}))
 
 
@@ -181,7 +181,7 @@ def test_what_is_no_list_of_queries_is_refused(tmp_path: Path, content: bytes, m
 
 
 def test_identifiers_must_be_unique(write: Any) -> None:
-    with pytest.raises(DataError, match="query '7', number 2: query_id occurs twice"):
+    with pytest.raises(DataError, match="task '7', number 2: query_id occurs twice"):
         read_queries(write(query(7), query("7")))
 
 

@@ -1,13 +1,13 @@
-"""The names of scores in words."""
+"""The titles of scores."""
 
 from __future__ import annotations
 
-from trialbed.scoring import score_heading
+from trialbed.records import score_heading
 
 HEADINGS = {
     "sopr_score": "Solved",
-    "api_call_score": "Expected Apis called",
-    "api_f1": "Apis, F1",
+    "api_call_score": "Right tools",
+    "api_f1": "Tool F1",
     "cost": "Cost, USD",
     "sopr_score@GPT-4o": "Solved@GPT-4o",
     "ToneMatch": "ToneMatch",
