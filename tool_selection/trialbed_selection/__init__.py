@@ -1,6 +1,6 @@
-"""Selects the tools that an agent is offered, and names them.
+"""Select the tools that an agent is offered, and name them.
 
-The names are loaded when they are first used, so that ``bench --help``, which loads the command, stays light.
+The names are loaded on first use, because ``bench --help`` loads the command and must stay light.
 """
 
 import lazy_loader

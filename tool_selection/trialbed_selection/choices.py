@@ -17,7 +17,7 @@ class ChosenApi(Record):
     Attributes:
         api: its identity.
         by: what chose it: ``words``, ``meaning``, ``both`` or ``model``.
-        score: how well it fits, in units of ``by``'s own; None where only the order is known.
+        score: how well it fits, in units of ``by``'s own; None if only the order is known.
         topped_up: whether it fills up a choice of a model that was too short.
     """
 
@@ -40,7 +40,7 @@ class ExplainedSelector(ToolSelector):
 
 
 def choose(selector: ToolSelector, query: Query, max_tools: int) -> list[ChosenApi]:
-    """Ask a selector for its choice, best first, each Api once; one that gives no reason is named by its class.
+    """Ask a selector for its choice, best first, each Api once. The reason is the selector's class unless it gives one.
 
     Raises:
         UsageError: it gives something else than identities of Apis.

@@ -90,7 +90,7 @@ def command(
 def _read(
     names: Sequence[str], limit: int | None, query_ids: Sequence[str], more: Sequence[str], data_dir: Path
 ) -> tuple[dict[str, list[Query]], ApiCatalog]:
-    """The queries of each test set, and the Apis of all and of the catalogs that are named."""
+    """Return the queries of each test set, and all Apis including the named catalogs."""
     from trialbed.catalogs import open_catalog, open_dataset
     from trialbed.errors import UsageError
 

@@ -1,4 +1,4 @@
-"""Model-safe tool names: ASCII, at most 64 characters, the same for a catalog in whatever order it comes."""
+"""Model-safe tool names in ASCII with at most 64 characters, the same in every order of a catalog."""
 
 from __future__ import annotations
 
@@ -38,20 +38,21 @@ def safe_name(original: str) -> str:
 
 
 def function_name(original: str) -> str:
-    """The model-safe form of a function's name: the name itself where endpoints take it, with ``_`` for each dot.
+    """Return the model-safe form of a function's name, with ``_`` for each dot.
 
-    That is how the function-calling leaderboard BFCL maps names. Others are changed by ``safe_name``.
+    That is how the function-calling leaderboard BFCL maps names. If endpoints would still reject the name,
+    ``safe_name`` changes it.
     """
     name = original.replace(".", "_")
     return name if ALLOWED.fullmatch(name) else safe_name(original)
 
 
 def tool_names(refs: Iterable[ApiRef], taken: Collection[str] = ()) -> dict[ApiRef, str]:
-    """A unique model-safe name for each Api, whatever the order of ``refs``.
+    """Return a unique model-safe name for each Api, independent of the order of ``refs``.
 
-    Apis whose names meet (each other's or one of ``taken``) all get a suffix from the SHA-256 of their
-    identity: the triple, as Apis of two categories may share both names. Where a suffixed name meets another
-    again, the next round hashes anew.
+    If names of Apis are equal (among themselves or to a name in ``taken``), they all get a suffix from the SHA-256 of
+    their identity: the triple, as Apis of two categories may share both names. If a suffixed name is again taken, the
+    next round uses another hash.
     """
     names = {ref: _name(ref, 0) for ref in refs}
     rounds = dict.fromkeys(names, 0)

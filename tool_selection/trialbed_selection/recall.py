@@ -26,7 +26,7 @@ class FoundApis:
         test_set: that the query belongs to.
         ranking: the chosen Apis, best first.
         seconds: that it took.
-        topped_up: those that fill up a choice of a model that was too short.
+        topped_up: Apis that fill up a model's choice because it was too short.
     """
 
     test_set: str
@@ -58,7 +58,7 @@ def recall_at(ranking: Sequence[ApiRef], gold: Sequence[ApiRef], k: int) -> floa
 
 
 def summarize_recall(found: Sequence[FoundApis], ks: Sequence[int]) -> list[dict[str, Any]]:
-    """The measures at each k, for each test set, and where there are several also for all: means with 95 % intervals.
+    """Return the measures at each k for each test set, and for all if there are several, as means with 95 % intervals.
 
     A query is one observation, and so are its repeats under one id.
     """

@@ -1,4 +1,4 @@
-"""Reads which tools a model named, however it wrote them down."""
+"""Read the tools that a model named, in every form that models write."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Finds the Apis of a catalog that a text is about: by its words, by its meaning, and by both."""
+"""Find a catalog's Apis for a text by its words, by its meaning, or by both."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ MODALS = frozenset(("also", "could", "let", "must", "please", "shall", "would"))
 
 
 class Words:
-    """Reads texts. Not for several threads at once, as a stemmer is not."""
+    """Read texts. An instance is not for several threads, because its stemmer is not."""
 
     def __init__(self) -> None:
         from bm25s.stopwords import STOPWORDS_EN_PLUS  # type: ignore[import-untyped]  # no type information
@@ -93,7 +93,7 @@ MAX_SENTENCE = 400
 
 
 def api_words(api: Api, words: Words) -> list[str]:
-    """The words of an Api, each as often as its place weighs."""
+    """Return the words of an Api, each repeated by the weight of its place."""
     parameters = (*api.required_parameters, *api.optional_parameters)
     places = (
         (api.tool_name, NAME),
@@ -107,7 +107,7 @@ def api_words(api: Api, words: Words) -> list[str]:
 
 
 def tool_places(apis: Sequence[Api]) -> list[int]:
-    """The place of each Api's tool, in the order in which tools come."""
+    """Return the place of each Api's tool in the order of tools."""
     tools: dict[tuple[str, str], int] = {}
     return [tools.setdefault((api.category, api.tool_name), len(tools)) for api in apis]
 
@@ -115,7 +115,7 @@ def tool_places(apis: Sequence[Api]) -> list[int]:
 def tool_documents(
     apis: Sequence[Api], tool_of: Sequence[int], of_apis: Sequence[Sequence[str]], words: Words
 ) -> list[list[str]]:
-    """The words of each tool: those of its Apis and its first description, damped, as many Apis repeat themselves.
+    """Return the damped words of each tool, from its Apis and its first description, as many Apis repeat themselves.
 
     A word that occurs n times counts ⌈log₂(n + 1)⌉ times.
     """
@@ -252,7 +252,7 @@ class SemanticIndex:
     Args:
         vectors: one unit vector per Api.
         tool_of: the place of each Api's tool.
-        embedder: made the vectors, and makes those of queries.
+        embedder: made the vectors, and embeds queries.
     """
 
     def __init__(self, vectors: np.ndarray[Any, Any], tool_of: np.ndarray[Any, Any], embedder: MiniLm) -> None:
@@ -308,7 +308,7 @@ class SemanticIndex:
 
 
 def _means(vectors: np.ndarray[Any, Any], tool_of: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
-    """The direction of each tool: that of its Apis together."""
+    """Return the direction of each tool, which is the normalised sum of its Apis' vectors."""
     import numpy as np
 
     sums = np.zeros((int(tool_of.max(initial=-1)) + 1, vectors.shape[1]), dtype=np.float32)
@@ -370,11 +370,11 @@ class CatalogIndex:
     """The Apis of a catalog in the order of their identities, and the folder of its indexes.
 
     Args:
-        apis: each identity once; of one that occurs twice, the first counts.
-        folder: where indexes are kept, in a folder for each digest; None keeps none.
+        apis: each identity once; if one occurs twice, the first counts.
+        folder: the place of indexes, in a folder for each digest; None to keep nothing.
 
     Attributes:
-        refs: their identities, in the order in which indexes have them, whatever the order in which they came.
+        refs: their identities in the order of the indexes, independent of the order given.
         digest: the catalog's.
     """
 
@@ -398,7 +398,7 @@ class CatalogIndex:
     ) -> Index:
         """Load the index of this kind under the catalog's digest, or build it and keep it there.
 
-        An index that cannot be read or written is reported in the log, and made anew.
+        An index that cannot be read or written is reported in the log, and built again.
         """
         if self._folder is None:
             return make()
@@ -418,5 +418,5 @@ class CatalogIndex:
 
 
 def identity(ref: ApiRef) -> tuple[str, str, str]:
-    """Return the triple by which Apis are ordered."""
+    """Return an Api's triple, the sort key."""
     return ref.category, ref.tool_name, ref.api_name

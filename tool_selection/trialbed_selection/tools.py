@@ -1,4 +1,4 @@
-"""The selection stage: the Apis of a dataset, and a selector's choice of them, as tools."""
+"""Turn the Apis of a dataset, or a selector's choice, into tools."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ class Catalog:
     """Every Api that may be offered, with its tool name.
 
     Attributes:
-        apis: each identity once; of one that occurs twice the first.
+        apis: each identity once; if one occurs twice, the first.
         names: the tool name of every Api.
     """
 
@@ -28,10 +28,10 @@ class Catalog:
         self.names: Mapping[ApiRef, str] = tool_names(self.apis.refs)
 
     def tools(self, query: Query, selector: ToolSelector, *, max_tools: int) -> tuple[ToolSpec, ...]:
-        """The tools for a query, at most ``max_tools``, sorted by name.
+        """Return the tools for a query, at most ``max_tools``, sorted by name.
 
         Args:
-            selector: one that has learnt the dataset's Apis (``prepare``).
+            selector: has learnt the dataset's Apis (``prepare``).
 
         Raises:
             DataError: the selector chose an Api that neither the dataset nor the query has.
@@ -48,15 +48,15 @@ class Catalog:
         return tuple(tool.model_copy(update={"topped_up": True}) if tool.api in filled else tool for tool in tools)
 
     def specs(self, refs: Sequence[ApiRef], own: Sequence[Api] = ()) -> tuple[ToolSpec, ...]:
-        """These Apis as tools, sorted by name.
+        """Return these Apis as tools, sorted by name.
 
         Apis of tools have one name in the whole catalog. A function, which belongs to no tool, has its own name unless
         it meets another of ``refs``.
 
         Args:
             refs: identities, each once, of Apis of the catalog or of ``own``.
-            own: a query's own Apis. They describe themselves better than the catalog does, and one that the
-                catalog lacks gets a name that meets none of the catalog's.
+            own: a query's own Apis. They describe themselves better than the catalog does. Apis that the
+                catalog lacks get a name that differs from all of the catalog's.
 
         Raises:
             KeyError: an identity that is in neither.
@@ -78,9 +78,9 @@ def open_selection(apis: Sequence[Api]) -> SelectionStage:
 
 
 def description(api: Api) -> str:
-    """The text about an Api that the model reads: the original names, the Api's and the tool's descriptions.
+    """Return the text about an Api that the model reads: the original names, the Api's and the tool's descriptions.
 
-    That of a function is its own description, which is all that its model would be given elsewhere.
+    A function has only its own description, the only one that its model would be given elsewhere.
     """
     words = [f"{api.tool_name} / {api.api_name}" if api.tool_name else "", api.description]
     if api.tool_description:

@@ -1,4 +1,4 @@
-"""The tool selector as MASBench has it: over tool objects, without a run."""
+"""MASBench's tool selector, which works on tool objects without a run."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class MasbenchSelector:
         model: a model, which the selector ``llm`` asks, or the name of another selector, such as ``bm25``.
         temperature: of the model's requests.
         max_tools: how many tools at most.
-        cache_dir: where a model's replies are kept; None for the state folder.
+        cache_dir: the folder of a model's replies; None for the state folder.
         verbose: whether to log each selection at level INFO.
         base_url: the model's endpoint; default ``OPENAI_BASE_URL``, or OpenAI's.
         api_key: the endpoint's key; default ``OPENAI_API_KEY``.
@@ -132,7 +132,7 @@ def _api(tool: Any) -> Api:
 
 
 def _outside_of_a_loop(work: Callable[[], T]) -> T:
-    """Do blocking work where no event loop runs: here, or in a thread."""
+    """Do blocking work here, or in a thread if an event loop runs here."""
     try:
         asyncio.get_running_loop()
     except RuntimeError:

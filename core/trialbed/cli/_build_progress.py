@@ -1,4 +1,4 @@
-"""The progress of builds of environments: lines that stay, and on a terminal spinners below them."""
+"""Show the progress of environment builds in lines that stay, and on a terminal with spinners below them."""
 
 from __future__ import annotations
 

@@ -110,7 +110,7 @@ class LazyGroup(click.Group):
             raise click.UsageError(f"No such command {args[0]!r}. Did you mean {close!r}?", ctx) from error
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """Write the list of commands, of which only those of others' plugins are imported."""
+        """Write the list of commands; only commands of third-party plugins are imported."""
         left = self.list_commands(ctx)
         sections = {title: {name: names[name] for name in names if name in left} for title, names in SECTIONS.items()}
         listed = {name for names in sections.values() for name in names}

@@ -1,4 +1,4 @@
-"""The entry point: settings, errors and exit codes around the commands.
+"""Run the commands, with settings, errors and exit codes around them.
 
 Exit codes: 0 done · 1 done, but below ``--fail-under`` or with problems found · 2 usage · 3 nothing could be
 measured · 70 a crash · 130 interrupted.
@@ -31,8 +31,7 @@ NO_SPACE = (errno.ENOSPC, errno.EDQUOT, errno.EIO)
 def main(args: Sequence[str] | None = None) -> int:
     """Run ``bench`` with these arguments (``sys.argv`` if None) and return its exit code.
 
-    The program itself, without ``args``, ends with a code of its own at an exception that nothing handles: 1 is that of
-    a check that failed.
+    The program itself, without ``args``, ends with its own code at an unhandled exception; 1 means a failed check.
     """
     if args is None:
         # The interpreter's last collections would look at every object of a large run, which ends with it anyway.

@@ -1,4 +1,4 @@
-"""``bench compare``: the installed comparers recognise things that can be compared, and compare them."""
+"""Compare things with ``bench compare``; the installed comparers recognise them."""
 
 from __future__ import annotations
 

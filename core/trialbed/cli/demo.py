@@ -1,4 +1,4 @@
-"""``bench demo``: a framework next to the plain loop, with a model whose JSON is broken."""
+"""Compare a framework and the plain loop in ``bench demo``, with a model that writes broken JSON."""
 
 from __future__ import annotations
 
@@ -86,7 +86,7 @@ def _lines(report: Report) -> Iterator[str]:
 
 
 def _sentences(broken: Summary, gold: Summary) -> Iterator[str]:
-    """Yield the result with broken JSON, and that of the same tasks with correct JSON."""
+    """Yield the result with broken JSON, and the result of the same tasks with correct JSON."""
     solved, tasks = broken.counts.solved, broken.counts.queries
     some = "tasks" if solved else "every task"
     said = f"loses {some} in which the model's JSON is broken: {tasks - solved} of {tasks}"

@@ -57,7 +57,7 @@ class DoctorCheck:
 
 
 def checks() -> Iterator[DoctorCheck]:
-    """Yield every check, in the order in which a new user meets its subject."""
+    """Yield every check, in the order a new user meets its subject."""
     yield DoctorCheck("ok  ", "python", f"{platform.python_version()} at {os.path.realpath(sys.executable)}")
     yield _settings()
     for subject, folder in (("state", state_dir()), ("data", data_dir()), ("env", env_dir())):
@@ -102,7 +102,7 @@ def _nearest(folder: Path) -> Path:
 
 
 def _adapter(name: str) -> DoctorCheck:
-    """Look up where a framework would run whose adapter is published with Trialbed."""
+    """Look up the place of a framework with an adapter from Trialbed."""
     installed = None if runs_here(name) else EnvironmentStore(env_dir()).find(BuildRequest(FrameworkSpec.parse(name)))
     found = "installed here" if installed is None else f"own environment {installed.name} ({installed.summary})"
     remedy = f"bench env add {name}, or {install_command(name)} to install it here"
@@ -123,7 +123,7 @@ def _drivers() -> Iterator[DoctorCheck]:
 
 
 def _sandbox() -> Iterator[DoctorCheck]:
-    """Start a process in the sandbox of the local executor: its parts may be installed, and still not work here."""
+    """Start a process in the local executor's sandbox, which may be installed and still not work here."""
     with suppress(DriverError):  # an executor that cannot be loaded is listed with the drivers
         executor: type[Executor] = load_driver("executors", "local")
         try:

@@ -168,7 +168,7 @@ def _request(text: str, adapter: str | None, **more: Any) -> BuildRequest:
 
 
 def _is_meant(installed: InstalledEnvironment, name: str) -> bool:
-    """Return whether an environment has this name, framework or release, or a lock whose digest begins so."""
+    """Return whether an environment has this name, framework or release, or a digest of its lock that begins so."""
     about = installed.metadata
     names = (installed.name, about.name, f"{about.name}=={about.framework_version}")
     return name in names or (len(name) >= 6 and about.lock_digest.startswith(name))

@@ -1,4 +1,4 @@
-"""``--format``: in which form a result is printed."""
+"""The option ``--format`` for the form of a printed result."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def run_format_option(command: Decorated) -> Decorated:
 
 
 def format_option(*formats: str) -> Callable[[Decorated], Decorated]:
-    """The option for a command that prints a result in these formats; None where it is not given."""
+    """Return the option for a command that prints a result in these formats; its value is None by default."""
     return plain_option("--format", "form", type=click.Choice(formats), help=HELP)
 
 
@@ -42,10 +42,10 @@ def chosen_format(form: str | None, *, as_json: bool) -> str:
 
 
 def records_text(form: str, tables: Sequence[Any], records: Sequence[Mapping[str, Any]], title: str) -> str:
-    """Tables as ``markdown`` or ``html``, or the records behind them as ``csv``.
+    """Return tables as ``markdown`` or ``html``, or the records behind them as ``csv``.
 
     Args:
-        title: of the page, where it is one.
+        title: of the page, for ``html``.
     """
     from trialbed.views import csv_text, html_page, markdown
 

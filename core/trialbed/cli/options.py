@@ -16,7 +16,7 @@ FOLDER = click.Path(file_okay=False, path_type=Path)
 
 
 class LineType(click.types.StringParamType):
-    """A text that may have spaces: several in one variable stand on lines of their own."""
+    """A text that may have spaces. In a variable, each line is one text."""
 
     envvar_list_splitter = "\n"
 
@@ -87,7 +87,7 @@ def print_json(value: Any) -> None:
 
 
 def json_text(value: Any) -> str:
-    """Return a result as indented JSON, where nothing controls a terminal, and a number that JSON lacks is null."""
+    """Return a result as indented JSON that cannot control a terminal; numbers that JSON lacks are null."""
     try:
         text = json.dumps(value, ensure_ascii=False, allow_nan=False, indent=2)
     except ValueError:

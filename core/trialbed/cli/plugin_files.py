@@ -1,4 +1,4 @@
-"""Options whose values may name a plugin in a file: ``./judge.py:Mine``."""
+"""Options that accept a plugin in a file: ``./judge.py:Mine``."""
 
 from __future__ import annotations
 

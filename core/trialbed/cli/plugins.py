@@ -38,7 +38,7 @@ class Item:
 
 
 def inventory() -> list[Item]:
-    """Load all drivers and plugins: the drivers by kind and name, then the plugins."""
+    """Load all drivers and plugins, and return the drivers by kind and name, then the plugins."""
     manager = empty_manager()
     kinds = [kind for kind in GROUPS if kind != "components"]
     found = [(info, partial(_load, info)) for kind in kinds for info in list_drivers(kind)]

@@ -1,4 +1,4 @@
-"""Progress on stderr, of every command: live bars on a terminal, a line now and then elsewhere."""
+"""Progress of every command on stderr, in live bars on a terminal, or in a line now and then."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ R = TypeVar("R", bound=Resumable)
 def followed(progress: R) -> Iterator[R]:
     """Give the progress, and close it; print how to resume if the body raises an exception.
 
-    Where nothing was measured, nothing is kept, and there is no hint.
+    If nothing was measured, nothing is kept, and there is no hint.
     """
     ended_early = True
     try:
@@ -66,7 +66,7 @@ class PlainProgress:
 
         Args:
             failed: the failures so far, in words.
-            left: the time that is left, in words, where the display does not estimate it.
+            left: the time that is left, in words, if the display does not estimate it.
         """
         if done == total or done * LINES // total > (done - 1) * LINES // total:
             prefix = f"{part}: " if part else ""
@@ -81,7 +81,7 @@ class PlainProgress:
         self.write(line)
 
     def end(self) -> None:
-        """Do nothing: lines need no clean-up."""
+        """Do nothing, because lines need no clean-up."""
 
 
 class LiveProgress(PlainProgress):
@@ -113,7 +113,7 @@ class LiveProgress(PlainProgress):
         self.bar.console.print(line, markup=False, highlight=False, soft_wrap=True)
 
     def say_alive(self, line: str) -> None:
-        """Do nothing: the bar shows the time."""
+        """Do nothing, because the bar shows the time."""
 
     def end(self) -> None:
         """Remove the bars."""

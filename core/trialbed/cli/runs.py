@@ -84,11 +84,11 @@ def command(
 
 
 def _entry_of(run: StoredRun) -> dict[str, Any]:
-    """Return a run as the list has it.
+    """Return a run's entry in the list.
 
-    ``trials`` are those that are planned. ``sopr_score`` has the mean of each framework: None where it is not known, or
-    over other queries than those of the others. ``success_rate`` is that of an endpoint of a verification: its share of
-    valid answers, which nothing judges.
+    ``trials`` counts the planned ones. ``sopr_score`` has the mean of each framework, or None if it is not known or is
+    over other queries than the other frameworks'. ``success_rate`` belongs to an endpoint in a verification: its share
+    of valid answers, which are not judged.
     """
     config = run.config
     uneven = run.status != "finished" and len(config.frameworks) > 1
@@ -112,9 +112,9 @@ def _entry_of(run: StoredRun) -> dict[str, Any]:
 
 
 def _figures(run: StoredRun) -> Iterator[tuple[int, int, float | None]]:
-    """Yield the answered and failed trials of each framework of a run, and its mean of ``sopr_score``.
+    """Yield the answered and failed trials of a run's frameworks, and their mean of ``sopr_score``.
 
-    The mean is over the trials that were measured, failed ones as 0; None of a row that is void.
+    The mean is over the trials that were measured, failed ones as 0; None for a void row.
     """
     if (found := run.headline()) is not None:
         yield from found.values()

@@ -1,4 +1,4 @@
-"""Help that shows the options of a command under headings, those that most people need first."""
+"""Help that shows a command's options under headings, the most used options first."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The options of a run's settings, as they are declared."""
+"""Make the options of a run's settings from their declarations."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from trialbed.settings import Declared, declared_settings
 
 
 def setting_option(name: str) -> Callable[[Decorated], Decorated]:
-    """The option of a setting of a run, as ``RunSettings`` declares it."""
+    """Return the option of a run's setting by its declaration in ``RunSettings``."""
     declared = next(item for item in declared_settings() if item.name == name)
     several, text = declared.repeatable, declared.setting.help
     sentence, _, rest = text.partition(".")

@@ -10,7 +10,7 @@ from contextlib import contextmanager
 
 @contextmanager
 def cancel_on_terminate() -> Iterator[None]:
-    """End the current task on SIGTERM as on Ctrl-C: cleanly, with all finished work kept."""
+    """End the current task cleanly on SIGTERM, like Ctrl-C, with all finished work kept."""
     loop, task = asyncio.get_running_loop(), asyncio.current_task()
     assert task is not None  # noqa: S101 - called inside a task
     try:

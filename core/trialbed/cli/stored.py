@@ -38,12 +38,12 @@ def seconds(duration: float) -> str:
 
 
 def show_command(run_id: str, trial: str = "", store: str | None = None) -> str:
-    """The command that shows a run or one of its trials, as it can be typed into a shell."""
+    """Return the shell command that shows a run or a trial."""
     return typed_command("show", run_id, *([trial] if trial else []), store=store)
 
 
 def next_commands(run_id: str, worst: Sequence[WorstQuery], store: str | None, *, full: bool = False) -> str:
-    """Return the commands that lead on from a screen: to the worst trial, if there is one, and to all figures.
+    """Return the commands to continue with: the worst trial, if there is one, and all figures.
 
     Args:
         full: whether all figures are shown already.
@@ -57,7 +57,7 @@ def next_commands(run_id: str, worst: Sequence[WorstQuery], store: str | None, *
 
 
 def typed_command(*words: str, store: str | None = None) -> str:
-    """A command of ``bench`` on a store, as it can be typed into a shell; None for the store that is the default."""
+    """Return a shell command of ``bench`` on a store; ``store`` is None for the default one."""
     from trialbed.views import printable
 
     # The URL of a database may hold a password.
@@ -66,14 +66,14 @@ def typed_command(*words: str, store: str | None = None) -> str:
 
 
 def run_reporter(name: str, *, explained: bool = False, brief: bool = False) -> Reporter:
-    """The reporter of this name for results of runs.
+    """Return the reporter of this name for results of runs.
 
     Args:
         explained: whether it is to explain each figure.
         brief: whether it may leave out all but the most important ones.
 
     Raises:
-        DriverError: there is none.
+        DriverError: it does not exist.
     """
     from trialbed.drivers import load_driver
 

@@ -19,10 +19,10 @@ if TYPE_CHECKING:
 def parse_thresholds(
     given: Sequence[str], example: str = "solved=0.8", option: str = "--fail-under", form: str = "SCORE=X"
 ) -> dict[str, float]:
-    """``SCORE -> X``.
+    """Parse thresholds into ``SCORE -> X``.
 
     Args:
-        example, option, form: shown where a text has another form.
+        example, option, form: shown in the error if a text has another form.
 
     Raises:
         UsageError: a text does not have the form SCORE=X.
@@ -43,10 +43,10 @@ def parse_thresholds(
 
 
 def check_scores(thresholds: Mapping[str, float], repeat: int | None = None) -> None:
-    """Check that the scores exist and can reach their thresholds, as far as that is known before a run.
+    """Check before a run that the scores exist and can reach their thresholds.
 
     Args:
-        repeat: trials of each query; None where that is not known.
+        repeat: trials of each query; None if that is not known.
 
     Raises:
         UsageError: there is no such score, and one is suggested; or it is a share, and the threshold is not from 0 to
@@ -71,10 +71,10 @@ def check_scores(thresholds: Mapping[str, float], repeat: int | None = None) -> 
 
 
 def check_tags(thresholds: Mapping[str, float], options: RunOptions) -> None:
-    """Check that tasks of a run will have the tags of thresholds.
+    """Check that a run's tasks will have the tags of thresholds.
 
     Raises:
-        UsageError: none has one of them.
+        UsageError: a tag is missing in all tasks.
     """
     from trialbed.preparation import prepare
 
@@ -89,7 +89,7 @@ def below(thresholds: Mapping[str, float], report: Report) -> bool:
     """Return whether any framework's mean is below a threshold or missing; says so on stderr.
 
     Raises:
-        UsageError: there is no such score; lists those that exist.
+        UsageError: there is no such score; lists the existing ones.
     """
     from trialbed.report import check_thresholds
 
@@ -100,10 +100,10 @@ def below(thresholds: Mapping[str, float], report: Report) -> bool:
 
 
 def print_thresholds(thresholds: Mapping[str, float], report: Report) -> None:
-    """Write JUnit's XML with a test for each framework and threshold, which fails where the mean is below it.
+    """Write JUnit's XML with a test for each framework and threshold, which fails if the mean is below it.
 
     Raises:
-        UsageError: there is no such score; lists those that exist.
+        UsageError: there is no such score; lists the existing ones.
     """
     from trialbed.records import score_title
     from trialbed.report import check_thresholds, headline

@@ -1,4 +1,4 @@
-"""Scores of a trial: the context of a scorer, the run's judge and its calibration, and the scores that mean quality."""
+"""The context of scorers, a run's judge and its calibration, and the scores that mean quality."""
 
 from trialbed.scoring._bounds import (
     LONGEST_ANSWER,

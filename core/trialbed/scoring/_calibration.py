@@ -1,4 +1,4 @@
-"""The calibrations of judges: how far each agrees with labelled cases, kept in the state folder for every report."""
+"""The agreement of judges with labelled cases, kept in the state folder for every report."""
 
 from __future__ import annotations
 
@@ -28,13 +28,13 @@ class Calibration(Record):
 
     Attributes:
         labels: the file of the cases, or ``embedded``; ``labels_digest`` is the SHA-256 over them.
-        cases: those with a verdict; ``failures`` is the number of those without, which count in no figure.
-        accuracy: the share of cases in which status and label are the same, with its interval of 95 %.
-        kappa: Cohen's kappa, the agreement beyond what chance would give, with its interval of 95 %; None where all
-            labels and all verdicts are one status, so that chance explains everything.
+        cases: the number of cases with a verdict; ``failures`` counts the cases without, which enter no figure.
+        accuracy: the share of cases with the same status and label, with its interval of 95 %.
+        kappa: Cohen's kappa, the agreement beyond chance, with its interval of 95 %; None if all labels and all
+        verdicts are one status, because chance explains everything then.
         confusion: label -> status -> number of cases.
         votes: verdicts per case.
-        at: when it was measured, in UTC; empty for one that comes with the judge.
+        at: when it was measured, in UTC; empty if it comes with the judge.
     """
 
     labels: str
@@ -65,7 +65,7 @@ class Calibration(Record):
 
 
 def judge_note(name: str, judge: Mapping[str, Any] | None) -> str:
-    """Say how far the judge of a run can be trusted; empty where the run has none, or asks it for nothing.
+    """Describe how far the judge of a run can be trusted; empty if the run has no judge, or asks it for nothing.
 
     Args:
         name: the judge's, as chosen.
@@ -88,7 +88,7 @@ def judge_note(name: str, judge: Mapping[str, Any] | None) -> str:
 
 
 def judge_identity(driver: str, model: str | None, about: Mapping[str, Json]) -> str:
-    """Return what distinguishes a judge from others: its driver, its model, and the settings of its verdicts."""
+    """Return a digest of a judge's driver, model and settings of verdicts, which distinguishes it from others."""
     text = json.dumps([driver, model, dict(about)], sort_keys=True)
     return hashlib.sha256(text.encode()).hexdigest()[:16]
 
@@ -100,7 +100,7 @@ def calibration_of(judge: Judge, identity: str) -> Mapping[str, Json] | None:
 
 
 def kept_calibrations() -> dict[str, Calibration]:
-    """Return the kept calibrations that are large enough; a file that is damaged has none."""
+    """Return the kept calibrations that are large enough; empty for a damaged file."""
     try:
         kept = json.loads((state_dir() / CALIBRATIONS).read_text(encoding="utf-8"))
         found = {str(name): Calibration.model_validate(value) for name, value in kept.items()}

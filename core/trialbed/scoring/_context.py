@@ -15,9 +15,9 @@ class CheckResult(NamedTuple):
     """The result of a function that looks at a trial.
 
     Attributes:
-        met: None where the function failed.
+        met: None if the function failed.
         reason: why it is not met, or how the function failed.
-        accepted: of a function in expected arguments, the values for which it holds.
+        accepted: of a function in expected arguments, the values that it accepts.
     """
 
     name: str
@@ -39,11 +39,11 @@ class ScoreContext:
         judge: the run's judge, which cannot be asked in a scoring process.
         judge_name: ``rule`` or the judge model's name.
         unasked: the calls of Apis that no answer of the model asked for; they give no points.
-        in_process: whether the agent is an object of the caller's program, which may answer by itself.
+        in_process: whether the agent is an object of the caller's program, which may answer without the model.
         takes_tools: whether the agent takes the trial's tools.
-        prices: of the model's tokens; None where they are not known.
+        prices: of the model's tokens; None if they are not known.
         checks: the results of the functions that the task has look at the trial.
-        asked_in_turn: the calls that the model asked for, where the context is one turn of a trial; else None.
+        asked_in_turn: the calls that the model asked for, if the context is one turn of a trial; else None.
     """
 
     query: Query

@@ -32,9 +32,9 @@ class Expectation:
 
     Attributes:
         text: in words.
-        reason: why it is not met, or not known; empty where it is met, or where the text says enough.
-        met: None where it is not known.
-        denial: that it is not met, in a sentence of its own; empty where text and reason say it.
+        reason: why it is not met, or not known; empty if it is met, or if the text says enough.
+        met: None if it is not known.
+        denial: that it is not met, in a sentence of its own; empty if text and reason say it.
     """
 
     text: str
@@ -62,9 +62,9 @@ def has_expectations(query: Query) -> bool:
 
 
 def undecided_criteria(context: ScoreContext) -> frozenset[str]:
-    """Return the criteria on which the outcome of the task, or of one of its tests, depends.
+    """Return the criteria that decide the outcome of the task, or of its tests.
 
-    Where something else is not met, those of the task itself change nothing; those of a test are its outcome.
+    If something else is not met, the task's own criteria change nothing; a test's criteria decide its own outcome.
     """
     expected = context.query.expected
     if expected is None:
@@ -122,7 +122,7 @@ def never_called(context: ScoreContext, api: ApiRef) -> Expectation:
 
 
 def _test(context: ScoreContext, test: TaskTest) -> Expectation:
-    """Return whether all expectations of a test are met: by the trial, or by the turn that it is about."""
+    """Return whether the trial, or the test's turn, meets all expectations of a test."""
     if test.turn:
         sent = len(context.wire.turns)
         if test.turn > sent:
@@ -171,7 +171,7 @@ def _bounds(context: ScoreContext, expected: Expected) -> Iterator[Expectation]:
 
 
 def _calls(context: ScoreContext, expected: Expected) -> Expectation:
-    """Return the expectation of the calls; of several ways, the one that is met, else the one that is nearest."""
+    """Return the expectation of the calls; of several ways, it is for a way that is met, or else the nearest."""
     best = min((_way(way, context, expected) for way in (context.query.gold_calls, *expected.ways)), key=len)
     text, faults = "the expected calls" + (", in their order" if expected.in_order else ""), "; ".join(best[:SHOWN])
     if context.unobserved and (best or not context.query.gold_calls):
@@ -209,9 +209,9 @@ def criterion_name(text: str) -> str:
 
 
 async def run_criteria(judge: Judge, context: ScoreContext, asked: Collection[str]) -> tuple[CheckResult, ...]:
-    """Return the findings of a judge on each criterion of a trial's task; one that it cannot have is unknown.
+    """Return the findings of a judge on each criterion of a trial's task; missing ones are unknown.
 
-    Those that the context has are not asked for again.
+    Known findings of the context are not asked for again.
 
     Args:
         asked: the criteria that the judge may be asked for.
@@ -249,7 +249,7 @@ SECONDS = 60.0
 
 
 async def run_checks(checks: Mapping[str, Check], context: ScoreContext) -> tuple[CheckResult, ...]:
-    """Return the results of the checks that the task of a trial names; those that are not given are left out.
+    """Return the results of the checks that the task of a trial names; unavailable checks are skipped.
 
     An ``AssertionError`` says that the trial is wrong. Any other exception is a fault of the check.
     """

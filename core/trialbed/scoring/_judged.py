@@ -27,13 +27,15 @@ def judge_label(judge: str, model: str | None) -> str:
 
 
 async def judged_score(context: ScoreContext) -> Score:
-    """``sopr_score``: the run's judge on the answer; the label is the answer's status.
+    """Return ``sopr_score``, the judge's verdict on the answer, with the answer's status as label.
 
     Solved is 1, Unsure 0.5, Unsolved 0, averaged over the votes (Solvable Pass Rate, Guo et al. 2024). A judge
-    that gives no usable verdict is a failure, never a guess. An answer that rests on Apis that the model never asked
-    for, or that says what has no source in the trial, is not the model's, and is Unsolved; an object of the caller's
-    program may answer by itself. A trial that misses an expectation of its task is Unsolved whatever the judge says;
-    where there is no judge but the rule, one that does is Solved.
+    that gives no usable verdict is a failure, never a guess.
+
+    An answer that rests on Apis that the model never asked for, or on claims without a source in the trial, is not the
+    model's, and is Unsolved; an object of the caller's program may answer without the model. A trial that misses an
+    expectation of its task is Unsolved regardless of the judge. If the only judge is the rule, a trial that meets them
+    is Solved.
     """
     score = await _verdict(context)
     limited = limit_text(context.wire)
@@ -56,7 +58,7 @@ async def ask_judge(context: ScoreContext, outcomes: Mapping[str, Json]) -> Scor
     """Return the score that the run's judge gives an answer.
 
     Args:
-        outcomes: those of the expectations and checks of the task, which the details of the score have.
+        outcomes: of the task's expectations and checks; they go into the score's details.
     """
     try:
         verdict = await context.judge.judge(context.query, context.answer, context.asked_wire)
@@ -73,12 +75,12 @@ async def ask_judge(context: ScoreContext, outcomes: Mapping[str, Json]) -> Scor
 
 
 def open_criteria(context: ScoreContext) -> frozenset[str]:
-    """Return the criteria of a trial's task that decide something: the others are not worth a judge's model."""
+    """Return the criteria of a trial's task that decide something; only these are worth a judge's model."""
     return frozenset() if _not_its_own(context) is not None else undecided_criteria(context)
 
 
 def _not_its_own(context: ScoreContext) -> Score | None:
-    """Return the score of a trial whose answer is not the model's; None where it is."""
+    """Return the score of a trial if its answer is not the model's, or None."""
     asked = {ref.pair for ref in context.called_apis} if context.unasked else set()
     if others := [call for call in context.unasked if call.api.pair not in asked]:
         found = relied_on(context.query, context.answer.final_answer, context.wire, others, context.asked)

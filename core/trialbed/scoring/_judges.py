@@ -26,7 +26,7 @@ JudgeFunction = Callable[[Query, Answer, WireLog], Found | Awaitable[Found]]
 class FunctionJudge(Judge):
     """A function of query, answer and wire log that says whether an answer is right.
 
-    It returns True or False; a number from 0 to 1, of which 1 is Solved and 0 Unsolved; a status; or a ``Verdict``. It
+    It returns True or False; a number from 0 for Unsolved to 1 for Solved; a status; or a ``Verdict``. It
     may be ``async``.
     """
 
@@ -67,7 +67,7 @@ def as_judge(given: Judge | JudgeFunction) -> Judge:
     """Return the judge that an object is.
 
     Raises:
-        UsageError: it is none.
+        UsageError: it is not a judge.
     """
     if isinstance(given, Judge):
         return given
@@ -80,7 +80,7 @@ def as_judge(given: Judge | JudgeFunction) -> Judge:
 
 @asynccontextmanager
 async def judge_apart(judge: Judge) -> AsyncIterator[Judge]:
-    """Have a judge that is not Trialbed's work in its own event loop, so that a run goes on whatever it does."""
+    """Have a judge that is not Trialbed's work in its own event loop; the run goes on even if the judge blocks."""
     from trialbed.foreign_code import ForeignCode
 
     code = ForeignCode(judge)
@@ -100,7 +100,7 @@ async def judge_apart(judge: Judge) -> AsyncIterator[Judge]:
 
 
 class RelayedJudge(Judge):
-    """A judge that works elsewhere: in another event loop, or in another process.
+    """A judge that works in another event loop, or in another process.
 
     Args:
         ask: calls a method of the judge there.

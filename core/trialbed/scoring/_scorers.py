@@ -37,7 +37,7 @@ class Scorer:
 
     @hookimpl
     def score_trial(self, context: ScoreContext) -> Awaitable[Sequence[Score]]:
-        """Return the scores of a trial; none where the function returns None."""
+        """Return the scores of a trial; empty if the function returns None."""
         return self.scores_of(self.code(context))
 
     @hookimpl
@@ -100,20 +100,20 @@ def scorer(
     """Make a function a scorer: ``@scorer``, or ``@scorer(unit="s", meaning="…")``.
 
     The function gets the trial as a ``ScoreContext``, with ``text``, ``calls``, ``query``, ``answer``, ``wire`` and
-    ``timing``, and returns a number, a bool, a ``Score``, several of them, or None where there is nothing to score; it
+    ``timing``, and returns a number, a bool, a ``Score``, several of them, or None if there is nothing to score; it
     may be ``async``. Only trials without failure are scored.
 
     Args:
-        function: the function, where the decorator has no arguments.
+        function: the function, if the decorator has no arguments.
         name: of the score; the function's if None.
         unit: of its values, such as ``s`` or ``tokens``.
         meaning: its meaning, in a line; the first line of the docstring if None.
         bounded: whether values lie from 0 to 1; if None, they do unless there is a unit.
-        quality: whether a bounded score says how good an answer is, so that a failed trial counts as 0.
+        quality: whether a bounded score says how good an answer is; a failed trial then counts as 0.
         lower_is_better: whether less is better.
-        ideal: the value at which a table leaves the row of the score out, where every framework has it.
+        ideal: a table omits the score's row if every framework has this value.
         missing: when a trial without failure has no value, in words; empty if it always has one.
-        scores: the descriptions of all scores, where the function gives several.
+        scores: the descriptions of all scores, if the function gives several.
     """
 
     def make(function: ScoreFunction) -> Scorer:

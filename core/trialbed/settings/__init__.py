@@ -1,4 +1,4 @@
-"""Settings: those of a run, each declared once; the files and variables that give them; the folders of state; secrets.
+"""Settings of a run, each declared once; the files and variables that give them; the folders of state; secrets.
 
 The names are loaded when they are first used.
 """

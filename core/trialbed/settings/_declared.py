@@ -25,7 +25,7 @@ class Declared:
         minimum: the least value; None for no bound.
         above: the value that it must exceed; None for no bound.
         below: the value that it must fall short of; None for no bound.
-        default: None also where it is only known when a run is asked for, such as a folder's.
+        default: None also if it is only known when a run is asked for, such as a folder's.
         usual: its value in a column of a run that says nothing of it: the first of several.
         identity: whether it is part of a run's identity.
     """
@@ -44,7 +44,7 @@ class Declared:
 
     @property
     def key(self) -> str:
-        """Its key in a settings file: the long option without dashes."""
+        """Return its key in a settings file, which is the long option without dashes."""
         return self.setting.option[-1].removeprefix("--")
 
     @property
@@ -54,7 +54,7 @@ class Declared:
 
     @property
     def document(self) -> str | None:
-        """Its key in a result document's ``metadata``; None where it is not there."""
+        """Return its key in a result document's ``metadata``, or None."""
         if not self.identity or self.setting.document == "":
             return None
         return self.setting.document or self.name
@@ -62,7 +62,7 @@ class Declared:
 
 @cache
 def declared_settings() -> tuple[Declared, ...]:
-    """Every setting, in the order in which they are declared."""
+    """Return every setting, in the order of declaration."""
     hints = get_type_hints(RunSettings, include_extras=True)
     identity = {item.name for part in (FactorSettings, IdentitySettings) for item in fields(part)}
     return tuple(

@@ -27,7 +27,7 @@ def read_env_file(start: Path) -> Path | None:
     """Add the variables of the nearest ``.env`` to the environment; variables that are already set stay.
 
     Returns:
-        The file read, None if there is none.
+        The path of the file read, or None.
 
     Raises:
         SettingsError: it cannot be read.
@@ -44,7 +44,7 @@ def read_env_file(start: Path) -> Path | None:
 
 
 def read_settings_file(start: Path) -> SettingsFile | None:
-    """The nearest settings file, None if there is none.
+    """Return the nearest settings file, or None.
 
     Raises:
         SettingsError: the file is not TOML, or a command's settings are not a table.

@@ -1,4 +1,4 @@
-"""The places where state is kept."""
+"""The folders and files of Trialbed's state."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ def state_dir() -> Path:
 
 
 def make_folder(folder: Path, option: str, *, shared: bool = False) -> None:
-    """Make a folder where absent.
+    """Make a folder if it is absent.
 
     Args:
         option: names another one; for the error's text.
@@ -33,12 +33,12 @@ def make_folder(folder: Path, option: str, *, shared: bool = False) -> None:
 
 
 def store_file() -> str:
-    """The store of runs where no option names another: a file of the state folder."""
+    """Return the default store of runs, a file in the state folder."""
     return str(state_dir() / "trialbed.db")
 
 
 def response_cache() -> Path:
-    """The virtual API's cache of responses where no option names another: a file of the state folder."""
+    """Return the virtual API's default cache of responses, a file in the state folder."""
     return state_dir() / "responses.db"
 
 
@@ -48,7 +48,7 @@ def completion_cache() -> Path:
 
 
 def model_cache() -> Path:
-    """The cache of the answers that runs' models gave: a file of the state folder."""
+    """Return the cache of models' answers, a file in the state folder."""
     return state_dir() / "model-answers.db"
 
 

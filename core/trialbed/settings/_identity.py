@@ -1,4 +1,4 @@
-"""The settings that are a run's identity: trials with others are of another run.
+"""The settings that identify a run; trials with different ones belong to different runs.
 
 Nothing heavy is imported here, as ``bench run --help`` needs this module.
 """
@@ -15,7 +15,7 @@ ON_MISS = ("stop", "ask")
 
 @dataclass(frozen=True)
 class Setting:
-    """The option of a setting, and the ways in which its value is shown.
+    """The option of a setting, and the ways to show its value.
 
     Attributes:
         option: the spellings of its option, the long one last.
@@ -37,7 +37,7 @@ class Setting:
 
 @dataclass(frozen=True, kw_only=True)
 class FactorSettings:
-    """The settings of a run's identity that it can have several of: each combination is a column.
+    """The identifying settings that may have several values; each combination is a column.
 
     Attributes:
         frameworks: their names; ``NAME:PROFILE`` asks for a profile of a framework, ``NAME==VERSION`` for a release.
@@ -90,17 +90,17 @@ class FactorSettings:
 
 @dataclass(frozen=True, kw_only=True)
 class IdentitySettings:
-    """The other settings of a run's identity: two runs in which all are equal are the same run.
+    """The other identifying settings; two runs with equal settings are the same run.
 
     Attributes:
         commands: programs that are agents; each is a framework of its own in the run, under its name.
         dataset: ``NAME``, ``NAME:TEST_SET`` or the path of a JSON file.
         model_name: frameworks decide by a model's name what they send; the endpoint gets the model's own.
-        allowed_models: a request for a model that is neither the run's nor one of these is refused, and the framework
+        allowed_models: a request for any model but these and the run's is refused, and the framework
             answers for that.
         base_url: an OpenAI-compatible endpoint for models that are not scripted, ending in ``/v1``.
-        catalog: more Apis beside the dataset's, for selectors that choose from a catalog.
-        judge: ``rule``, another judge's name, or a model: grades each trial as it ends.
+        catalog: more Apis in addition to the dataset's, for selectors that choose from a catalog.
+        judge: ``rule``, another judge's name, or a model: grades each trial at its end.
         seed: every trial's own seed derives from it, the query and the repeat.
         sandbox: whether adapters, which may not be trusted, are kept from the machine and from the run's data.
     """

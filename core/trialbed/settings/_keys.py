@@ -1,4 +1,4 @@
-"""The environment variables with keys and tokens: none of these stands on a command line, or goes to another host."""
+"""Environment variables with keys and tokens, which stay off command lines and go to no other host."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ REAL_KEY = "TRIALBED_REAL_KEY"
 
 
 def key_variable(settings: RunSettings, url: str) -> str:
-    """The variable with the key of an endpoint that a model names; empty where none is named."""
+    """Return the name of the variable with an endpoint's key, or an empty text."""
     parts = urlsplit(url)
     known = dict(entry.partition("=")[::2] for entry in settings.endpoint_key_env)
     for place in (parts.netloc, parts.hostname or ""):

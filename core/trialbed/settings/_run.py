@@ -26,18 +26,18 @@ MARGIN = 0.05
 
 @dataclass(frozen=True, kw_only=True)
 class RunSettings(IdentitySettings, FactorSettings):
-    """The settings of a run: its identity, and how it is carried out.
+    """The settings that identify a run, and the settings for its execution.
 
     Attributes:
         limit: how many queries at most, in the dataset's order; None for all. The queries that are chosen are part of
             the run's identity.
-        profiles: of the frameworks that name none and have profiles; each profile is a framework of its own in the run,
+        profiles: of the frameworks that have profiles and do not name one; each profile is a framework in the run,
             so they are part of its identity with these.
-        query_ids: only these queries, or those in ranges of numbers; empty for all.
-        only_tags: only queries with one of these tags, or that need an Api of one of these categories; empty for all.
-        shuffle: draws the order of the queries, of which ``limit`` takes the first; None for the dataset's order.
-        mcp: commands or URLs of MCP servers, whose tools are added to those of a file of tasks.
-        tool_answers: the source of the answers of files of tools, in place of those that they name.
+        query_ids: only these queries, or queries in ranges of numbers; empty for all.
+        only_tags: only queries with any of these tags, or that need an Api of any of these categories; empty for all.
+        shuffle: draws the order of the queries, and ``limit`` takes the first; None for the dataset's order.
+        mcp: commands or URLs of MCP servers; their tools are added to the tools of a file of tasks.
+        tool_answers: the source of the answers for files of tools, instead of the sources that they name.
         against: the framework that the others are compared with; None for ``reference``, or the first.
         margin: set before the figures are seen: frameworks that are shown to differ by less are equivalent.
         model_retries: repetitions by the gateway count for no framework. The gateway of a running server keeps its own.
@@ -49,12 +49,12 @@ class RunSettings(IdentitySettings, FactorSettings):
         max_helper_requests: of each helper, such as the judge; further ones fail.
         rpm, tpm: kept by the gateway for trials and judge together; a request counts as a token for each four bytes
             until its answer says how many it took. The gateway of a running server keeps its own.
-        price: of the run's models and those of its helpers. Where it is not given, that of an installed table, for the
+        price: of the run's and its helpers' models. The default is from an installed table, for the
             endpoint's provider; else it is unknown.
         budget: kept by the gateway, over all sessions of the run; the requests in flight end.
         completions: a file of replies; no endpoint is asked the same twice.
-        model_cache: a file of the model's answers, which equal requests share, also those of two frameworks; ``off``
-            for none. None leaves it to the model's driver.
+        model_cache: a file of the model's answers, which equal requests share, even across frameworks; ``off``
+            to disable it. None leaves it to the model's driver.
         server_url: a running server to use; None starts one and stops it afterwards.
         tags, note: the user's words for the run, to find it again; a run that is continued gets them too.
         store: a file, or a database URL.

@@ -37,9 +37,9 @@ _PASSED = re.compile(
 
 
 def passed_variables(environment: Mapping[str, str] | None = None) -> dict[str, str]:
-    """The variables that a program gets which is not Trialbed's own: a list, from which secrets are left out.
+    """Return the variables for programs that are not Trialbed's own, without secrets.
 
-    Those that ``TRIALBED_PASS_ENV`` names are passed in any case.
+    Variables named in ``TRIALBED_PASS_ENV`` are passed in any case.
 
     Args:
         environment: default: this process's own.
@@ -60,7 +60,7 @@ def is_secret(name: str, value: str = "") -> bool:
 
 
 def secret_values(environment: Mapping[str, str] | None = None) -> tuple[str, ...]:
-    """The values to redact, longest first, so that a secret that contains another is redacted whole.
+    """Return the values to redact, longest first, to redact a secret whole even if it contains another.
 
     Args:
         environment: default: this process's own.

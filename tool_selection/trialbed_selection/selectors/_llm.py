@@ -87,7 +87,7 @@ class LlmSelector(ExplainedSelector):
 
 
 def known_names(names: Mapping[ApiRef, str]) -> dict[str, ApiRef]:
-    """Every way in which a tool may be named, in lower case: its name, its original name and the safe form of that."""
+    """Return every possible name of a tool in lower case: its name, its original name and the safe form of that."""
     known: dict[str, ApiRef] = {}
     for ref, name in names.items():
         known[name.lower()] = ref

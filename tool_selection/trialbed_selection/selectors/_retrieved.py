@@ -1,4 +1,4 @@
-"""Selectors that rank the catalog: by words, by meaning, and by both."""
+"""Selectors that rank the catalog by words, by meaning, or by both."""
 
 from __future__ import annotations
 
@@ -24,8 +24,8 @@ MEANING_SHARE = 0.5
 class Bm25Selector(ExplainedSelector):
     """The Apis that share the most distinctive words with the query, in names, descriptions, parameters and tool.
 
-    Ranked by BM25 over Apis and over their tools, without stop words, with stems. Ties go by identity, so that the
-    dataset's order does not matter. An Api is not offered if neither it nor its tool shares a word with the query.
+    Ranked by BM25 over Apis and over their tools, without stop words, with stems. Ties go by identity, independent of
+    the dataset's order. An Api is not offered if neither it nor its tool shares a word with the query.
     """
 
     by = "words"
@@ -56,10 +56,10 @@ class Bm25Selector(ExplainedSelector):
 
 
 class EmbeddingSelector(Bm25Selector):
-    """The Apis whose names and descriptions mean the most like the query: the likeness of their embeddings.
+    """The Apis with names and descriptions closest in meaning to the query, by the similarity of embeddings.
 
-    The embeddings are those of all-MiniLM-L6-v2 on this machine (``trialbed[embedding]``). The catalog's are made once
-    and kept by its digest.
+    all-MiniLM-L6-v2 makes the embeddings on this machine (``trialbed[embedding]``). The catalog's are made once and
+    kept by its digest.
     """
 
     by = "meaning"

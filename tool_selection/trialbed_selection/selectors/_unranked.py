@@ -1,4 +1,4 @@
-"""Selectors that rank nothing: the query's own Apis, the expected ones, or all of the dataset's."""
+"""Selectors without a ranking, for the query's own Apis, the expected ones, or all of the dataset's."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from trialbed.records import Api, ApiRef, Query
 class QuerySelector(ToolSelector):
     """The Apis that the query puts on offer, in its order, as StableToolBench does.
 
-    Where they are more than ``max_tools``, the expected ones stay and the rest is cut from the end.
+    If they are more than ``max_tools``, the expected ones stay and the rest is cut from the end.
     """
 
     needs_catalog: ClassVar[bool] = False
@@ -28,19 +28,19 @@ class QuerySelector(ToolSelector):
 
 
 class GoldSelector(ToolSelector):
-    """The expected Apis and nothing else: the behaviour of an agent that need not choose."""
+    """The expected Apis and nothing else, for an agent that need not choose."""
 
     needs_catalog: ClassVar[bool] = False
 
     def select(self, query: Query, *, max_tools: int) -> Sequence[ApiRef]:
-        """The query's expected Apis, in the order in which they solve it."""
+        """Return the query's expected Apis in the order of their calls."""
         return query.gold_apis[:max_tools]
 
 
 class AllSelector(ToolSelector):
     """Every Api of the dataset, in its order, cut at ``max_tools``.
 
-    Expected ones are not preferred: where the dataset has more Apis than ``max_tools``, they may be cut.
+    Expected ones are not preferred: if the dataset has more Apis than ``max_tools``, they may be cut.
     """
 
     def __init__(self) -> None:

@@ -1,4 +1,4 @@
-"""``bench run``: its options, and the progress that it shows (``_progress``)."""
+"""The command ``bench run``, with its options and its progress (``_progress``)."""
 
 from trialbed.cli.run._command import command
 

@@ -227,7 +227,7 @@ async def _run(options: RunOptions) -> Report:
 
 
 def _print(report: Report, options: RunOptions, reporter: Reporter, form: str) -> None:
-    """Print the result as ``bench show`` does, and where the documents are."""
+    """Print the result like ``bench show``, and the paths of the documents."""
     from trialbed.cli.show._run import print_screen
     from trialbed.drivers import load_driver
     from trialbed.report import document_path, worst_queries

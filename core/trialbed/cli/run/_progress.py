@@ -40,11 +40,11 @@ def duration(seconds: float) -> str:
 
 
 class TrialProgress(RunProgress):
-    """The trials of a run: how many have ended, and the first failure of each kind.
+    """Progress of a run's trials, with the number of ended ones and the first failure of each kind.
 
     Args:
         clock: seconds.
-        after: seconds from the beginning of the run from which on it is shown.
+        after: seconds from the beginning of the run before it is shown.
     """
 
     def __init__(
@@ -88,7 +88,7 @@ class TrialProgress(RunProgress):
             self._display.move("", self.done, self.total, failed=self.errors(), left=self.left())
 
     def goes_on(self) -> None:
-        """Say how far the run is if no trial has ended for long, so that it does not seem to hang."""
+        """Show that a run is alive if no trial has ended for long."""
         if self._is_shown() and self._clock() >= self._due:
             self._display.say_alive(f"[{self.done}/{self.total}] after {duration(self._clock() - self._began)}")
             self._silence *= 2
@@ -109,7 +109,7 @@ class TrialProgress(RunProgress):
         return " errors: " + ", ".join(f"{count} {kind}" for kind, count in sorted(self.failures.items()))
 
     def left(self) -> str:
-        """The time that is left at the pace so far; empty where that is not known, or is soon over."""
+        """Return the time left at the pace so far; empty if that is not known, or is short."""
         if self._ended < ENOUGH:
             return ""
         seconds = (self._clock() - self._began) / self._ended * (self.total - self.done)

@@ -1,4 +1,4 @@
-"""``--fail-on-regression`` and ``--fail-on-lost-task``: a run against an earlier one."""
+"""Check a run against an earlier one for ``--fail-on-regression`` and ``--fail-on-lost-task``."""
 
 from __future__ import annotations
 

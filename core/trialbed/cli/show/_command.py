@@ -1,4 +1,4 @@
-"""The command: a run, or one of its trials."""
+"""The command that shows a run or a trial."""
 
 from __future__ import annotations
 

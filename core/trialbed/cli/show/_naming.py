@@ -16,10 +16,10 @@ QueryId = int | str
 
 
 def named_attempt(run: StoredRun, trial: str, *, attempt: int | None = None) -> TrialResult:
-    """The attempt of a trial that is meant: the one that counts, unless another is asked for.
+    """Return the requested attempt of a trial, by default the attempt that counts.
 
     Args:
-        trial: ``FRAMEWORK/TASK`` or ``FRAMEWORK/TASK/REPEAT``; where the run has one framework, it may be left out.
+        trial: ``FRAMEWORK/TASK`` or ``FRAMEWORK/TASK/REPEAT``; if the run has one framework, it may be omitted.
 
     Raises:
         UsageError: it names something that the run does not have.
@@ -40,14 +40,14 @@ def named_attempt(run: StoredRun, trial: str, *, attempt: int | None = None) -> 
 
 
 def query_meant(config: RunConfig, text: str) -> QueryId | None:
-    """The query with this id: the number if there is one, else the text; in quotes, the text only."""
+    """Return the query with this id. Numbers come before texts; in quotes, only the text is meant."""
     numbers: list[QueryId] = [known for known in config.query_ids if not isinstance(known, str) and str(known) == text]
     texts = [known for known in config.query_ids if isinstance(known, str) and text in (known, json.dumps(known))]
     return next(iter([*numbers, *texts]), None)
 
 
 def _parse(run: StoredRun, trial: str) -> tuple[str, QueryId, int]:
-    """Return framework, query and repeat, 0 where none is named.
+    """Return framework, query and repeat, which is 0 by default.
 
     Names of frameworks and queries may have slashes, so every reading is tried.
     """

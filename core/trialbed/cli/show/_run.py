@@ -1,4 +1,4 @@
-"""A run: its settings, the table of its scores, and what went worst in it."""
+"""Show a run with its settings, the table of its scores, and its worst queries."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def show_run(
     """Print a run.
 
     Args:
-        ask: gives its queries by id; None where the dataset is out of reach.
+        ask: gives its queries by id; None if the dataset is out of reach.
         reporter: prints the results.
         store: as the user named it, for the command that is shown.
         legend: whether the table is to say what each figure means, and so to have them all.
@@ -109,7 +109,7 @@ def _settings(run: StoredRun, *, brief: bool) -> Iterator[str]:
 
 
 def _worst_table(worst: Sequence[WorstQuery], report: Report) -> Table:
-    """The hardest tasks, with their texts where there is room."""
+    """Return the hardest tasks, with their texts if there is room."""
     from trialbed.records import score_title
     from trialbed.texts import one_line
     from trialbed.views import Table, compact
@@ -123,7 +123,7 @@ def _worst_table(worst: Sequence[WorstQuery], report: Report) -> Table:
 
 
 def _document(run: StoredRun, report: Report, worst: Sequence[WorstQuery]) -> dict[str, Any]:
-    """A run as JSON: its record, the metadata and summary of each framework, and the hardest tasks."""
+    """Return a run as JSON: its record, the metadata and summary of each framework, and the hardest tasks."""
     from trialbed.report import legacy_metadata, legacy_summary
 
     record = run.record.model_dump(mode="json")

@@ -51,10 +51,10 @@ class Line:
 
 
 def printed_lines(lines: Iterable[Line], *, full: bool) -> Iterator[str]:
-    """Yield the lines as they are printed: harmless, indented, and cut where they are long unless all is asked for.
+    """Yield harmless, indented lines to print; long lines are cut unless all is asked for.
 
-    Whatever an agent, a model or an Api says is shown, and none of it can move the cursor, change colours or the
-    title, or pass for another line's beginning.
+    All words of agents, models and Apis are shown, but they cannot move the cursor, change colours or the title, or
+    pass for another line's beginning.
     """
     for line in lines:
         text = line.text if full else _cut(line.text)
@@ -82,7 +82,7 @@ def show_trial(run: StoredRun, result: TrialResult, query: Query | None, *, full
     """Print a trial.
 
     Args:
-        query: its task, where the dataset is within reach.
+        query: its task, if the dataset is within reach.
         full: show long texts in full.
     """
     tools = run.tools_of(result)
@@ -177,7 +177,7 @@ def _problem_lines(found: Sequence[TrialProblem]) -> Iterator[Line]:
 def _document(
     run: StoredRun, result: TrialResult, found: Sequence[TrialProblem], query: Query | None, tools: Sequence[ToolSpec]
 ) -> dict[str, Any]:
-    """A trial as JSON: all that the store holds of it, its task, and what went wrong."""
+    """Return a trial as JSON: everything in the store about it, its task, and its problems."""
     said = run.annotation_of(result.key)
     return {
         "run_id": run.run_id,
@@ -218,7 +218,7 @@ def _model_call(one: ModelExchange) -> Iterator[Line]:
 
 
 def _request(one: ModelExchange) -> Iterator[Line]:
-    """The messages that no earlier request had, and the tools where they are others."""
+    """Yield the messages that no earlier request had, and the tools if they have changed."""
     if one.known is None:
         yield Line(f"sent: {one.call.request}", 2)
         return
@@ -303,7 +303,7 @@ def _reason(score: Any) -> str:
 
 
 def findings(verified: Mapping[str, Any]) -> Iterator[Line]:
-    """Yield the end of a case of a verification, and the problems of the endpoint's answer."""
+    """Yield the end of a verification's case, and the problems of the endpoint's answer."""
     yield Line(f"outcome: {verified['outcome']}", 1)
     for found in verified["findings"]:
         evidence = f": {found['evidence']}" if found["evidence"] else ""
