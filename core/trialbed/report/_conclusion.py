@@ -314,15 +314,26 @@ def _enough(undecided: Sequence[Conclusion]) -> str:
 def decision(report: Report) -> list[tuple[str, str]]:
     """Return the advice of a run as titled lines: the setup to take, the open question, and the cost to settle it.
 
-    None without a comparison.
+    Setups are weighed with others of the same model only. None without a comparison.
     """
-    found = _best_first(report)
+    model_of, found = {cell.label: cell.model for cell in report.run.config.cells}, _best_first(report)
+    models = sorted({model_of.get(one.framework, "") for one in found})
+    rows = []
+    for model in models:
+        own = [one for one in found if model_of.get(one.framework, "") == model]
+        rows += [(f"{title} with {model}" * (len(models) > 1) or title, told) for title, told in _advice(report, own)]
+    return rows
+
+
+def _advice(report: Report, found: Sequence[Conclusion]) -> list[tuple[str, str]]:
     summaries = {one.framework: one for one in report.frameworks}
     findings = [one.finding for one in found if one.finding]
     if len(found) < 2 or not findings:
         return []
     beaten = {one.candidate if one.verdict == "worse" else one.baseline for one in findings if one.is_difference}
-    beaten |= {one.framework for one in found if (summaries[one.framework].ranks or {}).get(one.score, (1, 1))[0] > 1}
+    if len(found) == len(report.frameworks):
+        ranks = {one.framework: (summaries[one.framework].ranks or {}).get(one.score, (1, 1)) for one in found}
+        beaten |= {name for name, (best, _) in ranks.items() if best > 1}
     behind = [one for one in found if one.framework in beaten]
     left = [one for one in found if one.framework not in beaten]
     leave = [("leave", f"{_names(behind)} ({_span(behind)}): shown to be worse than another setup")] if behind else []

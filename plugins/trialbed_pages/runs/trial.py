@@ -75,7 +75,7 @@ class ShownExchange:
 
 
 @dataclass(frozen=True)
-class Fault:
+class LossEvidence:
     """The loss of an expected call, side by side: the model's call, the expected one, and who dropped it.
 
     Attributes:
@@ -150,7 +150,7 @@ class TrialPage:
         return list(expected_lines(self.query)) if self.query is not None else []
 
     @cached_property
-    def fault(self) -> Fault | None:
+    def fault(self) -> LossEvidence | None:
         """The first expected call that the framework lost, else the first that anyone lost; None if none was."""
         failure, calls = self.trial.outcome.failure, self.trial.wire.model_calls
         lost = [
@@ -167,7 +167,7 @@ class TrialPage:
         seen = [pair for pair in asked if pair[0] in found.requests] or asked
         request = seen[0][0] if seen else len(calls)
         arguments = "" if found.gold.arguments is None else as_text(found.gold.arguments)
-        return Fault(
+        return LossEvidence(
             expected=f"{next(iter(names), found.gold.api.api_name)} {arguments}",
             sent=f"{seen[0][1].name} {seen[0][1].arguments}" if seen else "",
             by=by,
