@@ -24,7 +24,7 @@ from playwright.sync_api import Page, sync_playwright
 DOCS = Path(__file__).parent
 PICTURES = DOCS / "pictures"
 PLUGINS = DOCS.parent / "plugins"
-PAGES = (PLUGINS / "trialbed_pages", PLUGINS / "trialbed_verify", DOCS.parent / "core" / "trialbed" / "scoring")
+PAGES = (PLUGINS / "trialbed_pages", PLUGINS / "trialbed_verify", DOCS.parent / "core" / "trialbed" / "records")
 BROWSERS = ("chromium-headless-shell", "chromium", "chromium-browser", "google-chrome")
 WIDTH = 1100
 BIN = Path(sys.executable).parent

@@ -10,7 +10,7 @@ ROOT = Path(__file__).parents[2]
 DOCS = ROOT / "docs"
 PICTURES = DOCS / "pictures"
 PAGES = [ROOT / "README.md", *(page for page in DOCS.rglob("*.md") if page.parent.name != "results")]
-SOURCES = (*(ROOT / "plugins" / name for name in ("trialbed_pages", "trialbed_verify")), ROOT / "core/trialbed/scoring")
+SOURCES = (*(ROOT / "plugins" / name for name in ("trialbed_pages", "trialbed_verify")), ROOT / "core/trialbed/records")
 SHOWN = re.compile(r"!\[([^\]]*)\]\(([^)\s]+)\)")
 
 PATHS = ("how-to/choose-a-framework", "how-to/test-an-agent", "how-to/verify-vendors", "how-to/write-a-plugin")

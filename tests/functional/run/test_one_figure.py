@@ -272,7 +272,7 @@ def a_slice_is_counted_alike(walk: Walk) -> None:
     """The queries and the trials of a run, over all of a dataset or a part of it in another order."""
     queries, repeats = len(walk.run.config.query_ids), walk.run.config.repeat
     whole = queries * repeats
-    assert f"{queries} {'query' if queries == 1 else 'queries'}" in walk.markdown.partition("\n| ")[0]
+    assert f"{queries} {'task' if queries == 1 else 'tasks'}" in walk.markdown.partition("\n| ")[0]
     suites = re.findall(r'<testsuite name="[^"]*" tests="([0-9]+)"', walk.written(JunitReporter()))
     for summary, document, tests in zip(walk.report.frameworks, walk.documents, suites, strict=True):
         assert summary.counts.planned == whole

@@ -71,7 +71,7 @@ def test_every_bundled_plugin_fulfils_its_contract(word: str, name: str) -> None
 
 def test_a_plugin_that_fulfils_its_contract_exits_with_0(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["plugin", "check", "query"]) == 0
-    assert capsys.readouterr().out.startswith("task (trialbed ")
+    assert capsys.readouterr().out.startswith("query (trialbed ")
 
 
 @for_each(
