@@ -1,4 +1,4 @@
-"""The result of a run in words: each framework in a sentence, why trials failed, and the hardest tasks."""
+"""The result of a run in words, with a sentence for each framework, the reasons for failures, and the hardest tasks."""
 
 from __future__ import annotations
 
@@ -52,19 +52,19 @@ JUDGING = ("sopr_score", "api_call_score")
 
 @dataclass(frozen=True)
 class Conclusion:
-    """The result of one framework: the finding, by how much, how sure it is, and what most losses are due to.
+    """The result of one framework: the finding with its size and certainty, and the cause of most losses.
 
     Attributes:
-        score: the measure that leads: the dataset's own, else ``sopr_score``.
-        mean: of that measure; None where there is none.
+        score: the leading measure, which is the dataset's own, or else ``sopr_score``.
+        mean: of that measure, or None.
         over: the tasks or trials that the mean is over, in words.
         unsure: trials that count half in ``sopr_score``.
         finding: on this measure, against the run's baseline; None for the baseline itself.
-        lost: what became of the expected calls, where that is known.
-        missing: its trials that were not measured.
-        measured: those that were.
-        failures: kind -> those of them that failed.
-        void: why there is no result that can be compared; empty where there is.
+        lost: what became of the expected calls, if that is known.
+        missing: the number of its unmeasured trials.
+        measured: the number of its measured trials.
+        failures: kind -> failed trials among the measured ones.
+        void: why the result cannot be compared; empty if it can.
     """
 
     framework: str
@@ -89,12 +89,12 @@ class Conclusion:
 
     @property
     def share(self) -> float | None:
-        """The mean, as far as there is one that counts."""
+        """Return the mean if it counts, or None."""
         return None if self.void or self.mean is None else self.mean.value
 
     @property
     def has_only_failed(self) -> bool:
-        """True where trials were measured, and each of them failed."""
+        """True if trials were measured, and all of them failed."""
         return 0 < self.measured == sum(self.failures.values())
 
     @property
@@ -121,7 +121,7 @@ class Conclusion:
 
     @property
     def loss(self) -> str:
-        """What most losses are due to, as a clause; empty where nothing was lost, or that is not known."""
+        """Return the cause of most losses as a clause; empty if nothing was lost, or the cause is not known."""
         if self.lost is None or self.has_only_failed:
             return ""
         stages = {stage: count for stage, count in self.lost.counts.items() if stage != USED}
@@ -161,9 +161,9 @@ def _difference(found: ScoreFinding) -> str:
 
 
 def conclusions(report: Report) -> tuple[Conclusion, ...]:
-    """Return a conclusion for each framework of a run: those that only failed come first, then shown differences.
+    """Return the conclusions on a run's frameworks, total failures first, then shown differences.
 
-    In an incomplete run of several frameworks, the figures are over the trials that were measured for each of them.
+    In an incomplete run of several frameworks, the figures are over the trials that were measured for all of them.
     """
     found = list[Conclusion]()
     for one in report.frameworks:
@@ -205,14 +205,14 @@ def conclusions(report: Report) -> tuple[Conclusion, ...]:
 
 
 def lead_sentences(report: Report) -> list[str]:
-    """Return the sentences that a report begins with: the result, and the cause of most losses if there were any."""
+    """Return the first sentences of a report, with the result, and the cause of most losses if there were any."""
     return [headline(report), *(f"Most losses: {loss}" for loss in [main_loss(report)] if loss)]
 
 
 def headline(report: Report) -> str:
     """Return the result of a run in a sentence about all of its setups.
 
-    Others say how many trials the run lacks, and whose calls are read from the conversation.
+    Further sentences say how many trials the run lacks, and which setups' calls are read from the conversation.
     """
     found, with_result = conclusions(report), _best_first(report)
     absent = [one.framework for one in found if one.share is None and not one.void]
@@ -234,7 +234,7 @@ def headline(report: Report) -> str:
 
 
 def _best_first(report: Report) -> list[Conclusion]:
-    """Return the conclusions with a share, the highest first; those of one share are in the run's order."""
+    """Return the conclusions with a share, the highest first; equal shares are in the run's order."""
     order = [one.framework for one in report.frameworks]
     found = ((one, one.share) for one in conclusions(report))
     known = [(-share, order.index(one.framework), one) for one, share in found if share is not None]
@@ -312,7 +312,7 @@ def _enough(undecided: Sequence[Conclusion]) -> str:
 
 
 def decision(report: Report) -> list[tuple[str, str]]:
-    """Return the advice of a run as titled lines: the setup to take, the open question, and the cost to settle it.
+    """Return the advice of a run as titled lines on the setup to take, the open question, and the cost to settle it.
 
     Setups are weighed with others of the same model only. None without a comparison.
     """
@@ -358,7 +358,7 @@ def _advice(report: Report, found: Sequence[Conclusion]) -> list[tuple[str, str]
 
 
 def _sources(report: Report) -> str:
-    """Return a sentence on the setups whose calls are those of the agent's own tools; empty if there are none."""
+    """Return a sentence on the setups with calls of the agent's own tools, or an empty text."""
     own = [one.framework for one in report.frameworks if "own_calls" in one.wire]
     if not own:
         return ""
@@ -398,7 +398,7 @@ def summary_finding(summary: Summary, score: str) -> ScoreFinding | None:
 
 
 def verdict(summaries: Sequence[Summary], summary: Summary, score: str) -> str:
-    """Return the verdict on a setup by a score: ``baseline`` for the one that others are compared with."""
+    """Return the verdict on a setup by a score; the others' reference gets ``baseline``."""
     if found := summary_finding(summary, score):
         from trialbed.report.comparison import finding_cells
 
@@ -408,9 +408,9 @@ def verdict(summaries: Sequence[Summary], summary: Summary, score: str) -> str:
 
 
 def worst_queries(report: Report, most: int = SHOWN) -> list[WorstQuery]:
-    """Return the tasks on which something went wrong, by the mean of the score that leads the run; the lowest first.
+    """Return the tasks that went wrong, by the mean of the run's leading score; the lowest first.
 
-    Tasks with the same mean are in the dataset's order, and those without a mean come last.
+    Tasks with the same mean are in the dataset's order, and tasks without a mean come last.
     """
     import numpy as np
 
@@ -434,9 +434,9 @@ def worst_queries(report: Report, most: int = SHOWN) -> list[WorstQuery]:
 
 
 def instructive_trials(report: Report, most: int = EXAMPLES) -> list[TrialRow]:
-    """Return the trials that show best what goes wrong, those in which a framework lost an expected call first.
+    """Return the trials that show best what goes wrong, first trials with an expected call lost by the framework.
 
-    Each is the first of its setup with the most frequent loss; then come those of the worst queries.
+    Each is the first of its setup with the most frequent loss; then come trials of the worst queries.
     """
     rows = list[TrialRow]()
     for summary in sorted(report.frameworks, key=lambda one: -one.attribution.losers.get("framework", 0)):
@@ -468,7 +468,7 @@ def how_to_complete(summaries: Collection[Summary]) -> str:
 
 
 def reason_lines(summary: Summary) -> Iterator[str]:
-    """The reasons in words: why trials failed or were not measured, and scores could not be determined.
+    """Return the reasons why trials failed or were not measured, and why scores could not be determined.
 
     Each ends with the command that shows all of the first such trial.
     """

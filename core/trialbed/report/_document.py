@@ -62,7 +62,7 @@ def add_entries(
     results: Iterable[TrialResult],
     gold: Mapping[QueryId, GoldAnswer] | None = None,
 ) -> None:
-    """Add the entries of trials, so that these need not be read again at the end of a run.
+    """Add the entries of trials, to avoid reading these again at the end of a run.
 
     Args:
         gold: the answers to the expected calls of queries, if the run made them.
@@ -96,7 +96,7 @@ def each_document(report: Report, entries: Entries | None = None) -> Iterator[tu
     """Yield each framework's document without its results, and these as JSON, one by one.
 
     Args:
-        entries: those that are known; the others are read from the store.
+        entries: the known ones; the others are read from the store.
     """
     known: Entries = {} if entries is None or report.gold else entries
     missing = [int(row["row"]) for row in report.table if (row.key, int(row["attempt"])) not in known]

@@ -30,7 +30,7 @@ SHOWN_ELSEWHERE = ("sopr_score", "claimed_vs_observed")
 
 
 def entry(query: Query, result: TrialResult, gold: GoldAnswer | None = None) -> dict[str, Any]:
-    """Return one of the document's ``results``; a failed trial has the same keys and ``error``.
+    """Return an item of the document's ``results``; a failed trial has the same keys and ``error``.
 
     Args:
         gold: the answers to the query's expected calls, if the run made them.
@@ -133,9 +133,9 @@ def _usage(usage: Usage | None) -> dict[str, int | None]:
 def _wire(result: TrialResult, answer: Answer) -> dict[str, Any]:
     """Return an entry's ``wire``.
 
-    ``sent``, ``observed`` and ``claimed`` list the calls as (tool_name, api_name), in order: those that the
-    model sent and that can be made, those that reached the virtual API, those that the agent reports. Where a
-    trial failed, ``sent`` has the tools' names instead, each alone.
+    ``sent``, ``observed`` and ``claimed`` list the calls as (tool_name, api_name), in order: the model's calls that can
+    be made, the calls that reached the virtual API, and the calls that the agent reports. If a trial failed, ``sent``
+    has the tools' names instead, each alone.
     """
     wire, claims = result.wire, result.score("claimed_vs_observed")
     detail = claims.detail if claims else {}

@@ -65,7 +65,7 @@ def json_bytes(value: Mapping[str, Any] | Sequence[Mapping[str, Any]]) -> bytes:
 
 
 def clean(value: Any, secrets: Collection[str]) -> Any:
-    """Return the value in JSON's own types: tuples as lists, NaN and infinities as null, secrets redacted."""
+    """Return the value in JSON's own types, with tuples as lists, NaN and infinities as null, and secrets redacted."""
     if isinstance(value, str):
         return redact(value, secrets)
     if isinstance(value, float):
@@ -81,7 +81,7 @@ def document_parts(document: Mapping[str, Any], entries: Iterable[bytes] = ()) -
     """Yield a result document as indented JSON, part by part.
 
     Args:
-        entries: its results as ``json_bytes`` gives them, where the document has none.
+        entries: its results as ``json_bytes`` gives them, if the document lacks them.
     """
     whole, before = json_bytes(document), b""
     for text in entries:
@@ -91,10 +91,10 @@ def document_parts(document: Mapping[str, Any], entries: Iterable[bytes] = ()) -
 
 
 def write_document(document: Mapping[str, Any], folder: str | os.PathLike[str], entries: Iterable[bytes] = ()) -> Path:
-    """Write a run's document into the folder, made where absent, and return the path of the latest one.
+    """Write a run's document into the folder, made if absent, and return the path of the latest one.
 
     ``{agent_name}_{test_set}_{model}_{run_id}.json`` stays; ``{agent_name}_{test_set}.json`` is another name of it
-    until the next run of the agent on the test set, or a copy where the disk gives no file two names. Each file is
+    until the next run of the agent on the test set, or a copy if the disk gives no file two names. Each file is
     replaced as a whole: a reader sees the old document or the new one, also if the process dies. Names are made safe
     for files; they cannot lead out of the folder.
 
@@ -120,12 +120,12 @@ def write_document(document: Mapping[str, Any], folder: str | os.PathLike[str], 
 
 
 def unwritable(path: str | os.PathLike[str], error: OSError) -> DataError:
-    """Return the error of a place where documents cannot be written."""
+    """Return an error for documents that cannot be written at this place."""
     return DataError(f"{path} cannot be written: {error.strerror}; name another folder with --output")
 
 
 def safe_name(name: str, most: int = MAX_NAME) -> str:
-    """Return a name as that of a file or folder, which cannot lead out of its folder; unique for each name.
+    """Return a safe name for a file or folder, which cannot lead out of its folder and is unique for each name.
 
     It is the name itself if it is safe, else its safe part and a hash. The colon before a profile, which not every file
     system takes, becomes ``@``.

@@ -1,4 +1,4 @@
-"""The facts on a run that stand above its figures: metadata, the title, and the faults that it puts in on purpose."""
+"""The facts above a run's figures, with metadata, the title, and injected faults."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def legacy_metadata(run: Run, framework: str, trials: TrialTable) -> dict[str, A
     """Return the document's ``metadata``. Times are seconds; ``timestamp`` is when the run began, in UTC.
 
     Args:
-        trials: those of the framework that count.
+        trials: the framework's trials that count.
     """
     config, prices, info = run.config, run.prices_of(framework), framework_info(run, framework)
     plain, own = config.cell(framework).framework, config.settings(framework)
@@ -78,7 +78,7 @@ TOLD_BY_NAME = ("frameworks", "commands", "dataset", "repeat")
 
 
 def run_settings(run: Run) -> Iterator[tuple[str, str]]:
-    """Yield the settings of a run's identity by name, as far as they are set."""
+    """Yield the settings of a run's identity by name if they are set."""
     config, versions = run.config, {info.name: info.version for info in run.frameworks}
     yield "frameworks", ", ".join(f"{name} {versions.get(name, '')}".strip() for name in config.frameworks)
     yield from (("program", text) for text in config.commands)
@@ -100,18 +100,18 @@ def run_settings(run: Run) -> Iterator[tuple[str, str]]:
 
 
 def framework_info(run: Run, name: str) -> FrameworkInfo | None:
-    """Return a framework as the workers of a run found it; None where none has begun."""
+    """Return a framework's description from a run's workers; None before one has begun."""
     return next((info for info in run.frameworks if info.name == name), None)
 
 
 def fault_note(plan: str | None) -> str:
-    """Return how often which faults were put in, by a run's plan; empty where there are none."""
+    """Return a note on a run's injected faults and their frequency, or an empty text."""
     found = fault_words(plan) if plan is not None else ""
     return f"Faults were put in on purpose: {found}" if found else ""
 
 
 def fault_words(plan: str) -> str:
-    """Return how often a plan puts which faults in; empty where it puts in none."""
+    """Return which faults a plan injects, and how often; empty if it injects nothing."""
     read = read_fault_plan(plan)
     return "; ".join(
         f"{percent(part.rate)} of the {of} ({', '.join(part.faults).replace('_', ' ')})"

@@ -88,7 +88,7 @@ class Report:
         return run_sides(self.run, self.table)
 
     def __getitem__(self, framework: str) -> Summary:
-        """The summary of a framework, by its label in the run or by its name where that is unique."""
+        """Return the summary of a framework, by its label in the run or by its name if that is unique."""
         labels = [summary.framework for summary in self.frameworks]
         meant = meant_labels(framework, labels) if isinstance(framework, str) else []
         if len(meant) != 1:
@@ -97,7 +97,7 @@ class Report:
 
     @property
     def incomplete(self) -> bool:
-        """True where the run has ended without all of its trials measured."""
+        """True if the run has ended without measuring all of its trials."""
         return self.run.status == "incomplete"
 
     def __iter__(self) -> Iterator[TrialResult]:
@@ -107,23 +107,23 @@ class Report:
     def trials(self, framework: str | None = None) -> Iterator[TrialResult]:
         """Yield the trials that count as a whole, wire logs included, of one framework or of all.
 
-        Those of a stored run are read from the store, a part at a time.
+        Trials of a stored run are read from the store, a part at a time.
         """
         table = self.table if framework is None else self[framework].trials
         return self.results(table["row"].tolist())
 
     def below(self, thresholds: Mapping[str, float] | None = None, /, **more: float) -> list[str]:
-        """Return a line for each framework whose mean of a score is below its threshold, as ``--fail-under`` does.
+        """Return a line for each framework with a mean below a score's threshold, like ``--fail-under``.
 
-        ``assert not report.below(sopr_score=0.8)`` fails with these lines. Where trials of the run were not measured,
-        whose results could change the means, there is a line that says so: nothing is decided then.
+        ``assert not report.below(sopr_score=0.8)`` fails with these lines. If trials of the run were not measured
+        and could change the means, there is a line that says so: nothing is decided then.
 
         Args:
             thresholds: by score, for names that are no keywords, such as ``pass^3``, and for tasks with a tag:
                 ``solved[billing]``.
 
         Raises:
-            UsageError: there is no such score; lists those that exist. A threshold is not a number, or not from 0
+            UsageError: there is no such score; lists the existing ones. A threshold is not a number, or not from 0
                 to 1 for a share.
         """
         asked = {**(thresholds or {}), **more}
@@ -136,12 +136,12 @@ class Report:
     ) -> list[str]:
         """Return a line for each framework and score that is worse than in another run, as ``--fail-on-regression``.
 
-        Where trials of this run were not measured, there is a line that says so, as for ``below``. Warns if there are
+        If trials of this run were not measured, there is a line that says so, as for ``below``. Warns if there are
         too few tasks for any line.
 
         Args:
             baseline: the id of a run in the store, or the path of a result document.
-            store: where runs are kept; None for the usual place.
+            store: the store of runs; None for the usual place.
             margin: the largest difference of a score that does not matter.
 
         Raises:
@@ -158,7 +158,7 @@ class Report:
         """Return a line for each framework that never solves a task that it always solved in another run.
 
         ``--fail-on-lost-task`` does the same. With an agent and a model that repeat themselves, one such task is a
-        fact, however few tasks there are.
+        fact, even with few tasks.
 
         Raises:
             UsageError, DataError: as for ``worse_than``.
@@ -189,7 +189,7 @@ class Report:
     def to_frame(self) -> Any:
         """Return a ``pandas.DataFrame`` with a row for each trial that counts, with its task and its answer.
 
-        The other columns are those of ``open_run(…).to_frame()``.
+        The other columns are the same as in ``open_run(…).to_frame()``.
 
         Raises:
             UsageError: pandas is not installed, which comes with the extra ``dataframe``.
@@ -215,10 +215,10 @@ class Report:
 
 
 def check_values(thresholds: Mapping[str, float], described: Mapping[str, ScoreDescription]) -> None:
-    """Check that thresholds are numbers, those of shares from 0 to 1, and none of a score of which less is better.
+    """Check that thresholds are numbers, from 0 to 1 for shares, and not for a score that is better if lower.
 
     Raises:
-        UsageError: one is not.
+        UsageError: a threshold is not.
     """
     for given, least in thresholds.items():
         name = score_key(given).partition("[")[0]
@@ -235,14 +235,14 @@ def check_values(thresholds: Mapping[str, float], described: Mapping[str, ScoreD
 
 
 def check_thresholds(frameworks: Iterable[Summary], thresholds: Mapping[str, float]) -> Iterator[ThresholdCheck]:
-    """Check the mean of each score of each framework.
+    """Check the mean of every score of every framework.
 
-    Failed trials are in the means of quality as 0. Where such a score could not be determined for some trials, the mean
-    is taken as it is at worst: with 0 for each of them. A mean that is not known is below every threshold, and so is
-    that of a row that is void.
+    Failed trials are in the means of quality as 0. If such a score could not be determined for some trials, the worst
+    possible mean counts: with 0 for these trials. A mean that is not known is below every threshold, and so is a void
+    row's.
 
     Raises:
-        UsageError: there is no such score or tag; lists those that exist.
+        UsageError: there is no such score or tag; lists the existing ones.
     """
     for summary in frameworks:
         for given, least in thresholds.items():
@@ -292,7 +292,7 @@ def read_report(
     Args:
         queries: the run's queries by id, or a function that reads them when they are looked at; None if the dataset is
             out of reach: their texts and expected Apis are not known then.
-        plugins: describe scores, where the run does not keep it, and add figures of their own: ``installed_listeners``.
+        plugins: describe scores, if the run does not keep it, and add figures of their own: ``installed_listeners``.
         against: the framework that the others are compared with; None for the run's own, ``reference``, or the first.
         margin: the largest difference of a score that does not matter; None for the run's own.
         allow_incomplete: of a run that lacks trials, whether to compare its frameworks over the trials that all of them

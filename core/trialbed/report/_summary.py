@@ -1,4 +1,4 @@
-"""The figures of each framework of a run, computed from its table, which tables, documents and pages show."""
+"""Compute the figures of a run's frameworks from its table, for tables, documents and pages."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ class ScoreMean:
     """The mean of a score over trials.
 
     Attributes:
-        value: None where no trial has a value.
+        value: None if no trial has a value.
         interval: of scores that lie in [0, 1]; clustered by query.
         denominator: how many trials have a value.
     """
@@ -67,13 +67,13 @@ class ScoreMean:
 
 @dataclass(frozen=True, slots=True)
 class ScoreSummary(ScoreMean):
-    """One score over the trials of a framework that were measured.
+    """One score over the measured trials of a framework.
 
     Attributes:
         median, quartiles: of scores that are not bounded.
         quality: whether it says how good an answer is: a trial that failed counts as 0.
-        untold: trials without failure for which it could not be determined.
-        description: as its scorer declares it, where that is installed.
+        untold: the number of trials without failure and without a value that could be determined.
+        description: from its scorer, if that is installed.
     """
 
     name: str
@@ -86,24 +86,24 @@ class ScoreSummary(ScoreMean):
 
     @property
     def unit(self) -> str:
-        """The unit of its values, such as ``s``; empty for none."""
+        """Return the unit of its values, such as ``s``, or an empty text."""
         return self.description.unit if self.description else ""
 
     @property
     def meaning(self) -> str:
-        """Its meaning in a line; empty where that is not known."""
+        """Return its meaning in a line; empty if that is not known."""
         return self.description.meaning if self.description else ""
 
 
 @dataclass(frozen=True, slots=True)
 class Counts:
-    """The ends of the trials of a framework.
+    """Counts of a framework's trials by their end.
 
     Attributes:
-        trials: those that were attempted; ``not_measured`` has those that were never begun too.
-        judged: those with a verdict, failed ones included; ``solved``, ``unsure`` and ``unsolved`` add up to it.
-        finished: those whose agent ended by itself, of ``finish_known``.
-        failures: kind -> trials that ended in such an error, those that were not measured included.
+        trials: the attempted ones; ``not_measured`` also counts trials that never began.
+        judged: trials with a verdict, failed ones included; ``solved``, ``unsure`` and ``unsolved`` add up to it.
+        finished: trials with an agent that ended regularly, out of ``finish_known``.
+        failures: kind -> trials that ended in such an error, including unmeasured trials.
     """
 
     queries: int
@@ -125,21 +125,21 @@ class Counts:
 
     @property
     def judged(self) -> int:
-        """The trials with a verdict, and those that failed."""
+        """Return the number of trials with a verdict, including failed ones."""
         return self.solved + self.unsure + self.unsolved
 
 
 @dataclass(frozen=True, slots=True)
 class Reason:
-    """The reason why trials have no answer, or scores no value, in the words of the first of them.
+    """The reason why trials have no answer, or scores no value, in the words of the first such trial.
 
     Attributes:
         status: how these trials ended.
         count: how many there are.
-        alike: those of them that have this message.
-        message: one line, cut where it is long.
+        alike: how many of them have this message.
+        message: one line, cut if it is long.
         entry: the place of the first among the trials of its framework.
-        score: the one that could not be determined; empty for the end of a trial.
+        score: the undetermined score; empty for the end of a trial.
     """
 
     kind: str
@@ -155,12 +155,12 @@ class Reason:
 
 @dataclass(frozen=True, slots=True)
 class Tokens:
-    """Tokens and model requests over all trials and attempts, those that do not count too.
+    """Tokens and model requests over all trials and attempts, even if they do not count.
 
     Attributes:
         unreported: answers of the model without a report of their tokens.
-        recorded_requests: those that got a recorded answer, and ``recorded``, the tokens of these answers.
-        cost: of the tokens that were reported, in US dollars; None where the model's prices are not known.
+        recorded_requests: requests with a recorded answer, and ``recorded``, the tokens of these answers.
+        cost: of the reported tokens, in US dollars; None if the model's prices are not known.
     """
 
     prompt: int
@@ -182,9 +182,9 @@ class Times:
     """Mean times, in seconds.
 
     Attributes:
-        gold: of making the expected calls, where the run did, over ``gold_trials``.
+        gold: of making the expected calls, if the run did, over ``gold_trials``.
         answer: over ``timed`` trials without failure.
-        first: score -> mean over each worker's first trial, of which there are ``first_trials``.
+        first: score -> mean over each worker's first trial; their number is ``first_trials``.
         first_apart: whether these are left out of the other means and medians of times.
     """
 
@@ -203,23 +203,23 @@ class Summary:
     """One framework of a run.
 
     Attributes:
-        info: the framework as the workers found it; None where none has begun.
-        scores: over the trials that were measured, failed ones as 0 in scores of quality.
+        info: the framework's description by its workers; None before one has begun.
+        scores: over the measured trials, failed ones as 0 in scores of quality.
         over_answered: the means over the trials without failure alone.
         common: the scores over the queries and repeats that were measured for every framework, if some were not;
             ``common_trials``: how many these are.
         failures: why trials failed or were not measured, the most frequent first; ``untold``: why scores have no value.
-        claims: those of agents over the trials without failure, beside what was observed, as documents have them.
-        wire: facts of the wire over all trials, those that failed too, as documents have them; ``waited``: the
-            seconds for which requests to the model waited for the endpoint, or were repeated.
+        claims: the agents' claims over the trials without failure, next to the observed calls, in the document's form.
+        wire: facts of the wire over all trials, including failed ones, in the document's form; ``waited``: the seconds
+            that requests to the model waited for the endpoint, or were repeated.
         success: over the repeats of queries, ``any`` (pass@k) and ``each`` (pass^k) -> k -> the mean over the queries
             with k trials.
-        repeated: trials that were measured several times; ``replaced``: those of them of which a later attempt counts.
+        repeated: trials that were measured several times; ``replaced``: how many of them count by a later attempt.
         attribution: what became of the expected calls.
         integrity: the facts of the wire that bear on whether the row can be compared with others.
         ranks: score -> the best and the worst rank that the comparisons leave open; None in an incomplete run.
         extra: figures of plugins.
-        trials: those that count, in the order of the run's queries.
+        trials: the trials that count, in the order of the run's queries.
     """
 
     run: Run
@@ -247,19 +247,19 @@ class Summary:
 
     @property
     def incomplete(self) -> bool:
-        """True where the run has ended without all of its trials measured."""
+        """True if the run has ended without measuring all of its trials."""
         return self.run.status == "incomplete"
 
     @property
     def is_part(self) -> bool:
-        """True where its figures are over other queries than those of other frameworks, as trials are missing."""
+        """True if its figures are over other queries than the other frameworks' figures, as trials are missing."""
         return self.incomplete and len(self.run.config.frameworks) > 1
 
     @property
     def shown(self) -> Mapping[str, ScoreSummary]:
-        """The scores that can stand beside those of other frameworks: over common trials if some are missing.
+        """Return the scores to show next to the other frameworks', over common trials if some are missing.
 
-        None if there are no such figures, as in a run that was not allowed to be incomplete, or if the row is void.
+        Empty without such figures, as in a run that was not allowed to be incomplete, or if the row is void.
         """
         scores = self.scores if not self.is_part else self.common or {}
         return {} if self.integrity.void else scores
@@ -312,14 +312,14 @@ class Summary:
 
 @dataclass(frozen=True)
 class WorstQuery:
-    """A task on which something went wrong.
+    """A task with a problem.
 
     Attributes:
         text: the task; empty if it is not known.
         score: the score that leads the run.
         mean: of the score over the trials of all setups; None without a value.
-        trials: those of all frameworks, as far as they have ended.
-        worst: the trial that went worst.
+        trials: the ended trials of all frameworks.
+        worst: the worst trial.
     """
 
     query_id: QueryId
@@ -352,18 +352,18 @@ def summarise(
     *,
     has_common: bool,
 ) -> list[Summary]:
-    """Sum up the trials of each framework of a run.
+    """Sum up the trials of a run's frameworks.
 
-    A mean of a score of quality is over the trials that were measured, those that failed counted as 0; of any other
-    score over those without failure. Intervals are 95 % Wilson intervals of bounded scores, clustered by query. Times
-    are seconds; failures enter none of their averages.
+    A mean of a score of quality is over the measured trials, failed ones counted as 0. A mean of any other score is
+    over trials without failure. Intervals are 95 % Wilson intervals of bounded scores, clustered by query. Times are
+    seconds; failures enter none of their averages.
 
     Args:
-        table: those that count.
+        table: the trials that count.
         every: all attempts.
         described: the descriptions of scores by name.
         gold: the answers to the expected calls of queries, if the run made them.
-        has_common: of a run that lacks trials, whether to add the figures over those that every framework has.
+        has_common: of a run that lacks trials, whether to add the figures over the trials common to all frameworks.
     """
     import numpy as np
 
@@ -416,7 +416,7 @@ def _missing_values(own: TrialTable) -> list[tuple[TrialRow, str, Failure]]:
 
 
 def _counts(own: TrialTable, planned: int) -> Counts:
-    """Count the ends of trials; one that never began was not measured either."""
+    """Count the ends of trials; a trial that never began was not measured either."""
     import numpy as np
 
     answered, failed = int(own.answered.sum()), int(own.failed.sum())
@@ -456,8 +456,8 @@ def score_summaries(
     """Sum up every score over some trials of a framework.
 
     Args:
-        chosen: for each trial, whether it is one of them.
-        quality: the scores in which a trial that failed counts as 0; in others only trials without failure count.
+        chosen: for each trial, whether it is among them.
+        quality: the scores that count a failed trial as 0; in others only trials without failure count.
         undetermined: a trial without failure, score and reason, for scores without a value.
     """
     import numpy as np
@@ -563,7 +563,7 @@ def _times(own: TrialTable, gold: Mapping[QueryId, GoldAnswer], *, first_apart: 
 
 
 def _success(own: TrialTable) -> dict[str, dict[int, ScoreMean]]:
-    """Return success in any of k trials of a query, and in each of k.
+    """Return success in any of a query's k trials, and in all k.
 
     A trial succeeds if the judge finds its answer Solved; a failed one does not. Trials that were not measured or have
     no verdict are left out, and so is a query for each k above the number of its trials. Empty without repeats.

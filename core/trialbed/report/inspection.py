@@ -1,6 +1,6 @@
-"""One trial as it is looked at: its requests and answers in their order, its problems, expectations and scores.
+"""Show one trial, with its requests and answers in their order, its problems, expectations and scores.
 
-``bench show`` and the pages both use this, so that they say the same.
+``bench show`` and the pages both use this, and therefore say the same.
 """
 
 from __future__ import annotations
@@ -31,8 +31,8 @@ class RequestMessage:
     """A message of a request.
 
     Attributes:
-        role: who speaks; ``?`` where the message does not say, and ``message`` where it is none.
-        text: its content as text, empty where it has none.
+        role: who speaks; ``?`` if the message does not say, and ``message`` if it is not a message.
+        text: its content as text, or empty.
         calls: the calls that it asks for: name, and arguments as text.
     """
 
@@ -47,16 +47,16 @@ class ModelExchange:
 
     Attributes:
         place: counted from 1 among the requests of the trial.
-        call: as the gateway saw it.
-        at: seconds from the beginning of the trial's first exchange to that of this one.
-        known: how many messages came before in an earlier request; None where the request cannot be read.
+        call: the gateway's record.
+        at: seconds between the beginnings of the trial's first exchange and this one.
+        known: how many messages came before in an earlier request; None if the request cannot be read.
         messages: the others.
-        offered: the tools on offer, where they are not those of an earlier request.
-        agent: the number of the agent that sent it, where requests have different system prompts or, without these,
-            different tools; 0 where they do not. An agent whose prompt changes is several.
-        thoughts: the model's reasoning, as far as it wrote it.
+        offered: the tools on offer, if they differ from the tools of earlier requests.
+        agent: the number of the agent that sent it, if requests have different system prompts or, without these,
+            different tools; otherwise 0. An agent counts as several if its prompt changes.
+        thoughts: the reasoning that the model wrote.
         text: its answer.
-        unread: an answer that cannot be read, as it came.
+        unread: an answer that cannot be read, unchanged.
     """
 
     place: int
@@ -77,8 +77,8 @@ class ToolExchange:
 
     Attributes:
         place: counted from 1 among the calls of the trial.
-        call: as the virtual API saw it.
-        at: seconds from the beginning of the trial's first exchange to that of this one.
+        call: the virtual API's record.
+        at: seconds between the beginnings of the trial's first exchange and this one.
     """
 
     place: int
@@ -90,7 +90,7 @@ Exchange: TypeAlias = ModelExchange | ToolExchange
 
 
 def exchanges(wire: WireLog) -> tuple[Exchange, ...]:
-    """Yield every request to the model, with its new messages, and every call of an Api, as they began."""
+    """Yield every request to the model, with its new messages, and every call of an Api, by the time they began."""
     seen: list[Any] = []
     # A trial may be open for long before its agent begins: the worker has to start first.
     began = min([call.started for call in wire.model_calls] + [call.started for call in wire.api_calls], default=0.0)
@@ -106,7 +106,7 @@ def exchanges(wire: WireLog) -> tuple[Exchange, ...]:
 
 
 def _agents(calls: Sequence[ModelCall]) -> Mapping[str, int]:
-    """Return the number of the agent that sent a request, by its text; empty where all are of one."""
+    """Return the number of the agent that sent a request, by its text; empty if one agent sent all."""
     found = {call.request: request for call in calls if (request := recorded_request(call)) and not request.problem}
     prompts = {text: _prompt(request) for text, request in found.items()}
     if len(set(prompts.values())) == 1:
@@ -120,7 +120,7 @@ def _prompt(request: ModelRequest) -> str:
 
 
 def _model_exchange(place: int, call: ModelCall, at: float, seen: list[Any], agent: int) -> ModelExchange:
-    """Adds the request's messages and tools to those that were seen."""
+    """Add the request's messages and tools to the seen ones."""
     request = recorded_request(call)
     if request is None or request.problem:
         return ModelExchange(place, call, at, None, (), None, 0, **_answer(call))
@@ -184,8 +184,8 @@ class TrialProblem:
     Attributes:
         where: ``request 2`` or ``requests 3 to 9`` (of the model), ``call 1`` (of an Api), ``trial``, ``answer``,
             ``claims`` or ``expected``.
-        what: what went wrong, and why as far as that is known.
-        details: what belongs to it, by name: the arguments that were sent, those that would have been right.
+        what: what went wrong, and why if that is known.
+        details: what belongs to it, by name: the arguments that were sent, and the right ones.
     """
 
     where: str
@@ -198,7 +198,7 @@ class TrialProblem:
 
 
 def problems(result: TrialResult, tools: Sequence[ToolSpec]) -> list[TrialProblem]:
-    """Return everything that went wrong, in the order in which it can be read: as it happened, then what came of it.
+    """Return everything that went wrong, in the order of events, and then the consequences.
 
     Args:
         tools: that the trial was offered.
@@ -273,18 +273,18 @@ def _of_calls(result: TrialResult, tools: Sequence[ToolSpec]) -> Iterator[TrialP
 
 
 def _by_fault(call: ApiCall | ModelCall) -> str:
-    """Say that a failure was put in on purpose, where it was: a delay alone makes nothing fail."""
+    """Return a remark that a failure was injected, or an empty text; a delay alone makes nothing fail."""
     kind = fault_words(call)
     return f", by an injected fault ({kind})" if kind not in ("", "slow") else ""
 
 
 def problem_words(problem: str) -> str:
-    """Return why a call of the model could not be made, as it is written."""
+    """Return why a call of the model could not be made."""
     return problem.replace("invalid json", "invalid JSON")
 
 
 def fault_words(call: ApiCall | ModelCall) -> str:
-    """Return the kind of the fault that was put in, in words; empty where there was none."""
+    """Return the kind of the injected fault in words, or an empty text."""
     return (call.fault or "").partition(":")[0].replace("_", " ")
 
 
@@ -298,7 +298,7 @@ def _lost_calls(result: TrialResult) -> Iterator[TrialProblem]:
 
 
 def _missing(result: TrialResult) -> Iterator[TrialProblem]:
-    """Yield the expected calls that were lost, each with where and why, and the Apis that were called unexpectedly."""
+    """Yield the lost expected calls, each with place and cause, and the Apis that were called unexpectedly."""
     score = result.score("api_call_score")
     refused = {call.api.pair for call in result.wire.api_calls if call.error or call.status != 200}
     for found in result.gold_calls or ():
@@ -320,7 +320,7 @@ def _missing(result: TrialResult) -> Iterator[TrialProblem]:
 
 
 def _api(pair: Iterable[object]) -> str:
-    """Return the name of an Api: the tool that it is of, where it has one, and its own."""
+    """Return the name of an Api, with its tool's name before it if it belongs to one."""
     return "/".join(str(name) for name in pair if name)
 
 
@@ -346,25 +346,25 @@ def _of_answer(result: TrialResult) -> Iterator[TrialProblem]:
 
 
 def end_text(result: TrialResult) -> str:
-    """Return how a trial ended: its status, in words where it ended without failure and without an answer."""
+    """Return how a trial ended, by its status, or in words if it ended without failure and without an answer."""
     answer = result.outcome.answer
     is_empty = result.status == "answered" and answer is not None and not answer.final_answer.strip()
     return "ended without an answer" if is_empty else result.status
 
 
 def api_name(call: ApiCall) -> str:
-    """Return the Api of a call as it is shown."""
+    """Return the name of a call's Api for display."""
     return _api(call.api.pair)
 
 
 def user_call_text(call: ApiCall) -> str:
-    """Return a call of one of the user's own tools, and its result, in a line."""
+    """Return a call of the user's own tools, and its result, in a line."""
     given = f" {as_text(call.arguments)}" if call.arguments else ""
     return f"{call.api.api_name}{given} → {call.error or as_text(call.response)}"
 
 
 def as_text(value: Json | Mapping[str, Any]) -> str:
-    """A value as JSON; a text that is not JSON as it is."""
+    """Return a value as JSON; a text stays unchanged."""
     return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
 
 
@@ -384,7 +384,7 @@ OFTEN_NONE = ("failed", "repeated")
 
 
 def reason_text(score: Score) -> str:
-    """Return why a score is as it is, as its scorer says; of expectations, how many are not met.
+    """Return why a score has its value, from its scorer; for expectations, how many are not met.
 
     Which ones they are stands among the problems of the trial.
     """
@@ -395,7 +395,7 @@ def reason_text(score: Score) -> str:
 
 
 def detail_text(score: Score) -> str:
-    """Return the rest of a score's detail in words; empty where it says nothing."""
+    """Return the rest of a score's detail in words; empty if it says nothing."""
     return "; ".join(
         f"{key.replace('_', ' ')}: {_value_text(value)}"
         for key, value in score.detail.items()
@@ -404,7 +404,7 @@ def detail_text(score: Score) -> str:
 
 
 def expectation_lines(score: Score) -> Iterator[str]:
-    """Yield each expectation of a task, with whether the trial meets it, where a score lists several.
+    """Yield each expectation of a task, with whether the trial meets it, if a score lists several.
 
     A reason that the score itself gives is not repeated.
     """
@@ -420,7 +420,7 @@ def expectation_lines(score: Score) -> Iterator[str]:
 
 
 def _value_text(value: Any) -> str:
-    """Return a value as text; a list of names, or of the names of an Api's tool and its own, as they are shown."""
+    """Return a value as text for display, including lists of names and of an Api's pair of names."""
     listed = value if isinstance(value, list) else [None]
     pairs: list[Any] = [[one] if isinstance(one, str) else one for one in listed]
     if not all(isinstance(pair, list) and all(isinstance(part, str) for part in pair) for pair in pairs):
@@ -429,7 +429,7 @@ def _value_text(value: Any) -> str:
 
 
 def expected_lines(query: Query) -> Iterator[tuple[str, str]]:
-    """Yield ``(label, text)`` of each call, fact, state and limit by which a trial of the task is right."""
+    """Yield ``(label, text)`` of each call, fact, state and limit that a right trial of the task meets."""
     yield from (("expected", _call(call)) for call in query.gold_calls)
     yield from (("expected of the user", _call(call)) for call in query.user_calls)
     if query.states_calls and query.apis and not query.gold_calls:

@@ -1,4 +1,4 @@
-"""Comparisons of the sides of several runs: paired differences, regressions, and their tables."""
+"""Compare the sides of several runs by paired differences, regressions, and their tables."""
 
 from __future__ import annotations
 
@@ -81,7 +81,7 @@ class RunComparison:
 
     @cached_property
     def scores(self) -> Mapping[str, Mapping[str, Any]]:
-        """The scores over the queries for which both have a value.
+        """Return the scores over the queries with a value on both sides.
 
         Each has their number, the means, the mean difference with its interval, and on how many of them the candidate
         is higher, and lower.
@@ -123,7 +123,7 @@ class RunComparison:
 def _compare_pairs(
     pairs: Iterable[tuple[Side, Side]], margin: float, *, force: bool = False, allow_incomplete: bool = False
 ) -> list[RunComparison]:
-    """Compare each candidate with its baseline; the p-values are adjusted over all that is compared at once.
+    """Compare each candidate with its baseline; the p-values are adjusted over all pairs together.
 
     Raises:
         UsageError: a pair is the same trials, of different datasets, incomplete, or has no query in common.
@@ -160,7 +160,7 @@ def check_complete(sides: Iterable[Side]) -> None:
 
 
 def _check_sides(baseline: Side, candidate: Side, *, force: bool) -> list[str]:
-    """Return notes on conditions that distort the figures; raise an error where the figures would mean nothing."""
+    """Return notes on conditions that distort the figures; raise an error if the figures would mean nothing."""
     notes = [
         f"INCOMPLETE: {note}; the figures are over the tasks and repeats that both have measured"
         for side in (baseline, candidate)
@@ -236,7 +236,7 @@ def compare_groups(
 
     Args:
         margin: the largest difference of a score that does not matter.
-        force: compare the queries of the same id even where the datasets differ, and verdicts of different judges.
+        force: compare the queries of the same id even if the datasets differ, and verdicts of different judges.
         allow_incomplete: compare what both have measured of runs that lack trials.
 
     Raises:
@@ -286,7 +286,7 @@ def baseline_comparisons(
 def lost_task_lines(comparisons: Iterable[RunComparison]) -> Iterator[str]:
     """Yield a line for each framework that never solves a task any more that its baseline always solved.
 
-    With repeatable agents this is a fact, however few tasks there are.
+    With repeatable agents this is a fact, even with few tasks.
     """
     for comparison in comparisons:
         if JUDGED not in comparison.findings:
@@ -305,7 +305,7 @@ def lost_task_lines(comparisons: Iterable[RunComparison]) -> Iterator[str]:
 
 
 def powerless_notes(comparisons: Iterable[RunComparison]) -> Iterator[str]:
-    """Yield a note for each comparison in which no score could be shown to be worse, whatever was lost."""
+    """Yield a note for each comparison that could not show any score to be worse, even if everything was lost."""
     for comparison in comparisons:
         findings = comparison.findings.values()
         if not any(_can_be_worse(finding.n, finding.comparisons) for finding in findings if finding.bounded):
@@ -326,7 +326,7 @@ def regression_lines(comparisons: Iterable[RunComparison]) -> list[str]:
 
 
 def finding_tests(comparisons: Iterable[RunComparison]) -> Iterator[TestCase]:
-    """Yield a test per framework and score: it fails if that is worse, and is skipped if there are too few queries."""
+    """Yield a test per framework and score; it fails if that is worse, and is skipped if there are too few queries."""
     outcomes: dict[str, TestOutcome] = {"worse": "failure", "too few": "skipped"}
     for comparison in comparisons:
         # The settings that are not those of the baseline may be the cause.
@@ -383,10 +383,10 @@ def comparison_tables(
     described: Mapping[str, ScoreDescription] | None = None,
     named: Callable[[str], str] | None = None,
 ) -> list[Table]:
-    """A table for each candidate: both means of each score, and their paired difference with its interval.
+    """Return a table for each candidate, with both means and the paired difference of each score, and its interval.
 
     Args:
-        described: the descriptions of scores by name, for their units; those that the runs keep come first.
+        described: the descriptions of scores by name, for their units; descriptions kept by the runs come first.
         named: names a score, for pages; None for the names that options take.
     """
     tables = [

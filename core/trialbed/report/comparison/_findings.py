@@ -1,4 +1,4 @@
-"""Findings on candidates against a baseline: better, worse, equivalent, identical, or undecided for too few queries."""
+"""Find candidates better, worse, equivalent or identical to a baseline, or undecided for too few queries."""
 
 from __future__ import annotations
 
@@ -38,15 +38,15 @@ class ScoreFinding:
         n: how many these are.
         difference: candidate less baseline, the mean over queries; repeats of a query are one.
         interval: its 95 % interval. It allows for queries that were not seen and differ by all that the score allows.
-        p: of the test that the true difference is 0: McNemar's where every query is won, lost or tied as a whole, else
+        p: of the test that the true difference is 0: McNemar's if every query is won, lost or tied as a whole, else
             the sign-flip permutation test.
-        p_adjusted: the same by Holm's method over all findings that are made together.
+        p_adjusted: the same by Holm's method over all findings made together.
         better, worse: the queries that changed.
         verdict: ``too few`` stands for too few queries to decide.
-        pilot: the differences, from which those of more queries can be drawn.
-        comparisons: how many were tested together, for which the p-value is adjusted.
-        bounded: whether the score lies in [0, 1]. Of one that does not, queries that were not seen are taken to differ
-            by no more than those that were.
+        pilot: the differences, to draw the differences of more queries.
+        comparisons: how many were tested together; the p-value is adjusted for them.
+        bounded: whether the score lies in [0, 1]. If not, unseen queries are taken to differ
+            by no more than the seen ones.
     """
 
     baseline: str
@@ -69,19 +69,19 @@ class ScoreFinding:
 
     @property
     def changed_queries(self) -> tuple[QueryId, ...]:
-        """The queries on which the sides differ."""
+        """Return the queries that differ between the sides."""
         return (*self.worse, *self.better)
 
     @property
     def enough(self) -> EnoughQueries | None:
-        """About how many queries would do, where there are too few, and what they would show."""
+        """Return about how many queries would be enough, and what they would show; None unless there are too few."""
         if self.verdict != "too few":
             return None
         return self.pilot.enough(self.margin, comparisons=self.comparisons, beyond=self.n)
 
     @property
     def queries_needed(self) -> int | None:
-        """About how many queries would do, where there are too few."""
+        """Return about how many queries would be enough if there are too few, or None."""
         return self.enough.queries if self.enough else None
 
     @property
@@ -113,7 +113,7 @@ class CommonQueries:
         return len(self._places[0])
 
     def score(self, name: str) -> tuple[NDArray[Any], NDArray[Any], NDArray[Any]]:
-        """Return a score of both sides on the queries for which both know it, and these, as places in the baseline."""
+        """Return a score of both sides on the queries known to both, and these queries as places in the baseline."""
         import numpy as np
 
         first, second = (side.means(name)[places] for side, places in zip(self.sides, self._places, strict=True))
@@ -137,7 +137,7 @@ class CommonQueries:
 
 
 def headline_scores(*sides: Side) -> tuple[str, ...]:
-    """Return the scores of some sides on which verdicts are given."""
+    """Return the scores of some sides that get verdicts."""
     leading = (name for side in sides for name in leading_scores(side.described))
     return tuple(dict.fromkeys([*leading, *HEADLINE]))
 
@@ -147,8 +147,8 @@ def paired_findings(
 ) -> list[dict[str, ScoreFinding]]:
     """Return, for each pair of a baseline and a candidate, score -> finding, for every score that both have.
 
-    The p-values are adjusted over those in which anything changed, so that there is any false ``better`` or ``worse``
-    among them with a chance of 5 % at most. A false ``equivalent`` has a chance of about 5 % at most for each of them.
+    The p-values are adjusted over the scores with any change: the chance of any false ``better`` or ``worse`` among
+    them is 5 % at most. A false ``equivalent`` has a chance of about 5 % at most, for each finding.
 
     Args:
         margin: the largest difference that does not matter, set before the figures were seen; greater than 0.
@@ -195,7 +195,7 @@ def paired_findings(
 
 
 def with_verdict(finding: ScoreFinding, p_adjusted: float, *, comparisons: int) -> ScoreFinding:
-    """Return the finding with its verdict, as one of a number of comparisons that are made together."""
+    """Return the finding with its verdict among a number of comparisons made together."""
     verdict = paired_verdict(finding.interval, p_adjusted, finding.margin, changed=bool(finding.changed_queries))
     return replace(finding, p_adjusted=p_adjusted, comparisons=comparisons, verdict=verdict)
 
@@ -208,15 +208,15 @@ LEAST = 3
 
 
 def open_ranks(sides: Sequence[Side], margin: float, scores: Sequence[str] | None = None) -> Ranks:
-    """The ranks of each side by each score, from the findings on every pair; empty for fewer than three sides.
+    """Return the ranks of each side by each score, from the findings on every pair; empty for fewer than three sides.
 
-    A side that is void has none. The best rank of a side is behind all that are better, the worst is before all that
-    are worse. All sides with a rank in common are tied: where no difference is shown, none is claimed. The p-values are
-    adjusted over all pairs.
+    A void side has no rank. The best rank of a side is behind all that are better, the worst is before all that are
+    worse. All sides with a rank in common are tied: without a shown difference, no difference is claimed. The p-values
+    are adjusted over all pairs.
 
     Args:
         sides: with names that differ.
-        margin: as ``paired_findings`` takes it.
+        margin: as for ``paired_findings``.
     """
     sides = [side for side in sides if not side.void]
     if len(sides) < LEAST:
@@ -236,7 +236,7 @@ NO_ORDER = "no order is shown, as each may be at any rank"
 
 
 def rank_notes(ranks: Ranks, named: Callable[[str], str] = score_title) -> Iterator[str]:
-    """The ranks in words, the best first: those with the same ranks stand together; then the meaning of ranks.
+    """Return the ranks in words, the best first, sides with the same ranks together; then the meaning of ranks.
 
     Args:
         named: names a score.
@@ -296,7 +296,7 @@ def verdict_notes(findings: Sequence[ScoreFinding]) -> Iterator[str]:
 
 
 def changes_text(finding: ScoreFinding) -> str:
-    """Return the queries of a finding that changed, in words; empty where none did."""
+    """Return the changed queries of a finding in words, or an empty text."""
     texts = []
     for kind, queries in {"worse": finding.worse, "better": finding.better}.items():
         ordered = sorted(queries, key=lambda query: (isinstance(query, str), query))

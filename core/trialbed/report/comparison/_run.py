@@ -1,4 +1,4 @@
-"""Comparisons within one run: each framework with the baseline, and each native profile with the controlled one."""
+"""Compare the frameworks of one run with the baseline, and each native profile with the controlled one."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ Kind = Literal["reference", "profile"]
 
 @dataclass(frozen=True)
 class FrameworkComparison:
-    """The findings on a framework beside another of its run, by score."""
+    """The findings on a framework against another of its run, by score."""
 
     kind: Kind
     against: str
@@ -39,7 +39,7 @@ class FrameworkComparison:
 def compare_frameworks(
     sides: Mapping[str, Side], *, against: str | None, margin: float
 ) -> dict[str, tuple[FrameworkComparison, ...]]:
-    """Return the comparisons of each framework of a run.
+    """Return the comparisons of a run's frameworks.
 
     Args:
         sides: framework -> its trials.
@@ -59,10 +59,10 @@ def compare_frameworks(
 
 
 def run_pairs(sides: Sequence[Side], against: str | None) -> list[tuple[Side, Side, Kind]]:
-    """Return the pairs of a run that are compared at once, whichever command asks: each pair once, none that is void.
+    """Return the pairs of a run that are compared together, the same for every command, without void sides.
 
     Returns:
-        Baseline, candidate and why they are compared.
+        Baseline, candidate and why they are compared; each pair once.
 
     Raises:
         UsageError: the framework to compare with is not in the run.
@@ -86,7 +86,7 @@ def run_pairs(sides: Sequence[Side], against: str | None) -> list[tuple[Side, Si
 
 
 def chosen_baseline(frameworks: Sequence[str], against: str | None) -> str:
-    """Return the framework that the others are compared with: as named, or the one whose name alone is meant.
+    """Return the framework that the others are compared with, by its label, or by its name if that is unique.
 
     Raises:
         UsageError: it is not among them, or the name alone means several.

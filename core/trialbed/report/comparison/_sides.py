@@ -1,4 +1,4 @@
-"""The sides of a comparison: the trials of one framework in one run, from the store or a result document."""
+"""Read the sides of a comparison from the store or a result document; a side is one framework's trials in one run."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def compared_settings() -> Mapping[str, Any]:
     """Return the default of each compared setting, by its key in a document's metadata.
 
     These are the settings of a run's identity; two sides may differ in them, as a comparison may be about that.
-    The test set stands for the dataset, whose name may be a path.
+    The test set stands for the dataset, because the dataset's name may be a path.
     """
     declared = {key: item.usual for item in declared_settings() if (key := item.document) and key != "dataset"}
     return {"test_set": None, **declared, **dict.fromkeys(BESIDE_SETTINGS)}
@@ -68,15 +68,15 @@ class Side:
     """The trials of one framework in one run.
 
     Attributes:
-        source: where they come from: a file or the id of a run.
+        source: the file or the id of the run that they come from.
         name: what to call it.
-        about: what a document's metadata say of its run, as far as it is compared or shown: ``compared_settings`` too.
+        about: the compared or shown part of the document's metadata, including ``compared_settings``.
         bounded: the scores that lie in [0, 1].
-        quality: those of them that say how good an answer is: a trial that failed has them as 0.
+        quality: the bounded scores that say how good an answer is: a trial that failed has them as 0.
         missing: how many trials the run has still to measure for it; 0 if it is finished, or does not say.
         described: the descriptions of scores that the run keeps, by name.
-        first_apart: whether times leave out each worker's first trial, as they do for all frameworks of the run.
-        void: why it cannot be compared with anything; empty where it can.
+        first_apart: whether times leave out each worker's first trial, in all frameworks of the run.
+        void: why it cannot be compared with anything; empty if it can.
         against: the framework that the run's others are compared with, if one was named.
         margin: the largest difference of a score that does not matter in the run.
     """
@@ -97,21 +97,21 @@ class Side:
 
     @cached_property
     def queries(self) -> NDArray[Any]:
-        """The places of its queries among those of its table, each once."""
+        """Return the places of its queries among its table's queries, each once."""
         import numpy as np
 
         return np.unique(self.trials["query"])
 
     @cached_property
     def order(self) -> NDArray[Any]:
-        """The place of each query of its table among them if they are sorted: the same wherever they are read from."""
+        """Return the place of its table's queries in sorted order, which is the same in every source."""
         import numpy as np
 
         return np.argsort(np.argsort([repr(query) for query in self.trials.queries], kind="stable"))
 
     @cached_property
     def scores(self) -> list[str]:
-        """The names of all scores, bounded ones first, each of the two in the order in which trials have them."""
+        """Return the names of all scores, bounded ones first, otherwise in the order of the trials' scores."""
         import numpy as np
 
         own = self.trials
@@ -135,8 +135,8 @@ class Side:
     def column(self, score: str) -> NDArray[Any]:
         """Return a score of each trial; NaN if it is not known, or does not count.
 
-        A trial that failed is 0 in a score of quality; in others only trials without failure count, and in times those
-        that were not the first of their workers. One that was not measured counts nowhere.
+        A failed trial is 0 in a score of quality. In other scores only trials without failure count, and in times not
+        even the first trials of workers, if these are left out. Unmeasured trials never count.
         """
         found = self.trials.values(score, zeros=score in self.quality)
         if score in TIMES and self.first_apart:
@@ -144,7 +144,7 @@ class Side:
         return found
 
     def means(self, score: str) -> NDArray[Any]:
-        """Return the mean of a score over the repeats of each query of its table; NaN if it is not known."""
+        """Return the mean of a score over the repeats of its table's queries; NaN if it is not known."""
         if score not in self._means:
             self._means[score] = self.trials.means(self.column(score))
         return self._means[score]
@@ -172,16 +172,16 @@ DIGESTS = ("judge_prompt", "catalog_digest")
 
 
 def setting_value(key: str, value: Any) -> str:
-    """Return the value of a compared setting as notes have it: a plan of faults in words, any other as JSON."""
+    """Return the value of a compared setting for notes, a plan of faults in words, any other as JSON."""
     if value is None:
         return "none"
     return fault_words(value) if key == "faults" else json.dumps(value)
 
 
 def unlike_settings(sides: Sequence[Side]) -> list[str]:
-    """Return the compared settings in which the runs of sides differ.
+    """Return the compared settings that differ between the runs of sides.
 
-    The name under which frameworks ask for the model is none of them where it is each model's own.
+    The name that frameworks use for the model is not compared if it is each model's own.
     """
     is_own = all(side.about["model_name"] == side.about["model"] for side in sides)
     values = {key: {json.dumps(side.about[key]) for side in sides} for key in compared_settings()}
@@ -191,7 +191,7 @@ def unlike_settings(sides: Sequence[Side]) -> list[str]:
 def unique_names(sides: Sequence[Side]) -> list[Side]:
     """Return the sides with names that differ.
 
-    Where frameworks share a name, with the settings in which they differ; else with the run's id, else the source.
+    If frameworks share a name, the settings that differ are added, or else the run's id, or else the source.
     """
     by_run = [f"{side.name} ({side.about['run_id']})" for side in sides]
     by_settings = []
@@ -222,7 +222,7 @@ def are_same_trials(one: Side, other: Side) -> bool:
 
 
 def places_in(side: Side, other: Side) -> NDArray[Any]:
-    """Return the place of each query of the other side's table in the table of a side; -1 if it is not there."""
+    """Return the place of the other side's queries in a side's table; -1 if it is not there."""
     import numpy as np
 
     ours, theirs = side.trials.queries, other.trials.queries
@@ -233,7 +233,7 @@ def places_in(side: Side, other: Side) -> NDArray[Any]:
 
 
 def shared_trials(baseline: Side, candidate: Side) -> tuple[Side, Side]:
-    """Return both sides; if either lacks trials, with only those that were measured for both."""
+    """Return both sides; if either lacks trials, with only the trials measured for both."""
     import numpy as np
 
     if not (baseline.missing or candidate.missing):
@@ -247,7 +247,7 @@ def shared_trials(baseline: Side, candidate: Side) -> tuple[Side, Side]:
 
 
 def incomplete_note(side: Side) -> str:
-    """Return a note on the missing trials of a side; empty where there are none."""
+    """Return a note on the missing trials of a side, or an empty text."""
     if not side.missing:
         return ""
     measured, about = int(side.trials.measured.sum()), side.about
@@ -269,7 +269,7 @@ def make_side(source: str, about: Mapping[str, Any], trials: TrialTable, **more:
 
     Args:
         about: a document's metadata.
-        trials: those that count.
+        trials: the ones to count.
         **more: other fields of the side.
     """
     judge, defaults = about.get("judge") or {}, compared_settings()
@@ -282,7 +282,7 @@ def make_side(source: str, about: Mapping[str, Any], trials: TrialTable, **more:
 
 
 def run_sides(run: Run, table: TrialTable) -> dict[str, Side]:
-    """Return the side of each framework of a run.
+    """Return the sides of a run's frameworks.
 
     Args:
         table: its trials that count.
