@@ -123,7 +123,7 @@ class LiveAgent:
     def version(self) -> str:
         """Return the name of the function or class, with its module."""
         named = self.agent if hasattr(self.agent, "__qualname__") else type(self.agent)
-        return ".".join(filter(None, (named.__module__, named.__qualname__)))
+        return ".".join(filter(None, (named.__module__, named.__qualname__.rpartition("<locals>.")[2])))
 
     async def make(self, spec: TrialSpec, code: ForeignCode) -> tuple[Any, Tools]:
         """Return the agent of a trial, and what makes its tools in a form, each time the same ones.
