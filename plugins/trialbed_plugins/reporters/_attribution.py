@@ -34,9 +34,13 @@ def attribution_tables(report: Report) -> list[Table]:
     lost = [stage for stage in STAGES if any(one.get(stage) for one in counts)]
     if not lost or len(counts) < len(found) or (report.incomplete and len(found) > 1):
         return []
-    columns = ("", "expected calls", *lost, "used")
+    columns = ("", "expected calls", *map(_title, lost), "used")
     rows = [TableRow(summary.framework, _cells(one, lost)) for summary, one in zip(summaries, counts, strict=True)]
     return [Table(TITLE, columns, rows, list(_examples(summaries, lost)), legend=list(_legend(lost)))]
+
+
+def _title(stage: str) -> str:
+    return "tool failed" if stage == "api failed" else stage
 
 
 def _cells(counts: Mapping[str, int], lost: Sequence[str]) -> tuple[str, ...]:
@@ -53,7 +57,7 @@ def _legend(lost: Sequence[str]) -> Iterator[str]:
         "Each expected call is counted at the first stage that it did not pass, over the trials that were measured; "
         "results[i].gold_calls of the document has each with its reason."
     )
-    yield from (f"{stage}: {LEGEND[stage]}." for stage in lost)
+    yield from (f"{_title(stage)}: {LEGEND[stage]}." for stage in lost)
 
 
 def _examples(summaries: Sequence[Summary], lost: Sequence[str]) -> Iterator[str]:
@@ -63,7 +67,7 @@ def _examples(summaries: Sequence[Summary], lost: Sequence[str]) -> Iterator[str
         most = max(lost, key=lambda stage: counts.get(stage, 0))
         example = _first(summary, most)
         if counts.get(most) and example:
-            yield f"{summary.framework}: {most}, first {example}"
+            yield f"{summary.framework}: {_title(most)}, first {example}"
 
 
 def _first(summary: Summary, stage: str) -> str:
