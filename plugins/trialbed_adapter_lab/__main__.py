@@ -1,4 +1,4 @@
-"""``python -m trialbed_adapter_lab --framework NAME``: the kit in the interpreter that has an adapter.
+"""Run the kit with ``python -m trialbed_adapter_lab --framework NAME`` in the interpreter that has an adapter.
 
 ``bench adapter check`` starts it there, passes its lines on standard error on, and reads its report.
 """
@@ -84,7 +84,7 @@ def _print(finding: CheckFinding) -> None:
     """Print a finding.
 
     Raises:
-        UsageError: a program does not even give a plain answer, so the other checks would say nothing more.
+        UsageError: a program fails to give even a plain answer, so other checks would add nothing.
     """
     if finding.check == "plain_answer" and finding.cause.startswith(f"{FAILS_EARLY}, with CommandFailed"):
         raise UsageError(

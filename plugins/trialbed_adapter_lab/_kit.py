@@ -43,14 +43,14 @@ HINTS = {
 class Kit:
     """Runs checks on one adapter. Use it as a context manager; not from a running event loop.
 
-    From its beginning to its end the process has an environment like a worker's, and every address that is contacted
+    While it is open, the process has an environment like a worker's, and every contacted address
     is noted.
 
     Args:
         agent: the name of the adapter's entry point, which is loaded, or its class.
-        checks: all that the adapter's declarations may name.
+        checks: all checks that the adapter's declarations may name.
         profile: the adapter's; by default the one in its name.
-        known: deviations beside those that it declares.
+        known: deviations in addition to the declared ones.
 
     Attributes:
         agent_class, profile: the adapter's.
@@ -89,7 +89,7 @@ class Kit:
 
     @property
     def dialects(self) -> tuple[str, ...]:
-        """The dialects in which the model was asked so far."""
+        """Return the dialects of all model requests so far."""
         return self._harness.dialects
 
     def run(self, check: Probe) -> CheckFinding:
@@ -146,7 +146,7 @@ class Kit:
             await _cancel_tasks(asyncio.all_tasks() - before)
 
     def _with_declarations(self, check: Probe, finding: CheckFinding) -> CheckFinding:
-        """Return the finding in the light of the adapter's declarations, a failure with advice."""
+        """Return the finding adjusted to the adapter's declarations; failures get advice."""
         declared = next((item for item in self._deviations if item.check == check.name), None)
         changes: dict[str, Json] = {}
         match finding.outcome:
@@ -182,11 +182,11 @@ def check_adapter(
 
     Args:
         agent: the name of the adapter's entry point, or its class.
-        checks: by default all; probes of the level ``info`` too, if that is the level.
+        checks: all by default, including ``info`` probes at that level.
         profile: the adapter's; by default the one in its name.
         level: only checks of this level and above.
-        known: deviations beside those that the adapter declares.
-        progress: called with each finding as soon as it is there.
+        known: deviations in addition to the declared ones.
+        progress: called immediately with each finding.
 
     Raises:
         DriverError: the entry point does not exist, or cannot be loaded.
@@ -205,14 +205,14 @@ def check_adapter(
 
 
 class _Threads(ThreadPoolExecutor):
-    """The loop's threads; at the end, those that an adapter still occupies are not waited for."""
+    """The loop's threads; shutdown does not wait for threads that an adapter still occupies."""
 
     def shutdown(self, wait: bool = True, *, cancel_futures: bool = False) -> None:  # noqa: ARG002 - the base's
         super().shutdown(wait=False, cancel_futures=cancel_futures)
 
 
 async def _cancel_tasks(tasks: set[asyncio.Task[object]]) -> None:
-    """Cancel the tasks that a check left behind, as a worker does between trials."""
+    """Cancel the remaining tasks of a check, like a worker between trials."""
     for task in tasks:
         task.cancel()
     if tasks:

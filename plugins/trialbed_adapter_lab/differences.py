@@ -23,10 +23,9 @@ class Difference(Record):
     """One difference between a given value and a sent one.
 
     Attributes:
-        pointer: the place, as a JSON Pointer (RFC 6901): in the given value if it was lost, else in the sent one.
+        pointer: JSON Pointer (RFC 6901) to the lost given value, or else to the sent one.
         kind: ``reordered`` means the same keys or items in another order.
-        given: None where a value was added. ``sent``: None where one was lost. Of
-            reordered keys it is their names.
+        given, sent: None if the value was added or lost, respectively. For reordered keys, their names.
     """
 
     pointer: str
@@ -36,7 +35,7 @@ class Difference(Record):
 
 
 def differences(given: Json, sent: Json) -> tuple[Difference, ...]:
-    """Return every difference; there are none exactly if both are the same JSON text.
+    """Return every difference; empty exactly if both are the same JSON text.
 
     The order of keys counts, and ``1`` is not ``1.0``.
     """
@@ -48,7 +47,7 @@ NEAR = 24
 
 
 def tell_texts_apart(expected: str, seen: str) -> str:
-    """Return the first place where two texts differ in words, to the character, with invisible ones made visible."""
+    """Describe the first difference of two texts to the character, with invisible characters made visible."""
     if expected == seen:
         return "both are the same text"
     at = len(commonprefix((expected, seen)))
@@ -64,7 +63,7 @@ def tell_texts_apart(expected: str, seen: str) -> str:
 
 
 def visible(text: str) -> str:
-    """Return a text in quotes, in which each invisible character is written by its number."""
+    """Return a quoted text with invisible characters written by their numbers."""
     return json.dumps("".join(map(_visible, text)), ensure_ascii=False).replace("\\\\N{", "\\N{") if text else ""
 
 
@@ -150,7 +149,7 @@ def _compare_aligned(
 
 
 def _text(value: Any) -> str:
-    """Return a text that is equal for values that differ in the order of keys only."""
+    """Return a text that ignores the order of keys."""
     return json.dumps(value, sort_keys=True)
 
 

@@ -1,4 +1,4 @@
-"""The errors of the lab: an adapter fails a check, or something could not be tried or observed."""
+"""Errors of the lab for failed checks, and for checks that cannot be run or observed."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Fidelity: the probes of several adapters, their measurement, and the tables of it for a terminal and for Markdown."""
+"""Probe several adapters, and show the results as tables for a terminal or Markdown."""
 
 from __future__ import annotations
 
@@ -46,8 +46,8 @@ class MeasuredAdapter(Record):
     """The findings on one adapter.
 
     Attributes:
-        label: as it was asked for, with its profile and release.
-        lock_digest: of the environment that it ran in; empty if it ran in the environment of Trialbed.
+        label: its name, with the requested profile and release.
+        lock_digest: of its environment; empty for Trialbed's own environment.
         report: its messages are cut to one line; None if it could not be measured.
         reason: why it could not be measured.
     """
@@ -166,8 +166,8 @@ NOTED = ("declared", "outdated", "error")
 def report_tables(report: FidelityReport, *, whole: bool = True) -> list[Table]:
     """Return the summary, a table for each theme and profile, and the notes.
 
-    Rows in which every adapter equals the plain loop are only counted, and so are those of a probe with very many,
-    unless the report has one theme.
+    Rows without differences from the plain loop are only counted. So are the rows of a very long probe, unless the
+    report has one theme.
 
     Args:
         whole: return cells that are too long for a terminal.
@@ -199,7 +199,7 @@ def _probe(row: TableRow) -> str:
 
 
 def cell(finding: CheckFinding | None, key: str = "") -> str:
-    """Return the figure of a finding, or one of its figures; of a failure, what was seen instead."""
+    """Return the figure of a finding, or the observed behaviour of a failure."""
     if finding is None:
         return UNKNOWN
     if finding.outcome in ("skipped", "error"):
@@ -238,7 +238,7 @@ def _head(report: FidelityReport, notes: Sequence[str]) -> list[Table]:
 
 
 def _summary(report: FidelityReport, notes: Sequence[str]) -> Table:
-    """Return the number of checks that each adapter passes, and the figures that readers ask for first."""
+    """Return the number of checks that each adapter passes, and the most important figures."""
     found = {name: [_headline(one, name) for one in report.adapters] for name in HEADLINES}
     figures = {name: cells for name, cells in found.items() if {*cells} != {UNKNOWN}}
     levels = [level for level in LEVELS if any(one.report and one.report.count(level) for one in report.adapters)]
@@ -256,7 +256,7 @@ def _headline(adapter: MeasuredAdapter, name: str) -> str:
 
 
 def _by_profile(report: FidelityReport) -> list[tuple[str, list[MeasuredAdapter]]]:
-    """Return the measured adapters of each profile with those that have none; all, if there are not two profiles."""
+    """Group measured adapters by profile, with unprofiled adapters in every group; fewer than two profiles form one."""
     measured = [one for one in report.adapters if one.report is not None]
     profiles = list(dict.fromkeys(one.profile for one in measured if one.profile is not None))
     if len(profiles) < 2:

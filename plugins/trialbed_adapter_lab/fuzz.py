@@ -1,4 +1,4 @@
-"""A fuzzer of adapters: it draws conversations until one breaks an invariant, and finds the shortest that does."""
+"""A fuzzer of adapters that draws conversations until one breaks an invariant, and shortens it."""
 
 from __future__ import annotations
 
@@ -72,7 +72,7 @@ PIECES = ("", " ", "\n", "\r\n", "a", "e\u0301", "é", "{x}", "%s", "🦜", "&am
 
 
 class _Drawn(Record):
-    """Is written without the fields that have their defaults."""
+    """A record that omits default values from its ``repr``."""
 
     def __repr_args__(self) -> Iterable[tuple[str | None, Any]]:
         fields = type(self).model_fields
@@ -93,8 +93,8 @@ class DrawnTurn(_Drawn):
     """A turn with calls.
 
     Attributes:
-        text: beside the calls; None if there is none.
-        usage: as reported; None if the model reports none.
+        text: the text of the turn, or None.
+        usage: the reported usage, or None.
         finish_reason: empty for the usual one.
         delay: seconds that the model takes.
     """
@@ -110,11 +110,11 @@ class Conversation(_Drawn):
     """A model's turns and its answer, with the conditions of a trial.
 
     Attributes:
-        turns: those with calls.
+        turns: the turns with calls.
         answer: the text that ends the trial.
-        result: what ``Given_text`` returns.
-        spare: requests that are allowed and not needed.
-        settings: as ``TrialSettings`` names them.
+        result: the return value of ``Given_text``.
+        spare: number of allowed but unnecessary requests.
+        settings: named like ``TrialSettings``.
     """
 
     turns: tuple[DrawnTurn, ...] = ()
@@ -207,12 +207,12 @@ def _tools(result: str, needed: Collection[str]) -> list[ScriptedTool]:
 
 
 def _breaches(record: TrialRecord, expected: TrialRecord) -> Breaches:
-    """Return the broken invariants; if there are none, the difference from the trial of the plain loop."""
+    """Return the broken invariants, or otherwise the difference from the plain loop's trial."""
     return first_breaches(record) or [("", other) for other in [_tell_apart(record, expected)] if other]
 
 
 def _tell_apart(record: TrialRecord, expected: TrialRecord) -> str:
-    """Return in words where a trial went otherwise than that of the plain loop; empty if nowhere."""
+    """Describe the difference between a trial and the plain loop's; empty without one."""
     if record.failure is not None and expected.failure is None:
         return f"the trial fails, and the plain loop's does not: {record.failure.message}"
     seen, wanted = len(record.requests), len(expected.requests)
@@ -235,7 +235,7 @@ class Breach(NamedTuple):
     """A conversation that breaks something.
 
     Attributes:
-        invariant: its name; empty where the plain loop does otherwise.
+        invariant: its name; empty if only the plain loop's behaviour differs.
         words: the breach in words.
     """
 
@@ -247,7 +247,7 @@ class Breach(NamedTuple):
 def search(
     play: Play, seconds: float, *, known: Collection[str] = (), seed: int | None = None
 ) -> tuple[Breach | None, int]:
-    """Draw and play conversations for this time; return the shortest breach, if any, and how many were played.
+    """Draw and play conversations for this time; return the shortest breach, if any, and the number played.
 
     Breaches of ``known`` invariants do not count.
 
@@ -255,7 +255,7 @@ def search(
 
     Raises:
         UsageError: hypothesis is not installed.
-        TrialbedError: that of ``play``, which cannot play a conversation.
+        TrialbedError: from ``play``, if it cannot play a conversation.
     """
     try:
         from hypothesis import HealthCheck, Phase, given, settings
@@ -333,7 +333,7 @@ def conversations() -> Any:
 
 
 def _turns(texts: Any) -> Any:
-    """Return the strategy of turns whose texts are drawn from this one."""
+    """Return the strategy of turns with texts from this strategy."""
     from hypothesis import strategies as st
 
     arguments = st.one_of(
@@ -358,7 +358,7 @@ def _letters() -> Any:
 
 
 class _TimeIsOver(BaseException):
-    """The time to search is over. Not an exception that hypothesis takes for a breach."""
+    """The search time is over. This is not an exception that hypothesis would count as a breach."""
 
 
 class _Broken(AssertionError):

@@ -66,10 +66,10 @@ async def run_kit(
 def kit_command(
     framework: str, environment: Environment | None, arguments: Sequence[str]
 ) -> tuple[list[str], dict[str, Any]]:
-    """Return the command that runs the kit in the interpreter that has the adapter, and settings of its process.
+    """Return the command that runs the kit in the adapter's interpreter, and settings of its process.
 
-    The arguments are those of ``run_kit``. Whatever the kit leaves behind ends with it, and it ends if the pipe of its
-    input is closed.
+    ``run_kit`` documents the arguments. All processes of the kit end with it, and it ends if the pipe of its input is
+    closed.
     """
     python = environment.python if environment else sys.executable
     # -P: a folder of the working directory must not be taken for a package.

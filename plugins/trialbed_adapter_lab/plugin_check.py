@@ -1,4 +1,4 @@
-"""``bench plugin check``: whether a plugin loads and fulfils the contract of its kind."""
+"""Check for ``bench plugin check`` whether a plugin loads and fulfils its contract."""
 
 from __future__ import annotations
 
@@ -74,7 +74,7 @@ class CheckedPlugin:
 
 
 def check_plugin(text: str, word: str | None = None) -> CheckedPlugin:
-    """Load a plugin, compare it with its contract, and ask a new instance for everything the contract demands at once.
+    """Load a plugin, compare it with its contract, and read the required attributes of a new instance.
 
     Args:
         text: ``NAME`` of an installed plugin, ``FILE.py`` with hooks, or ``FILE.py:NAME``.

@@ -87,18 +87,18 @@ Procedure = Callable[[Any], Coroutine[Any, Any, Json]]
 
 @dataclass(frozen=True)
 class Probe:
-    """One observation of an adapter: trials, a figure that is read from them, and what is demanded, if anything is.
+    """One observation of an adapter, with its trials, the resulting figure, and an expectation, if any.
 
     Attributes:
         name: unique; ``Deviation.check`` and the command line refer to it.
-        level: for the adapters that it binds.
-        summary: the behaviour that is observed, in a sentence.
+        level: its level for the adapters that it binds.
+        summary: the observed behaviour, in a sentence.
         reason: why it matters, in a sentence.
-        hint: what usually makes an adapter pass.
+        hint: how adapters usually pass.
         run: runs the trials and reads the figure.
-        binds: the profiles that it binds.
+        binds: the profiles that must pass.
         theme: the module that defines it.
-        quick: whether it needs little time and finds much: it is run with ``--quick``.
+        quick: whether ``--quick`` includes it, since it is fast and finds much.
     """
 
     name: str
@@ -137,7 +137,7 @@ may, info = _level("may", "all"), _level("info", "all")
 
 
 def probes_of(theme: ModuleType) -> tuple[Probe, ...]:
-    """Return the probes of a theme, single ones and tables, in the order in which its module defines them."""
+    """Return the probes of a theme, single ones and tables, in the order of their definition."""
     items = [item if isinstance(item, tuple) else (item,) for item in vars(theme).values()]
     name = theme.__name__.rpartition(".")[2]
     return tuple(replace(probe, theme=name) for item in items for probe in item if isinstance(probe, Probe))
@@ -172,7 +172,7 @@ class CheckFinding(Record):
         return self.outcome not in PROBLEMS
 
     def without_traces(self) -> CheckFinding:
-        """Return it in short: without times, and without traces, which are long and name folders of this machine."""
+        """Return the finding without times and without tracebacks, which are long and name local folders."""
         lines = self.message.strip().splitlines() or [""]
         seen = self.seen.partition('\n    File "')[0] if isinstance(self.seen, str) else self.seen
         short = {"message": lines[-1 if self.outcome == "error" else 0], "cause": "", "seconds": 0.0, "seen": seen}
@@ -185,9 +185,9 @@ class ConformanceReport(Record):
     Attributes:
         framework: the driver's name, or the name of the class if it is not an installed driver.
         version: the framework's own.
-        adapter, adapter_version: the distribution; empty if there is none.
-        kit: the version of Trialbed whose probes these are.
-        dialects: those in which the model was asked.
+        adapter, adapter_version: the distribution; empty if unknown.
+        kit: the version of Trialbed that provides the probes.
+        dialects: the dialects of model requests.
         findings: in the order of the checks.
     """
 
@@ -206,20 +206,20 @@ class ConformanceReport(Record):
 
     @property
     def problems(self) -> tuple[CheckFinding, ...]:
-        """The findings because of which the adapter does not conform."""
+        """Return the findings that make the adapter non-conformant."""
         return tuple(finding for finding in self.findings if not finding.ok)
 
     def by_cause(self, *outcomes: Outcome) -> list[tuple[CheckFinding, ...]]:
-        """Return the findings with these outcomes, those of the same cause together, in the order of the checks.
+        """Return the findings with these outcomes, grouped by cause, in the order of the checks.
 
-        What ends a trial before it begins comes before everything else.
+        Causes that end a trial before it begins come first.
         """
         groups = group_by_key((one.cause or one.check, one) for one in self.findings if one.outcome in outcomes)
         ordered = sorted(groups.values(), key=lambda group: not group[0].cause.startswith(FAILS_EARLY))
         return [tuple(group) for group in ordered]
 
     def count(self, level: Level, *outcomes: Outcome) -> int:
-        """Return the number of checks of a level with one of these outcomes; without outcomes, of all of the level."""
+        """Return the number of checks of a level with any of these outcomes, or all checks of the level by default."""
         return sum(
             finding.level == level and (not outcomes or finding.outcome in outcomes) for finding in self.findings
         )

@@ -1,6 +1,6 @@
-"""The pytest plugin: the fixture ``harness``, and the marker that names its adapter.
+"""The pytest plugin with the fixture ``harness`` and the marker that names its adapter.
 
-It is loaded in every pytest run where Trialbed is installed, so it imports nothing before it is used.
+It is loaded in every pytest run in an environment with Trialbed, so it imports nothing before it is used.
 """
 
 from __future__ import annotations
@@ -23,10 +23,10 @@ def pytest_configure(config: pytest.Config) -> None:
 
 @pytest.fixture
 def harness(request: pytest.FixtureRequest) -> Iterator[Harness]:
-    """Run trials of the test's own.
+    """Provide a harness for the test's own trials.
 
-    The adapter is the one that the test's class names as ``framework`` or ``agent``, as ``AdapterConformance``
-    has it, or that ``@pytest.mark.framework`` names, on the test, its class or its module.
+    The adapter is the class's ``framework`` or ``agent``, as in ``AdapterConformance``, or the name in
+    ``@pytest.mark.framework`` on the test, its class or its module.
     """
     from trialbed_adapter_lab import Harness, like_a_worker, named_agent
 

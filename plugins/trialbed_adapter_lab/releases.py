@@ -108,7 +108,7 @@ def choose(known: KnownReleases, wanted: SpecifierSet, most: int = 0) -> list[st
 
 
 async def known_releases(request: BuildRequest, store: EnvironmentStore) -> KnownReleases:
-    """Return the releases of the framework's own package that the index has, and those that the adapter allows."""
+    """Return the releases of the framework's package on the index, and the range that the adapter allows."""
     package = canonicalize_name(request.framework.packages[0])
     limits = SpecifierSet()
     for line in await _dependencies(request, store):
@@ -134,7 +134,7 @@ async def _dependencies(request: BuildRequest, store: EnvironmentStore) -> list[
 
 
 def indexes() -> list[str]:
-    """The indexes that uv's variables name, in the order in which uv asks them; an entry is ``URL`` or ``NAME=URL``."""
+    """Return the indexes in uv's variables, in uv's order; an entry is ``URL`` or ``NAME=URL``."""
     named = [*os.environ.get("UV_INDEX", "").split(), *os.environ.get("UV_EXTRA_INDEX_URL", "").split()]
     default = os.environ.get("UV_DEFAULT_INDEX") or os.environ.get("UV_INDEX_URL") or PYPI
     return [entry.partition("=")[2] if "=" in entry.partition("://")[0] else entry for entry in (*named, default)]
@@ -198,14 +198,14 @@ KIT = ("_kit.py", "differences.py", "harness", "probe.py", "probes")
 
 
 class ReleaseConditions(Record):
-    """A release, and the conditions under which it was measured.
+    """A release and the conditions of its measurement.
 
     Attributes:
         published: the time of its first file on the index, if it says so.
         kit: the digest of the kit that measured it.
         trialbed, python, system: the versions and the machine.
-        lock_digest: of the lock that is kept beside its record.
-        failure: why nothing was measured; empty if it was.
+        lock_digest: of the lock stored with its record.
+        failure: why the measurement failed, or empty.
     """
 
     release: str
@@ -220,11 +220,11 @@ class ReleaseConditions(Record):
 
 
 class MeasuredRelease(ReleaseConditions):
-    """A release as it was measured.
+    """A measured release.
 
     Attributes:
         packages: ``name==version`` of everything in its environment, sorted.
-        figures: the kit's report on each profile, or the reason why there is none.
+        figures: the kit's report on each profile, or the reason for its absence.
     """
 
     framework: str
@@ -233,9 +233,9 @@ class MeasuredRelease(ReleaseConditions):
 
 
 class ReleaseFolder:
-    """The measured releases of one framework: a record and a lock for each.
+    """The measured releases of one framework, each with a record and a lock.
 
-    A file that cannot be read, such as one of an earlier Trialbed, counts as absent.
+    An unreadable file, such as one from an earlier Trialbed, counts as absent.
     """
 
     def __init__(self, folder: Path, framework: str) -> None:
@@ -274,8 +274,8 @@ class ReleaseMeasurement:
     """The settings of a measurement of releases.
 
     Attributes:
-        profiles: those that are measured, if the adapter has them.
-        themes: of the probes.
+        profiles: the profiles to measure, if the adapter has them.
+        themes: the probes' themes.
         adapter: the requirement that installs the adapter; empty for the usual one.
     """
 
@@ -308,7 +308,7 @@ class ReleaseMeasurement:
 async def measure_releases(
     how: ReleaseMeasurement, releases: Mapping[str, str], folder: ReleaseFolder
 ) -> list[MeasuredRelease]:
-    """Measure releases and keep each; return the records, also of those that another command measured meanwhile.
+    """Measure releases and keep each; return the records, including releases measured by another command meanwhile.
 
     Args:
         releases: version -> time of publication.
@@ -399,7 +399,7 @@ class ReleaseRow(ReleaseConditions):
     """A release in a report.
 
     Attributes:
-        others: packages beside the framework's own that have another version than with the release before it, as
+        others: other packages with changed versions since the release before, without the framework's own, as
             ``name OLD → NEW``.
         missing: profiles and probes that were not measured, with the reasons.
     """
@@ -409,14 +409,14 @@ class ReleaseRow(ReleaseConditions):
 
 
 class ReleaseChange(Record):
-    """One change from a release to the next; if several subjects change alike, they are one.
+    """One change from a release to the next, possibly of several subjects.
 
     Attributes:
         release: the first in which it is seen. ``after``: the one before it in which this was measured.
         part: the theme of the probes.
         subjects: the probes, with the figure if they have several.
         before, now: the two values.
-        evidence: the first thing on the wire that differs, if the values do not say it; of the first subject.
+        evidence: the first difference on the wire for the first subject, if the values do not show it.
     """
 
     release: str
@@ -433,8 +433,8 @@ class ReleasesReport(Record):
     """A framework over its releases.
 
     Attributes:
-        package: its name on the index; empty if that was not asked. ``allowed``: the versions that the adapter allows.
-        releases: those that were measured or tried, the oldest first.
+        package: its name on the index; empty if not looked up. ``allowed``: the versions that the adapter allows.
+        releases: measured or attempted releases, the oldest first.
         changes: from each to the next, the oldest first.
         left: releases within the range that were not measured.
     """
@@ -455,7 +455,7 @@ class ReleasesReport(Record):
 def report_on(
     folder: ReleaseFolder, known: KnownReleases | None = None, wanted: SpecifierSet | None = None
 ) -> ReleasesReport:
-    """Return the report on the releases of a folder in a range, next to those that the index has."""
+    """Return the report on a folder's releases in a range, including unmeasured ones on the index."""
     known, wanted = known or KnownReleases(), wanted or SpecifierSet()
     measured = [one for one in folder if wanted.contains(one.release, prereleases=True)]
     there = {one.release for one in measured}
@@ -470,9 +470,9 @@ def report_on(
 
 
 def changes_between(measured: Sequence[MeasuredRelease]) -> tuple[ReleaseChange, ...]:
-    """Return the changes of all figures of these releases, which are in order, the oldest first.
+    """Return the changes of all figures of these releases, given the oldest first.
 
-    A probe that was skipped or not completed in a release is compared with the last one before it in which it was.
+    A probe that was skipped or not completed in a release is compared with the last earlier release that completed it.
     """
     last: dict[tuple[str, ...], tuple[str, dict[str, Json]]] = {}
     alike: dict[tuple[str, ...], list[tuple[str, Json, Json]]] = {}

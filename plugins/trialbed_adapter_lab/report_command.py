@@ -46,7 +46,7 @@ def output_option(help_text: str) -> Callable[[Decorated], Decorated]:
 
 @contextmanager
 def show_steps() -> Iterator[Callable[[str], None]]:
-    """Show steps on standard error: one changing line on a terminal, a line each elsewhere."""
+    """Show steps on standard error, as one changing line on a terminal, otherwise on separate lines."""
     if not sys.stderr.isatty():
         yield lambda text: click.echo(text, err=True)
         return
@@ -60,7 +60,7 @@ def print_report(report: R, form: str, tables: Callable[..., Sequence[Table]]) -
     """Print a report in one of ``FORMATS``.
 
     Args:
-        tables: returns its tables; with ``whole=False`` those for a terminal.
+        tables: returns its tables; with ``whole=False``, tables for a terminal.
     """
     from trialbed.views import markdown, print_tables
 

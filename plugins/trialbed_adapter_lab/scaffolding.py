@@ -28,13 +28,13 @@ MADE = re.compile(r"__pycache__|build|dist|results|.*\.egg-info|\.(?!github$).*"
 
 @dataclass(frozen=True)
 class PackageNames:
-    """The names that follow from that of a framework."""
+    """The names derived from a framework's name."""
 
     name: str
 
     @property
     def distribution(self) -> str:
-        """The name that ``pip install`` takes, which is also the folder's."""
+        """Return the name for ``pip install`` and the folder."""
         return f"{PREFIX}{self.name}"
 
     @property

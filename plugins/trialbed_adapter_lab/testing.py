@@ -29,15 +29,15 @@ __all__ = ["AdapterConformance"]
 
 
 class AdapterConformance:
-    """One test per check. Subclass it, and name the adapter: one class for each of its profiles.
+    """One test per check. Subclass it, and name the adapter; each profile needs a class.
 
-    A declared deviation is an expected failure, one that is no longer true a failure. A finding is skipped, with what
-    was seen, and so is a check that cannot be tried.
+    A declared deviation is an expected failure; an outdated one is a failure. Findings are skipped with
+    the observed behaviour, and so are checks that cannot be run.
 
     Class attributes:
         framework: the name of its entry point; or
         agent: its class, and
-        profile: the profile that the class is for; None if the adapter has none.
+        profile: the profile to test; None for an adapter without profiles.
     """
 
     framework: ClassVar[str] = ""

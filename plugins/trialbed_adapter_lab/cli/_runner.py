@@ -1,6 +1,6 @@
-"""``bench adapter check``: the choice of checks, how a report is shown, and the fuzzer's conversations.
+"""Choose the checks of ``bench adapter check``, show reports, and draw the fuzzer's conversations.
 
-These are drawn here, and played where the adapter is installed.
+The conversations are played in the environment of the adapter.
 """
 
 from __future__ import annotations

@@ -38,7 +38,6 @@ Examples:
 
 
 def _version(text: str) -> str:
-    """Return a version in its usual form."""
     from packaging.version import Version
 
     return str(Version(text))

@@ -1,4 +1,4 @@
-"""The harness: runs trials of one adapter against a scripted model and scripted Apis."""
+"""Run trials of one adapter against a scripted model and scripted tools."""
 
 from __future__ import annotations
 
@@ -112,7 +112,7 @@ class PreparedTrial:
         return self._look(outcome)
 
     def _look(self, outcome: Outcome) -> TrialRecord:
-        """Return the trial's record, which the oracle has looked at, also of a trial that was cancelled."""
+        """Return the trial's record after the oracle has checked it, also for a cancelled trial."""
         record = TrialRecord(
             spec=self.spec,
             outcome=outcome,
@@ -150,16 +150,16 @@ class PreparedTrial:
 class Harness:
     """Runs trials of one adapter. Use it as a context manager, or close it.
 
-    The server is that of a run, in a thread of its own. The adapter runs on the caller's event loop, through the same
-    code as in a worker. Several trials can run at the same time.
+    The server of a run runs in a separate thread. The adapter runs on the caller's event loop, with the same
+    code as a worker. Several trials can run at the same time.
 
     Args:
         agent_class: the adapter.
-        network: notes which addresses are contacted; pass one that was entered before the adapter was imported
-            if connections made during the import should be seen too.
+        network: notes contacted addresses; enter it before the adapter is imported
+            to include connections made during the import.
 
     Attributes:
-        process_state: the settings of the process that trials must not change, as they were before the first.
+        process_state: the settings of the process before the first trial, which trials must not change.
         client: the client of the tools of all trials, as in a worker; if None, each trial has its own.
         oracle: looks at every request of every trial.
     """
@@ -191,7 +191,7 @@ class Harness:
 
     @property
     def dialects(self) -> tuple[str, ...]:
-        """The dialects in which the model was asked so far."""
+        """Return the dialects of all model requests so far."""
         return tuple(self._server.dialects)
 
     def contacts(self) -> list[str]:
@@ -218,11 +218,11 @@ class Harness:
 
         Args:
             script: the model's replies, request by request.
-            messages: further ones of the user, each after an answer.
+            messages: further user messages, each after an answer.
             tools: on offer; by default one tool that returns its arguments.
             base_url: of the model's endpoint; by default the harness's own.
-            timeout: seconds that the trial may take; by default half a minute, and a minute more for the first.
-            chunks: how answers are streamed to a framework that asks for a stream.
+            timeout: time limit in seconds; by default half a minute, and a minute more for the first trial.
+            chunks: how answers are streamed, if requested.
         """
         limits = Limits(max_steps=max_steps, timeout=TIMEOUT if timeout is None else timeout)
         finish = self.agent_class.finish_tool
@@ -247,7 +247,7 @@ class Harness:
         return PreparedTrial(self, self._server, session, spec, limits.timeout + start)
 
     async def run(self, *script: Line, **conditions: Unpack[TrialSettings]) -> TrialRecord:
-        """Run one trial with a fresh agent; the arguments are those of ``prepare``.
+        """Run one trial with a fresh agent; takes the arguments of ``prepare``.
 
         Raises:
             CheckFailed: the trial does not end in time.
@@ -261,9 +261,9 @@ class Harness:
         return other
 
     async def pass_time(self, seconds: float) -> None:
-        """Let the adapter's event loop believe that this time has passed; on a usual loop a little of it does.
+        """Advance the adapter's event loop by this time; a loop other than ``PassingLoop`` advances only a little.
 
-        Timers and timeouts of the loop fire as they would. Code in threads, and blocking sockets, do not notice.
+        Timers and timeouts of the loop fire normally. Code in threads, and blocking sockets, do not notice.
         """
         loop = asyncio.get_running_loop()
         if isinstance(loop, PassingLoop):
@@ -288,11 +288,11 @@ class Harness:
 
 
 def _ignore_fork() -> None:
-    """Do nothing: a worker ends a fork of itself here, but this process is not the harness's to end."""
+    """Do nothing. A worker would end its fork here, but the harness must not end this process."""
 
 
 def _folder(agent_class: type[BaseAgent]) -> str:
-    """Return the folder of the adapter's package, or the file of its only module; empty if it has none."""
+    """Return the folder of the adapter's package, or the file of its only module; empty if unknown."""
     file = getattr(sys.modules.get(agent_class.__module__), "__file__", None)
     package, _, _ = agent_class.__module__.partition(".")
     folder = getattr(sys.modules.get(package), "__path__", None)

@@ -1,4 +1,4 @@
-"""The oracle: it looks at every request of every trial, whatever the trial is about.
+"""The oracle checks every request of every trial.
 
 An invariant is a function of a trial's record.
 """
@@ -33,7 +33,7 @@ Breaches = Callable[[TrialRecord], Iterator[str]]
 
 
 class Invariant(NamedTuple):
-    """What holds of every trial whose adapter adds and changes nothing; its name and first line are its check's."""
+    """A property of every trial with a faithful adapter. Its check takes its name and first line."""
 
     breaches: Breaches
     reason: str
@@ -149,7 +149,7 @@ def turns_are_added_as_they_were(record: TrialRecord) -> Iterator[str]:
 
 
 def _tell_added(turn: ModelTurn, added: Sequence[ModelMessage]) -> str:
-    """Return the fault of the messages that were added after a turn; empty if there is none."""
+    """Describe the fault of the messages added after a turn; empty if correct."""
     own = [message for message in added if message.role == "assistant"]
     sent = [[_plain(call.name), _value(call.arguments)] for message in own for call in message.calls]
     said, wanted = "".join(message.text for message in own), turn.text or ""
@@ -191,7 +191,7 @@ def results_go_back_whole(record: TrialRecord) -> Iterator[str]:
 
 
 def _swapped(request: ObservedRequest, made: Sequence[ObservedCall]) -> str:
-    """Return the first result that stands under another call's id; empty if there is none."""
+    """Describe the first result under another call's id; empty if all are correct."""
     replies, calls = dict[str, set[str]](), dict[str, str]()
     for call in made:
         replies.setdefault(_as_json(call.tool, call.arguments), set()).add(call.reply or "")
@@ -325,11 +325,11 @@ def first_breaches(record: TrialRecord) -> list[tuple[str, str]]:
 
 
 class Oracle:
-    """Looks at trials, and keeps what breaks an invariant.
+    """Checks trials and records breaches of invariants.
 
     Attributes:
-        about: the name of the check whose trials are looked at.
-        saw_long_trials: whether it looked at the long trials that precede the checks of invariants.
+        about: the name of the check that runs the trials.
+        saw_long_trials: whether it saw the long trials that precede the checks of invariants.
     """
 
     def __init__(self) -> None:
@@ -338,7 +338,6 @@ class Oracle:
         self._breaches: dict[str, list[str]] = {name: [] for name in INVARIANTS}
 
     def look(self, record: TrialRecord) -> None:
-        """Look at a trial."""
         for name, breach in first_breaches(record):
             if len(self._breaches[name]) < KEPT:
                 self._breaches[name].append(f"in a trial of {self.about or 'this test'}, {breach}")
@@ -370,7 +369,7 @@ def _message(message: ModelMessage) -> list[Any]:
 
 
 def _plain(name: str) -> str:
-    """Return a name without the characters that endpoints refuse in one, which frameworks must replace."""
+    """Return a name without characters that endpoints reject and frameworks must replace."""
     return "".join(letter if letter.isascii() and (letter.isalnum() or letter in "_-") else "_" for letter in name)
 
 
@@ -379,7 +378,7 @@ def _replies(calls: Iterable[ObservedCall]) -> Counter[str]:
 
 
 def _lost(given: Counter[str], seen: Counter[str]) -> str:
-    """Return the first text that was given and is not seen, beside the one in its place; empty if there is none."""
+    """Describe the first lost text, compared with its replacement; empty if all texts are present."""
     others = [*(seen - given)]
     # A program may write an object or a number in its own way.
     values = [value for text in others if not isinstance(value := lenient_json(text), str | None)]
@@ -401,5 +400,5 @@ def _as_json(name: str, arguments: Any) -> str:
 
 
 def _is_whole(text: str) -> bool:
-    """Return whether a text has no half of an emoji, which no answer can keep."""
+    """Return whether a text has no lone surrogates, which no answer can keep."""
     return not any("\ud800" <= character <= "\udfff" for character in text)

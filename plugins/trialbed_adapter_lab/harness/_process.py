@@ -1,4 +1,7 @@
-"""The adapter's process: its environment, what trials change and leave in it, its contacts, and a watchdog."""
+"""Control and observe the adapter's process.
+
+This covers its environment, the state that trials change, its network contacts, and a watchdog.
+"""
 
 from __future__ import annotations
 
@@ -40,7 +43,7 @@ def named_agent(agent: str | type[BaseAgent]) -> tuple[type[BaseAgent], dict[str
 
 @contextmanager
 def like_a_worker() -> Iterator[None]:
-    """Give this process a worker's environment for a while: no keys, no telemetry, no proxy for loopback addresses.
+    """Temporarily give this process a worker's environment, without keys, telemetry or a proxy for loopback addresses.
 
     Enter it before a framework is imported: many read the environment only then.
     """
@@ -97,7 +100,7 @@ def count_resources() -> dict[str, int]:
 
 
 def process_state() -> dict[str, Any]:
-    """Return the settings that other trials rely on: variables, working directory, signal handlers, socket timeout."""
+    """Return the settings that other trials rely on, such as variables, working directory and signal handlers."""
     return {
         "variables": {name: value for name, value in os.environ.items() if not name.startswith("PYTEST_")},
         "working directory": os.getcwd(),
@@ -120,8 +123,8 @@ OWN_NAMES = ("", "localhost", "localhost.localdomain", "ip6-localhost")
 class NetworkWatch:
     """Notes every address that this process looks up or connects to, while it is entered.
 
-    It sees what goes through Python's ``socket``; code that opens sockets without it (``uvloop``, gRPC) is
-    seen only where it looks names up through Python.
+    It observes Python's ``socket``. Code that opens sockets without it (``uvloop``, gRPC) is only seen if it looks
+    names up through Python.
     """
 
     def __init__(self) -> None:
@@ -136,7 +139,7 @@ class NetworkWatch:
         ]
 
     def note(self, event: str, arguments: tuple[Any, ...]) -> None:
-        """Record one audit event of ``socket``; one of a local socket, or of one that is connected, has no address."""
+        """Record one audit event of ``socket``; events of local or already connected sockets have no address."""
         if event in LOOK_UPS:
             host = arguments[0].decode(errors="replace") if isinstance(arguments[0], bytes) else arguments[0]
             self._seen += [] if host is None else [(host, None)]
@@ -159,7 +162,7 @@ _entered: set[NetworkWatch] = set()
 
 @cache
 def _hook() -> None:
-    """Watch the process's events of sockets; an audit hook can be added, but never removed."""
+    """Install the audit hook, which can never be removed."""
 
     def note(event: str, arguments: tuple[Any, ...]) -> None:
         if _entered and event in (*LOOK_UPS, *MESSAGES):

@@ -1,4 +1,4 @@
-"""Records of a trial: requests to the model and calls of Apis, as the server's log has them, and the outcome."""
+"""Records of a trial's model requests, tool calls and outcome, based on the server's log."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ from trialbed_scripted.policies import in_calls
 
 @dataclass(kw_only=True)
 class Arrival:
-    """A request as its connection and the script saw it, which a server's log does not say.
+    """Facts about a request that the server's log lacks.
 
     Attributes:
         headers: with names in lower case.
         ended: whether it was answered in full.
         dropped: whether its connection was closed before.
-        asked: a request to the model as it was put to the script, with the conversation that it follows.
-        said: the turn with which the script answered; None if it did otherwise.
+        asked: a model request as passed to the script, with the preceding conversation.
+        said: the script's answer if it was a turn, or None.
     """
 
     headers: Mapping[str, str] = field(default_factory=dict)
@@ -42,7 +42,7 @@ class HarnessRequest:
     """A request that the harness's server received.
 
     Attributes:
-        number: among the trial's of its kind, from 0.
+        number: index among the trial's requests of its kind, from 0.
         started, ended: seconds since the trial was opened; ``ended`` is None until it has been answered.
         dropped: whether the adapter closed the connection before the answer was sent.
     """
@@ -59,7 +59,7 @@ class HarnessRequest:
 
 
 def _span(call: ModelCall | ApiCall, arrival: Arrival | None) -> dict[str, Any]:
-    """Return the time of a request, and whether it was dropped: of one in flight, only its arrival says that."""
+    """Return the time of a request and whether it was dropped; for requests in flight, only the arrival has this."""
     seen = arrival or Arrival(ended=call.status != 0, dropped=call.status == 0)
     ended = call.started + call.duration if seen.ended else None
     return {"started": call.started, "ended": ended, "dropped": seen.dropped}
@@ -70,13 +70,13 @@ class ObservedRequest(HarnessRequest):
     """A request to the model.
 
     Attributes:
-        received: the request as it came.
-        asked: the request as it is read, with the conversation that it follows; None for what it says itself.
-        tools: those of the trial.
+        received: the unchanged request.
+        asked: the parsed request with the preceding conversation; None to parse ``received``.
+        tools: the trial's tools.
         refused: whether it was past a limit of the trial.
-        usage: the tokens that its answer reports; None where it reports none.
-        said: the turn that answered it, with the names under which it offers the tools; None where it is not known.
-        error: the message of the error that answered it; empty if none did.
+        usage: the tokens that its answer reports, or None.
+        said: the turn that answered it, with tool names from the request; None if unknown.
+        error: the message of an error response, or empty.
     """
 
     received: ReceivedRequest
@@ -89,7 +89,7 @@ class ObservedRequest(HarnessRequest):
 
     @classmethod
     def of_log(cls, number: int, call: ModelCall, tools: Sequence[ToolSpec], arrival: Arrival | None = None) -> Self:
-        """Return a request as far as the log keeps it, and what is known of its arrival."""
+        """Return a request from the log and its arrival."""
         sent, seen = call.request.encode(), arrival or Arrival()
         document, problem = (seen.asked.document, "") if seen.asked else parse_object(sent)
         spoken = call.dialect or CHAT
@@ -117,7 +117,7 @@ class ObservedRequest(HarnessRequest):
 
     @property
     def dialect(self) -> str:
-        """The name of the dialect in which it is written."""
+        """Return the name of the request's dialect."""
         return self.received.dialect
 
     @property
@@ -127,7 +127,7 @@ class ObservedRequest(HarnessRequest):
 
     @cached_property
     def request(self) -> ModelRequest:
-        """The request in the form that all dialects share, with tools and calls that it has in words as such."""
+        """Return the request in the form shared by all dialects; tools and calls in words become real ones."""
         return in_calls(self.asked or self.received.asked)
 
     @property
@@ -148,11 +148,11 @@ class ObservedRequest(HarnessRequest):
 
     @cached_property
     def offers(self) -> Offers:
-        """The functions that stand for the tools, under whatever names they are offered."""
+        """Return the functions that represent the tools, under any names."""
         return Offers(self.tools, self.request.tools)
 
     def offered_name(self, tool: str) -> str:
-        """Return the name under which a tool is offered; its own if it is not."""
+        """Return a tool's name in this request, or its own name if it is not offered."""
         function = self.offers.function(tool)
         return tool if function is None else function.name
 
@@ -172,14 +172,14 @@ class ObservedRequest(HarnessRequest):
 
     @property
     def tool_calls(self) -> list[tuple[str, str, str]]:
-        """``(id, name, arguments)`` of every call in the assistant's messages, as they are sent back, in order.
+        """Return ``(id, name, arguments)`` of every call in the assistant's messages, in order.
 
-        The names are those under which the tools are offered.
+        The names are the tools' names in the request.
         """
         return [(call.id, call.name, call.arguments) for message in self.request.messages for call in message.calls]
 
     def said_by(self, *roles: str) -> list[str]:
-        """Return the texts of the messages with one of these roles; of all without roles."""
+        """Return the texts of the messages with any of these roles; without roles, of all messages."""
         return [message.text for message in self.request.messages if not roles or message.role in roles]
 
 
@@ -189,8 +189,8 @@ class ObservedCall(HarnessRequest):
 
     Attributes:
         tool: the name of the tool that stands for the Api.
-        arguments: as received.
-        reply: the text that an agent is to get; None until it is there, or where it is not known.
+        arguments: the received arguments.
+        reply: the text for the agent; None if not yet available or unknown.
     """
 
     tool: str
@@ -199,7 +199,7 @@ class ObservedCall(HarnessRequest):
 
     @classmethod
     def of_log(cls, number: int, call: ApiCall, tool: str, arrival: Arrival | None = None) -> Self:
-        """Return a call as the log has it, whose arguments are an object, and what is known of its arrival."""
+        """Return a call from the log, with an object as arguments, and its arrival."""
         span, arguments = _span(call, arrival), call.arguments if isinstance(call.arguments, dict) else {}
         reply = reply_text({"error": call.error, "response": call.response})
         is_known = call.status == 200 and not span["dropped"]
@@ -208,13 +208,13 @@ class ObservedCall(HarnessRequest):
 
 @dataclass(frozen=True, kw_only=True)
 class TrialRecord:
-    """A trial that was run: the adapter's result, and the requests that the harness received.
+    """A completed trial, with the adapter's result and the requests that the harness received.
 
     Attributes:
         spec: the specification that the worker got.
         outcome: the adapter's result.
         requests: to the model, in order of arrival.
-        calls: of Apis, in order of arrival.
+        calls: of tools, in order of arrival.
         strays: other requests of the trial, as ``METHOD path``, and calls that no tool stands for.
         connections: how many connections to the model were opened.
         adapter: the folder of the adapter's package.
@@ -249,7 +249,7 @@ class TrialRecord:
 
 
 def _function(tool: OfferedTool) -> dict[str, Any]:
-    """Return a tool by the names of chat completions, whatever dialect or words offer it."""
+    """Return a tool in the format of chat completions, converted from any dialect or from words."""
     if not tool.source:
         return {"name": tool.name, "description": tool.description, "parameters": tool.parameters}
     if "parameters" in tool.source or "input_schema" not in tool.source:
@@ -286,7 +286,7 @@ def read_log(
 
 
 def _stray(call: ApiCall, name: str | None) -> str:
-    """Return why a call is none of a tool's; empty if it is one."""
+    """Return the reason why no tool matches a call, or an empty text."""
     if name is not None and isinstance(call.arguments, dict):
         return ""
     sent = json.dumps({**call.api.model_dump(), "tool_input": call.arguments})[:200]
@@ -296,7 +296,7 @@ def _stray(call: ApiCall, name: str | None) -> str:
 
 
 def _error_message(call: ModelCall) -> str:
-    """Return the message of an error that answered a request; empty if none did."""
+    """Return the message of an error response, or an empty text."""
     error = parse_object(call.response.encode())[0].get("error") if call.cause else None
     message = error.get("message") if isinstance(error, dict) else None
     return message if isinstance(message, str) else ""

@@ -1,4 +1,4 @@
-"""The server of a run, in a thread of this process: a trial's model is its script, and its Apis are scripted tools."""
+"""A run's server in a thread of this process, with scripted models and tools."""
 
 from __future__ import annotations
 
@@ -54,13 +54,13 @@ _arrival: ContextVar[Arrival] = ContextVar("arrival")
 
 
 class TrialSession(TurnTakingModel):
-    """One trial on the server: the script that it follows, and the requests that came.
+    """One trial on the server, with its script and the received requests.
 
     Its methods run on the server's loop.
 
     Attributes:
         opened: the trial on the server.
-        strays: requests that are neither put to the model nor calls, as ``METHOD path``.
+        strays: requests that are neither model requests nor calls, as ``METHOD path``.
         connections: the other ends of the connections to the model, open or closed.
     """
 
@@ -105,7 +105,7 @@ class TrialSession(TurnTakingModel):
         return seen
 
     async def answer(self, question: ModelQuestion) -> ModelReply:
-        """Say the next line of the script, with calls of the tools by the names under which the request offers them."""
+        """Return the next line of the script; calls use the tools' names in the request."""
         arrival = self._asked[question.place] = _arrival.get()
         arrival.asked = question.request
         call = self.opened.model_calls[question.place].record()
@@ -134,7 +134,7 @@ class TrialSession(TurnTakingModel):
         return ModelReply(body=written.body)
 
     def _as_offered(self, turn: ModelTurn, seen: ObservedRequest) -> ModelTurn:
-        """Return a turn that ends by the adapter's finish tool, if it has one and the turn ends as usual."""
+        """Return a turn that uses the adapter's finish tool, if it has one and the turn ends as usual."""
         self.note(turn)
         finish = self.registration.finish_tool
         if finish and turn.finish_reason == "" and not turn.refusal:
@@ -162,14 +162,14 @@ class TrialSession(TurnTakingModel):
 
 
 class HarnessServer(Callbacks):
-    """Serves trials as the server of a run does, even while an adapter blocks its own thread or loop.
+    """Serves trials like the server of a run, even while an adapter blocks its own thread or loop.
 
-    It is an ASGI application around the server's: it notes what the wire log does not have.
+    It is an ASGI application around the server's, which records facts that the wire log lacks.
 
     Attributes:
         address: host and port.
         strays: requests that belong to no trial, as ``METHOD path``.
-        dialects: those in which the model was asked, in the order in which they came.
+        dialects: the dialects of model requests, in order of arrival.
     """
 
     def __init__(self) -> None:
@@ -197,7 +197,7 @@ class HarnessServer(Callbacks):
         return f"http://{host}:{port}/t/{token}"
 
     def clear(self) -> None:
-        """End all trials, and drop the connections whose requests are still being answered."""
+        """End all trials, and drop connections with unanswered requests."""
 
         def end() -> None:
             for connection in self._connections():

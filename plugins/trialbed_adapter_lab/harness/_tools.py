@@ -19,7 +19,7 @@ TEXT_SCHEMA: dict[str, Any] = {"type": "object", "properties": {"text": {"type":
 
 @dataclass(frozen=True)
 class ApiReply:
-    """An Api's answer: a response (JSON), an error text, or a status of the server."""
+    """An API's answer, which is a response (JSON), an error text or an HTTP status."""
 
     response: Any = ""
     error: str = ""
@@ -49,7 +49,7 @@ async def echo(call: ObservedCall) -> ApiReply:
 
 
 def returns(response: Any) -> Behaviour:
-    """Answer every call with this: a text as it is, anything else as JSON."""
+    """Answer every call with this value; texts are unchanged, anything else becomes JSON."""
     return _always(ApiReply(response))
 
 
@@ -99,7 +99,7 @@ SLEEP = "_set_result_unless_cancelled"
 
 
 class PassingLoop(asyncio.SelectorEventLoop):
-    """The usual loop, whose clock can be put forward: timers that are due by then fire in its next turn.
+    """The usual loop with a clock that can be advanced; timers due by then fire in its next turn.
 
     Attributes:
         sleeps: the seconds of every ``asyncio.sleep`` so far.
@@ -119,11 +119,11 @@ class PassingLoop(asyncio.SelectorEventLoop):
         return super().call_later(delay, callback, *args, context=context)
 
     def time(self) -> float:
-        """Return the loop's own time in seconds: the system's, and all that was let pass."""
+        """Return the loop's time in seconds, which is the system's time plus all skipped time."""
         return super().time() + self._passed
 
     def pass_time(self, seconds: float, then: Callable[[], object] | None = None) -> None:
-        """Let this many seconds pass at once, and call a function once timers have fired; called on the loop."""
+        """Skip this many seconds, and call a function once timers have fired; called on the loop."""
         self._passed += seconds
         if then is not None:
             self.call_soon(self.call_soon, then)
@@ -184,9 +184,9 @@ class Hold(ABC):
 
 
 class Delay(Hold):
-    """Holds a tool or the model back for some of the adapter's time, on whose event loop it is made.
+    """Delays a tool or the model by some of the adapter's time. Create it on the adapter's event loop.
 
-    The time passes at once on a loop that lets it pass, and hardly on a usual one.
+    A ``PassingLoop`` skips the time immediately; a usual loop hardly does.
     """
 
     def __init__(self, seconds: float) -> None:
@@ -207,7 +207,7 @@ class Latch(Hold):
     """Holds a tool or the model back until the test opens it.
 
     Args:
-        timeout: seconds after which waiting ends by itself.
+        timeout: seconds after which waiting ends.
 
     Attributes:
         reached: set when something waits at the latch for the first time.

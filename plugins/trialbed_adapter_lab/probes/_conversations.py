@@ -1,4 +1,4 @@
-"""Trials of the kind that most probes run, texts in which every cleaning shows, and plain tools of one kind."""
+"""Typical trials of probes, texts that reveal any cleaning, and plain tools."""
 
 from __future__ import annotations
 
@@ -61,13 +61,13 @@ async def converse(
     results: Sequence[str] | None = None,
     **conditions: Unpack[TrialSettings],
 ) -> TrialRecord:
-    """Run a trial in which the model takes these turns and then answers, and expect its answer.
+    """Run a trial with these turns of the model and then an answer, and expect this answer.
 
     Args:
-        requests: how many requests to the model are expected; None if any number is.
-        calls: the calls that are expected, as ``(tool, arguments)``; None if any are.
-        results: a word of each result that the second request is expected to have; None if any are.
-        conditions: as ``TrialSettings`` names them.
+        requests: expected number of model requests; None for any number.
+        calls: expected calls, as ``(tool, arguments)``; None for any calls.
+        results: a word of each result expected in the second request; None for any results.
+        conditions: named like ``TrialSettings``.
     """
     record = await harness.run(*turns, answer, **conditions)
     expect_answer(record, answer)
@@ -103,7 +103,7 @@ LEAP = 2.0
 
 
 async def run_without_waits(harness: Harness, trial: PreparedTrial) -> TrialRecord:
-    """Run a trial; the time that it sleeps between two requests, as before a retry, passes at once."""
+    """Run a trial, and skip the time that it sleeps between two requests, as before a retry."""
     running, before, idle = asyncio.create_task(trial.run()), 0, 0
     while not (await asyncio.wait({running}, timeout=IDLE))[0]:
         seen = (*trial.requests, *trial.calls)
@@ -140,7 +140,7 @@ async def converse_on_everything(harness: Harness) -> TrialRecord:
 
 
 async def expect_fresh_trial(harness: Harness) -> None:
-    """Run a trial after one of the word ``walrus``, and expect that it is as usual and holds nothing of the other."""
+    """Run a trial after one with the word ``walrus``, and expect no traces of the other."""
     record = await converse(harness, asks_echo("second"), answer="second", query="the second query")
     *_, last = expect_requests(record, 2, or_more=True)
     expect_calls(record, *echoes("second"))
@@ -153,7 +153,7 @@ def refuse(status: int) -> Callable[[ObservedRequest], Response]:
 
 
 def asks_echo(*texts: str) -> ModelTurn:
-    """Return a turn of the model that calls the default tool with each of these texts."""
+    """Return a turn that calls the default tool once with each text."""
     return ask(*(call(ECHO, {"text": text}) for text in texts))
 
 
@@ -184,7 +184,7 @@ Script = tuple[ScriptedCall, ...]
 
 
 def stations(tools: int, calls: int) -> tuple[list[ScriptedTool], Script]:
-    """Return tools, and calls of them, each of another tool and spread over all."""
+    """Return tools, and calls of different tools spread over all of them."""
     offered = [_station(number) for number in range(tools)]
     chosen = [offered[index * (tools - 1) // max(1, calls - 1)] for index in range(calls)]
     script = (

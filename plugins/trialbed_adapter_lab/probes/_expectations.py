@@ -22,14 +22,14 @@ SHORT = 40
 
 
 def expect_equal(what: str, seen: Any, expected: Any, cause: str = "") -> None:
-    """Fail unless both are the same JSON value; says where they differ."""
+    """Fail unless both are the same JSON value; reports the first difference."""
     place = difference(expected, seen)
     if place is not None:
         raise CheckFailed(f"{what}: {place}", cause)
 
 
 def expect_text(what: str, texts: Sequence[str], text: str) -> None:
-    """Fail unless one of the texts holds this one; says where they differ if there is only one."""
+    """Fail unless any text contains this one; reports the difference if there is only one text."""
     if not any(text in one for one in texts):
         seen = tell_texts_apart(text, texts[0]) if len(texts) == 1 else show(list(texts))
         raise CheckFailed(f"expected {what}; seen: {seen}")
@@ -58,7 +58,7 @@ def expect_requests(record: TrialRecord, times: int, *, or_more: bool = False) -
 
 
 def expect_words(request: ObservedRequest, words: Sequence[str]) -> None:
-    """Fail unless each of these words is in some message of the request."""
+    """Fail unless each word is in some message of the request."""
     for word in words:
         expect_text(f"{show(word)} in a message to the model", request.said_by(), word)
 
@@ -92,7 +92,7 @@ def in_order(values: Iterable[Any]) -> list[Any]:
 
 
 def difference(expected: Any, seen: Any) -> str | None:
-    """Return the first place where two JSON values differ, and both values there; None if they are the same.
+    """Return the first difference of two JSON values, with both values; None if they are equal.
 
     Types matter: 1 is neither true nor "1". The order of keys does not count.
     """
@@ -122,7 +122,7 @@ def _failure(record: TrialRecord) -> str:
 
 
 def _own_frame(record: TrialRecord, lines: Sequence[str]) -> Sequence[str]:
-    """Return the deepest frame of a traceback in the adapter's own package, with its line of code, if there is one."""
+    """Return the deepest traceback frame in the adapter's own package, with its line of code."""
     start = f'  File "{record.adapter}'
     found = [number for number, line in enumerate(lines) if record.adapter and line.startswith(start)]
     return lines[found[-1] : found[-1] + 2] if found else ()

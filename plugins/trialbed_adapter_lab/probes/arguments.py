@@ -1,4 +1,4 @@
-"""Arguments: they reach the tool exactly as the model writes them."""
+"""Check that arguments reach the tool exactly as the model writes them."""
 
 from __future__ import annotations
 
@@ -152,7 +152,7 @@ async def defaults_are_not_filled_in(harness: Harness) -> None:
 
 
 async def _expect_arrival(harness: Harness, arguments: dict[str, Any], schema: dict[str, Any] | None = None) -> None:
-    """Expect that a call with these arguments is made as it is."""
+    """Expect that a call with these arguments is made unchanged."""
     offered = tool() if schema is None else tool(parameters=schema)
     record = await converse(harness, ask(call("Echo_text", arguments)), requests=2, tools=[offered])
     results = record.requests[1].results

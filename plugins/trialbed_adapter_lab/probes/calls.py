@@ -1,4 +1,4 @@
-"""Calls: each call that the model asks for is made once, and the model gets its result."""
+"""Check that each requested call is made once, and the model gets its result."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Claims: the framework reports what happened."""
+"""Check that frameworks report what happened."""
 
 from __future__ import annotations
 

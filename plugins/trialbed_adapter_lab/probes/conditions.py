@@ -1,4 +1,4 @@
-"""Conditions: every framework asks the same model the same question in the same way."""
+"""Check that every framework asks the same model the same question in the same way."""
 
 from __future__ import annotations
 
@@ -238,7 +238,7 @@ def _list(fields: Mapping[str, Any]) -> str:
 
 
 async def _requests(harness: Harness, **conditions: Any) -> tuple[ObservedRequest, ...]:
-    """Run a trial with a call, and return its requests: two, and those that the framework adds."""
+    """Run a trial with a call, and return its two or more requests."""
     wanted: TrialSettings = {"tools": [tool()], **conditions}  # type: ignore[typeddict-item]
     record = await converse(harness, asks_echo("x"), **wanted)
     return expect_requests(record, 2, or_more=True)
@@ -251,6 +251,6 @@ def _plain(message: ModelMessage) -> dict[str, Any]:
 
 
 def _usual(request: ObservedRequest) -> frozenset[str]:
-    """Return the fields of a request of its dialect that a trial asks for; ``stream`` is allowed to say false."""
+    """Return the fields that a trial uses in a request of this dialect; ``stream`` may be false."""
     said = (ModelMessage(role="system", content="x"), ModelMessage(role="user", content="x"))
     return frozenset(request.spoken.write_request("", said, SETTINGS, (OfferedTool("x"),))) | {"stream"}

@@ -1,4 +1,4 @@
-"""Conversation: the model's messages are read whole, and go back to it as they were."""
+"""Check that the model's messages are read completely, and go back to it unchanged."""
 
 from __future__ import annotations
 

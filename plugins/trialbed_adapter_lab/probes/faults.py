@@ -1,4 +1,4 @@
-"""Faults: a failing tool or an invalid call costs a turn, a failing model costs the trial."""
+"""Check that a failing tool or an invalid call costs a turn, and a failing model the trial."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Faulty answers: the effects of a model's mistakes that users see, and the words that go back to the model."""
+"""Observe how users see a model's mistakes, and the framework's words to the model."""
 
 from __future__ import annotations
 

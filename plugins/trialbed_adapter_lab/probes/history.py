@@ -1,4 +1,4 @@
-"""History: messages and results of earlier turns stay in the requests."""
+"""Check that messages and results of earlier turns stay in the requests."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ async def _converse(harness: Harness, turns: int, *, fails: bool = False) -> Tri
 
 
 def _expect(history: tuple[TurnHistory, ...], wrong: str, expected: str) -> None:
-    """Fail with the first turn of which something is not as expected.
+    """Fail with the first turn that is not as expected.
 
     Args:
         wrong: an attribute of a turn that has to be 0 or False.
@@ -135,7 +135,7 @@ async def failed_turn_is_remembered(harness: Harness) -> None:
 
 
 def _surviving(agent_class: type[BaseAgent]) -> type[BaseAgent]:
-    """Return the adapter with an answer in the place of an exception, after which the user goes on."""
+    """Return the adapter with an answer instead of an exception, after which the user continues."""
     ask: Any = agent_class.answer
 
     async def answer(self: BaseAgent, query: str) -> Any:

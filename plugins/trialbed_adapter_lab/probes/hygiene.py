@@ -1,4 +1,4 @@
-"""Hygiene: a trial leaves nothing behind, and contacts only Trialbed's server."""
+"""Check that a trial leaves nothing behind, and contacts only Trialbed's server."""
 
 from __future__ import annotations
 
@@ -159,7 +159,6 @@ async def only_the_rig_is_talked_to(harness: Harness) -> None:
 
 
 async def _run_usual(harness: Harness) -> TrialRecord:
-    """Run a trial with two calls in one turn."""
     return await harness.run(_turn(), "done")
 
 

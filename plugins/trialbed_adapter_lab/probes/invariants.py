@@ -1,4 +1,4 @@
-"""Invariants: what holds of every request of every trial, also of long ones, whatever the trial is about."""
+"""Check the invariants of every request in every trial, including long ones."""
 
 from __future__ import annotations
 

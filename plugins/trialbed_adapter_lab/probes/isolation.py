@@ -1,4 +1,4 @@
-"""Isolation: trials in one process do not affect each other."""
+"""Check that trials in one process do not affect each other."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Limits: a trial keeps to its step limit, and ends when it is cancelled."""
+"""Check that a trial respects its step limit, and ends when it is cancelled."""
 
 from __future__ import annotations
 
@@ -147,7 +147,6 @@ async def _expect_clean_cancellation(harness: Harness, trial: PreparedTrial, lat
 
 
 async def _cancel(trial: PreparedTrial, latch: Latch) -> None:
-    """Run a trial until it reaches the latch, and cancel it."""
     running = await run_until_held(trial, latch)
     running.cancel()
     done, _ = await asyncio.wait({running}, timeout=PROMPT)
@@ -160,5 +159,4 @@ async def _cancel(trial: PreparedTrial, latch: Latch) -> None:
 
 
 def _is_over(trial: PreparedTrial) -> bool:
-    """Return whether all requests and calls of the trial have ended."""
     return all(seen.is_over for seen in (*trial.requests, *trial.calls))

@@ -1,4 +1,4 @@
-"""Mistakes: the usual ones of real models go back to them, and are not guessed at."""
+"""Check that typical mistakes of real models go back to them, without guessing."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Patience: a slow model and a slow tool are waited for, however long a trial is and however much it says."""
+"""Check that frameworks wait for slow models and tools, in trials of any length."""
 
 from __future__ import annotations
 
@@ -163,7 +163,7 @@ async def trial_with_everything(harness: Harness) -> None:
 async def _outlast(
     harness: Harness, trial: PreparedTrial, latch: Latch, seconds: float, *, opens: bool = True
 ) -> TrialRecord:
-    """Run a trial whose latch opens only after this much time has passed, or not at all."""
+    """Run a trial and open its latch only after this much time, or never."""
     if not harness.is_async:
         raise NotTried("answer() runs in a thread, whose clock cannot be put forward")
     running = await run_until_held(trial, latch)
@@ -178,7 +178,7 @@ async def _outlast(
 
 
 def _turn(number: int) -> ModelTurn:
-    """Return a turn of a long trial: most calls are new, ten are the same, every seventh fails."""
+    """Return a turn of a long trial. Most calls are new, ten are the same, every seventh fails."""
     same = 30 <= number < 40
     name = "Failing_text" if number % 7 == 3 else "Echo_text"
     made = call("Echo_text" if same else name, {"text": "again" if same else f"call {number}"})

@@ -1,4 +1,4 @@
-"""Policies: each scripted model leads to the requests and calls of the truth table, from which this check is made."""
+"""Check that each scripted model leads to the requests and calls in the truth table."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Schemas: the tools reach the model unchanged."""
+"""Check that the tools reach the model unchanged."""
 
 from __future__ import annotations
 

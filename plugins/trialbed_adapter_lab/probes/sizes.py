@@ -1,4 +1,4 @@
-"""Sizes: long, nested, empty and multilingual texts pass through unchanged, and so do a thousand tools."""
+"""Check that long, nested, empty and multilingual texts pass unchanged, and a thousand tools."""
 
 from __future__ import annotations
 

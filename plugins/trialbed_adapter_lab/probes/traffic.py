@@ -1,4 +1,4 @@
-"""Traffic: the tools, the prompt and the requests that a framework sends, compared with the given ones."""
+"""Compare the tools, prompts and requests that a framework sends with the given ones."""
 
 from __future__ import annotations
 
@@ -54,19 +54,19 @@ LONGEST = 100
 
 @dataclass
 class _Offer:
-    """A hard schema as it reached the model, and the fate of the model's call of it.
+    """A hard schema as the model received it, and the result of the model's call.
 
     Attributes:
         fate: ``missing`` if it was not sent, ``refused`` if the framework fails with it; else empty.
         changes: to its description and parameters.
         renamed: whether it was sent under another name.
-        beside: further fields that were sent with it.
+        beside: additional fields.
         call: ``as sent``, ``changed``, ``not made``; ``impossible`` if the offered schema allows no such arguments, or
             no offered tool is this one for certain; empty if the model made no such call.
-        invented: whether the model had to make up arguments, as optional ones were offered as required.
-        others: names of tools that were offered beside the hard schemas in this trial.
-        in_order: whether they were offered in their order in this trial.
-        reason: of a framework that fails with it.
+        invented: whether the model had to make up arguments, because optional ones were offered as required.
+        others: names of further tools offered in this trial.
+        in_order: whether this trial kept the order of the tools.
+        reason: the framework's error if it fails with it.
     """
 
     name: str
@@ -176,7 +176,7 @@ async def requests_of_a_trial(harness: Harness) -> Json:
 
 
 async def _measure(harness: Harness) -> list[_Offer]:
-    """Offer all hard schemas at once, or half of them at a time if the framework fails with one; have all called."""
+    """Offer and call all hard schemas together, or in halves if the framework fails with one."""
     if harness not in _MEASURED:
         expect_answer(await _play(harness, "gold", *stations(1, 1)))
         _MEASURED[harness] = await _offer(harness, hard_schemas())
@@ -261,7 +261,7 @@ def _prompt(body: Any) -> Any:
 
 
 def _comparable(request: ObservedRequest) -> dict[str, Json]:
-    """Return a request with its conversation first, in which ids are numbered."""
+    """Return a request with its conversation first and numbered ids."""
     others = {name: value for name, value in sorted(request.body.items()) if name not in CONVERSATIONS}
     return {"conversation": messages(request.body), **others}
 
@@ -280,7 +280,7 @@ def _count(names: Iterable[str]) -> str:
 
 
 def conversation(request: Mapping[str, Any]) -> list[Any]:
-    """Return the conversation of a request as its dialect has it, its instructions as a first message."""
+    """Return the conversation of a request in its dialect, with the instructions as the first message."""
     told = request.get("instructions") or request.get("system")
     said: Any = next((request[name] for name in ("messages", "input") if name in request), [])
     first = [{"role": "system", "content": told}] if told else []
@@ -310,12 +310,12 @@ def messages(request: Mapping[str, Any]) -> list[Any]:
 
 
 def _others(reference: Sequence[Any], sent: Sequence[Any]) -> list[str]:
-    """Return the roles of the messages that the reference does not send; ids of calls must be numbered in both."""
+    """Return the roles of messages that the reference does not send. Call ids must be numbered in both."""
     return [_role(message) for message in sent if message not in reference]
 
 
 def _role(message: Any) -> str:
-    """Return the role of a message; of an item of Responses that has none, its type in words."""
+    """Return the role of a message, or the type of a Responses item without a role."""
     if not isinstance(message, dict):
         return ""
     return str(message.get("role") or str(message.get("type", "")).replace("_", " "))
