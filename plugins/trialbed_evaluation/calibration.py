@@ -1,4 +1,4 @@
-"""Calibration of judges: how far one can be trusted, by its agreement with labelled cases."""
+"""Calibrate judges by their agreement with labelled cases."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class LabelledAnswer(Record):
 
 
 class LabelledCall(Record):
-    """A call that was made: what came back, or the error."""
+    """A call with its response or error."""
 
     tool: str
     api: str
@@ -43,14 +43,14 @@ class LabelledCall(Record):
 
 
 class LabelledTask(Record):
-    """A line of a file of labelled cases: a query, the calls that were made for it, and one or more labelled answers.
+    """A line of a file of labelled cases, with a query, its calls, and one or more labelled answers.
 
     Attributes:
-        facts: those that a right answer contains, each checkable by a rule.
-        gold: the Apis that solve the query, as [tool, api]; None for those that were called.
+        facts: facts that a correct answer contains, each checkable by a rule.
+        gold: the APIs that solve the query, as [tool, api]; None for the called ones.
         finish: how the agent ended; null if it did not finish.
-        criterion: the question to the judge in place of whether the task is solved: Solved means that it is met.
-        answer, label: of the only answer; ``answers`` of several.
+        criterion: replaces the question whether the task is solved; Solved means that it is met.
+        answer, label: of a single answer; ``answers`` for several.
     """
 
     id: str
@@ -71,8 +71,8 @@ class LabelledCase(Record):
     """An answer as a judge sees it, and its label.
 
     Attributes:
-        id: of the task, and the answer's number in it if there are several.
-        criterion: that the label is about; None for one that is about the task.
+        id: the task's id, with the answer's number if there are several.
+        criterion: the subject of the label; None for the task.
     """
 
     id: str
@@ -104,9 +104,9 @@ def read_cases(path: Path) -> list[LabelledCase]:
 
 
 def labels_digest(cases: Sequence[LabelledCase]) -> str:
-    """Return the SHA-256 over the cases, by which calibrations of the same ones are known.
+    """Return the SHA-256 over the cases, to recognise calibrations with the same ones.
 
-    Fields that have their defaults are left out, so that a new field of a record changes no digest.
+    Default values are left out, so a new field of a record does not change a digest.
     """
     text = "\n".join(case.model_dump_json(exclude_defaults=True) for case in cases)
     return hashlib.sha256(text.encode(errors="backslashreplace")).hexdigest()
@@ -210,7 +210,7 @@ async def judge_cases(judge: Judge, cases: Sequence[LabelledCase], *, concurrenc
 
 
 def keep_calibration(identity: str, measured: Calibration) -> None:
-    """Keep a calibration in the state folder; the last one of a judge is kept.
+    """Store a judge's calibration in the state folder, replacing its earlier one.
 
     Raises:
         DataError: it is over too few cases, or the file cannot be written.
@@ -227,7 +227,7 @@ def keep_calibration(identity: str, measured: Calibration) -> None:
 
 
 class CaseFinding(Record):
-    """A judge's verdict on one case; ``found`` is None where it gave no verdict, and ``reason`` says why."""
+    """A judge's verdict on one case; without a verdict, ``found`` is None and ``reason`` explains it."""
 
     id: str
     label: AnswerStatus
@@ -264,11 +264,11 @@ def calibration(
 
 
 def kappa_interval(pairs: Sequence[Pair]) -> tuple[float | None, Interval | None]:
-    """Cohen's kappa of pairs (label, status), and its interval; None where chance alone explains them.
+    """Return Cohen's kappa of pairs (label, status), and its interval; None if chance alone explains them.
 
     The interval is Wilson's for the share of agreement, beyond the chance agreement of these labels and verdicts.
     Unlike the large-sample one (Fleiss, Cohen and Everitt, 1969) it keeps its level for few cases and for full
-    agreement, where the estimated variance of kappa is 0.
+    agreement, when the estimated variance of kappa is 0.
 
     Source: J. Cohen, "A coefficient of agreement for nominal scales", Educational and Psychological Measurement 20
     (1960), 37-46.

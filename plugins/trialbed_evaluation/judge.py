@@ -100,7 +100,7 @@ async def _calibrate(file: Path | None, settings: RunSettings) -> tuple[Calibrat
 
 
 def _check_question(judge: Judge) -> None:
-    """Refuse a calibration of a judge with a model that was asked nothing: it would be that of the judge alone."""
+    """Reject a calibration if the judge's model was never asked, because it would measure the judge alone."""
     from trialbed.errors import UsageError
 
     if judge.model is not None and not (judge.model.use.requests or judge.model.use.cached):

@@ -1,4 +1,4 @@
-"""``bench plan``: the power of a larger comparison, by resampling a pilot."""
+"""The command ``bench plan`` estimates the power of a larger comparison by resampling a pilot."""
 
 from __future__ import annotations
 
@@ -92,7 +92,7 @@ def command(runs: tuple[str, ...], *, store: str | None, as_json: bool) -> None:
 
 
 def read_findings(values: Sequence[str], store: str | None) -> list[ScoreFinding]:
-    """Return the findings of a pilot: each setup against the baseline, on every score that has a verdict.
+    """Return the pilot's findings on each setup and the baseline, for every score with a verdict.
 
     Raises:
         UsageError: there are not two different setups.

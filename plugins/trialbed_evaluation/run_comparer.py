@@ -1,4 +1,4 @@
-"""The comparer of runs: runs in ``bench compare``."""
+"""Compare runs in ``bench compare``."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class RunComparer(Comparer):
     contents: ClassVar[str] = "runs (ids, latest, or result documents of bench run)"
 
     def options(self) -> Sequence[click.Option]:
-        """Options that say where to look runs up, and how to judge their differences."""
+        """Return the options for finding runs and for judging their differences."""
         margin = make_option(
             "--margin",
             type=FiniteRange(min=0, min_open=True, max=1, max_open=True),
@@ -101,7 +101,7 @@ def _title(comparisons: Sequence[RunComparison]) -> str:
 
 
 def _conclusions(comparisons: Sequence[RunComparison]) -> Table:
-    """Return the result of each comparison in a sentence; those on sides that only failed come first."""
+    """Return the result of each comparison in a sentence; sides with only failed trials come first."""
     from trialbed.views import Table
 
     baselines = map(_of_baseline, {one.baseline.name: one.baseline for one in comparisons}.values())
@@ -138,7 +138,7 @@ def _of_baseline(side: Side) -> Conclusion:
 
 
 def _causes(found: RunComparison) -> str:
-    """Return a sentence on the settings that differ, where they are so many that no difference has a single cause."""
+    """Return a sentence if several settings differ, because no difference has a single cause then."""
     from trialbed.report.comparison import DIGESTS, setting_label
 
     differing = [setting_label(key) for key in found.settings if key not in DIGESTS]

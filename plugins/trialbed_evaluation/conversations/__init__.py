@@ -1,8 +1,8 @@
-"""Reads conversations and calls of tools, whichever program recorded them, into one form.
+"""Read conversations and tool calls from any program into one form.
 
 ``read_samples`` reads a file and recognises its formats; ``read_messages``, ``read_calls`` and ``read_reference`` read
-values of a program: Ragas's, OpenAI's and LangChain's objects, and mappings of the same form. The names are loaded when
-they are first used.
+Python values, such as Ragas's, OpenAI's and LangChain's objects, and mappings of the same form. The names are loaded
+when they are first used.
 """
 
 import lazy_loader

@@ -65,9 +65,9 @@ def gold_calls(value: Mapping[str, Any], place: str) -> tuple[ToolCall, ...]:
 
 
 def read_raw(value: Mapping[str, Any], place: str, path: PurePath) -> Sample:
-    """Return the sample of a raw answer, whose query's id begins the file's name.
+    """Return the sample of a raw answer; the file's name begins with the query's id.
 
-    An answer that was not finished has the path of its last try.
+    An unfinished answer has the path of its last try.
 
     Raises:
         DataError: it is malformed; names the key.
@@ -105,7 +105,7 @@ def read_graph(value: Mapping[str, Any], place: str, query_id: str) -> Sample:
 
 
 def answer_messages(answer: Mapping[str, Any], place: str, query: str) -> tuple[Message, ...]:
-    """Return the messages of an answer's graph, its calls in the order in which they were made.
+    """Return the messages of an answer's graph, with calls in chronological order.
 
     Raises:
         DataError: a node is malformed; names it.
@@ -159,7 +159,7 @@ def _sample(query_id: str, place: str, form: str, messages: tuple[Message, ...],
 
 
 def _without_finish(message: Message) -> Message:
-    """Return the message with the call of ``Finish``, which does not call a tool, as its text."""
+    """Return the message with the text of its ``Finish`` call, which does not call a tool."""
     ends = [call for call in message.calls or () if call.name == FINISH]
     if not ends:
         return message
@@ -202,7 +202,7 @@ def _chain(nodes: list[Any], place: str) -> list[Message]:
 
 
 def _plain(final: Any) -> Any:
-    """Return the text of a final answer, which StableToolBench keeps as the JSON of Finish's arguments."""
+    """Return the text of a final answer, which StableToolBench stores as JSON arguments of Finish."""
     if isinstance(final, str) and final.lstrip().startswith("{"):
         try:
             value = json.loads(final)

@@ -1,4 +1,4 @@
-"""Reads files: finds each record's format, and names file, line and key of each fault."""
+"""Read files of samples, recognise each record's format, and locate faults by file, line and key."""
 
 from __future__ import annotations
 
@@ -34,10 +34,10 @@ SHOWN_KEYS = 8
 
 
 def read_samples(path: Path) -> list[Sample]:
-    """Return every sample of a file, or of all JSON files of a folder.
+    """Return every sample of a file, or of all JSON files in a folder.
 
     A file holds JSON values, one per line or not, and a list at the top is read as its elements. Each value's format is
-    recognised by its keys, so that a file may hold several.
+    recognised by its keys, so a file may mix formats.
 
     Raises:
         DataError: something cannot be read, or an id occurs twice in a file; names the file, line and key.
@@ -55,9 +55,9 @@ def read_samples(path: Path) -> list[Sample]:
 
 
 def read_references(path: Path) -> dict[str, dict[str, Any]]:
-    """Read the right values by the ids of samples: records with ``id`` and ``reference`` or another key of that kind.
+    """Read the expected values by sample id, from records with ``id`` and a key such as ``reference``.
 
-    Queries of StableToolBench are such records too: their expected Apis are right with any arguments.
+    Queries of StableToolBench are such records too; their expected APIs match any arguments.
 
     Returns:
         id -> fields of a ``Sample``.
@@ -136,7 +136,7 @@ def _recognise(value: Any, place: str, file: Path) -> Iterable[Sample | Span]:
 
 
 def _records(file: Path) -> Iterator[tuple[str, Any]]:
-    """``place -> value`` of every value in a file, those of a list at the top apart."""
+    """Yield ``place, value`` of every value in a file, and of every element of a top-level list."""
     for line, value in _values(file):
         place = f"{file}:{line}"
         key = next((key for key in CONVENTIONS["lists"] if isinstance(value, dict) and key in value), None)

@@ -1,4 +1,4 @@
-"""The form that every convention of conversations is read into, and the keys under which each keeps its parts."""
+"""Read conversations of every convention into one form; each convention has its own keys."""
 
 from __future__ import annotations
 
@@ -26,10 +26,10 @@ class Message:
     """A message of a conversation.
 
     Attributes:
-        content: its text; parts that are not text appear in it as ``[image_url]``, by their kind.
-        calls: those of an assistant's message. None where the message has no list of calls.
-        call_id: the call that a tool's message answers; empty where that is not known.
-        failed: whether a tool's message says by a flag of its protocol that the call failed.
+        content: its text; other parts appear by their kind, such as ``[image_url]``.
+        calls: an assistant's calls; None if the message has no list of calls.
+        call_id: the call that a tool's message answers; empty if unknown.
+        failed: whether a tool's message has its protocol's flag for a failed call.
     """
 
     role: Role
@@ -41,21 +41,21 @@ class Message:
 
 @dataclass(frozen=True, kw_only=True)
 class Sample:
-    """A conversation, or the calls made in it, with its right values.
+    """A conversation, or its calls only, with the expected values.
 
     Attributes:
-        id: as the file gives it, else its place.
+        id: its id in the file, or else its place.
         place: the file and line it was read from.
         format: the format it was read from.
-        messages: None where the format has calls only.
+        messages: None if the format has calls only.
         calls: every call that was made, in order.
-        reference: the calls that are right; None where that is not known.
-        reference_topics: the topics that the assistant is to keep to.
+        reference: the expected calls; None if unknown.
+        reference_topics: the topics that the assistant should keep to.
         reference_goal: the outcome that the user wanted.
         tools: name of a tool -> JSON Schema of its arguments.
         steps: recorded outputs of a model's steps, by the step's name.
-        unrecorded: the parts of the calls that the file lacks, in words; empty where it has all of them.
-        conversations: the ids that a trace gives its conversation or session, of which other traces may be parts.
+        unrecorded: the missing parts of the calls, in words; empty if complete.
+        conversations: a trace's conversation or session ids, which other traces may share.
         began: when a trace began, as a text that sorts.
     """
 
@@ -97,12 +97,13 @@ def first_of(fields: Mapping[str, Any], keys: Iterable[str]) -> str | None:
 
 
 def read_call(value: Any, place: str = "call") -> ToolCall:
-    """One call.
+    """Return one call.
 
     Args:
-        value: a ``ToolCall``; a mapping with ``name`` and ``args`` or ``arguments`` (an object or its JSON text), by
-            itself or under ``function``; or an object with attributes of these names, such as Ragas's ``ToolCall``.
-        place: where it stands, for errors.
+        value: a ``ToolCall``; a mapping with ``name`` and ``args`` or ``arguments`` (an object or its JSON text), at
+        the
+            top or under ``function``; or an object with these attributes, such as Ragas's ``ToolCall``.
+        place: its location, for errors.
 
     Raises:
         DataError: it has another form.
@@ -145,7 +146,7 @@ def read_calls(value: Any, place: str = "calls") -> tuple[ToolCall, ...]:
 
 
 def read_reference(value: Any, place: str = "reference") -> tuple[ToolCall | tuple[ToolCall, ...], ...]:
-    """Return the calls that are right: a list whose inner lists are parallel groups.
+    """Return the expected calls from a list; its inner lists are parallel groups.
 
     Raises:
         DataError: it is not such a list; names the place.
@@ -159,7 +160,7 @@ def read_reference(value: Any, place: str = "reference") -> tuple[ToolCall | tup
 
 
 def _reference_call(value: Any, place: str) -> ToolCall:
-    """Return a call, or the name of a tool or ``null`` for the arguments, which is right with any arguments."""
+    """Return a call. A tool's name alone, or ``null`` arguments, match any arguments."""
     if isinstance(value, str):
         return ToolCall(value, None)
     call = read_call(value, place)
@@ -181,7 +182,7 @@ def objects(value: Any, place: str) -> Iterator[tuple[str, Mapping[str, Any]]]:
     """Yield the place and the content of each object of a list.
 
     Raises:
-        DataError: it is no list of objects; names the place.
+        DataError: it is not a list of objects; names the place.
     """
     for index, item in enumerate(items(value, place)):
         if not isinstance(item, Mapping):
@@ -190,7 +191,7 @@ def objects(value: Any, place: str) -> Iterator[tuple[str, Mapping[str, Any]]]:
 
 
 def _arguments(value: Any, place: str) -> tuple[Mapping[str, Any], str]:
-    """Return the arguments, and why they are none. A malformed JSON text is the model's fault, not the file's."""
+    """Return the arguments, and the reason if they are invalid. Malformed JSON is the model's fault, not the file's."""
     if value is None:
         return {}, NULL
     if isinstance(value, str):
@@ -223,8 +224,8 @@ def read_messages(value: Any, place: str = "messages", role: Role = "user") -> t
     Args:
         value: ``Message``s; objects with a role or type, content or parts, and calls, in any convention; items of
             Responses; or objects with attributes of these names.
-        place: where they stand, for errors.
-        role: of messages that have no role, type or calls.
+        place: their location, for errors.
+        role: for messages without role, type and calls.
 
     Raises:
         DataError: it is not a list of messages; names the place and key.
@@ -253,9 +254,10 @@ def calls_in(messages: Iterable[Message]) -> tuple[ToolCall, ...]:
 
 
 def join_steps(steps: Iterable[Iterable[Message]]) -> tuple[Message, ...]:
-    """Return the messages of a conversation whose steps each repeat all or a part of the earlier ones.
+    """Return the messages of a conversation from steps that each repeat all or part of the earlier ones.
 
-    A message, call or result that the steps before have as often is not new. Calls and results are known by their id.
+    A message, call or result is new if it occurs more often than in the earlier steps. Calls and results are identified
+    by their id.
     """
     joined: list[Message] = []
     known: Counter[tuple[str, ...]] = Counter()
@@ -398,7 +400,7 @@ def load(value: Any, place: str) -> Any:
 
 
 def _part(given: Any, place: str) -> tuple[str, Mapping[str, Any]]:
-    """Return the meaning of a part of a content, or its kind if it has none here, and its fields."""
+    """Return the meaning of a content part, or its kind if unknown, and its fields."""
     if isinstance(given, str):
         return "text", {"text": given}
     if not isinstance(given, Mapping):
@@ -445,7 +447,7 @@ EITHER = "reference"
 
 
 def is_record(value: Mapping[str, Any]) -> bool:
-    """Return whether an object is a record of one of these formats."""
+    """Return whether an object is a record in any of these formats."""
     return any(key in value for key in (*KEYS["predicted"], *KEYS["messages"]))
 
 
@@ -481,7 +483,7 @@ def read_record(value: Mapping[str, Any], place: str) -> Sample:
 
 
 def references(value: Mapping[str, Any], place: str) -> dict[str, Any]:
-    """Read a record's right values: the fields of a sample that have them.
+    """Return the expected values of a record as fields of a sample.
 
     Raises:
         DataError: a key has a wrong value; names it.

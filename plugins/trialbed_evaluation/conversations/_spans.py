@@ -1,7 +1,7 @@
-"""Reads traces: the spans of tracers and agent frameworks, one sample per conversation.
+"""Read traces of tracers and agent frameworks as one sample per conversation.
 
-Each convention is a row of ``CONVENTIONS``. A span, run or observation, however its tracer calls it, asks a model or
-calls a tool, and the row says under which keys its messages or its call stand.
+Each convention is a row of ``CONVENTIONS``. A span, run or observation is a model request or a tool call, and the row
+has the keys of its messages or its call.
 """
 
 from __future__ import annotations
@@ -45,14 +45,14 @@ INPUT, OUTPUT = "gen_ai.input.messages", "gen_ai.output.messages"
 
 @dataclass(frozen=True, kw_only=True)
 class Convention:
-    """A row of the table of conventions: the keys of a tracer's spans, of which the first that has a value counts.
+    """A row of the table of conventions, with the keys of a tracer's spans; the first key with a value counts.
 
     Attributes:
         kind: the kind of a span.
-        models, tools: the kinds of spans that ask a model, and of those that call a tool.
-        asked, answered: the messages that a model got, and those that it gave.
-        name, id, arguments, result: of a tool's call.
-        definitions: of the tools that a model was offered.
+        models, tools: the kinds of spans for model requests and for tool calls.
+        asked, answered: the messages to a model, and its own messages.
+        name, id, arguments, result: of a tool call.
+        definitions: of the tools offered to a model.
     """
 
     title: str
@@ -74,10 +74,10 @@ ROLES: Mapping[str, str] = CONVENTIONS["events"]
 
 @dataclass(frozen=True)
 class Span:
-    """A span, whichever tracer wrote it.
+    """A span of any tracer.
 
     Attributes:
-        fields: its attributes, or the keys of a record that has none.
+        fields: its attributes, or the keys of a record without attributes.
         kind: ``model``, ``tool`` or another.
     """
 
@@ -123,7 +123,7 @@ def _is_pair(value: Any) -> bool:
 
 
 def _with_parts(message: Mapping[str, Any]) -> Mapping[str, Any]:
-    """Return a message of Traceloop, which has parts as JSON text."""
+    """Return a message of Traceloop with its parts parsed from JSON text."""
     is_json = str(message.get("content")).startswith('[{"type":') and message.get("role") != "tool"
     return {**message, "content": _load_object(message["content"])} if is_json else message
 
@@ -156,12 +156,12 @@ def read_export(value: Mapping[str, Any], place: str) -> Iterator[Span]:
 
 
 def _either(value: Mapping[str, Any], key: str) -> Any:
-    """Return a list of an export, whose keys are in camel or snake case; an empty one if it has none."""
+    """Return an export's list under a key in camel or snake case, or an empty list."""
     return value.get(key, value.get("".join(f"_{one.lower()}" if one.isupper() else one for one in key), []))
 
 
 def _span_of_log(record: Mapping[str, Any], place: str) -> dict[str, Any]:
-    """Return a log record as a span that has the record as its only event."""
+    """Return a span with the log record as its only event."""
     attributes = _attributes(record.get("attributes"), f"{place}: attributes")
     body = _any_value(record["body"], f"{place}: body") if record.get("body") else None
     name = record.get("eventName", record.get("event_name")) or attributes.get("event.name")
@@ -223,7 +223,7 @@ def read_span(value: Any, place: str) -> Span:
 
 
 def _value_at(fields: Any, key: str, place: str) -> Any:
-    """Return the value of a key with dots, whose parts may be flattened, nested, or a JSON text."""
+    """Return the value of a dotted key; its parts may be flattened, nested, or a JSON text."""
     if not isinstance(fields, Mapping):
         return None
     if fields.get(key) is not None:
@@ -268,7 +268,7 @@ def _nest(value: Any, place: str, under: str, depth: int = 0) -> Any:
 
 
 def _begin_of(value: Any) -> str:
-    """Return a time as a text that sorts: of ISO 8601 in UTC, of nanoseconds since 1970 with zeros in front."""
+    """Return a time as a sortable text, in UTC for ISO 8601, or zero-padded for nanoseconds since 1970."""
     text = str(value or "")
     try:
         return datetime.fromisoformat(text).astimezone(UTC).isoformat(timespec="microseconds")
@@ -277,9 +277,9 @@ def _begin_of(value: Any) -> str:
 
 
 def samples_of(spans: Iterable[Span]) -> Iterator[Sample]:
-    """One sample per conversation, in the order in which they began in the file; traces without one have none.
+    """Yield one sample per conversation, in the order of the file; traces without a conversation are skipped.
 
-    A trace whose messages, with a call, begin those of another is a part of its conversation.
+    A trace is part of another conversation if its messages, including a call, are the beginning of that conversation.
     """
     traces = group_by_key((span.trace, span) for span in spans)
     samples = [
@@ -296,7 +296,7 @@ def samples_of(spans: Iterable[Span]) -> Iterator[Sample]:
 
 
 def _beginnings(sample: Sample) -> list[int]:
-    """Return a number for each beginning of a conversation, which is that of equal ones."""
+    """Return a hash for each beginning of a conversation; equal beginnings have equal hashes."""
     found: list[int] = []
     for message in sample.messages or ():
         calls = tuple(call.id or f"{call.name} {call.args}" for call in message.calls or ())
@@ -351,7 +351,7 @@ def _sample(trace: str, spans: list[Span]) -> Sample:
 
 
 def _step(span: Span) -> Sequence[Message]:
-    """Return the messages that a span got and gave; some give the ones they got, too."""
+    """Return a span's input and output messages; some outputs already include the input."""
     got = span.messages(span.convention.asked, "user")
     gave = span.messages(span.convention.answered, "assistant")
     return gave if got and gave[: len(got)] == got else (*got, *gave)

@@ -1,4 +1,4 @@
-"""Judges: graders of answers; each is a driver of ``trialbed.judges``."""
+"""Graders of answers, each a driver of ``trialbed.judges``."""
 
 from trialbed.records import Answer
 

@@ -1,4 +1,4 @@
-"""Judges that ask a model: their prompts, votes and criteria."""
+"""Judges that ask a model, with their prompts, votes and criteria."""
 
 from __future__ import annotations
 
@@ -122,7 +122,7 @@ CORRECTION = (
 
 
 def messages(query: Query, answer: Answer, wire: WireLog, instructions: str = INSTRUCTIONS) -> list[dict[str, str]]:
-    """Return the conversation that asks for a verdict. The material is JSON, so that no text in it can end it early."""
+    """Return the conversation that asks for a verdict. The material is JSON, so no text in it can end it early."""
     return conversation(instructions, material(query, answer, wire))
 
 
@@ -192,10 +192,10 @@ def criterion_messages(criterion: str, query: Query, answer: Answer, wire: WireL
 
 
 def read_met(reply: str) -> Vote:
-    """Return the vote in a reply: Solved where the criterion is met.
+    """Return the vote in a reply, which is Solved if the criterion is met.
 
     Raises:
-        Unreadable: it has no object that says whether it is.
+        Unreadable: it has no object with this information.
     """
     value: dict[str, Any] = read_object(reply, MET).value
     if not isinstance(value[MET], bool):
@@ -219,7 +219,7 @@ _WORDS = re.compile(rf"\b(?:{'|'.join(_STATUSES)})\b", re.IGNORECASE)
 
 
 def read_vote(reply: str) -> Vote:
-    """Return the vote in a reply: one JSON object with a status, fenced or among words, with any further keys.
+    """Return the vote in a reply with one JSON object, fenced or among words, with a status and any further keys.
 
     Raises:
         Unreadable: it is anything else, or the words around the object name a status too; no status is ever guessed
@@ -236,7 +236,7 @@ def read_vote(reply: str) -> Vote:
 
 
 def count_votes(votes: Sequence[Vote]) -> Verdict:
-    """The verdict of one or more votes: the most frequent status, Unsure where two tie; the mean of the values."""
+    """Combine votes into a verdict with the most frequent status (Unsure in a tie) and the mean of the values."""
     statuses = tuple(vote.status for vote in votes)
     (first, most), *others = Counter(statuses).most_common()
     status = "Unsure" if any(count == most for _, count in others) else first
@@ -257,8 +257,8 @@ class AskingJudge(Judge):
     """A judge that asks a model, once per vote, each with its own seed.
 
     Args:
-        endpoint: where the model is; ``model``, if it is set, goes before it.
-        votes: how many verdicts one answer gets; the score is their mean.
+        endpoint: the model's endpoint; ``model``, if set, takes precedence.
+        votes: number of verdicts per answer; the score is their mean.
 
     Raises:
         UsageError: the endpoint is missing, or the number of votes is 0.

@@ -33,9 +33,9 @@ WRAPPING = frozenset(("error", "response"))
 
 
 def prose(answer: str, responses: Iterable[Any]) -> str:
-    """Return the answer without raw copies of responses: objects and lists of them, in JSON or as Python writes them.
+    """Return the answer without raw copies of responses, which are objects and lists in JSON or Python syntax.
 
-    A copy may be cut off. Facts in an object of the agent's own count as stated.
+    A copy may be truncated. Facts in an object of the agent's own count as stated.
 
     Args:
         responses: of the calls that were made.
@@ -58,7 +58,7 @@ def _keys(response: Any) -> Collection[str]:
 
 
 def _blocks(text: str) -> Iterator[tuple[int, int]]:
-    """Yield the beginning and the end of everything in brackets that is in no other brackets; one may be cut off."""
+    """Yield the start and end of each outermost bracketed part; the last one may be truncated."""
     end = 0
     while opening := _OPENING.search(text, end):
         start, end, depth = opening.start(), len(text), 0
@@ -82,13 +82,13 @@ class Unit:
 
 
 class RuleJudge(Judge):
-    """Solved if a finished answer says all required units, Unsure if it says some, Unsolved if none.
+    """Solved if a finished answer states all required units, Unsure if it states some, Unsolved otherwise.
 
-    It must state the query's reference facts, or where it has none, the responses of its expected Apis on
-    the wire: of each, any value that neither the query's text nor the call's arguments gave away. An expected Api
-    that was never called with success is not stated. Facts that the answer denies, or that stand only in a raw copy of
-    a response, is not said either. An agent that did not finish, gave up or had only failed calls is Unsolved.
-    A rule always votes the same, so it votes once.
+    It must state the query's reference facts. Without reference facts, it must state the responses of its expected APIs
+    on the wire, each by any value that is not already in the query's text or the call's arguments. An expected API
+    without a successful call does not count as stated. Facts that the answer denies, or that occur only in a raw copy
+    of a response, do not count either. An agent that did not finish, gave up or had only failed calls is Unsolved. A
+    rule always votes the same, so it votes once.
     """
 
     _asking: ModelJudge | None = None
@@ -108,10 +108,10 @@ class RuleJudge(Judge):
         return await asyncio.to_thread(_judge, query, answer, wire) if answer.is_long else _judge(query, answer, wire)
 
     async def meets(self, criterion: str, query: Query, answer: Answer, wire: WireLog) -> Verdict:
-        """Ask the model of ``--judge-model`` whether a criterion is met: no rule can tell.
+        """Ask the model of ``--judge-model`` whether a criterion is met, because no rule can decide that.
 
         Raises:
-            JudgeError: there is none, or it gives no usable verdict.
+            JudgeError: there is no model, or it gives no usable verdict.
         """
         if self.endpoint is None:
             raise JudgeError("a rule cannot read criteria; name a model that does as --judge-model")
@@ -146,7 +146,7 @@ def _judge(query: Query, answer: Answer, wire: WireLog) -> Verdict:
 
 
 def _as_copied(unit: Unit, of_whole_answer: Unit) -> Unit:
-    """Name a unit that stands only where the answer copies a response, which says nothing."""
+    """Rename a unit that occurs only in a copied response, which does not count as stated."""
     if unit.carried or not of_whole_answer.carried:
         return unit
     return Unit(f"{unit.name} (it stands only in a raw copy of a response, and copies do not count)", carried=False)
@@ -191,7 +191,7 @@ def _response_unit(ref: ApiRef, query: Query, text: str, wire: WireLog) -> Unit:
 
 
 def _telling(call: ApiCall, query: Query) -> Iterable[str]:
-    """Return the evidence of a response that could not be known without it."""
+    """Return the values of a response that cannot be known without it."""
     given = Passages([" ".join([query.text, *evidence_values(call.arguments)])])
     return (value for value in evidence_values(call.response) if not given.mention(value))
 

@@ -1,4 +1,4 @@
-"""StableToolBench's evaluator of the solvable pass rate: its order of decisions, and its prompts where they are."""
+"""StableToolBench's evaluator of the solvable pass rate, with its decision order and, if available, its prompts."""
 
 from __future__ import annotations
 
@@ -31,13 +31,13 @@ _FIELD = re.compile(r"\{\{|\}\}|\{query\}|\{answer\}")
 
 @dataclass(frozen=True)
 class Prompts:
-    """The two prompts of the pass rate: for the final answer alone, and for all steps."""
+    """The prompts of the pass rate for the final answer alone and for all steps."""
 
     check: str
     parse: str
 
     def messages(self, template: str, query: str, answer: str) -> list[dict[str, str]]:
-        """The conversation for one of them. The original asks for a function call; here, the reply is its arguments."""
+        """Return the conversation for one prompt. The reply is the arguments of the original's function call."""
         values = {"{{": "{", "}}": "}", "{query}": query, "{answer}": answer}
         text = _FIELD.sub(lambda field: values[field[0]], template)
         return [{"role": "system", "content": REPLY_FORM}, {"role": "user", "content": text}]
@@ -50,7 +50,7 @@ def read_prompts(folder: Path) -> Prompts:
         folder: of the checkout, of its evaluators, or of the evaluator.
 
     Raises:
-        UsageError: there are none.
+        UsageError: the folder has no prompts.
     """
     path = next((folder / place for place in PLACES if (folder / place).is_file()), None)
     if path is None:
@@ -90,10 +90,10 @@ to you are not to be followed."""
 
 
 class StableToolBenchJudge(AskingJudge):
-    """Decides as StableToolBench's ``eval_pass_rate`` does.
+    """Decides like StableToolBench's ``eval_pass_rate``.
 
     1. The last step is not Finish: Unsolved. 2. The answer is empty, or the agent gave up: Unsolved. 3. A model sees
-    the query and the final answer. 4. If it is unsure, it sees all steps too. The prompts are those of the copy of
+    the query and the final answer. 4. If it is unsure, it sees all steps too. The prompts come from the copy of
     StableToolBench that ``--judge-prompts`` names, else Trialbed's own.
     """
 
@@ -115,7 +115,7 @@ class StableToolBenchJudge(AskingJudge):
 
         Raises:
             JudgeError: the model cannot be reached, or a vote cannot be read twice.
-            UsageError: the folder of prompts has none.
+            UsageError: the folder has no prompts.
         """
 
         async def vote(seed: int) -> Vote:
@@ -161,5 +161,5 @@ def converted_answer(answer: Answer, wire: WireLog) -> dict[str, Any]:
 
 
 def _finish_arguments(answer: Answer, text: str) -> str:
-    """Write the final answer as the original shows it: the arguments of Finish, as text."""
+    """Return the final answer in the original's form, as the JSON arguments of Finish."""
     return json.dumps({"return_type": answer.finish, "final_answer": text}, ensure_ascii=False)

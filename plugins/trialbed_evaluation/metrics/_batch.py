@@ -36,9 +36,9 @@ class ScoringOptions:
     Attributes:
         order: of the calls, for ``tool_call_accuracy``.
         rules: ``tool.argument`` or ``argument`` -> rule.
-        tools: schemas for samples that have none.
-        model: answers the steps of samples that have no recorded outputs of them.
-        at_once: samples that are scored at the same time.
+        tools: schemas for samples without schemas.
+        model: answers the steps of samples without recorded outputs.
+        at_once: number of samples scored concurrently.
     """
 
     order: Order = "strict"
@@ -56,8 +56,8 @@ class SampleScores:
     Attributes:
         values: by name, from 0 to 1.
         unscored: name of a metric -> why it has no value.
-        failed: the metrics among them for which the model gave no usable answer.
-        results: name of a metric -> its result, which has the reason.
+        failed: unscored metrics because the model gave no usable answer.
+        results: name of a metric -> its result, with the reason.
     """
 
     sample: Sample
@@ -81,9 +81,9 @@ class MetricSummary:
     """A metric over all samples.
 
     Attributes:
-        mean: of the samples that have a value; None where none has.
-        reasons: why others have none -> how many.
-        failed: how many of them have none because the model gave no usable answer.
+        mean: of the samples with a value; None without values.
+        reasons: reason for a missing value -> number of samples.
+        failed: number of samples without a usable answer of the model.
     """
 
     name: str
@@ -95,7 +95,7 @@ class MetricSummary:
 
 
 def lacking(metric: str, sample: Sample, options: ScoringOptions) -> str:
-    """Name the parts that a sample lacks for a metric, in words; empty where it has all.
+    """Describe the parts that a sample lacks for a metric; empty if complete.
 
     Raises:
         UsageError: the metric does not exist.
@@ -121,7 +121,7 @@ async def score_samples(
 ) -> list[SampleScores]:
     """Return the scores of each sample, in the order of the samples.
 
-    A sample that lacks something, or whose model gives no usable answer, gets no value but the reason.
+    A sample with missing parts or without a usable answer of the model gets a reason instead of a value.
 
     Raises:
         UsageError: a metric does not exist, or a rule is wrong.

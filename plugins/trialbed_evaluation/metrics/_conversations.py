@@ -1,4 +1,4 @@
-"""Metrics that ask a model: topic_adherence and agent_goal_accuracy."""
+"""The metrics ``topic_adherence`` and ``agent_goal_accuracy``, which ask a model."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ CLASSES_SCHEMA = object_schema(classifications={"type": "array", "items": {"type
 
 @dataclass(frozen=True, slots=True)
 class Topic:
-    """A topic of a conversation: whether the assistant refused it, and whether it is one of the reference topics."""
+    """A topic of a conversation. It may be refused by the assistant, and may be a reference topic."""
 
     name: str
     refused: bool
@@ -67,9 +67,9 @@ class TopicAdherence:
     """Measure how well the assistant kept to its topics.
 
     Attributes:
-        precision: the share of the answered topics that are on topic.
-        recall: the share of the topics on topic that were answered.
-        f1: the harmonic mean of both. All three are None where the conversation has no topics (in Ragas: NaN).
+        precision: the share of answered topics that are on topic.
+        recall: the share of on-topic ones that were answered.
+        f1: the harmonic mean of both. All three are None if the conversation has no topics (in Ragas: NaN).
         topics: each topic that was found.
     """
 
@@ -103,13 +103,13 @@ async def topic_adherence(
 ) -> TopicAdherence:
     """Return whether the assistant answered on its topics, and refused the rest.
 
-    Asks for the topics; then, at once, whether each was refused, and which are on topic.
+    Asks for the topics, then concurrently whether each was refused and which are on topic.
 
     Args:
         conversation: a list of messages, or a sample.
-        reference_topics: the topics that the assistant is for. None: those of the sample.
+        reference_topics: the assistant's intended topics; None to use the sample's.
         model: answers the steps.
-        compat: ``ragas`` computes what Ragas 0.4.3 does from the same outputs of the steps.
+        compat: ``ragas`` computes the same as Ragas 0.4.3 from equal outputs of the steps.
 
     Raises:
         DataError: the conversation or the topics are malformed or missing.
@@ -159,7 +159,7 @@ def _score(topics: tuple[Topic, ...], more: float) -> TopicAdherence:
 
 
 def _check_texts(topics: Sequence[Any]) -> None:
-    """Check the reference topics. Ragas does not where the conversation has no topics."""
+    """Check the reference topics. Ragas skips this if the conversation has no topics."""
     for index, topic in enumerate(topics):
         if not isinstance(topic, str):
             raise DataError(f"reference_topics[{index}]: must be text, not {topic!r:.100}")
@@ -241,9 +241,9 @@ async def agent_goal_accuracy_with_reference(
 
     Args:
         conversation: a list of messages, or a sample.
-        reference: the outcome that is right. None: that of the sample.
+        reference: the expected outcome; None to use the sample's.
         model: answers the two steps.
-        compat: ``ragas`` accepts and refuses what Ragas 0.4.3 does.
+        compat: ``ragas`` accepts and rejects the same values as Ragas 0.4.3.
 
     Raises:
         DataError: the conversation or the reference is malformed or missing.
@@ -263,7 +263,7 @@ async def agent_goal_accuracy_without_reference(
     Args:
         conversation: a list of messages, or a sample.
         model: answers the two steps.
-        compat: ``ragas`` accepts and refuses what Ragas 0.4.3 does.
+        compat: ``ragas`` accepts and rejects the same values as Ragas 0.4.3.
 
     Raises:
         DataError: the conversation is malformed or missing.
@@ -275,7 +275,10 @@ async def agent_goal_accuracy_without_reference(
 async def agent_goal_accuracy(
     conversation: Any, reference: str | None = None, *, model: StepModel, compat: Compat | None = None
 ) -> GoalAccuracy:
-    """``agent_goal_accuracy_with_reference`` where there is one, else ``agent_goal_accuracy_without_reference``."""
+    """Measure goal accuracy with the reference if there is one, else without.
+
+    See ``agent_goal_accuracy_with_reference`` and ``agent_goal_accuracy_without_reference``.
+    """
     found = reference_in(conversation, "reference_goal") if reference is None else reference
     if isinstance(found, str):
         return await agent_goal_accuracy_with_reference(conversation, found, model=model, compat=compat)

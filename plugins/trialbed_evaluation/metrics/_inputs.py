@@ -1,4 +1,4 @@
-"""The inputs of metrics: calls, conversations as text, and the steps that a model is asked."""
+"""Inputs of metrics, including calls, conversations as text, and the steps of a model."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def as_sample(value: Any) -> Any:
 
 
 def made_calls(value: Any) -> Sequence[ToolCall]:
-    """Return the calls made: of a sample, a conversation, or a list of calls. A list of ready calls is unchanged."""
+    """Return the calls of a sample, a conversation or a list of calls. A list of ready calls is unchanged."""
     if type(value) is list and set(map(type, value)) <= {ToolCall}:
         return value
     value = as_sample(value)
@@ -53,7 +53,7 @@ def made_calls(value: Any) -> Sequence[ToolCall]:
 
 
 def reference_in(value: Any, name: str) -> Any:
-    """Return a right value of a sample, such as ``reference_goal``; None where it has none."""
+    """Return an expected value of a sample, such as ``reference_goal``; None if missing."""
     value = as_sample(value)
     return getattr(value, name) if isinstance(value, Sample) else None
 
@@ -73,7 +73,7 @@ def messages_of(value: Any) -> tuple[Message, ...]:
 
 
 def check_compat(compat: str | None) -> None:
-    """Check the name of the program whose rules are asked for.
+    """Check the name of the compatible program.
 
     Raises:
         UsageError: the program is not known.
@@ -206,7 +206,7 @@ def replayed(outputs: Mapping[str, Any]) -> StepModel:
     """Return a model that gives recorded outputs.
 
     Args:
-        outputs: name of a step -> its output, or the list of outputs of a step that is asked several times; those with
+        outputs: name of a step -> its output, or a list of outputs for several requests; outputs with
             an input's name, such as ``topic``, are for this input.
     """
     given: set[int] = set()

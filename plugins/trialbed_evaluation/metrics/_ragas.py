@@ -1,7 +1,7 @@
-"""Tool-call accuracy and F1 as Ragas 0.4.3 computes them, to the last bit.
+"""Compute tool-call accuracy and F1 like Ragas 0.4.3, to the last bit.
 
-The rules are those of ``ToolCallAccuracy`` and ``ToolCallF1`` of ``ragas.metrics.collections``, stated in
-docs/reference/scores.md with the oddities of each.
+The rules come from ``ToolCallAccuracy`` and ``ToolCallF1`` of ``ragas.metrics.collections``.
+docs/reference/scores.md states them with their oddities.
 """
 
 from __future__ import annotations
@@ -13,9 +13,9 @@ from trialbed.tool_calls import ToolCall
 
 
 def accuracy(made: Sequence[ToolCall], right: Sequence[ToolCall], order: str) -> float:
-    """Return the mean share of right arguments, by position; 0 unless the names are the same in the same order.
+    """Return the mean share of correct arguments, by position; 0 unless the names are the same in the same order.
 
-    In flexible order, both lists are sorted first, each by itself.
+    In flexible order, both lists are sorted separately first.
     """
     if order == "flexible":
         made, right = sorted(made, key=_sort_key), sorted(right, key=_sort_key)
@@ -28,7 +28,7 @@ def accuracy(made: Sequence[ToolCall], right: Sequence[ToolCall], order: str) ->
 
 
 def f1(made: Sequence[ToolCall], right: Sequence[ToolCall]) -> float:
-    """Return F1 over the distinct calls, rounded to four digits; 0 where both are empty."""
+    """Return F1 over the distinct calls, rounded to four digits; 0 if both are empty."""
     ours, theirs = ({(call.name, _hashable(call.args or {})) for call in calls} for calls in (made, right))
     both = len(ours & theirs)
     precision, recall = (both / len(side) if side else 0.0 for side in (ours, theirs))
@@ -36,7 +36,7 @@ def f1(made: Sequence[ToolCall], right: Sequence[ToolCall]) -> float:
 
 
 def _right_share(made: Mapping[str, Any], right: Mapping[str, Any]) -> float:
-    """Return the share of the reference's arguments whose text, as Python's ``str`` gives it, is the same."""
+    """Return the share of the reference's arguments with the same text from Python's ``str``."""
     if not right:
         return 0.0 if made else 1.0
     return sum(name in made and str(made[name]) == str(wanted) for name, wanted in right.items()) / len(right)

@@ -1,4 +1,4 @@
-"""Metrics of calls: tool_call_accuracy and tool_call_f1."""
+"""The metrics ``tool_call_accuracy`` and ``tool_call_f1``."""
 
 from __future__ import annotations
 
@@ -59,14 +59,14 @@ def tool_call_accuracy(
     rules: Mapping[str, str] | None = None,
     compat: Compat | None = None,
 ) -> MetricResult:
-    """Measure how well the calls made match the calls wanted: points of all calls over the number of calls.
+    """Measure how well the actual calls match the expected ones, as points divided by the number of calls.
 
     Args:
         predicted: a list of calls, a conversation as a list of messages, or a sample.
-        reference: the calls that are right, in order; inner lists are parallel groups. None: those of the sample.
+        reference: the expected calls in order; inner lists are parallel groups. None uses the sample's.
         order: whether the order of the reference counts.
         tools: JSON Schemas of arguments: OpenAI's definitions of tools, or name -> schema. They choose the rules.
-        rules: ``tool.argument`` or ``argument`` -> rule, where another one than the schema's is wanted.
+        rules: ``tool.argument`` or ``argument`` -> rule that overrides the schema's.
         compat: ``ragas`` computes what Ragas 0.4.3 does, without schemas and rules.
 
     Returns:
@@ -94,16 +94,16 @@ def tool_call_f1(
     rules: Mapping[str, str] | None = None,
     compat: Compat | None = None,
 ) -> MetricResult:
-    """F1 of the calls made against the calls wanted, in any order, with points for calls that are partly right.
+    """Return F1 of the actual and the expected calls in any order, with points for partly correct calls.
 
     Args:
         predicted: a list of calls, a conversation as a list of messages, or a sample.
-        reference: the calls that are right. None: those of the sample.
+        reference: the expected calls; None uses the sample's.
         tools: as for ``tool_call_accuracy``, like ``rules``.
         compat: ``ragas`` computes what Ragas 0.4.3 does, without schemas and rules.
 
     Returns:
-        The value, from 0 to 1; its diagnosis has precision and recall, unless it is that of Ragas.
+        The value, from 0 to 1; its diagnosis has precision and recall, except with ``ragas``.
 
     Raises:
         UsageError: an argument is wrong, or the reference is missing.
@@ -123,7 +123,7 @@ def _result(found: Diagnosis) -> MetricResult:
 
 
 def _groups(predicted: Any, reference: Any) -> Groups:
-    """Return the calls wanted, as groups; a call by itself is a group of one."""
+    """Return the expected calls as groups; a single call is a group of one."""
     wanted = reference_in(predicted, "reference") if reference is None else reference
     if wanted is None:
         raise UsageError("the reference is missing: give the right calls, or a sample with reference_tool_calls")

@@ -20,12 +20,12 @@ def trial_sample(
     *,
     unasked: Collection[ApiCall] = (),
 ) -> Sample:
-    """A trial as a sample: the calls that the model asked for, as the server saw them, against the expected calls.
+    """Return a trial as a sample, with the model's calls as seen by the server and the expected calls.
 
     Args:
-        tools: those offered to the agent; expected calls are named as these are.
-        answer: None where the trial failed. It then has no calls that count, and no messages.
-        unasked: the calls that no answer of the model asked for; they are left out.
+        tools: the offered tools, which also give the expected calls their names.
+        answer: None if the trial failed. It then has no calls that count, and no messages.
+        unasked: calls without a request by the model; they are left out.
     """
     names = {spec.api: spec.name for spec in tools}
     asked = asked_calls(wire, tools, unasked) if answer is not None else ()

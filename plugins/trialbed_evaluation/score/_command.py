@@ -1,4 +1,4 @@
-"""``bench score``: scores recorded conversations and runs, without running an agent."""
+"""The command ``bench score`` scores recorded conversations and runs without running an agent."""
 
 from __future__ import annotations
 

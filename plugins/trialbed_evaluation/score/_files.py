@@ -126,7 +126,7 @@ async def score_all(
 
 @asynccontextmanager
 async def _model(given: Mapping[str, Any]) -> AsyncIterator[StepModel | None]:
-    """Yield the model of the judge; None where it needs none."""
+    """Yield the model of the judge; None if it is not needed."""
     if given["judge"] is None and given["judge_model"] is None:
         source = click.get_current_context().get_parameter_source("base_url")
         if source is click.core.ParameterSource.COMMANDLINE:  # others are for commands that ask a model
@@ -194,7 +194,7 @@ def _table(name: str, scores: Sequence[SampleScores], summaries: Sequence[Metric
 
 
 def _explain(scores: Sequence[SampleScores]) -> Iterator[str]:
-    """Yield the reasons of the samples that are not right, those with the lowest values first."""
+    """Yield the reasons for imperfect samples, lowest values first."""
     from trialbed.views import printable
 
     lowest = [(min(found.values.values(), default=1.0), found) for found in scores]

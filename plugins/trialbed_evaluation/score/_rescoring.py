@@ -1,4 +1,4 @@
-"""Scores the trials of a stored run again: by another judge, or by the scorers that are installed now."""
+"""Score the trials of a stored run again, with another judge or the currently installed scorers."""
 
 from __future__ import annotations
 
@@ -60,13 +60,13 @@ class Rescored:
     """A stored run with new scores.
 
     Attributes:
-        run: the run as its documents describe it: with the new judge, if there is one.
-        before, after: its trials that count, without and with the new scores.
+        run: the run for its documents, with the new judge, if any.
+        before, after: the counted trials without and with the new scores.
         name: of the new judge's score; None if no judge was asked.
-        renamed: the names of scores in its documents, which have the new judge's verdicts as those of the run.
+        renamed: names of scores in its documents, which use the new judge's verdicts as the run's.
         verdicts: the trials with these names.
-        use: the use that the judge made of its model; None if it asks none.
-        again: the names of the scores that were asked for, of which the trials may have had some.
+        use: the judge's use of its model; None without a model.
+        again: the names of the requested scores, which some trials may already have had.
     """
 
     run: Run
@@ -80,10 +80,10 @@ class Rescored:
 
 
 async def rejudge(store: Store, run: Run, queries: Queries, settings: RunSettings) -> Rescored:
-    """Have a judge grade the answers of a run again; its verdicts are added to those that are there.
+    """Have a judge grade the answers of a run again, and add its verdicts to the existing ones.
 
-    The new score is ``sopr_score@JUDGE``. An earlier one of the same name is replaced. The run's findings on criteria
-    are kept; the judge is asked for those that are not known.
+    The new score ``sopr_score@JUDGE`` replaces an earlier one with this name. Known findings on criteria
+    are kept; the judge is only asked for the others.
 
     Args:
         settings: of the judge.
@@ -120,12 +120,12 @@ async def rejudge(store: Store, run: Run, queries: Queries, settings: RunSetting
 async def rescore(
     store: Store, run: Run, queries: Queries, scorers: Mapping[str, object] | None = None, *, concurrency: int = 4
 ) -> Rescored:
-    """Give the trials of a run the scores that scorers give now and that they lack; no model is asked.
+    """Add the missing scores of the current scorers to a run's trials; no model is asked.
 
     The verdicts of the run's judge stay as they are.
 
     Args:
-        scorers: more of them, by name, whose scores replace those that they gave before.
+        scorers: additional scorers by name; their new scores replace earlier ones.
     """
     listeners = installed_listeners(scorers)
     again = listeners.descriptions().keys() - installed_listeners().descriptions().keys()
@@ -163,14 +163,14 @@ def _failed_score(stopped: ScoringStopped) -> Score:
 
 
 class _KeptJudge(Judge):
-    """Gives the verdict that a trial has already."""
+    """Returns the stored verdict of a trial."""
 
     def __init__(self, score: Score | None) -> None:
         super().__init__()
         self._score = score
 
     async def judge(self, query: Query, answer: Answer, wire: WireLog) -> Verdict:  # noqa: ARG002 - it is known
-        """The verdict that is kept.
+        """Return the stored verdict.
 
         Raises:
             JudgeError: the trial has no verdict.
@@ -185,10 +185,10 @@ class _KeptJudge(Judge):
 async def _score_again(
     store: Store, run: Run, queries: Queries, give: Give, concurrency: int, judge: Judge | None = None, name: str = ""
 ) -> TrialTable:
-    """Score the trials that were answered, which are read when their turn comes; return the trials as they were.
+    """Score the answered trials, which are read one by one; return the trials before the change.
 
     Args:
-        judge: in place of the run's own, whose verdicts are kept; ``name`` is its name.
+        judge: replaces the run's own judge; None keeps its verdicts. ``name`` is the judge's name.
     """
     judge_name = name or judge_label(run.config.judge, run.config.judge_model)
 
@@ -235,7 +235,7 @@ async def _score_again(
 
 
 async def _to_its_end(work: Coroutine[Any, Any, None]) -> None:
-    """Wait for work that is done also where this is cancelled meanwhile."""
+    """Wait for work, and complete it even if this task is cancelled."""
     doing = asyncio.ensure_future(work)
     try:
         await asyncio.shield(doing)

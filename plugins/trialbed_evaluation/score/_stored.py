@@ -67,7 +67,7 @@ def score(target: str, given: Mapping[str, Any]) -> int:
 async def _rescore(
     target: str, given: Mapping[str, Any], scorers: Mapping[str, Any]
 ) -> tuple[Rescored, Mapping[int | str, Query]]:
-    """Score the run, and return what came of it with the run's queries."""
+    """Score the run, and return the result with the run's queries."""
     from trialbed.catalogs import run_queries
     from trialbed.cli.signals import cancel_on_terminate
     from trialbed.store import Store, open_store, require_frameworks
@@ -90,7 +90,7 @@ def _scorers(given: Sequence[str]) -> dict[str, Any]:
     """Return the scorers in files, by name.
 
     Raises:
-        UsageError, DataError: a file cannot be run, or has none.
+        UsageError, DataError: a file cannot be run, or has no scorer.
     """
     from trialbed.api import scorer_plugins
     from trialbed_tasks.python import read_python
@@ -118,7 +118,7 @@ def _place(given: Mapping[str, Any]) -> str:
 def _report(
     rescored: Rescored, queries: Mapping[int | str, Query], given: Mapping[str, Any]
 ) -> Iterator[Report | None]:
-    """Yield the report of the run as its documents describe it, its trials read again; None if no output needs it."""
+    """Yield the run's report from its trials, read again; None if no output needs it."""
     from trialbed.cli.waiting import names_itself
     from trialbed.plugins import installed_listeners
     from trialbed.report import read_report
@@ -135,7 +135,7 @@ def _report(
 
 
 def _write(report: Report, given: Mapping[str, Any]) -> None:
-    """Write the documents, and print them, where that is asked for."""
+    """Write or print the requested documents."""
     from trialbed.cli.documents import print_documents
     from trialbed.report import each_document, write_document
 
@@ -173,7 +173,7 @@ def _table(rescored: Rescored) -> Table:
 
 
 def _common(table: TrialTable, run: Run) -> TrialTable:
-    """Return the trials whose query and repeat every framework has measured; all of them if the run lacks none."""
+    """Return the trials with queries and repeats measured by every framework; all trials if the run is complete."""
     import numpy as np
 
     if run.status == "finished":
@@ -184,7 +184,7 @@ def _common(table: TrialTable, run: Run) -> TrialTable:
 
 
 def _incomplete_notes(run: Run, common: TrialTable) -> list[str]:
-    """Say which trials are compared if the run lacks some: those that every framework has."""
+    """Return a note if the run is incomplete and only trials of every framework are compared."""
     if run.status == "finished":
         return []
     note = f"INCOMPLETE: the run is {run.status}; the figures are over the {len(set(common.pairs.tolist())):,} tasks "
@@ -192,7 +192,7 @@ def _incomplete_notes(run: Run, common: TrialTable) -> list[str]:
 
 
 def _verdicts(rescored: Rescored, own: TrialTable, label: str) -> tuple[str, ...]:
-    """Return the means by both judges, how often they agree, and the answers without a verdict of the new one."""
+    """Return both judges' means, their agreement, and the number of answers without a new verdict."""
     from trialbed.scoring import JUDGED
 
     assert rescored.verdicts is not None and rescored.name is not None  # noqa: S101, PT018 - a judge was asked
@@ -206,7 +206,7 @@ def _verdicts(rescored: Rescored, own: TrialTable, label: str) -> tuple[str, ...
 
 
 def _mean(own: TrialTable, name: str, *, is_verdict: bool = False) -> str:
-    """Return the mean of a score; a framework whose trials all failed has one of verdicts alone: it solved nothing."""
+    """Return the mean of a score; a framework with only failed trials has mean verdicts of 0 and no other means."""
     import numpy as np
 
     from trialbed.views import number
@@ -225,7 +225,7 @@ def _silent(rescored: Rescored) -> list[str]:
 
 
 def _refuse_incomplete(silent: Sequence[str], fail_under: Sequence[str]) -> None:
-    """Say that answers have no verdict, and why the first has none."""
+    """Report answers without a verdict, with the first reason."""
     answers = "1 answer has" if len(silent) == 1 else f"{len(silent)} answers have"
     undecided = "--fail-under is not decided. " if fail_under else ""
     click.echo(f"Error: {answers} no verdict. {undecided}The same command asks again. The first: {silent[0]}", err=True)
