@@ -68,7 +68,7 @@ def test_failures_count_as_0_and_say_why(capsys: pytest.CaptureFixture[str]) -> 
     assert "3 of 4 trials failed (model): the upstream endpoint http" in text
     assert "answered with status 400" in text
     assert "this model knows no such tool" in text
-    assert "has_finish is 0.25, below 0.9" in shown.err
+    assert "finished is 0.25, below 0.9" in shown.err
     assert "trials failed" not in shown.err, "the table has said so"
 
 

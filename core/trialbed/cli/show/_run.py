@@ -118,6 +118,8 @@ def _worst_table(worst: Sequence[WorstQuery], report: Report) -> Table:
     columns = ("hardest tasks", score_title(worst[0].score), "ends" if several else "end", "worst trial", "task")
     rows = [(str(one.query_id), compact(one.mean), one.ends, _name(one), one_line(one.text, TEXT)) for one in worst]
     table = Table.of("", columns, rows)
+    if report.incomplete:  # which shows no scores
+        table = table.without(columns[1])
     without = table.without("task")
     return replace(table, narrow=without) if any(query.text for query in worst) else without
 
