@@ -1,9 +1,9 @@
-"""The adapter: new-framework behind ``trialbed.BaseAgent``, as its documentation teaches it.
+"""Run new-framework behind ``trialbed.BaseAgent``, following its documentation.
 
-It works as it is, with the small loop in ``_loop``. Replace the loop with the program that your framework's own
-documentation teaches for an agent with tools, one REPLACE at a time, and run ``bench adapter check`` after each. Undo
-nothing that the framework does by itself: that is the subject of a comparison. REPLACE this sentence: name the page and
-the release that each choice is taken from.
+The adapter works unchanged, with the small loop in ``_loop``. Replace the loop with the program that your framework's
+own documentation teaches for an agent with tools, one REPLACE at a time, and run ``bench adapter check`` after each.
+Undo nothing that the framework does on its own: that is the subject of a comparison. REPLACE this sentence: name the
+page and the release that each choice is taken from.
 """
 
 from __future__ import annotations

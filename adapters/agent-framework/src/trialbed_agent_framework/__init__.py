@@ -1,1 +1,1 @@
-"""Trialbed's adapter for the Microsoft Agent Framework: its profiles are the modules ``native`` and ``controlled``."""
+"""Trialbed's adapter for the Microsoft Agent Framework, with the profiles ``native`` and ``controlled`` as modules."""

@@ -11,7 +11,7 @@ from trialbed import Usage
 
 
 def made_calls(messages: Sequence[Message]) -> Iterator[tuple[Content, str]]:
-    """The calls whose function returned, in the model's order, each with its result."""
+    """Return the calls of functions that returned, in the model's order, each with its result."""
     asked: list[Content] = []
     for message in messages:
         returned = [content for content in message.contents if content.type == "function_result"]
@@ -30,7 +30,7 @@ def turns(messages: Sequence[Message]) -> int:
 
 
 def claimed_usage(response: AgentResponse[Any]) -> Usage | None:
-    """The tokens of the run; None where the framework has none."""
+    """Return the tokens of the run; None if the framework has no count."""
     spent = response.usage_details or {}
     prompt, completion = spent.get("input_token_count"), spent.get("output_token_count")
     if prompt is None or completion is None:

@@ -1,4 +1,4 @@
-"""The controlled profile: the framework's loop, and the requests that are the same for all frameworks."""
+"""The controlled profile, with the framework's loop and the requests that are the same for all frameworks."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ def _bind(name: str, chat: ControlledChat) -> FunctionTool:
 
 
 def _read(response: AgentResponse[Any], chat: ControlledChat) -> Answer:
-    """The answer that a run gives: the last message's text, unless the last turn that is allowed had calls."""
+    """Return the answer of a run, which is the last message's text, unless the last allowed turn had calls."""
     messages = response.messages
     made = ((str(call.name), call.parse_arguments(), result) for call, result in made_calls(messages))
     text = messages[-1].text if messages else ""

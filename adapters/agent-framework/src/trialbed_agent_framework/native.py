@@ -1,14 +1,14 @@
-"""The Microsoft Agent Framework as its documentation teaches it, for one agent that answers one question with tools.
+"""The program in the Microsoft Agent Framework's documentation for one agent that answers one question with tools.
 
 From agent-framework-core 1.23.0 with agent-framework-openai 1.17.0 and their documentation,
-https://learn.microsoft.com/agent-framework/; docs/reference/frameworks.md says why, where that offers
+https://learn.microsoft.com/agent-framework/; docs/reference/frameworks.md says why, if that offers
 several ways.
 
 * Agent, instructions and run: "Your first agent", ``Agent(client=, instructions=, tools=)`` and ``await agent.run()``.
 * Tools: ``FunctionTool`` with a JSON Schema as ``input_model``; its docstring says what of it is checked.
 * Model: "OpenAI agents", ``OpenAIChatCompletionClient``, for broad support of models; its arguments have the endpoint.
 * A conversation: "Multi-Turn Conversations", a session of the agent with each new message.
-* Sampling: ``default_options``, each only where it is given.
+* Sampling: ``default_options``, each only if it is given.
 """
 
 from __future__ import annotations
@@ -77,7 +77,7 @@ class NativeAgent(BaseAgent):
 
 
 def bind_tool(tool: Tool) -> FunctionTool:
-    """A function tool for one of the trial's."""
+    """Return a function tool that calls the trial's tool."""
 
     async def call(**arguments: Any) -> str:
         return await tool.ainvoke(arguments)

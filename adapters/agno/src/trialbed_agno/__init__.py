@@ -1,1 +1,1 @@
-"""Trialbed's adapter for Agno: its profiles are the modules ``native`` and ``controlled``."""
+"""Trialbed's adapter for Agno, with the profiles ``native`` and ``controlled`` as modules."""

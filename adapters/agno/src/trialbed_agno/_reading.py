@@ -24,7 +24,7 @@ def claimed_calls(output: RunOutput, apis: Mapping[str, ApiRef]) -> Iterator[Cla
 
 
 def claimed_usage(output: RunOutput) -> Usage | None:
-    """The run's tokens; None where Agno counted none, as it does for a model that reports none."""
+    """Return the run's tokens; None if Agno counted none, for example because the model reports none."""
     metrics = output.metrics
     if metrics is None or not (metrics.input_tokens or metrics.output_tokens):
         return None

@@ -1,4 +1,4 @@
-"""The controlled profile: Agno's loop, and the requests that are the same for all frameworks."""
+"""The controlled profile, with Agno's loop and the requests that are the same for all frameworks."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ class ControlledAgent(ControlledProfile):
 
 
 class TrialOpenAILike(OpenAILike):
-    """The model: Agno's class for chat completions, on the trial's client."""
+    """Agno's model class for chat completions, on the trial's client."""
 
     def __init__(self, name: str, client: openai.AsyncOpenAI) -> None:
         super().__init__(id=name)
@@ -71,12 +71,12 @@ class TrialOpenAILike(OpenAILike):
         return self._client
 
     def get_request_params(self, *_: Any, **__: Any) -> dict[str, Any]:
-        """Nothing but the messages: the client sends the trial's own, and would walk the schemas of all tools first."""
+        """Return nothing: the client sends the trial's parameters, and Agno would walk the schemas of all tools first."""
         return {}
 
 
 class SealedFunction(Function):
-    """A function that Agno offers as it is."""
+    """A function that Agno offers unchanged."""
 
     def process_entrypoint(self, strict: bool = False) -> None:
         """Do nothing; Agno would look for parameters of its own in the signature of each tool in each run."""
@@ -92,7 +92,7 @@ def _bind(name: str, chat: ControlledChat) -> Function:
 
 
 def _read(output: RunOutput, chat: ControlledChat) -> Answer:
-    """The answer that a run gives: the text of the last message, since ``output.content`` joins those of all turns."""
+    """Return the answer of a run from the last message's text, because ``output.content`` joins all turns."""
     turns = [message for message in output.messages or [] if message.role == "assistant"]
     made = (
         (tool.tool_name or "", tool.tool_args, str(tool.result or ""))
@@ -104,7 +104,7 @@ def _read(output: RunOutput, chat: ControlledChat) -> Answer:
 
 
 def _usage(turns: Sequence[Message]) -> Usage | None:
-    """The tokens of all messages, or None; the run's sum counts those of a turn again where the next has none."""
+    """Return the tokens of all messages, or None; the run's sum counts a turn again if the next has no tokens."""
     total = Usage()
     for metrics in (turn.metrics for turn in turns):
         total += Usage(prompt_tokens=metrics.input_tokens, completion_tokens=metrics.output_tokens)

@@ -1,7 +1,7 @@
-"""Agno as its documentation teaches it.
+"""The program in Agno's documentation.
 
-The agent is ``Agent`` with a model, tools and instructions, and nothing else. Where each choice comes from (the pages
-are those of https://docs.agno.com as they stood for agno 3.1.10):
+The agent is ``Agent`` with a model, tools and instructions, and nothing else. The sources of the choices (the pages
+are from https://docs.agno.com at agno 3.1.10):
 
 * the agent and its instructions: agents/building-agents; how it is run: agents/running-agents;
 * tools from a JSON Schema: examples/models/anthropic/structured-output-strict-tools, with the flag that keeps a given
@@ -94,7 +94,7 @@ class NativeAgent(BaseAgent):
 
 
 def bind_tool(tool: Tool) -> Function:
-    """A function of Agno for one of the trial's tools."""
+    """Return a function of Agno that calls the trial's tool."""
 
     async def call(**arguments: Any) -> str:
         return await tool.ainvoke(arguments)

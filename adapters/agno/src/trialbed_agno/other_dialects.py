@@ -14,7 +14,7 @@ from trialbed_agno.native import NativeAgent
 
 
 class MessagesAgent(NativeAgent):
-    """The program with ``Claude``, whose bound of an answer is its own where none was given."""
+    """The program with ``Claude``, with the class's own bound for an answer by default."""
 
     dialect = "messages"
 

@@ -1,4 +1,4 @@
-"""The controlled profile: AutoGen's loop, and the requests that are the same for all frameworks."""
+"""The controlled profile, with AutoGen's loop and the requests that are the same for all frameworks."""
 
 from __future__ import annotations
 
@@ -82,7 +82,7 @@ LEFT_OUT = cast(bool, openai.omit)
 
 
 class SealedWorkbench(Workbench):
-    """The tools of a trial, whose calls the trial's conversation makes.
+    """The tools of a trial; the trial's conversation makes their calls.
 
     AutoGen's tools describe their arguments with a pydantic model; a workbench supplies its own schemas.
     """
@@ -119,7 +119,7 @@ class SealedWorkbench(Workbench):
         """Reset nothing."""
 
     async def save_state(self) -> Mapping[str, Any]:
-        """Return an empty state: a trial's tools keep none here."""
+        """Return an empty state, because a trial's tools keep no state here."""
         return {}
 
     async def load_state(self, state: Mapping[str, Any]) -> None:
@@ -135,7 +135,7 @@ def final_text(last: Message) -> str:
 
 
 def made_calls(messages: Sequence[Message]) -> Iterator[tuple[str, dict[str, Any], str]]:
-    """Name, arguments and result of each call, in the model's order, whose result is not AutoGen's own error."""
+    """Yield the name, arguments and result of each call in the model's order, without AutoGen's own errors."""
     requested: ToolCallRequestEvent | None = None
     for message in messages:
         if isinstance(message, ToolCallRequestEvent):
@@ -147,7 +147,7 @@ def made_calls(messages: Sequence[Message]) -> Iterator[tuple[str, dict[str, Any
 
 
 def total_usage(usages: Sequence[RequestUsage]) -> Usage | None:
-    """The tokens of all responses; None if one of them came without."""
+    """Return the tokens of all responses; None if one came without."""
     total = Usage()
     for usage in usages:
         if not usage.prompt_tokens + usage.completion_tokens:

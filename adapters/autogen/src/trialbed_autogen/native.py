@@ -1,12 +1,12 @@
-"""AutoGen AgentChat as its documentation teaches it, for autogen-agentchat, -core and -ext 0.7.5.
+"""The program in AutoGen AgentChat's documentation, for autogen-agentchat, -core and -ext 0.7.5.
 
-The pages are those of https://microsoft.github.io/autogen/stable/ and the README of github.com/microsoft/autogen:
+The pages are from https://microsoft.github.io/autogen/stable/ and the README of github.com/microsoft/autogen:
 
 * the program, an ``AssistantAgent`` with a ``McpWorkbench`` and ``max_tool_iterations=10``: README, "MCP Server". It is
   the only documented way to use tools described by JSON Schemas: agentchat-user-guide/tutorial/agents.html, "MCP
   Workbench", and core-user-guide/components/workbench.html. Other tools are Python functions or pydantic classes.
 * the limit of iterations: the same page, "Tool Iterations". By default there is one, after which the tools' results are
-  the answer; README and tutorial both set ten where an agent uses tools in a loop.
+  the answer; README and tutorial both set ten if an agent uses tools in a loop.
 * a conversation: the same page, and reference/python/autogen_agentchat.agents.html: an agent is stateful, and gets the
   new message alone.
 * the instructions: the same page, ``system_message`` in every example.
@@ -90,7 +90,7 @@ class NativeAgent(BaseAgent):
 
 
 def read_result(result: TaskResult, apis: Mapping[str, ApiRef]) -> Answer:
-    """Read AutoGen's report: the text of the last message is the answer, whatever message it is."""
+    """Read AutoGen's report; the text of the last message is the answer, even if it is no answer by its type."""
     last = result.messages[-1]
     text = last.to_text() if isinstance(last, BaseChatMessage) else ""
     usages = [message.models_usage for message in result.messages if message.models_usage is not None]
@@ -106,7 +106,7 @@ def read_result(result: TaskResult, apis: Mapping[str, ApiRef]) -> Answer:
 
 
 def _calls(result: TaskResult, apis: Mapping[str, ApiRef]) -> Iterator[ClaimedCall]:
-    """The calls that AutoGen reports, less those that it answered itself: of unknown tools, and without an object."""
+    """Yield the calls that AutoGen reports, except calls of unknown tools and without an object, which it answers itself."""
     events = result.messages
     asked = [call for event in events if isinstance(event, ToolCallRequestEvent) for call in event.content]
     told = [text for event in events if isinstance(event, ToolCallExecutionEvent) for text in event.content]
@@ -117,7 +117,7 @@ def _calls(result: TaskResult, apis: Mapping[str, ApiRef]) -> Iterator[ClaimedCa
 
 
 def _object(text: str) -> dict[str, Any] | None:
-    """The arguments of a call; AutoGen takes ``null`` for none."""
+    """Return the arguments of a call; AutoGen takes ``null`` for an empty object."""
     try:
         value = json.loads(text)
     except ValueError:

@@ -13,7 +13,7 @@ from trialbed_autogen.native import MODEL_INFO, NativeAgent
 
 
 class MessagesAgent(NativeAgent):
-    """The program with ``AnthropicChatCompletionClient``, whose bound of an answer is its own where none was given."""
+    """The program with ``AnthropicChatCompletionClient``, with the class's own bound for an answer by default."""
 
     dialect = "messages"
 

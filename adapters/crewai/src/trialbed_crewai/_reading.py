@@ -31,7 +31,7 @@ def read_output(output: LiteAgentOutput | CrewOutput, messages: Sequence[Any], t
 
 
 def drop_nulls(value: Any) -> Any:
-    """Return the value without members that are None, as CrewAI's MCP client sends arguments (crewai/mcp/client.py)."""
+    """Return the value without null members, as CrewAI's MCP client sends arguments (crewai/mcp/client.py)."""
     if isinstance(value, dict):
         return {name: drop_nulls(member) for name, member in value.items() if member is not None}
     return [drop_nulls(member) for member in value] if isinstance(value, list) else value
@@ -40,7 +40,7 @@ def drop_nulls(value: Any) -> Any:
 def _calls(
     output: LiteAgentOutput | CrewOutput, messages: Sequence[Any], apis: Mapping[str, ApiRef]
 ) -> Iterator[ClaimedCall]:
-    """The calls in the conversation that CrewAI returns, without those of which it says that they failed."""
+    """Yield the calls in the conversation that CrewAI returns, except the ones it reports as failed."""
     failed = [(failure.tool_name, failure.tool_args) for failure in getattr(output, "tool_failures", ())]
     results = {said["tool_call_id"]: said["content"] for said in messages if said["role"] == "tool"}
     for call in (call for said in messages for call in said.get("tool_calls") or ()):
@@ -55,7 +55,7 @@ def _calls(
 
 
 def _names(tools: Sequence[Tool]) -> dict[str, ApiRef]:
-    """The Apis by the names under which CrewAI offers them: of two tools with one name, the second gets ``_2``."""
+    """Return the Apis by CrewAI's names; of two tools with one name, the second gets ``_2``."""
     apis: dict[str, ApiRef] = {}
     for tool in tools:
         plain = name = sanitize_tool_name(tool.name)

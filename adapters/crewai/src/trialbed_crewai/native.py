@@ -1,12 +1,12 @@
-"""The native profile: what CrewAI's documentation teaches for one agent that answers one question with tools.
+"""The program in CrewAI's documentation for one agent that answers one question with tools.
 
-From crewai 1.15.30 and its documentation; docs/reference/frameworks.md says why, where that offers several ways.
+From crewai 1.15.30 and its documentation; docs/reference/frameworks.md says why, if that offers several ways.
 
 * Agent and instructions: https://docs.crewai.com/en/concepts/agents, "Direct Agent Interaction with kickoff()".
 * Tools: https://docs.crewai.com/en/learn/create-custom-tools, "Subclassing BaseTool". ``args_schema`` may be a JSON
-  Schema (crewai/tools/base_tool.py), which CrewAI converts as it converts those of MCP tools.
-* A conversation: https://docs.crewai.com/en/guides/flows/conversational-flows, a flow whose handler runs the agent on
-  the messages so far; ``route_turn`` bypasses the router, whose default route offers no tools.
+  Schema (crewai/tools/base_tool.py), which CrewAI converts in the same way as MCP tools' schemas.
+* A conversation: https://docs.crewai.com/en/guides/flows/conversational-flows, a flow with a handler that runs the agent
+  on the messages so far; ``route_turn`` bypasses the router, because its default route offers no tools.
 * Endpoint and sampling: https://docs.crewai.com/en/concepts/llms, "Custom OpenAI-Compatible Endpoint".
 """
 
@@ -42,7 +42,7 @@ class ApiTool(BaseTool):
 
 
 class AgentConversation:
-    """A conversational flow, one for each conversation, in which an agent answers every turn."""
+    """A conversational flow for one conversation; an agent answers every turn."""
 
     def __init__(self, agent: Agent) -> None:
         from crewai.flow import ConversationConfig, ConversationState, Flow, listen  # older releases lack them

@@ -13,7 +13,7 @@ from crewai import LLM  # isort: skip - CrewAI is quiet from here on
 
 
 class MessagesAgent(NativeAgent):
-    """The program with CrewAI's provider for Anthropic, whose bound of an answer is its own where none was given."""
+    """The program with CrewAI's provider for Anthropic, with the provider's own bound for an answer by default."""
 
     dialect = "messages"
 

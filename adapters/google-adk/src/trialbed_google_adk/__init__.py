@@ -1,1 +1,1 @@
-"""Trialbed's adapter for Google's Agent Development Kit: its profiles are the modules ``native`` and ``controlled``."""
+"""Trialbed's adapter for Google's Agent Development Kit, with the profiles ``native`` and ``controlled`` as modules."""

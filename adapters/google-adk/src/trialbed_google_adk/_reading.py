@@ -30,7 +30,7 @@ def made_calls(events: Sequence[Event]) -> Iterator[tuple[types.FunctionCall, st
 
 
 def answers(events: Sequence[Event]) -> list[Event]:
-    """The events that are messages of the model's, also those that ADK could not use."""
+    """Return the events with messages of the model, including messages that ADK could not use."""
     return [
         event
         for event in events
@@ -39,7 +39,7 @@ def answers(events: Sequence[Event]) -> list[Event]:
 
 
 def ends_without_event(events: Sequence[Event]) -> bool:
-    """Return whether the last message has no event: ADK makes none of an empty one without a finish reason."""
+    """Return whether the last message has no event, since ADK makes none for an empty one without a finish reason."""
     return not events or bool(events[-1].get_function_responses())
 
 
@@ -56,7 +56,7 @@ def final_text(events: Sequence[Event]) -> str:
 
 
 def claimed_usage(events: Sequence[Event]) -> Usage | None:
-    """The tokens of all messages; None if one of them came without."""
+    """Return the tokens of all messages; None if one came without."""
     if ends_without_event(events):
         return None
     total = Usage()

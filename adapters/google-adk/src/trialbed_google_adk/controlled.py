@@ -1,4 +1,4 @@
-"""The controlled profile: ADK's loop, and the requests that are the same for all frameworks."""
+"""The controlled profile, with ADK's loop and the requests that are the same for all frameworks."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ class ControlledAgent(ControlledProfile):
 
 
 class SealedTool(BaseTool):
-    """A tool of ADK whose calls the trial's conversation makes."""
+    """A tool of ADK; the trial's conversation makes its calls."""
 
     def __init__(self, name: str, chat: ControlledChat) -> None:
         super().__init__(name=name, description="")

@@ -1,13 +1,13 @@
-"""Google's Agent Development Kit as its documentation teaches it, for one agent that answers one question with tools.
+"""The program in the Agent Development Kit's documentation for one agent that answers one question with tools.
 
-From google-adk 2.13.0 and its documentation, https://adk.dev/; docs/reference/frameworks.md says why, where
+From google-adk 2.13.0 and its documentation, https://adk.dev/; docs/reference/frameworks.md says why, if
 that offers several ways.
 
 * Agent and instruction: "LLM agents", ``Agent(name=, model=, instruction=, tools=)``.
 * The run: "Runtime", ``InMemoryRunner``, a session, and the events of ``run_async``; "Session" for a conversation.
-* Tools: "Custom tools", a ``BaseTool`` whose declaration has the JSON Schema, as ADK's own tools from MCP have it.
+* Tools: "Custom tools", a ``BaseTool`` with the JSON Schema in its declaration, as ADK's own tools from MCP have it.
 * Model: ADK's class for "any OpenAI-compatible backend", ``OpenAILlm``, by its docstring.
-* Sampling: "LLM agents", ``generate_content_config``, each only where it is given.
+* Sampling: "LLM agents", ``generate_content_config``, each only if it is given.
 """
 
 from __future__ import annotations
@@ -101,7 +101,7 @@ class NativeAgent(BaseAgent):
 
 
 class ApiTool(BaseTool):
-    """A tool of ADK for one of the trial's."""
+    """A tool of ADK that calls the trial's tool."""
 
     def __init__(self, tool: Tool) -> None:
         super().__init__(name=tool.name, description=tool.description)

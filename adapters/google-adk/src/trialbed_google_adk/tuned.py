@@ -1,6 +1,6 @@
 """The native program with the model class and the plugin that ADK's documentation has for other endpoints and failures.
 
-From google-adk 2.13.0, litellm 1.106.2 and https://adk.dev/, as it stood in August 2026:
+From google-adk 2.13.0, litellm 1.106.2 and https://adk.dev/ in August 2026:
 
 * Model: "LiteLLM model connector", https://adk.dev/agents/models/litellm/, and for an endpoint of one's own that speaks
   OpenAI's protocol "Gemma", https://adk.dev/agents/models/google-gemma/: ``LiteLlm`` with ``openai/`` and ``api_base``.
@@ -39,7 +39,7 @@ class TunedAgent(NativeAgent):
     )
 
     def chat_model(self) -> LiteLlm:
-        """The trial's model, on a client that is closed with the trial: LiteLLM would keep one for each address."""
+        """Return the trial's model on a client that is closed with the trial; LiteLLM would keep one per address."""
         endpoint = self.endpoint
         self._client = AsyncOpenAI(base_url=endpoint.base_url, api_key=endpoint.api_key)
         return LiteLlm(model=f"openai/{endpoint.model}", api_base=endpoint.base_url, client=self._client)
@@ -50,6 +50,6 @@ class TunedAgent(NativeAgent):
         return InMemoryRunner(app=App(name="trial", root_agent=agent, plugins=plugins))
 
     async def close(self) -> None:
-        """End the task in which LiteLLM writes its logs, which it leaves running."""
+        """End LiteLLM's task for writing logs, which LiteLLM leaves running."""
         await super().close()
         await GLOBAL_LOGGING_WORKER.stop()

@@ -1,1 +1,1 @@
-"""Trialbed's adapter for LangGraph: its profiles are the modules ``native`` and ``controlled``."""
+"""Trialbed's adapter for LangGraph, with the profiles ``native`` and ``controlled`` as modules."""

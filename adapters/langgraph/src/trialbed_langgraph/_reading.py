@@ -36,7 +36,7 @@ def last_turn(messages: Sequence[BaseMessage]) -> Sequence[BaseMessage]:
 
 
 def model_turns(messages: Sequence[BaseMessage]) -> list[AIMessage]:
-    """The model's messages; that of a step limit has no metadata of a response."""
+    """Return the model's messages; a step limit's message has no metadata of a response."""
     return [message for message in messages if isinstance(message, AIMessage) and message.response_metadata]
 
 
@@ -67,7 +67,7 @@ def _results(messages: Sequence[BaseMessage]) -> dict[str, ToolMessage]:
 
 
 def claimed_usage(turns: Sequence[AIMessage]) -> Usage | None:
-    """The tokens of all messages of the model; None if one came without."""
+    """Return the tokens of the model's messages; None if one came without."""
     total = Usage()
     for turn in turns:
         if turn.usage_metadata is None:

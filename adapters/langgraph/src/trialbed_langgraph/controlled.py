@@ -1,4 +1,4 @@
-"""The controlled profile: LangGraph's loop, and the requests that are the same for all frameworks."""
+"""The controlled profile, with LangGraph's loop and the requests that are the same for all frameworks."""
 
 from __future__ import annotations
 
@@ -56,10 +56,10 @@ class ControlledAgent(ControlledProfile):
 
 
 class TrialChatOpenAI(ChatOpenAI):
-    """The model: LangChain's class for chat completions, on the trial's client."""
+    """LangChain's model class for chat completions, on the trial's client."""
 
     def bind_tools(self, *_: Any, **__: Any) -> Any:
-        """Offer none: the trial's client does, and LangChain would write each tool's schema anew for every request."""
+        """Offer no tools: the trial's client does, and LangChain would convert each tool's schema for every request."""
         return self
 
     async def _agenerate(
@@ -76,7 +76,7 @@ class TrialChatOpenAI(ChatOpenAI):
 
 
 class SealedArguments(BaseModel):
-    """The arguments of all tools: made once, since LangChain would make a class of each tool's JSON Schema."""
+    """The arguments of all tools, a class made once; LangChain would make one from each tool's JSON Schema."""
 
     call: str
     text: str

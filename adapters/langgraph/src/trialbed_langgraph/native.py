@@ -1,7 +1,7 @@
-"""LangGraph as its documentation teaches it.
+"""The program in LangGraph's documentation.
 
-The agent is ``create_agent`` with a model, tools and a system prompt, and nothing else. Where each choice comes from
-(the pages are those of https://docs.langchain.com/oss/python as they stood for langchain 1.4.7 and langgraph 1.2.22):
+The agent is ``create_agent`` with a model, tools and a system prompt, and nothing else. The sources of the choices
+(the pages are from https://docs.langchain.com/oss/python at langchain 1.4.7 and langgraph 1.2.22):
 
 * the agent and its instructions: langchain/quickstart and langchain/agents, "System prompt";
 * tools from a JSON Schema: langchain/tools, "Customize tool properties" and "Advanced schema definition";
@@ -66,7 +66,7 @@ class NativeAgent(BaseAgent):
         await self._model.root_async_client.close()
 
     def middleware(self) -> list[Any]:
-        """The middleware: none, which is the default."""
+        """Return the middleware, by default an empty list."""
         return []
 
     def chat_model(self) -> Any:
@@ -75,7 +75,7 @@ class NativeAgent(BaseAgent):
 
 
 def bind_tool(item: Tool) -> BaseTool:
-    """A tool of LangChain for one of the trial's."""
+    """Return a tool of LangChain that calls the trial's tool."""
 
     async def call(**arguments: Any) -> str:
         return await item.ainvoke(arguments)

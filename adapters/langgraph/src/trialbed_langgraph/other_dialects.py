@@ -15,7 +15,7 @@ from trialbed_langgraph.native import NativeAgent, open_model
 
 
 class MessagesAgent(NativeAgent):
-    """The program with ``ChatAnthropic``, whose bound of an answer is its own where none was given."""
+    """The program with ``ChatAnthropic``, with the class's own bound for an answer by default."""
 
     dialect = "messages"
 

@@ -1,13 +1,13 @@
 """The native program with the middleware that LangChain's documentation recommends against failing calls.
 
-From https://docs.langchain.com/oss/python/langchain/middleware/built-in, as it stood for langchain 1.5.2:
+From https://docs.langchain.com/oss/python/langchain/middleware/built-in at langchain 1.5.2:
 
-* "Tool error": ``ToolErrorMiddleware``, whose handler names the type of the exception and not its text;
+* "Tool error": ``ToolErrorMiddleware`` with a handler that names the type of the exception and not its text;
 * "Tool retry": ``ToolRetryMiddleware`` behind it with ``on_failure="error"``, as the page composes the two;
 * "Model retry": ``ModelRetryMiddleware``. With its default, ``on_failure="continue"``, an endpoint's error would be the
   agent's answer; with ``"error"`` it ends the run.
 
-None of these sees a call whose arguments are not JSON: LangChain ends the run before any tool is called.
+None of these sees a call with arguments that are not JSON: LangChain ends the run before any tool is called.
 """
 
 from __future__ import annotations

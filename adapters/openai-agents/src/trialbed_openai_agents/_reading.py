@@ -14,7 +14,7 @@ from trialbed import Answer, ApiRef, ClaimedCall, Usage, finish_of
 
 
 def read_run(run: RunResult, apis: Mapping[str, ApiRef]) -> Answer:
-    """The answer that a run gives; its calls are those of an offered tool with arguments that can be passed on.
+    """Return the answer of a run; only calls of an offered tool with arguments that can be passed on count.
 
     Args:
         apis: tool name -> Api.
@@ -60,7 +60,7 @@ def _outputs(items: Sequence[RunItem]) -> Mapping[str, deque[Any]]:
 
 
 def claimed_usage(run: RunResult | RunErrorDetails) -> Usage | None:
-    """The tokens of all responses; None if one of them came without."""
+    """Return the tokens of all responses; None if one came without."""
     if any(response.usage.total_tokens == 0 for response in run.raw_responses):
         return None
     total = run.context_wrapper.usage

@@ -1,4 +1,4 @@
-"""The controlled profile: the SDK's loop with Trialbed's own schemas, ids and limits."""
+"""The controlled profile, with the SDK's loop and Trialbed's own schemas, ids and limits."""
 
 from __future__ import annotations
 

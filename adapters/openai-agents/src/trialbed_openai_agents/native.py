@@ -1,14 +1,14 @@
-"""The native profile: as the SDK's documentation teaches for one agent that answers one question with tools.
+"""The program in the SDK's documentation for one agent that answers one question with tools.
 
 From openai-agents 0.24.0 and its documentation, https://openai.github.io/openai-agents-python/;
-docs/reference/frameworks.md says why, where that offers several ways.
+docs/reference/frameworks.md says why, if that offers several ways.
 
 * Agent and instructions: quickstart/, "Create your first agent" and "Run your first agent".
 * Tools: tools/, "Custom function tools": a ``FunctionTool`` per JSON Schema, strict by default. The page has errors
   handled in ``on_invoke_tool``; the text for the model is the SDK's own.
 * A schema without a strict form: the SDK's error asks for a tool that is not strict.
 * Model: models/, the Responses API by ``OpenAIResponsesModel``, which is the default and recommended there; its client
-  has the endpoint. Where an endpoint has no Responses, Trialbed's gateway translates.
+  has the endpoint. If an endpoint has no Responses, Trialbed's gateway translates.
 * A conversation: sessions/, an ``SQLiteSession`` in memory with each new message.
 * Sampling: models/, ``ModelSettings``; Responses have no seed. Tracing off: tracing/.
 """
@@ -88,7 +88,7 @@ class NativeAgent(BaseAgent):
 
 
 def function_tool(tool: Tool) -> FunctionTool:
-    """The SDK's tool: strict, or not strict where the SDK has no strict form of the schema."""
+    """Return the SDK's tool, which is strict unless the SDK has no strict form of the schema."""
 
     async def call(context: ToolContext[Any], arguments: str) -> str:
         try:

@@ -1,1 +1,1 @@
-"""Trialbed's adapter for Pydantic AI: its profiles are the modules ``native`` and ``controlled``."""
+"""Trialbed's adapter for Pydantic AI, with the profiles ``native`` and ``controlled`` as modules."""

@@ -10,7 +10,7 @@ from trialbed import Usage
 
 
 def made_calls(messages: Sequence[ModelMessage]) -> Iterator[tuple[ToolCallPart, str]]:
-    """The calls whose tool returned, in the model's order, each with its result."""
+    """Return the calls of tools that returned, in the model's order, each with its result."""
     asked: list[ToolCallPart] = []
     for message in messages:
         if isinstance(message, ModelResponse):
@@ -29,7 +29,7 @@ def responses(messages: Sequence[ModelMessage]) -> list[ModelResponse]:
 
 
 def claimed_usage(messages: Sequence[ModelMessage]) -> Usage | None:
-    """The tokens of all responses; None if one of them came without."""
+    """Return the tokens of all responses; None if one came without."""
     spent = [response.usage for response in responses(messages)]
     if not all(usage.input_tokens or usage.output_tokens for usage in spent):
         return None

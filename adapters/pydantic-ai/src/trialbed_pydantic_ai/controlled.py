@@ -1,4 +1,4 @@
-"""The controlled profile: Pydantic AI's loop, and the requests that are the same for all frameworks."""
+"""The controlled profile, with Pydantic AI's loop and the requests that are the same for all frameworks."""
 
 from __future__ import annotations
 

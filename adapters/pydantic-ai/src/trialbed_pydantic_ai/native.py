@@ -1,14 +1,14 @@
-"""Pydantic AI as its documentation teaches it, for one agent that answers one question with tools.
+"""The program in Pydantic AI's documentation for one agent that answers one question with tools.
 
 From pydantic-ai 2.68.0 and its documentation, https://pydantic.dev/docs/ai/; docs/reference/frameworks.md
-says why, where that offers several ways.
+says why, if that offers several ways.
 
 * Agent, instructions and run: agents/, ``Agent(model, instructions=, tools=)`` and ``await agent.run(query)``.
-* Tools: ``Tool.from_schema``, for a function whose JSON Schema is given; its docstring says that arguments are then not
+* Tools: ``Tool.from_schema``, for a function with a given JSON Schema; its docstring says that arguments are then not
   validated.
 * A conversation: core-concepts/message-history, ``message_history=`` with all messages of the runs before.
 * Model: models/openai/, "OpenAI-compatible Models": ``OpenAIChatModel`` with a provider that has the endpoint.
-* Sampling: agents/, "Model run settings": ``model_settings``, each only where it is given.
+* Sampling: agents/, "Model run settings": ``model_settings``, each only if it is given.
 """
 
 from __future__ import annotations
@@ -81,7 +81,7 @@ class NativeAgent(BaseAgent):
 
 
 def bind_tool(tool: TrialTool) -> Tool[None]:
-    """A tool of Pydantic AI for one of the trial's."""
+    """Return a tool of Pydantic AI that calls the trial's tool."""
 
     async def call(**arguments: Any) -> str:
         return await tool.ainvoke(arguments)

@@ -1,1 +1,1 @@
-"""Trialbed's adapter for smolagents: its profiles are the modules ``native`` and ``controlled``."""
+"""Trialbed's adapter for smolagents, with the profiles ``native`` and ``controlled`` as modules."""

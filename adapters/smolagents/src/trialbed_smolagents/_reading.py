@@ -12,7 +12,7 @@ from trialbed import Usage
 
 
 def action_steps(steps: Sequence[Any]) -> list[ActionStep]:
-    """The steps of an agent's memory in which the model was asked."""
+    """Return the steps of an agent's memory that asked the model."""
     return [step for step in steps if isinstance(step, ActionStep)]
 
 
@@ -23,7 +23,7 @@ def asked_calls(step: ActionStep) -> Iterator[Any]:
 
 
 def claimed_usage(steps: Sequence[ActionStep]) -> Usage | None:
-    """The tokens of all steps; None if one of them came without."""
+    """Return the tokens of all steps; None if one came without."""
     total = Usage()
     for step in steps:
         spent = step.token_usage

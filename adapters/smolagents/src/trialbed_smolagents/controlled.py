@@ -1,4 +1,4 @@
-"""The controlled profile: smolagents' loop, and the requests that are the same for all frameworks."""
+"""The controlled profile, with smolagents' loop and the requests that are the same for all frameworks."""
 
 from __future__ import annotations
 
@@ -92,7 +92,7 @@ def _bind(name: str, chat: ControlledChat) -> SmolTool:
 def _read_calls(
     outputs: Sequence[ToolOutput], names: Mapping[str, str]
 ) -> Iterator[tuple[str, Mapping[str, Any] | None, str]]:
-    """The calls that smolagents reports, in the model's order; those of one turn end in any."""
+    """Yield the calls that smolagents reports, in the model's order, because the calls of a turn end in any order."""
     for output in sorted(outputs, key=lambda output: tuple(map(int, output.id.split("_")[1:]))):
         given = output.tool_call.arguments
         sent = {**given, "text": given["text"].removeprefix(NO_JSON)}
@@ -104,10 +104,10 @@ FINAL = "final_answer"
 
 
 class SealedModel(Model):
-    """A model that is asked the trial's requests, whatever smolagents would ask.
+    """A model that is asked the trial's requests instead of smolagents'.
 
     Attributes:
-        names: name of a tool -> the one that smolagents has for it, which has to be an identifier.
+        names: name of a tool -> smolagents' name for it, which has to be an identifier.
         failure: the error that ended the run, which smolagents wraps in an error of its own.
     """
 

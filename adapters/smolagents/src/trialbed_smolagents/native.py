@@ -1,7 +1,7 @@
-"""smolagents as its documentation teaches it, for one agent that answers one question with tools.
+"""The program in smolagents' documentation for one agent that answers one question with tools.
 
 From smolagents 1.26.0 and its documentation, https://huggingface.co/docs/smolagents;
-docs/reference/frameworks.md says why, where that offers several ways.
+docs/reference/frameworks.md says why, if that offers several ways.
 
 * Agent and run: "Agents - Guided tour", ``ToolCallingAgent(tools, model)`` and ``agent.run(task)``; ``instructions``.
 * A conversation: the section on the chat UI of the same page, ``run(message, reset=False)``.
@@ -9,8 +9,8 @@ docs/reference/frameworks.md says why, where that offers several ways.
   A schema has no place in it but for its properties, each with a type and a description.
 * Names: smolagents takes identifiers alone. Tools of MCP servers, "Use MCP tools with MCPClient directly", may have
   others, and its client (mcpadapt 0.1.19, ``smolagents_adapter.py``) renames them; this program does so too.
-* Model: "Models", ``OpenAIModel`` with the endpoint, and the sampling as further arguments, each only where given.
-* No panels on standard output, where Trialbed's worker speaks: ``verbosity_level``.
+* Model: "Models", ``OpenAIModel`` with the endpoint, and the sampling as further arguments, each only if given.
+* No panels on standard output, because Trialbed's worker speaks there: ``verbosity_level``.
 """
 
 from __future__ import annotations
@@ -80,9 +80,9 @@ class NativeAgent(BaseAgent):
         self._model.client.close()
 
     def _calls(self, steps: Sequence[ActionStep]) -> Iterator[ClaimedCall]:
-        """The calls that smolagents made: those of its tools, with arguments that it takes.
+        """Yield the calls that smolagents made of its tools with valid arguments.
 
-        Its memory drops the calls of a turn of which one failed, and has no result for each of several.
+        If one call of a turn failed, its memory drops the turn's calls. It has no separate results for several calls.
         """
         for step in steps:
             asked = list(asked_calls(step))
@@ -94,7 +94,7 @@ class NativeAgent(BaseAgent):
 
 
 def bind_tool(tool: Tool) -> SmolTool:
-    """A tool of smolagents for one of the trial's."""
+    """Return a tool of smolagents that calls the trial's tool."""
     required = tool.parameters.get("required", [])
     properties: Mapping[str, Any] = tool.parameters.get("properties", {})
 
@@ -115,7 +115,7 @@ def bind_tool(tool: Tool) -> SmolTool:
 
 
 def identifier(name: str) -> str:
-    """The name under which smolagents' MCP client offers a tool: a Python identifier that is no keyword."""
+    """Return smolagents' MCP name for a tool, a Python identifier and not a keyword."""
     kept = re.sub(r"\W", "", name.replace("-", "_"))
     if kept[:1].isdigit():
         kept = f"_{kept}"

@@ -23,7 +23,7 @@ from trialbed_smolagents.native import NativeAgent
 class TunedAgent(NativeAgent):
     """One ``CodeAgent`` per trial, in a thread.
 
-    Its memory has programs instead of calls, so that the calls are noted where smolagents' executor makes them.
+    Its memory has programs instead of calls; therefore smolagents' executor notes the calls.
     """
 
     finish_tool = ""

@@ -9,7 +9,7 @@ from trialbed import Vendor
 
 
 class OpenRouterVendor(Vendor):
-    """OpenRouter, which routes to providers; ``provider`` pins one of them."""
+    """OpenRouter, which routes to providers; ``provider`` pins a single one."""
 
     contract = "1"
     base_url = "https://openrouter.ai/api/v1"

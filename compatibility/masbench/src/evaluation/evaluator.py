@@ -1,4 +1,4 @@
-"""The module in which MASBench has its evaluator."""
+"""MASBench's module with the evaluator."""
 
 from trialbed_masbench import StableToolBenchEvaluator
 

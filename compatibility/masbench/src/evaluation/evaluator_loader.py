@@ -1,4 +1,4 @@
-"""The module in which MASBench has the loader of its evaluator."""
+"""MASBench's module with the loader of its evaluator."""
 
 from trialbed_masbench import EvaluatorLoader
 

@@ -1,4 +1,4 @@
-"""The module in which MASBench has its tool selector."""
+"""MASBench's module with the tool selector."""
 
 from trialbed_masbench import ToolSelector
 

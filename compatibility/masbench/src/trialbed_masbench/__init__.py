@@ -1,6 +1,6 @@
 """MASBench's public names, with Trialbed behind them.
 
-They are loaded when they are first used, so that ``bench --help``, which loads the command, stays light.
+They are loaded on first use, because ``bench --help`` loads the command and must stay light.
 """
 
 import lazy_loader

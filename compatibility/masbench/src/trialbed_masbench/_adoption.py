@@ -1,4 +1,4 @@
-"""A checkout's run: its data, its settings, and its table."""
+"""Run a checkout with its data and settings, and make its table."""
 
 from __future__ import annotations
 
@@ -28,13 +28,13 @@ COLUMNS = (
 
 
 def run_options(commands: Sequence[str], *, test_set: str, **given: Any) -> RunOptions:
-    """Return the settings of a checkout's run; those that are None have their defaults."""
+    """Return the settings of a checkout's run; settings that are None get their defaults."""
     chosen = {name: value for name, value in given.items() if value is not None}
     return RunOptions(frameworks=(), commands=tuple(commands), dataset=f"{DATASET}:{test_set}", **chosen)
 
 
 def import_data(checkout: Checkout, options: RunOptions) -> Iterator[str]:
-    """Import a checkout's queries and cached responses, where it has them; yield what was imported."""
+    """Import a checkout's queries and cached responses, if it has them; yield what was imported."""
     driver = dataset_driver(DATASET)
     if checkout.data is not None and driver.recognises(checkout.data):
         test_sets = driver.import_folder(checkout.data, options.data_dir)
@@ -46,7 +46,7 @@ def import_data(checkout: Checkout, options: RunOptions) -> Iterator[str]:
 
 
 def adoption_table(checkout: Checkout, report: Report, not_run: Sequence[str], *, openai_api: str) -> Table:
-    """Return the published figures beside those that the server saw, a row for each agent."""
+    """Return the published figures next to the figures that the server saw, a row for each agent."""
     test_set = report.run.config.test_set
     rows, notes = [], []
     for summary in report.frameworks:

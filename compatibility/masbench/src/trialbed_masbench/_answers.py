@@ -13,7 +13,7 @@ class AnswerValidator:
 
     @staticmethod
     def check_has_finish(answer: Mapping[str, Any]) -> bool:
-        """Return whether an answer's details, in ``answer`` or beside it, have a call of Finish."""
+        """Return whether an answer's details, in ``answer`` or next to it, have a call of Finish."""
         return has_finish(answer)
 
     @staticmethod

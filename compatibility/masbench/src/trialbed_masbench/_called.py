@@ -12,9 +12,9 @@ Pair = tuple[str, str]
 
 
 def extract_called_apis_from_answer_details(answer: Mapping[str, Any] | Sequence[Any]) -> list[list[str]]:
-    """The ``[tool_name, api_name]`` of every call that an answer's details report, in order, ``Finish`` left out.
+    """Return the ``[tool_name, api_name]`` of every call that an answer's details report, in order, without ``Finish``.
 
-    As in the original, only nodes of role ``tool`` count whose message is JSON text, and what cannot be read is left
+    As in the original, only nodes of role ``tool`` with JSON text as message count, and what cannot be read is left
     out. Names are split at the first ``_``, or else at the first space, which is right only if the tool's name has
     none.
 
@@ -26,9 +26,9 @@ def extract_called_apis_from_answer_details(answer: Mapping[str, Any] | Sequence
 
 
 def calculate_api_call_score(called_apis: Iterable[Sequence[str]], gold_apis: Iterable[Sequence[str]]) -> float:
-    """Return the share of the distinct expected Apis that are among the called ones; 0 where none is expected.
+    """Return the share of the distinct expected Apis that are among the called ones; 0 if no Api is expected.
 
-    Pairs of (tool_name, api_name) are compared as they are: order, arguments, success, repeats and further calls do
+    Pairs of (tool_name, api_name) are compared unchanged: order, arguments, success, repeats and further calls do
     not matter. The score of a run differs in one case: a query that expects no Api scores 1 there if none was called.
     """
     called, gold = {tuple(pair) for pair in called_apis}, {tuple(pair) for pair in gold_apis}
@@ -36,9 +36,9 @@ def calculate_api_call_score(called_apis: Iterable[Sequence[str]], gold_apis: It
 
 
 def has_finish(answer: Mapping[str, Any] | Sequence[Any]) -> bool:
-    """Return whether an answer's details have a call of ``Finish``, as the original means it.
+    """Return whether an answer's details have a call of ``Finish``, which is the original's intention.
 
-    (The original looks for the details beside ``answer`` instead of in it, and so never finds any.)
+    (The original looks for the details next to ``answer`` instead of in it, and so never finds any.)
     """
     return any(name == FINISH for name in _names_of(_details(answer), texts_only=False))
 
@@ -52,7 +52,7 @@ def _details(answer: Mapping[str, Any] | Sequence[Any]) -> list[Any]:
 
 
 def _names_of(details: list[Any], *, texts_only: bool) -> Iterator[str]:
-    """The names in the messages of tool nodes: a node, then what follows from its ``next``, then its neighbour."""
+    """Yield the names in the messages of tool nodes, depth first by ``next``."""
     pending = details[::-1]
     while pending:
         node = pending.pop()
@@ -71,7 +71,7 @@ def _names_of(details: list[Any], *, texts_only: bool) -> Iterator[str]:
 
 
 def _split(name: str) -> Pair | None:
-    """Split a name in two at its first underscore, else its first space; None where it has neither."""
+    """Split a name in two at its first underscore, else its first space; None if it has neither."""
     for separator in ("_", " "):
         tool_name, found, api_name = name.partition(separator)
         if found:

@@ -1,4 +1,4 @@
-"""A checkout of MASBench: its agents, its data and the figures that it publishes."""
+"""Read a checkout of MASBench, with its agents, its data and its published figures."""
 
 from __future__ import annotations
 
@@ -33,14 +33,14 @@ class CheckoutAgent:
     """An agent of a checkout.
 
     Attributes:
-        file: its code; None where the checkout has none.
+        file: its code; None if the checkout lacks it.
     """
 
     name: str
     file: Path | None
 
     def problem(self, python: str | None) -> str:
-        """Return why it cannot be run, and what to do; empty where it can be.
+        """Return why it cannot be run, and what to do; empty if it can.
 
         Args:
             python: its interpreter; None for this one.
@@ -105,7 +105,7 @@ class Checkout:
         """Return the agents of these names, or all.
 
         Raises:
-            UsageError: there is none of a name.
+            UsageError: a name has no agent.
         """
         folders = sorted(path for path in (self.folder / "agents").iterdir() if (path / "__init__.py").is_file())
         found = {path.name: CheckoutAgent(path.name, _existing(path / "agent.py")) for path in folders}

@@ -35,7 +35,7 @@ class StableToolBenchEvaluator:
     Args:
         model_name: the judge's model, which is asked at ``OPENAI_BASE_URL``, or at OpenAI's address.
         verbose: whether verdicts are printed.
-        stabletoolbench_root: a copy of StableToolBench, whose own prompts are used; None for Trialbed's.
+        stabletoolbench_root: a copy of StableToolBench with the prompts to use; None for Trialbed's.
     """
 
     def __init__(
@@ -109,7 +109,7 @@ class EvaluatorLoader:
     """Makes an evaluator from a copy of StableToolBench.
 
     Args:
-        stabletoolbench_root: the copy, whose prompts are used.
+        stabletoolbench_root: the copy with the prompts to use.
         model_name: the judge's model.
         verbose: whether verdicts are printed.
     """

@@ -1,4 +1,4 @@
-"""Gold answers: the gold Apis' responses, asked from a server."""
+"""Make gold answers from the gold Apis' responses, asked from a server."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ class GoldAnswerGenerator:
         return found
 
     def generate_gold_answer(self, query: Mapping[str, Any], api_responses: Sequence[Response]) -> Response:  # noqa: ARG002 - MASBench's signature
-        """Return responses as an answer: a step for each, their texts as the final answer, and Finish."""
+        """Return responses as an answer, with a step for each, their texts as the final answer, and Finish."""
         steps = [
             _step(f"{one['tool_name']}_{one['api_name']}", one["parameters"], one["response"].get("response", ""))
             for one in api_responses

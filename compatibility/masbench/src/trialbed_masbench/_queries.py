@@ -1,4 +1,4 @@
-"""StableToolBench's queries, as its files have them."""
+"""StableToolBench's queries in the form of its files."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ class QueryLoader:
     def extract_gold_tool_calls(query: Mapping[str, Any]) -> list[list[str]]:
         """Return the ``[tool_name, api_name]`` of each gold Api.
 
-        Where a query names none, these are its own Apis. (MASBench returns their descriptions then.)
+        If a query names no gold Api, these are its own Apis. (MASBench returns their descriptions then.)
         """
         named = query.get("relevant APIs") or query.get("relevant_apis")
         if named:

@@ -37,7 +37,7 @@ def run_benchmark(
     Its tools are LangChain's ``StructuredTool``. Calls are scored as the server saw them, not as the agent names them.
 
     Args:
-        **settings: further settings of a run, such as ``base_url``, where the models of judge and selector are.
+        **settings: further settings of a run, such as ``base_url``, the endpoint of judge and selector.
 
     Raises:
         TrialbedError: nothing could be measured; says why.

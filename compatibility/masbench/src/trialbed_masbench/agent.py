@@ -1,7 +1,7 @@
-"""One of a checkout's agents as a program: ``python -m trialbed_masbench.agent AGENT_FILE [API]``.
+"""Run an agent of a checkout as a program: ``python -m trialbed_masbench.agent AGENT_FILE [API]``.
 
 It reads a task of ``bench run --command`` from standard input, and prints the agent's answer. The agent's file is used
-as it is. A process has one query, since agents that keep a client over several event loops fail at their second one.
+unchanged. A process has one query, since agents that keep a client over several event loops fail at their second one.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ def load_agent(file: Path) -> ModuleType:
 
 
 def make_agent(module: ModuleType, task: dict[str, Any]) -> Any:
-    """Make the agent with those of MASBench's arguments that its class takes.
+    """Make the agent with MASBench's arguments as far as its class takes them.
 
     Raises:
         SystemExit: the file has no class of an agent, or several.
@@ -69,7 +69,7 @@ def make_agent(module: ModuleType, task: dict[str, Any]) -> Any:
 
 
 def choose_chat_completions() -> None:
-    """Let the OpenAI Agents SDK ask chat completions, where an agent uses it: its default is another protocol.
+    """Let the OpenAI Agents SDK ask chat completions if an agent uses it, because its default is another protocol.
 
     MASBench's agent puts that package, which is called agents too, in the place of its own when it is made.
     """

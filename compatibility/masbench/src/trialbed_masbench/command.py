@@ -1,4 +1,4 @@
-"""``bench adopt``: what was made for another benchmark, run and measured by Trialbed."""
+"""Run and measure another benchmark's agents with ``bench adopt``."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""MASBench's printer: progress and results in lines, with colours on a terminal."""
+"""MASBench's printer of progress and results in lines, with colours on a terminal."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ class Printer:
     """Prints lines to standard output.
 
     Args:
-        use_colors: whether lines have colours, where the output is a terminal.
+        use_colors: whether lines have colours, if the output is a terminal.
         verbose: whether anything but errors and results is printed.
     """
 
@@ -49,7 +49,7 @@ class Printer:
         self._print(f"{' ' * indent}Warning: {message}", "yellow")
 
     def print_error(self, message: str, indent: int = 0) -> None:
-        """Print what went wrong, however little is printed otherwise."""
+        """Print an error, even if nothing else is printed."""
         self._print(f"{' ' * indent}Error: {message}", "red", always=True)
 
     def print_query_header(self, query_num: int, total_queries: int, query_id: Any, query_text: str, *_: Any) -> None:
@@ -62,7 +62,7 @@ class Printer:
         self._print(f"{status}: SoPR {sopr_score:.2f}, API call score {api_score:.2f}", colour, always=True)
 
     def print_summary(self, summary: Mapping[str, Any], output_file: str | None = None) -> None:
-        """Print the figures of a run, and where they were written."""
+        """Print the figures of a run, and the path of their file."""
         for name, value in summary.items():
             shown = f"{value:.4f}" if isinstance(value, float) else value
             self._print(f"{name.replace('_', ' ')}: {shown}", always=True)
@@ -126,5 +126,5 @@ def print_result(status: str, sopr_score: float, api_score: float, *more: Any) -
 
 
 def print_summary(summary: Mapping[str, Any], output_file: str | None = None) -> None:
-    """Print the figures of a run, and where they were written."""
+    """Print the figures of a run, and the path of their file."""
     Printer().print_summary(summary, output_file)

@@ -1,4 +1,4 @@
-"""The module in which MASBench checks answers."""
+"""MASBench's module to check answers."""
 
 from trialbed_masbench import AnswerValidator
 

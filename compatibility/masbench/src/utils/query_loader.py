@@ -1,4 +1,4 @@
-"""The module in which MASBench loads queries."""
+"""MASBench's module to load queries."""
 
 from trialbed_masbench import QueryLoader
 

@@ -20,7 +20,7 @@ RANKS, FOLDER = "--rank-files", "rank"
 
 
 def verify_agents() -> int:
-    """Run ``agent-vendor-verifier``: each request is streamed once, what was begun goes on, and ranks are written."""
+    """Run ``agent-vendor-verifier``, which streams each request once, continues earlier work, and writes ranks."""
     given = list(_in_our_words(sys.argv[1:]))
     streamed, begun = _missing(given, "--stream", "--no-stream"), _missing(given, "--incremental", "--fresh")
     ranks = [*_missing(given, RANKS), FOLDER] if _missing(given, RANKS) else []
@@ -29,13 +29,13 @@ def verify_agents() -> int:
 
 
 def verify_vendor() -> int:
-    """Run ``python -m vendor_verifier``: without ``--incremental`` it starts over, whatever was written before."""
+    """Run ``python -m vendor_verifier``, which starts over without ``--incremental``, even if there are results."""
     given = sys.argv[1:]
     return main(["verify", *_missing(given, "--fresh", "--incremental"), *given])
 
 
 def compare_results() -> int:
-    """Run ``python -m vendor_verifier.compare``: the figures are printed as JSON, or written to ``--output``."""
+    """Run ``python -m vendor_verifier.compare``, which prints the figures as JSON, or writes them to ``--output``."""
     return main(["compare", *_missing(sys.argv[1:], "--json"), *sys.argv[1:]])
 
 
@@ -50,5 +50,5 @@ def _in_our_words(given: list[str]) -> Iterator[str]:
 
 
 def _missing(given: list[str], option: str, *others: str) -> list[str]:
-    """Return an option that is to be added, unless it or one that contradicts it is given."""
+    """Return an option to add, unless it or a contradicting one is given."""
     return [] if {option, *others, HELP} & set(given) else [option]

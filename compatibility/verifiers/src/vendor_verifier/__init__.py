@@ -1,1 +1,1 @@
-"""The name under which vendor_verifier's commands are run."""
+"""Run vendor_verifier's commands under its own name."""

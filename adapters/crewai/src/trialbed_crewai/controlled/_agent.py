@@ -51,7 +51,7 @@ class ControlledAgent(ControlledProfile):
         await super().close()
 
     def _run(self, query: str, chat: ControlledChat, client: TrialClient) -> Answer:
-        """The run, on an event loop of its own: CrewAI keeps the loop it runs on busy."""
+        """Run CrewAI on a dedicated event loop, because it keeps its loop busy."""
         set_suppress_console_output(True)
         names = {tool.name: f"tool_{place}" for place, tool in enumerate(self.tools)}
         model = SealedLLM.of(self.endpoint.model, client, self._bridge, names)

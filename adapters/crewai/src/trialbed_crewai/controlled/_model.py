@@ -1,4 +1,4 @@
-"""The model: CrewAI's class for one, with the trial's conversation in the place of its own messages."""
+"""CrewAI's model class, with the trial's conversation in place of its own messages."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class RunFailed(Exception):
 
 
 class SealedLLM(BaseLLM):
-    """A model that is asked the trial's requests, whatever CrewAI would ask."""
+    """A model that is asked the trial's requests instead of CrewAI's."""
 
     _client: TrialClient = PrivateAttr()
     _bridge: LoopBridge = PrivateAttr()
@@ -36,10 +36,10 @@ class SealedLLM(BaseLLM):
 
     @classmethod
     def of(cls, model: str, client: TrialClient, bridge: LoopBridge, names: Mapping[str, str]) -> Self:
-        """The trial's model.
+        """Return the trial's model.
 
         Args:
-            names: name of a tool -> the one that CrewAI has for it, which it does not change.
+            names: name of a tool -> CrewAI's name for it, which CrewAI does not change.
         """
         sealed = cls(model=model)
         sealed._client, sealed._bridge, sealed._names = client, bridge, names

@@ -24,7 +24,7 @@ class CallArguments(BaseModel):
 
 
 class SealedTool(BaseTool):
-    """A tool of CrewAI whose calls the trial's conversation makes, on the trial's loop."""
+    """A tool of CrewAI; the trial's conversation makes its calls, on the trial's loop."""
 
     args_schema: type[BaseModel] = CallArguments
     chat: Any
