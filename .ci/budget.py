@@ -50,7 +50,7 @@ def count_statements(source: str) -> int:
 
 
 def measure() -> dict[str, dict[str, int]]:
-    """Return today's figures: statements by package, files and functions by command."""
+    """Return today's statements by package, files and functions by command."""
     files = {name: [file for top in ROOT.glob(path) for file in top.rglob("*.py")] for name, path in PACKAGES.items()}
     sizes = {name: sum(count_statements(file.read_text("utf-8")) for file in files[name]) for name in PACKAGES}
     found = {"statements": sizes | {"total": sum(sizes.values())}, "files": {}, "functions": {}}

@@ -1,4 +1,4 @@
-"""Hold docstrings, comments and names to plain English: count four habits, and fail where one passes its limit.
+"""Hold docstrings, comments and names to plain English by counting four habits, and fail if one passes its limit.
 
 Well-kept libraries stay under these limits. ``python .ci/english.py FOLDER…`` lists every case in some folders.
 """
@@ -28,7 +28,7 @@ NO_PARTICIPLES = {"feed", "need", "seed", "embed", "speed", "proceed", "exceed",
 
 @dataclass
 class Habit:
-    """A habit and where it was seen; ``limit`` is how many cases there may be per ``per`` texts, words or functions."""
+    """A habit and its cases; ``limit`` is how many cases there may be per ``per`` texts, words or functions."""
 
     name: str
     per: int
@@ -99,7 +99,7 @@ def _line(text: str, place: int) -> str:
 
 
 def main(arguments: list[str]) -> int:
-    """Print the habits' rates, and all cases where folders are named; exit with 1 where one passes its limit."""
+    """Print the habits' rates, and all cases if folders are named; exit with 1 if a rate passes its limit."""
     habits = count([Path(name).resolve() for name in arguments] or [ROOT / name for name in FOLDERS])
     for habit in habits:
         sys.stdout.write(f"{habit}\n" + "".join(f"  {case}\n" for case in habit.cases if arguments))

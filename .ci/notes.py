@@ -8,7 +8,7 @@ CHANGELOG = Path(__file__).parents[1] / "CHANGELOG.md"
 
 
 def find_notes(changelog: str, version: str) -> str:
-    """Return the text below a version's heading; exit with a message if it has none, or no date."""
+    """Return the text below a version's heading; exit with a message if the text or the date is missing."""
     section = rf"^## \[{re.escape(version)}\] - \d{{4}}-\d\d-\d\d\n(.*?)(?=^## \[|\Z)"
     found = re.search(section, changelog, re.DOTALL | re.MULTILINE)
     if found is None or not (notes := found[1].strip()):

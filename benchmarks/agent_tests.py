@@ -1,8 +1,8 @@
 """CPU time of a scripted test of an agent beyond the agent itself, against an empty test.
 
 A test file of the fixture ``trialbed`` runs under pytest in this process: each test has one trial of an agent that
-makes two calls in three requests, over plain HTTP. The CPU time of a test is that of this process and of the servers
-that it started, from its set-up to its report; the agent measures its own, in its thread. The first tests, which start
+makes two calls in three requests, over plain HTTP. The CPU time of a test covers this process and the servers
+that it started, from its setup to its report; the agent measures its own, in its thread. The first tests, which start
 the server, are not counted. Other work on the machine changes CPU times little, and wall times much.
 
     python benchmarks/agent_tests.py [--tests 200]

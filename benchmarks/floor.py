@@ -1,7 +1,7 @@
-"""The floor: the least rig that measures at the wire, with which Trialbed's own cost is compared.
+"""The smallest rig that measures at the wire, as the floor for Trialbed's own cost.
 
 It does what no rig can leave out: a server that answers model requests from a script and tool calls, and logs both; a
-process for each trial at a time, whose loop asks the model and calls the tools; one score; and a store. It checks
+process for each trial at a time, with a loop that asks the model and calls the tools; one score; and a store. It checks
 nothing, reports nothing and writes no documents.
 
     python benchmarks/floor.py TRIALS CONCURRENCY STORE
@@ -32,7 +32,7 @@ COMMIT_EVERY = 0.2
 
 
 def main() -> None:
-    """Be the rig, or one of the processes that it starts."""
+    """Be the rig, or a process that it starts."""
     match sys.argv[1:]:
         case ["serve"]:
             serve()

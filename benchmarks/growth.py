@@ -1,13 +1,13 @@
-"""Measures how CPU time and memory of commands that read runs grow with the number of trials.
+"""Measure how CPU time and memory of commands that read runs grow with the number of trials.
 
     python benchmarks/growth.py [--trials 1000,10000,100000] [--store URL] [--folder DIR]
 
-It fills a store with trials that ``bench run`` has recorded here: it runs 100, and adds each of them again under
+It fills a store with trials that ``bench run`` has recorded here: it runs 100, and adds each trial again under
 other queries, with their texts changed, by the store's public methods. So rows, bodies and numbers are what the engine
 writes, but no agent ran for most of them; ``--bare`` leaves requests and calls out, which no reading command looks at.
-Then it measures commands and pages, each in a process of its own, and says which exceed their limits. Trials are scored
-again in a copy of the store whose dataset is there. Stores that were filled in a ``--folder`` are read again, and
-``--only`` names the figures that are measured anew. ``running.py`` measures the runs themselves.
+Then it measures commands and pages, each in its own process, and reports which exceed their limits. Trials are scored
+again in a copy of the store together with its dataset. Stores that were filled in a ``--folder`` are read again, and
+``--only`` names the figures to measure again. ``running.py`` measures the runs themselves.
 
 CPU times are user and system, memory is the most that a process had. Both mean something on a machine that is busy with
 other work. Figures are added to ``growth.json``, the source of the figures in ``docs/how-to/run-at-scale.md``.
@@ -103,7 +103,7 @@ def copied(result: TrialResult, number: int, *, bare: bool = False) -> TrialResu
 
 
 def fill(source: str, target: str, trials: int, dataset: Path, *, bare: bool) -> None:
-    """Write a run of that many trials: those of the latest run of another store, again and again."""
+    """Write a run with this many trials by repeating the trials of another store's latest run."""
     with open_store(source) as reader:
         run = reader.run("latest")
         known = {(result.key.framework, result.key.query_id): result for result in run.attempts()}
@@ -213,14 +213,14 @@ def excess(trials: int, name: str, found: dict[str, Any]) -> str:
 
 
 def size_per_trial(store: str, trials: int) -> int:
-    """The size of a store for each of its trials, the log beside it included."""
+    """Return the bytes of a store per trial, including its log."""
     return round(sum(file.stat().st_size for file in Path(store).parent.glob(f"{Path(store).name}*")) / trials)
 
 
 def read(
     trials: int, url: str | None, folder: Path, source: str, *, bare: bool, only: str
 ) -> Iterator[tuple[str, dict[str, Any]]]:
-    """Measure one size; each figure is given as soon as it is known, as a large size takes long."""
+    """Measure one size and yield each figure immediately, because a large size takes long."""
     store = url or str(folder / f"{trials}{'-bare' * bare}.db")
     if not Path(store).exists():
         began = time.process_time()
@@ -283,7 +283,7 @@ def commands(store: str, run: str) -> dict[str, list[str]]:
 
 
 def save(part: str, key: str, value: dict[str, dict[str, Any]], **conditions: Any) -> None:
-    """Add figures to those of a part and a size, each with the conditions under which it was measured."""
+    """Add figures to the known ones of a part and a size, each with the conditions of its measurement."""
     known = json.loads(FIGURES.read_text()) if FIGURES.exists() else {}
     about = {
         **conditions,

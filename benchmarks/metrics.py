@@ -2,11 +2,11 @@
 
     python benchmarks/metrics.py [--samples 10000] [--rounds 5] [--peer FOLDER]
 
-Both score the same samples in processes of their own, in turns, and their values are compared. Rates are samples per
+Both score the same samples in their own processes, in turns, and their values are compared. Rates are samples per
 second of CPU time: ``calls`` from calls that are ready in memory (Ragas's messages and calls, ours), ``JSON`` from
-parsed JSON, as a file gives it, which Ragas's models validate first. Ragas runs as its documentation has it,
-``await metric.ascore(...)`` for each sample. It is installed from PyPI into an environment of its own, with the one pin
-without which it cannot be imported; ``--peer`` keeps it for the next time.
+parsed JSON, as a file gives it, which Ragas's models validate first. Ragas runs as documented,
+``await metric.ascore(...)`` for each sample. It is installed from PyPI into its own environment, with the one pin
+that it needs to be imported; ``--peer`` keeps it for the next time.
 """
 
 from __future__ import annotations

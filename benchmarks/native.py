@@ -1,10 +1,10 @@
-"""What an adapter's native profile adds to its framework: trials in a worker against the framework's bare program.
+"""Measure the cost of an adapter's native profile: trials in a worker against the framework's bare program.
 
 Both answer the same queries with the same scripted model through the same gateway, each in one process that is warm,
-in turns: a trial of one, a trial of the other. The bare programs (``programs/``) are written as each framework's
-documentation teaches, with tools that post to the virtual API by themselves, or come over MCP; they know nothing of
-Trialbed. CrewAI's runs in a thread, as its adapter has it: its call blocks. Both run in the framework's environment,
-which is built where it is missing. Wall time and CPU time are from the binding of the tools to the answer; their ratios
+in turns: a trial of one, a trial of the other. The bare programs (``programs/``) follow each framework's
+documentation, with tools that post to the virtual API themselves, or come over MCP; they know nothing of
+Trialbed. CrewAI's runs in a thread, like its adapter, because its call blocks. Both run in the framework's environment,
+which is built if it is missing. Wall time and CPU time are from the binding of the tools to the answer; their ratios
 are medians over pairs, with 95 % intervals (bootstrap). ``whole`` is the CPU time of each process over all trials, and
 so holds what a worker does between them.
 
@@ -108,7 +108,7 @@ def served(folder: Path) -> Iterator[str]:
 async def measure(
     url: str, label: str, environments: Mapping[str, Environment], bare: subprocess.Popen[str], trials: int
 ) -> tuple[list[tuple[Spent, Spent]], list[float]]:
-    """Run both in turns: what each pair of trials took, and the CPU seconds of both processes."""
+    """Run both in turns; return the times of each pair of trials, and the CPU seconds of both processes."""
     pairs: list[tuple[Spent, Spent]] = []
     _worker.TRIALS = 10_000  # all trials are measured in one
     executor = LocalExecutor(environments=environments)
@@ -221,7 +221,7 @@ def report(label: str, pairs: Sequence[tuple[Spent, Spent]], whole: Sequence[flo
 
 
 def interval(sides: Sequence[tuple[float, float]]) -> str:
-    """The median ratio, and where it may lie."""
+    """Return the median ratio and its interval."""
     ratios = [ours / theirs for ours, theirs in sides]
     draws = random.Random(0)
     medians = sorted(median(draws.choices(ratios, k=len(ratios))) for _ in range(4000))

@@ -1,19 +1,19 @@
-"""Runs on two nodes of a Ray cluster on this machine: processor time per further trial, and many frameworks at once.
+"""Run on two nodes of a Ray cluster on this machine, to measure processor time per trial, and to lose a node.
 
 Each round runs the reference loop with ``--executor local`` and with ``--executor ray``, few trials and many, in turns.
-The difference over the trials by which they differ is the cost of a further trial; the rest is what a run costs once.
-Counted is the processor time of the command and of all that it starts, also on the nodes. That of the cluster's own
-programs, which never rest, is measured while nothing runs, and left out.
+Their difference in time, divided by their difference in trials, is the cost of a further trial; the rest is what a run
+costs once. The processor time of the command and of all that it starts counts, also on the nodes. The cluster's own
+programs never rest; their time is measured while nothing runs, and subtracted.
 
-``--frameworks`` is another measurement: 60 trials of each framework over both nodes, one of which is killed as soon as
+``--frameworks`` is another measurement: 60 trials of each framework over both nodes. One node is killed as soon as
 the run says that a third of the trials has ended, and another one is started. It fails if no node was killed while
-trials were left, if not every trial was measured once, or if the documents differ from those of a run on this machine,
-which follows, in more than times and what a loss changes. ``--store`` may name a PostgreSQL database.
+trials were left, if not every trial was measured once, or if the documents differ from a following run on this machine
+in more than times and what a loss changes. ``--store`` may name a PostgreSQL database.
 
     python benchmarks/nodes.py [--rounds 5] [--trials 360]
     python benchmarks/nodes.py --frameworks langgraph,crewai,agno [--store URL]
 
-The former's figures are added to ``growth.json``, of which those of the documentation are made.
+The former's figures are added to ``growth.json``, the source of the documentation's figures.
 """
 
 from __future__ import annotations
@@ -121,7 +121,7 @@ def of_children() -> float:
 
 
 class Watch:
-    """The processor time of a cluster's processes, looked at again and again: nobody waits for those that end.
+    """The processor time of a cluster's processes, polled, because no process waits for the ended ones.
 
     Attributes:
         used: seconds of a processor. ``seconds``: of the clock.
@@ -221,13 +221,13 @@ def run_frameworks(cluster: RayCluster, folder: Path, names: list[str], url: str
 
 
 def faults(measured: Mapping[Any, int], trials: int, found: Iterable[str], *, losses: bool) -> Iterator[str]:
-    """Yield all that is not as it must be.
+    """Yield all faults of the measured run.
 
     Args:
         measured: how many attempts of each trial were measured.
         trials: how many trials the run has.
-        found: the differences of its documents from those of a run on one machine.
-        losses: whether trials were lost, which is all that documents may differ in.
+        found: how its documents differ from a run on one machine.
+        losses: whether trials were lost, the only allowed difference.
     """
     if len(measured) != trials:
         yield f"{len(measured)} of {trials} trials were measured"

@@ -1,8 +1,8 @@
 """The CPU of a further trial: ``bench run`` against the least rig that measures at the wire (``floor.py``).
 
 Both run the reference loop with a scripted model on the same generated tasks: three model requests and two tool calls a
-trial. A further trial is the difference of two runs of different lengths, divided by the trials between them, so that
-starting and ending are left out. The CPU is that of all processes, result documents included. The rounds alternate.
+trial. A further trial is the difference of two runs of different lengths, divided by the trials between them;
+starting and ending are left out. The CPU covers all processes, result documents included. The rounds alternate.
 
     python benchmarks/overhead.py [--rounds 3] [--trials 60 360]
 """

@@ -1,8 +1,8 @@
-"""How often the interval of paired differences holds the truth, and how often verdicts err, by simulation.
+"""Simulate how often the interval of paired differences holds the truth, and how often verdicts are wrong.
 
-Comparisons are drawn from several populations, among them one in which a few queries lose all and the others nothing:
-most small samples have none of these. With ``--needed``, ``Pilot.enough`` is tested: how often comparisons of as many
-queries as it says, drawn from the same population as the pilot, have a verdict.
+Comparisons are drawn from several populations, including one with a few queries that lose all and others that lose
+nothing: most small samples contain no losing query. With ``--needed``, ``Pilot.enough`` is tested: how often
+comparisons of the estimated number of queries, drawn from the same population as the pilot, have a verdict.
 
 docs/how-to/compare-runs.md has figures.
 """
@@ -80,7 +80,7 @@ def counted(
 
 
 def rarely_better(random: np.random.Generator, shape: tuple[int, int], difference: float) -> NDArray[Any]:
-    """Few queries differ, by a lot: most of them for the better."""
+    """Draw few differing queries with a large difference, most of them for the better."""
     place = random.random((shape[0], 1))
     gains = difference / 0.8 + 0.05
     one = np.where(place < gains, 0.1, 0.9)

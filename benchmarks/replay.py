@@ -48,7 +48,7 @@ TOOLS = [
 
 
 class Cost(NamedTuple):
-    """A round of one way to answer: seconds of the middle request, and the server's CPU seconds for one on average."""
+    """Seconds of the middle request in a round, and the server's average CPU seconds per request."""
 
     wall: float
     cpu: float
@@ -140,7 +140,7 @@ def opened(client: httpx.Client, model: str, **fields: str) -> str:
 
 
 def question(number: int) -> dict[str, Any]:
-    """A request of a usual size: an instruction, a question and four tools."""
+    """Return a request of a usual size, with an instruction, a question and four tools."""
     functions = [{name: tool[name] for name in ("name", "description", "parameters")} for tool in TOOLS]
     return {
         "model": MODEL,
@@ -155,7 +155,7 @@ def question(number: int) -> dict[str, Any]:
 
 
 def recorded(replies: Sequence[bytes], size: int) -> Iterator[RecordedReply]:
-    """The exchanges of a cassette: those that are asked for, and others of their shape."""
+    """Yield the exchanges of a cassette, with the requested ones and others of their shape."""
     for number in range(size):
         request = json.loads(canonical_text(canonical(question(number), {MODEL})))
         yield RecordedReply(SEED, 0, request, replies[number % SMALL].decode(), stream=False, duration=1.0)

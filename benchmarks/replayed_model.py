@@ -1,7 +1,7 @@
-"""The recorded local model that comes with Trialbed, replayed through every framework and profile, against its time.
+"""Replay the recorded local model that comes with Trialbed through every framework and profile, and compare its time.
 
-Each trial must be the recorded one: all its answers are the recorded ones byte for byte, so calls and tokens are, and
-its scores follow from them. The time is that of the whole command, with the start of all workers, over the seconds that
+Each trial must equal the recorded one: all its answers are the recorded ones byte for byte, so calls and tokens are,
+and its scores follow from them. The time is the whole command's, with the start of all workers, over the seconds that
 the model took for the same answers when they were recorded. Environments that are missing are built before.
 
     python benchmarks/replayed_model.py [--env-dir FOLDER] [-f FRAMEWORK ...]
@@ -66,7 +66,7 @@ def _labels(trials: list[TrialResult]) -> list[str]:
 
 
 def _is_recorded(trial: TrialResult) -> bool:
-    """Return whether every answer of a trial is one of the recording's, byte for byte."""
+    """Return whether every answer of a trial is in the recording, byte for byte."""
     bodies = {reply.body for reply in _cassette().replies.values()}
     return all(call.recorded is not None and call.response in bodies for call in trial.wire.model_calls)
 

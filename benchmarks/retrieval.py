@@ -1,11 +1,11 @@
-"""CPU time per query of the selectors that rank a catalog, beside ``bm25``, in alternating rounds.
+"""CPU time per query of the selectors that rank a catalog, compared with ``bm25``, in alternating rounds.
 
     python benchmarks/retrieval.py FOLDER
     python benchmarks/retrieval.py FOLDER --sizes 2490 --selectors bm25,hybrid
 
-FOLDER is that of a checkout of StableToolBench. The catalogs are its G1 Apis, and copies of them under other tool names
-up to each size, so that words are as frequent as they are there. Queries are those of the G1 sets. CPU time is the
-process's, all threads together, so that other work on the machine does not count.
+FOLDER is a checkout of StableToolBench. The catalogs are its G1 Apis, and copies of them under other tool names up to
+each size, which keeps the frequency of words. Queries are from the G1 sets. CPU time is the process's, all threads
+together; other work on the machine does not count.
 """
 
 from __future__ import annotations

@@ -62,7 +62,7 @@ def kind_of(command: str) -> str:
 
 
 def family(root: int) -> Iterator[int]:
-    """A process and all that it has started, as far as they have not ended meanwhile."""
+    """Yield a process and the running processes that it has started."""
     yield root
     with suppress(OSError):
         for task in Path(f"/proc/{root}/task").glob("*/children"):
@@ -125,7 +125,7 @@ def agent_time(store: str) -> float:
 
 
 def labels_of(name: str) -> tuple[str, ...]:
-    """A framework in each of its profiles; the built-in loop has none."""
+    """Return a framework's label in each profile; the built-in loop has no profiles."""
     return (name,) if name == "reference" else tuple(f"{name}:{profile}" for profile in PROFILES)
 
 

@@ -1,4 +1,4 @@
-"""Measure the cost of the sandbox: the start of a worker, and a trial, over those without it; in turn, with one server.
+"""Measure what the sandbox adds to the start of a worker and to a trial, in turns with one server.
 
 python benchmarks/sandbox.py [--rounds 7] [--repeat 2] [--framework reference]
 """
@@ -53,7 +53,7 @@ def measure(folder: Path, url: str, mode: str, arguments: argparse.Namespace) ->
 
 
 async def start(mode: str, url: str, framework: str) -> float:
-    """Seconds until a worker is ready, the second of an executor: the first also finds out what it may read."""
+    """Return the seconds until an executor's second worker is ready; the first also finds out what it may read."""
     executor = LocalExecutor()
     executor.hidden = () if mode == "sandbox" else None
     executor.connect(url)
@@ -84,7 +84,7 @@ def trials(folder: Path, url: str, mode: str, arguments: argparse.Namespace) -> 
 
 
 def report(modes: Sequence[str], rows: list[tuple[float, float]]) -> None:
-    """Print medians and ratios over those of the round without the sandbox."""
+    """Print medians, and ratios to the round without the sandbox."""
     columns = {mode: rows[number :: len(modes)] for number, mode in enumerate(modes)}
     for mode in modes:
         for place, name in enumerate(("start of a worker", "trial")):

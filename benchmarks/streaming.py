@@ -1,7 +1,7 @@
 """The CPU time that the gateway takes for each streamed token, and for a request without any.
 
 A server passes on the streamed answers of an endpoint that writes one token an event: of 10 tokens, and of 1,010. The
-difference is that of 1,000 tokens; the rest is that of a request. CPU time is the server's, the median of rounds.
+difference is due to 1,000 tokens; the rest is due to a request. CPU time is the server's, the median of rounds.
 
     python benchmarks/streaming.py [--rounds 5] [--requests 20]
 """
@@ -34,7 +34,7 @@ def event(delta: dict[str, str], reason: str | None = None) -> bytes:
 
 
 async def answer(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-    """Answer one request with as many tokens as its temperature says."""
+    """Answer one request with the number of tokens in its temperature."""
     head = await reader.readuntil(b"\r\n\r\n")
     length = next(
         int(line.split(b":")[1]) for line in head.split(b"\r\n") if line.lower().startswith(b"content-length")
@@ -67,7 +67,7 @@ def serve() -> str:
 
 
 def cost(client: httpx.Client, server: int, tokens: int, requests: int) -> float:
-    """CPU seconds of a request whose answer has that many tokens."""
+    """Return the CPU seconds of a request with this many tokens in its answer."""
     before = cpu_of(server)
     for number in range(requests):
         trial = opened(client, MODEL)

@@ -1,11 +1,11 @@
-"""The panel's verdicts on played vendors whose damage is known, and on the same model.
+"""The panel's verdicts on played vendors with known damage, and on the same model.
 
     python benchmarks/vendor_impostors.py --cases 1500 --trials 5
     python benchmarks/vendor_impostors.py --cases 1500 --trials 5 --same 400
 
 Prints, for each vendor, the share of its answers that are damaged, what it bills, and the verdict with the gates that
 differ; docs/how-to/verify-vendors.md sums it up. With ``--same``, how often the same model is called what; its
-answers are drawn, for each comparison anew, from a hundred of each case.
+answers are drawn for each comparison from a hundred of each case.
 """
 
 from __future__ import annotations

@@ -1,10 +1,10 @@
-"""A vendor that is fast enough to measure clients with: answers from memory, and counts.
+"""A vendor that answers from memory, fast enough to measure clients, and counts.
 
     python benchmarks/vendor_mock.py [--latency 0.02] [--first-token 1.0]
 
 Prints its URL. 40 % of answers are a valid tool call, 50 % a text, the rest wrong arguments, two calls, ``length``,
-broken JSON and unknown tools; 8 to 14 events each. Every stream's first token carries, as its fingerprint, how many
-milliseconds after the request's arrival it was written. ``GET /stats`` tells and forgets: requests, and the seconds
+broken JSON and unknown tools; 8 to 14 events each. Every stream's first token carries in its fingerprint how many
+milliseconds after the request's arrival it was written. ``GET /stats`` returns and resets requests, and the seconds
 from the arrival of the first to the last byte of the last.
 """
 
@@ -72,7 +72,7 @@ class Answers:
 def event(
     delta: object = None, finish: str | None = None, *, usage: object = None, fingerprint: str | None = None
 ) -> bytes:
-    """One chunk as its event."""
+    """Return one chunk in its event."""
     choices = [] if delta is None else [{"index": 0, "delta": delta, "finish_reason": finish}]
     chunk = {**HEAD, "object": "chat.completion.chunk", "choices": choices}
     chunk |= {"usage": usage} if usage else {}
@@ -111,7 +111,7 @@ class Connection(asyncio.Protocol):
         self.transport = transport
 
     def data_received(self, data: bytes) -> None:
-        """Answer a request as soon as it is whole."""
+        """Answer a request immediately once it is whole."""
         self.buffer += data
         if self.need < 0:
             head, found, rest = self.buffer.partition(b"\r\n\r\n")

@@ -53,7 +53,7 @@ def main() -> None:
 
 
 def settled(flips: float, cases: int, random: np.random.Generator) -> Shares:
-    """The chance of one of two answers per case: half of the flips from tosses of a coin, half from all cases alike."""
+    """Return the chance of an answer per case; half of the flips come from coin tosses, half from all cases equally."""
     rare = (1 - (1 - flips) ** 0.5) / 2
     likely = np.where(random.random(cases) < 0.5, 1 - rare, rare)
     coins = random.random(cases) < (flips / 2) / (0.5 - flips / 2)
@@ -82,7 +82,7 @@ def on_the_excess(shares: Shares, random: np.random.Generator) -> Shares:
 
 
 def on_the_distance(shares: Shares, random: np.random.Generator) -> Shares:
-    """A distance of just the margin: some coins fall on one side always or, without any, some cases are wrong."""
+    """Return chances at the margin's distance: some coins always fall on one side, or else some cases are wrong."""
     coins = shares == 0.5
     margin = DECISION.distance_margin or 0.0
     if not coins.any():
@@ -164,7 +164,7 @@ def coverages(runs: int) -> Iterator[tuple[float, int, str, tuple[float, float]]
 
 @cache
 def true_excess(flips: float, by: float) -> float:
-    """The excess of a vendor whose chances are moved by so much, over very many cases."""
+    """Return the excess of a vendor with chances moved by this much, over very many cases."""
     random = np.random.default_rng(0)
     many = settled(flips, 4_000_000, random)
     return float(((moved(by)(many, random) - many) * (1 - 2 * many)).mean())

@@ -33,7 +33,7 @@ CONFIG = (
 
 
 class Measured(NamedTuple):
-    """One run of a client: requests per second, CPU milliseconds per request, peak memory in MiB."""
+    """A client's requests per second, CPU milliseconds per request, and peak memory in MiB in one run."""
 
     rate: float
     cpu: float
@@ -158,7 +158,7 @@ def stats(url: str) -> dict[str, float]:
 
 
 def run(folder: Path, command: list[str]) -> tuple[float, float, float]:
-    """Run a client to its end: wall seconds, CPU seconds, peak memory in MiB."""
+    """Run a client to its end; return wall seconds, CPU seconds, and peak memory in MiB."""
     program = (
         "import resource, subprocess, sys, time\n"
         "began = time.perf_counter()\n"

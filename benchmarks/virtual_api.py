@@ -1,13 +1,13 @@
-"""What a cache hit of the virtual API costs: its requests per second over those of a bare Starlette endpoint.
+"""Measure the cost of a cache hit in the virtual API by requests per second, relative to a bare Starlette endpoint.
 
 The floor is an endpoint that returns a constant of the same size and does not even read the request. Both run
 under uvicorn with the same settings, one process each, and are loaded in alternating rounds by one client
 process that keeps its connections open and asks for uniformly random cached entries.
 
-With ``--peer``, a stand-in for StableToolBench's server runs beside them: it does per hit what that does, a handler in
+With ``--peer``, a stand-in for StableToolBench's server runs in addition: per hit it does the same, with a handler in
 a pool of threads that parses the whole JSON file of the Api and looks the key up. Sizes are entries of one Api.
-Before it is measured, a server is asked once for every entry. With ``--cold``, servers run beside them that keep next
-to nothing in memory, so that every hit is read from the file.
+Before it is measured, a server is asked once for every entry. With ``--cold``, there are also servers that keep next
+to nothing in memory and read every hit from the file.
 
 ``cpu`` is the server's CPU time per request; unlike the rate it does not depend on what else the machine does.
 ``busy`` is the share of one core the server had: near 1 it, not the client, was the bottleneck.
@@ -39,7 +39,7 @@ REF = {"category": "Data", "tool_name": "Bench Tool", "api_name": "Get Entry"}
 
 
 class Round(NamedTuple):
-    """One measurement: requests per second, median latency and CPU time per request in seconds, share of a core."""
+    """Requests per second, median latency and CPU time per request in seconds, and the share of a core."""
 
     rate: float
     median: float
@@ -101,14 +101,14 @@ def measure(folder: Path, arguments: argparse.Namespace) -> dict[str, list[Round
 
 
 def ours(size: int, arguments: argparse.Namespace) -> Iterator[tuple[str, dict[str, object]]]:
-    """Name and options of each of our servers for a cache of this size."""
+    """Yield the name and options of our servers for a cache of this size."""
     yield str(size), {"memory": memory_for(size)}
     if arguments.cold:
         yield f"{size}, cold", {"memory": 0}
 
 
 def memory_for(size: int) -> int:
-    """Bytes in which so many entries stay in memory: twice what they take, as half of it holds the recent ones."""
+    """Return the bytes for this many entries in memory, twice their size, because half of it holds the recent ones."""
     return max(1024, size // 500) * 2**20
 
 
@@ -127,7 +127,7 @@ def cpu_of(process: psutil.Process) -> float:
 
 
 def run_load(url: str, size: int, connections: int, seconds: float) -> list[float]:
-    """Load a server from a process of its own: requests answered, seconds, median and 99th percentile of latencies.
+    """Load a server from another process; return answered requests, seconds, median and 99th percentile latency.
 
     Args:
         seconds: how long it asks for random entries; 0 to ask for each entry once.
@@ -213,7 +213,7 @@ def serve_stand_in(folder: Path) -> None:
 
 
 def serve_bare() -> None:
-    """The floor: a constant, under the settings of the real server."""
+    """Serve a constant under the settings of the real server, as the floor."""
     import socket
 
     import uvicorn
@@ -287,7 +287,7 @@ _HEAD = (
 
 
 async def load(arguments: argparse.Namespace) -> tuple[int, float, float, float]:
-    """Ask for random entries for some seconds, or once for every entry where that is 0."""
+    """Ask for random entries for some seconds, or once for every entry if that is 0."""
     host = urlsplit(arguments.load)
     latencies: list[float] = []
     done = [asyncio.Event() for _ in range(arguments.connections)]

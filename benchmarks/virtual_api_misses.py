@@ -1,6 +1,6 @@
-"""What misses of the virtual API cost those whose answers are cached.
+"""Measure how misses in the virtual API slow down cached answers.
 
-Hits are measured alone, and while so many misses wait for a real API that takes five seconds: the median and the 99th
+Hits are measured alone, and while this many misses wait for a real API that takes five seconds: the median and the 99th
 percentile of the hits' latencies, and their ratios.
 
     python benchmarks/virtual_api_misses.py [--misses 80] [--rounds 5] [--seconds 3] [--connections 4]

@@ -2,7 +2,7 @@
 
     python benchmarks/wire_faults.py docs/results/wire-faults.json --env-dir FOLDER
 
-Each framework has one task with one tool, in its native profile, once for each row. The model is that of
+Each framework has one task with one tool, in its native profile, once for each row. The model comes from
 `bench serve --faults atlas`; it also sees whether a framework asks for streams. The cells:
 
     survives   the right call was made with the right arguments, and an answer came

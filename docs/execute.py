@@ -56,7 +56,7 @@ def changed(notebook: dict[str, Any]) -> list[int]:
 
 
 def _run(source: str, namespace: dict[str, Any]) -> list[Output]:
-    """Run a cell: what it prints, and the value of its last expression."""
+    """Run a cell; return what it prints, and the value of its last expression."""
     body = ast.parse(source).body
     last = body.pop() if body and isinstance(body[-1], ast.Expr) else None
     printed, value = io.StringIO(), None

@@ -1,7 +1,7 @@
 """Write the text of the documentation that follows from code and measurements, or check that it is fresh.
 
 Committed pages have parts between ``<!-- generated: NAME -->`` and ``<!-- end -->``; NAME is a key of ``parts.PARTS``.
-Other pages, those of ``parts.PAGES`` and of published results, are written whole and are not committed.
+Other pages (``parts.PAGES`` and published results) are written whole and are not committed.
 
     python docs/generate.py            writes both
     python docs/generate.py --check    exits with 1 if a part of a committed page is stale, and names the page

@@ -114,7 +114,7 @@ PARTS = {"trial": compare, "test": test, "vendors": vendors, "plugin": plugin}
 
 
 def stands(text: str) -> bool:
-    """Whether a heading stands in the code of the pages as it is, and is not made of what was measured."""
+    """Return whether a heading stands in the code of the pages, and is not made of measurements."""
     files = [file for folder in PAGES for file in folder.rglob("*") if file.suffix in (".py", ".html")]
     return bool(text) and any(text in file.read_text(encoding="utf-8") for file in files)
 

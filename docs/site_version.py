@@ -1,4 +1,4 @@
-"""A hook of mkdocs: every page of the site says which version of Trialbed it documents."""
+"""A hook of mkdocs that shows on every page which version of Trialbed it documents."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 
 
 def on_config(config: Any) -> Any:
-    """Put the version at the foot of each page, and at its head where no switch of versions stands there."""
+    """Put the version at the foot of each page, and at its head if there is no switch of versions."""
     number = version("trialbed")
     config["copyright"] = f"Documentation of Trialbed {number}"
     # mike says so when it builds one of several versions.

@@ -1,4 +1,4 @@
-"""An agent whose tools come over the Model Context Protocol, with the official client (``pip install 'mcp>=2'``).
+"""An agent with tools over the Model Context Protocol, by the official client (``pip install 'mcp>=2'``).
 
 bench run --command 'python examples/mcp_agent.py'
 """

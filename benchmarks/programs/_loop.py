@@ -1,4 +1,4 @@
-"""What the programs share: tasks arrive as lines of JSON, each answered with its wall time, CPU time and text.
+"""Answer tasks from lines of JSON with wall time, CPU time and text, in all programs.
 
 A task has ``root`` (the URL of its trial), ``model``, ``seed``, ``instructions``, ``query`` and ``tools``, each with
 ``name``, ``description``, ``parameters`` and ``api``, the identity that the virtual API is asked for.

@@ -1,4 +1,4 @@
-"""Agno: an ``Agent`` with a ``Function`` for each JSON Schema."""
+"""Run Agno's ``Agent`` with a ``Function`` for each JSON Schema."""
 
 import httpx
 from _loop import call_body, response_text, serve_async

@@ -1,4 +1,4 @@
-"""AutoGen: an ``AssistantAgent`` whose workbench is an MCP server."""
+"""Run AutoGen's ``AssistantAgent`` with an MCP server as its workbench."""
 
 from _loop import serve_async
 from autogen_agentchat.agents import AssistantAgent

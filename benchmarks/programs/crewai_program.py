@@ -1,6 +1,6 @@
-"""CrewAI: ``Agent.kickoff`` with tools that subclass ``BaseTool``, whose ``args_schema`` is a JSON Schema.
+"""Run CrewAI's ``Agent.kickoff`` with subclasses of ``BaseTool`` that have a JSON Schema as ``args_schema``.
 
-In a thread beside an event loop, as programs run it that are asynchronous otherwise: ``kickoff`` blocks.
+It runs in a thread next to an event loop, like programs that are otherwise asynchronous: ``kickoff`` blocks.
 """
 
 import asyncio

@@ -1,4 +1,4 @@
-"""LangGraph: ``create_agent`` with tools whose ``args_schema`` is a JSON Schema."""
+"""Run LangGraph's ``create_agent`` with tools that have a JSON Schema as ``args_schema``."""
 
 import httpx
 from _loop import call_body, response_text, serve_async

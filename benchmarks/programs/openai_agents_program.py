@@ -1,4 +1,4 @@
-"""OpenAI Agents SDK: an ``Agent`` with a ``FunctionTool`` for each JSON Schema."""
+"""Run the OpenAI Agents SDK's ``Agent`` with a ``FunctionTool`` for each JSON Schema."""
 
 import json
 

@@ -1,4 +1,4 @@
-"""Answers of a played model: rows of results, in which what a case asks depends on its number alone."""
+"""Answers of a played model, in rows of results; the request of a case depends on its number alone."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ TOOLS = 24
 
 
 class Case:
-    """What a request asks: its prompt, its parameters, its tools, and what a good answer is."""
+    """The prompt, the parameters and the tools of a request, and its good answer."""
 
     def __init__(self, number: int) -> None:
         random = np.random.default_rng(number)
@@ -115,7 +115,7 @@ def row(case: Case, trial: int, *, calls: bool, random: Random) -> Row:
 
 
 def finish(case: Case, one: Row) -> Row:
-    """Add what follows from an answer, with right counts where it has none."""
+    """Add what follows from an answer, with correct counts if it has no counts."""
     if one["status"] != "success":
         return one | {"finish_reason": None, "outcome": "protocol_error", "response": None, "findings": []}
     choice = one["response"]["choices"][0]

@@ -1,4 +1,4 @@
-"""The vendors of the simulation: good ones, and those that damage answers or bills."""
+"""The simulated vendors, with good ones, and vendors that damage answers or bills."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ def respaced(case: Case, call: Row, random: Random) -> bool:
 
 
 def empty_content(case: Case, one: Row, random: Random) -> bool:
-    """Send empty text beside calls."""
+    """Send empty text together with calls."""
     if calls_of(one):
         message_of(one)["content"] = ""
     return False

@@ -1,4 +1,4 @@
-"""Faults of played vendors: each changes an answer, and says whether a caller would be broken by it."""
+"""Faults of played vendors, which change an answer, and say whether that would break a caller."""
 
 from __future__ import annotations
 
@@ -117,7 +117,7 @@ def first_only(case: Case, one: Row, random: Random) -> bool:
 
 
 def said_instead(case: Case, one: Row, random: Random) -> bool:
-    """Say something where a call is due."""
+    """Say something instead of a due call."""
     if not calls_of(one):
         return False
     message_of(one).pop("tool_calls")
@@ -224,7 +224,7 @@ def varies_anyway(parameter: str) -> Fault:
 
 
 def one_more(case: Case, one: Row, random: Random) -> bool:
-    """Call a second tool where only one may be called."""
+    """Call a second tool if only one may be called."""
     if not calls_of(one) or "parallel_tool_calls" not in case.parameters:
         return False
     message_of(one)["tool_calls"].append(call_of(case, 1, random))

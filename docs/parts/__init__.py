@@ -1,4 +1,4 @@
-"""The generated text of the documentation: parts of committed pages, and pages that are not committed."""
+"""Generate text of the documentation, both parts of committed pages, and pages that are not committed."""
 
 from __future__ import annotations
 

@@ -70,7 +70,7 @@ def walk_commands(names: Iterable[str] | None = None) -> Iterator[Command]:
 
 
 def own_commands() -> list[str]:
-    """Return the names of Trialbed's own commands, without those of other distributions here."""
+    """Return the names of Trialbed's own commands, without other distributions' commands here."""
     return sorted(
         {*COMMANDS, *(driver.name for driver in list_drivers("commands") if driver.distribution == "trialbed")}
     )
@@ -96,7 +96,7 @@ def settings() -> str:
 
 
 def run_settings() -> str:
-    """Return the settings of a run that are part of its identity, and those that are not."""
+    """Return the settings that identify a run, and the other settings."""
     named: dict[bool, list[str]] = {True: [], False: []}
     for setting in declared_settings():
         option = setting.setting.option[-1]

@@ -1,4 +1,4 @@
-"""The page of the Python API: functions, hooks, contracts, errors and records."""
+"""Write the page of the Python API with functions, hooks, contracts, errors and records."""
 
 from __future__ import annotations
 
@@ -290,7 +290,7 @@ def contract_classes() -> list[type]:
 
 
 def public_records() -> list[type]:
-    """Return every public record that has fields, sorted by name; one that several modules have, once."""
+    """Return every public record that has fields, once even if several modules have it, sorted by name."""
     items = [getattr(module, name) for module in (trialbed, contracts, views) for name in module.__all__]
     found = {item.__name__: item for item in items if _is_record(item) and any(_fields(item))}
     return [item for _, item in sorted(found.items())]
@@ -334,7 +334,7 @@ def _errors() -> str:
 
 
 def _names(module: ModuleType, apart: Iterable[str] = ()) -> str:
-    """The names of a module, each with the first sentence about it; without those that are described elsewhere."""
+    """Return a module's names, each with its first sentence, without names that are described elsewhere."""
     return "\n".join(
         f"- `{name}`: {CONSTANTS.get(name) or _sentence(first_paragraph(getattr(module, name)))}"
         for name in module.__all__
@@ -384,7 +384,7 @@ def _signature(function: Callable[..., Any]) -> str:
 
 
 def _record(item: type) -> str:
-    """A record: its meaning, and its fields; those without words in a line."""
+    """Return a record's meaning and its fields; fields without words share a line."""
     meanings = {} if item in PLAIN else dict(_meanings(item))
     lines = [f"### {item.__name__}", "", _sentence(first_paragraph(item)), ""]
     plain = []
@@ -417,7 +417,7 @@ def _default(value: Any, factory: Any, missing: Any) -> str | None:
 
 
 def _annotation(item: type, name: str) -> str:
-    """The type of a field as its source has it, without what only checks it."""
+    """Return the type of a field as written in its source, without parts that only check it."""
     found = next(kind.__annotations__[name] for kind in item.__mro__ if name in vars(kind).get("__annotations__", {}))
     text = found if isinstance(found, str) else inspect.formatannotation(found)
     plain = " ".join(text.split())
@@ -425,7 +425,7 @@ def _annotation(item: type, name: str) -> str:
 
 
 def _meanings(item: type) -> Iterator[tuple[str, str]]:
-    """Yield each field that a docstring explains, with the explanation; that of a subclass comes last."""
+    """Yield each field that a docstring explains, with the explanation; a subclass's explanation comes last."""
     for kind in reversed(item.__mro__):
         names: list[str] = []
         text, is_inside = "", False

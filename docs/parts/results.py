@@ -209,7 +209,7 @@ against the check that heads its report, and eight drawn ones against the whole 
 
 
 def index_page() -> str:
-    """Return the first page of the results: each comparison with its outcome, and the measured tables."""
+    """Return the first page of the results, with each comparison and its outcome, and the measured tables."""
     return INDEX.format(published="\n\n".join(map(_result, _published())))
 
 
@@ -239,7 +239,7 @@ def faulty_models_page() -> str:
 
 
 def releases_page() -> str:
-    """Return every framework that was measured: its releases, and the changes of each."""
+    """Return every measured framework with its releases, and the changes in each."""
     reports = [
         read_report(releases.ReleasesReport, path, "bench releases")
         for path in sorted((RESULTS / "releases").glob("*.json"))

@@ -1,4 +1,4 @@
-"""Tables of the committed pages: scores, policies, keys of documents, and the words of verifications."""
+"""Make tables for the committed pages, on scores, policies, keys of documents, and the words of verifications."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ def scores() -> str:
 
 
 def argument_rules() -> str:
-    """Return every rule by which arguments are compared."""
+    """Return every rule for the comparison of arguments."""
     return _words("rule", metrics.RULES)
 
 
@@ -110,7 +110,7 @@ def codes(names: list[str]) -> str:
 
 
 def title_of(field: str) -> str:
-    """Return the title of a column of the truth table."""
+    """Return a column's title in the truth table."""
     return TITLES.get(field, f"`{field}`")
 
 
@@ -133,7 +133,7 @@ def _right(fields: tuple[str, ...]) -> str:
 
 
 def document_keys() -> str:
-    """Return every key of the result document: those that need no words in a line."""
+    """Return every key of the result document; keys without words share a line."""
     schema = document_schema()
     settings = {setting.document for setting in declared_settings() if setting.document}
     return "\n".join(_keys(schema, schema, (), settings))
@@ -246,7 +246,7 @@ def costs_of_frameworks() -> str:
 
 
 def _of_framework(name: str, runs: list[dict[str, Any]]) -> tuple[str, ...]:
-    """A row of a framework's runs: native, then controlled; the built-in loop has no profiles."""
+    """Return a row on a framework's runs, native, then controlled; the built-in loop has no profiles."""
     costs = [f"{run['trial']:.0f} ms" for run in runs]
     memory = max(run["worker"]["mib"] for run in runs)
     rate = 1000 / runs[0]["trial"]

@@ -1,4 +1,4 @@
-"""A made-up agent framework: the example of the guide to adapters."""
+"""A made-up agent framework, the example of the guide to adapters."""
 
 import json
 
@@ -6,7 +6,7 @@ import httpx
 
 
 class Gear:
-    """A tool: a name, a description, a JSON Schema, and a coroutine that takes keyword arguments and returns text."""
+    """A tool with a name, a description, a JSON Schema, and a coroutine from keyword arguments to text."""
 
     def __init__(self, name, description, schema, turn):
         self.name, self.description, self.schema, self.turn = name, description, schema, turn

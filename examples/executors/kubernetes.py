@@ -36,7 +36,7 @@ class KubernetesExecutor(Executor):
             raise UsageError("give --executor-option image=IMAGE and --executor-option host=ADDRESS")
 
     def server_host(self):
-        """Return the address at which workers find the server."""
+        """Return the server's address for workers."""
         return self.options["host"]
 
     def connect(self, server_url):
@@ -81,4 +81,4 @@ class KubernetesExecutor(Executor):
         return process.returncode, out, error.decode(errors="replace")[-300:].strip()
 
     async def __aexit__(self, *error):
-        """Do nothing: each pod ends with its trial."""
+        """Do nothing, because each pod ends with its trial."""

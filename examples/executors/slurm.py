@@ -16,7 +16,7 @@ from trialbed_plugins.executors.job import JobOrder, run_job
 
 
 class SlurmExecutor(Executor):
-    """All nodes need the environment in which ``bench`` runs."""
+    """Run each trial as a Slurm job; all nodes need ``bench``'s environment."""
 
     remote = True
     option_names: ClassVar = {
@@ -31,7 +31,7 @@ class SlurmExecutor(Executor):
         return self
 
     def server_host(self):
-        """Return the address at which workers find the server."""
+        """Return the server's address for workers."""
         return self.options.get("host")
 
     def connect(self, server_url):
@@ -66,4 +66,4 @@ class SlurmExecutor(Executor):
             raise
 
     async def __aexit__(self, *error):
-        """Do nothing: each job ends with its trial."""
+        """Do nothing, because each job ends with its trial."""

@@ -71,7 +71,7 @@ class TrialOpenAILike(OpenAILike):
         return self._client
 
     def get_request_params(self, *_: Any, **__: Any) -> dict[str, Any]:
-        """Return nothing: the client sends the trial's parameters, and Agno would walk the schemas of all tools first."""
+        """Return nothing: the client sends the trial's parameters, and Agno would walk all tools' schemas first."""
         return {}
 
 

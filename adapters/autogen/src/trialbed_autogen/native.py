@@ -106,7 +106,7 @@ def read_result(result: TaskResult, apis: Mapping[str, ApiRef]) -> Answer:
 
 
 def _calls(result: TaskResult, apis: Mapping[str, ApiRef]) -> Iterator[ClaimedCall]:
-    """Yield the calls that AutoGen reports, except calls of unknown tools and without an object, which it answers itself."""
+    """Yield AutoGen's reported calls, without unknown tools and missing objects, which it answers itself."""
     events = result.messages
     asked = [call for event in events if isinstance(event, ToolCallRequestEvent) for call in event.content]
     told = [text for event in events if isinstance(event, ToolCallExecutionEvent) for text in event.content]

@@ -5,8 +5,8 @@ From crewai 1.15.30 and its documentation; docs/reference/frameworks.md says why
 * Agent and instructions: https://docs.crewai.com/en/concepts/agents, "Direct Agent Interaction with kickoff()".
 * Tools: https://docs.crewai.com/en/learn/create-custom-tools, "Subclassing BaseTool". ``args_schema`` may be a JSON
   Schema (crewai/tools/base_tool.py), which CrewAI converts in the same way as MCP tools' schemas.
-* A conversation: https://docs.crewai.com/en/guides/flows/conversational-flows, a flow with a handler that runs the agent
-  on the messages so far; ``route_turn`` bypasses the router, because its default route offers no tools.
+* A conversation: https://docs.crewai.com/en/guides/flows/conversational-flows, a flow with a handler that runs the
+  agent on the messages so far; ``route_turn`` bypasses the router, because its default route offers no tools.
 * Endpoint and sampling: https://docs.crewai.com/en/concepts/llms, "Custom OpenAI-Compatible Endpoint".
 """
 

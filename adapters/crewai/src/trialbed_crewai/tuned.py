@@ -87,7 +87,7 @@ def arguments_class(schema: Mapping[str, Any]) -> type[BaseModel]:
 
 
 def field_type(schema: Mapping[str, Any]) -> Any:
-    """Return the type of a field; objects with properties get a class, and schemas without a single type allow anything."""
+    """Return the type of a field, with a class for objects with properties, and ``Any`` without a single type."""
     kind, values = schema.get("type"), schema.get("enum", ())
     if values and all(isinstance(value, str | int) for value in values):
         return Literal[tuple(values)]
