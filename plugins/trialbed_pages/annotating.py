@@ -18,7 +18,7 @@ FIELDS = ("rating", "note", "correction")
 
 
 def is_own(request: Request) -> bool:
-    """Return whether a request comes from these pages, or from no browser: those of other sites may only be read."""
+    """Return whether a request comes from these pages or not from a browser; other sites may only read."""
     site = request.headers.get("sec-fetch-site")
     if site is not None:
         return site == "same-origin"
@@ -45,10 +45,10 @@ async def read_form(request: Request) -> Mapping[str, str]:
 
 
 def annotation_of(key: TrialKey, form: Mapping[str, str]) -> Annotation:
-    """Return the annotation of a trial that a form holds.
+    """Return the annotation of a trial from a form.
 
     Raises:
-        UsageError: the rating is none.
+        UsageError: the rating is invalid.
     """
     given = {name: form.get(name, "").strip() for name in FIELDS}
     try:

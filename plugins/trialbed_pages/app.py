@@ -1,4 +1,4 @@
-"""The application: its routes, and the headers of every answer."""
+"""The application with its routes and the headers of every answer."""
 
 from __future__ import annotations
 
@@ -113,7 +113,7 @@ async def _with_headers(request: Request, forward: Callable[[Request], Awaitable
 
 
 def _error_page(request: Request, error: Exception) -> Response:
-    """Return a page that says why there is nothing to show."""
+    """Return a page that explains an error."""
     status = 404 if isinstance(error, DataError) else 400
     text = str(error)
     if isinstance(error, RequestValidationError):
@@ -136,7 +136,7 @@ def _static(name: str) -> Response:
 
 
 class _Pages:
-    """The routes; each opens the store for itself, so that any thread may serve it."""
+    """The routes. Each opens the store itself, so any thread may serve it."""
 
     def __init__(self, store: str | None, cache: RunCache, files: FilePage, *, writable: bool) -> None:
         self._writable = writable

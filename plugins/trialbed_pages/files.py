@@ -22,10 +22,10 @@ Stamp = tuple[tuple[str, int, int], ...]
 
 
 class FilePage:
-    """The page about files and the files of folders, made when it is opened and kept until a file changes.
+    """The page about files, made when it is opened and kept until a file changes.
 
     Args:
-        paths: files, and folders, whose own files are shown; they are looked through each time.
+        paths: files and folders; folders are searched each time, without their subfolders.
     """
 
     def __init__(self, paths: Sequence[Path]) -> None:
@@ -40,7 +40,7 @@ class FilePage:
         """Check that every file can be shown.
 
         Raises:
-            UsageError: one that was named is not there, has no rows, or is not a results file.
+            UsageError: a named file does not exist, has no rows, or is not a results file.
         """
         from trialbed_verify.pages import is_results_file
 
@@ -53,7 +53,7 @@ class FilePage:
                 raise UsageError(f"{path}: nothing that can be shown; files may be of vendors")
 
     def empty_files(self) -> list[Path]:
-        """Return the files that have no rows and so no page, such as those of a verification without an answer."""
+        """Return files without rows and so without a page, such as from a verification without answers."""
         return [one for one in self._all() if one.stat().st_size < PIECE and not one.read_bytes().strip()]
 
     def files(self) -> list[Path]:

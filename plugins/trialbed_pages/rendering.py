@@ -42,18 +42,18 @@ def render(template: str, base: str, **values: Any) -> str:
     """Return a page as HTML.
 
     Args:
-        base: the beginning of the addresses of all pages, without a slash at the end.
+        base: the prefix of all addresses, without a slash at the end.
     """
     return _environment().get_template(template).render(base=base, **values)
 
 
 def trial_parameters(framework: str, query_id: int | str, repeat: int = 0, **more: Any) -> str:
-    """Return the part of an address that names a trial; the query as JSON, so that 5 and "5" stay apart."""
+    """Return the query string for a trial; the query id is JSON to distinguish 5 from "5"."""
     return urlencode({"framework": framework, "query": json.dumps(query_id), "repeat": repeat, **more})
 
 
 def style() -> str:
-    """Return the style sheet: that of every page, and the additions of the pages of runs."""
+    """Return the style sheet of all pages, with the additions for pages of runs."""
     return style_sheet() + files("trialbed_pages").joinpath("static", "pages.css").read_text(encoding="utf-8")
 
 
@@ -76,7 +76,7 @@ def breakable(text: object) -> Markup:
 
 
 def command_words(text: object) -> Markup:
-    """Return a command whose options no line breaks at a hyphen."""
+    """Return a command with options that do not break at a hyphen."""
     from markupsafe import Markup, escape
 
     words = printable(str(text)).split(" ")
@@ -92,7 +92,7 @@ def score_grade(score: Score) -> str:
 
 
 def indent_json(text: str) -> str:
-    """Return JSON with indents, and any other text as it is."""
+    """Return indented JSON, or any other text unchanged."""
     try:
         return json.dumps(json.loads(text), indent=2, ensure_ascii=False)
     except (ValueError, RecursionError):

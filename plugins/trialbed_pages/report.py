@@ -16,13 +16,13 @@ from trialbed_pages.runs import GridFilter, GridPage, RunCache, TrialPage, run_p
 
 
 def run_report(run: StoredRun, data_dir: Path | None = None, queries: Mapping[int | str, Query] | None = None) -> str:
-    """Return the page of a run for someone who decides, in one file without scripts and anything from outside.
+    """Return the page of a run for a decision maker, in one file without scripts and external resources.
 
     It has the conclusion, what to take, the table and three examples; the appendix has all figures and these trials.
 
     Args:
-        data_dir: where datasets are; None for the user's.
-        queries: its tasks; None to read them from its dataset.
+        data_dir: the folder of datasets; None for the user's.
+        queries: the run's tasks; None to read them from its dataset.
     """
     if run.record.kind == "endpoints":
         return html_page(run_title(run.record), load_driver("components", "verification").page_parts(run))

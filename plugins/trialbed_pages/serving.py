@@ -34,7 +34,7 @@ def serve(
 
     Args:
         files: result files and folders of them; without any, there must be a store.
-        allow_hosts: names of this machine under which the pages are asked for, beside loopback's and ``host``.
+        allow_hosts: further names of this machine that browsers may use, in addition to loopback's and ``host``.
 
     Raises:
         ServerUnavailable: the address cannot be used.
@@ -63,7 +63,7 @@ def serve(
 
 
 class HostCheck:
-    """Refuses requests for other hosts: a page that has its own name point here could read every run."""
+    """Rejects requests for other hosts, because a site could point its own name here and read every run."""
 
     def __init__(self, app: ASGIApp, names: HostNames) -> None:
         self._app = app
@@ -95,7 +95,7 @@ def _place(store: str | None, files: Sequence[Path]) -> str:
 
 
 def _listening_socket(host: str, port: int) -> socket.socket:
-    """Return a socket that listens there, so that the port is known before the server runs."""
+    """Return a listening socket, to know the port before the server runs."""
     try:
         return socket.create_server((host, port), family=socket.AF_INET6 if ":" in host else socket.AF_INET)
     except OSError as error:

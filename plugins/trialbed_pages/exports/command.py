@@ -99,10 +99,10 @@ def _write_folder(run: StoredRun, folder: Path, data_dir: Path | None) -> None:
 
 
 def trial_lines(run: StoredRun, queries: Mapping[int | str, Query] | None = None) -> Iterator[dict[str, Any]]:
-    """Yield an object for each trial that counts, with the main settings of the run and all that the store holds.
+    """Yield an object for each counted trial, with the main settings of the run and everything in the store.
 
     Args:
-        queries: those of the run by id, for the task; None where the dataset is out of reach.
+        queries: the run's queries by id; None if the dataset is not available.
     """
     config = run.config
     about = {"run_id": run.run_id, "dataset": config.dataset, "test_set": config.test_set, "judge": config.judge}

@@ -1,4 +1,4 @@
-"""A run as StableToolBench's converted answers, as its own evaluators read them."""
+"""Write a run as StableToolBench's converted answers for its evaluators."""
 
 from __future__ import annotations
 
@@ -35,9 +35,9 @@ class Exported:
 
 
 def export_stabletoolbench(run: StoredRun, queries: Mapping[QueryId, Query], folder: Path) -> Iterator[Exported]:
-    """Write a run as StableToolBench's converted answers: ``{folder}/{framework}/{test set}.json``.
+    """Write a run as StableToolBench's converted answers to ``{folder}/{framework}/{test set}.json``.
 
-    Every framework is a model of its own; so is every repeat, where there are several (``{framework}_r1``). Trials
+    Every framework is a separate model, and so is every repeat if there are several (``{framework}_r1``). Trials
     that were not measured are left out, failed ones have no ``Finish``. A file is not written without trials.
 
     Args:
@@ -90,13 +90,13 @@ FINISH_FUNCTION: dict[str, Any] = {
 
 
 def converted_answer(text: str, tools: Sequence[ToolSpec], result: TrialResult) -> dict[str, Any]:
-    """A trial as one entry of a file of converted answers.
+    """Return a trial as one entry of a file of converted answers.
 
-    The calls are those that the server saw, in order, with its responses. There is a ``Finish`` only if the trial
-    ended with an answer or by giving up, so that the evaluators count any other trial as unsolved.
+    It has the server's calls in order, with its responses. There is a ``Finish`` only if the trial
+    ended with an answer or by giving up, because evaluators should count any other trial as unsolved.
 
     Args:
-        text: the query's.
+        text: the query's text.
         tools: on offer to the agent.
 
     Returns:
@@ -135,7 +135,7 @@ def _step(role: str, message: Json) -> dict[str, Any]:
 
 
 def _chain(steps: Iterable[dict[str, Any]]) -> list[dict[str, Any]]:
-    """The steps, each as what follows from the one before it."""
+    """Return the steps, each nested in the previous one."""
     chain: list[dict[str, Any]] = []
     for step in reversed(list(steps)):
         chain = [{**step, "next": chain}]

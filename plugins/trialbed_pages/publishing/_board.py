@@ -1,4 +1,4 @@
-"""The leaderboard: the setups of runs with the settings of the first; the others with the reason."""
+"""The leaderboard of setups in runs with the settings of the first run; others are listed with the reason."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def why_apart(one: RunNumbers, other: RunNumbers) -> str:
 
 
 def _facts(run: RunNumbers) -> dict[str, object]:
-    """Return all that runs on one board have in common."""
+    """Return the facts that all runs on one board share."""
     settings = {name.replace("_", " "): value for name, value in run.settings.items() if name != SEEDS}
     named = {"injected faults" if name == "faults" else name: settings[name] for name in sorted(settings)}
     tasks = {"dataset": f"{run.dataset} {run.dataset_digest[:12]}", "tasks": {query.query for query in run.queries}}
@@ -63,7 +63,7 @@ def _board(runs: Sequence[RunNumbers], apart: Sequence[str]) -> Table:
 
 
 def _run(run: RunNumbers, runs: Sequence[RunNumbers]) -> tuple[str, ...]:
-    """Return the model of a run; and the run's id, where several are of one model."""
+    """Return the model of a run, with the run's id if several runs have the same model."""
     return (run.model,) if len({one.model for one in runs}) == len(runs) else (run.model, run.name)
 
 

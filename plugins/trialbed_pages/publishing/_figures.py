@@ -21,7 +21,7 @@ def figures_of(run: RunNumbers) -> dict[str, Plot]:
 
 
 def mean_of(framework: PublishedFramework, score: str) -> PublishedMean:
-    """Return the mean of a score; one without a value where the framework has none."""
+    """Return the mean of a score; it has no value if the framework lacks the score."""
     return framework.scores.get(score, NOTHING)
 
 

@@ -1,4 +1,4 @@
-"""Writes the folder of published results: pages, figures and numbers, and the evidence that they are made of."""
+"""Write the folder of published results, with pages, figures, numbers and their evidence."""
 
 from __future__ import annotations
 
@@ -77,10 +77,10 @@ ABOUT = "What this is, and what it can show"
 
 
 def made_files(manifest: PublicationManifest, runs: Sequence[RunNumbers]) -> dict[str, bytes]:
-    """Return the files that follow from the numbers and the manifest alone, so that a replay makes them again.
+    """Return the files derived only from the numbers and the manifest, which a replay can make again.
 
     Args:
-        manifest: its files are those of the evidence.
+        manifest: its files are the evidence.
     """
     numbers = [run.model_dump(mode="json") for run in runs]
     found = {
@@ -95,7 +95,7 @@ def made_files(manifest: PublicationManifest, runs: Sequence[RunNumbers]) -> dic
 
 
 def read_numbers(folder: Path, manifest: PublicationManifest) -> list[RunNumbers]:
-    """Read the numbers of a folder, whose files are the published ones.
+    """Read the numbers of a folder with the unchanged published files.
 
     Raises:
         DataError: they cannot be read, or are of other runs than the manifest's.
@@ -112,14 +112,14 @@ def write_publication(
 ) -> PublicationManifest:
     """Write a folder of published results, and return its manifest. Files of an earlier publication are replaced.
 
-    All are written beside them first, so that the earlier ones stay where that fails.
+    All files are written to a temporary folder first, to keep the earlier ones if that fails.
 
     Args:
         manifest: without its files.
         evidence: the files that are not made again, by their names.
 
     Raises:
-        DataError: the folder has a publication of which files were changed since.
+        DataError: files of the earlier publication were changed.
         UsageError: it cannot be written, has a file of another origin, or a key would be published.
     """
     earlier = read_manifest(folder) if (folder / NAME).exists() else None
@@ -139,7 +139,7 @@ def write_publication(
 
 
 def _check_keys(files: Mapping[str, bytes]) -> None:
-    """Refuse files that have the value of a key or password of this program's environment."""
+    """Reject files that contain the value of a key or password in this program's environment."""
     keys = [value.encode("utf-8", "surrogateescape") for value in secret_values()]
     for name, content in files.items():
         if keys and any(key in part for part in _parts(name, content, max(map(len, keys))) for key in keys):
@@ -150,10 +150,10 @@ def _check_keys(files: Mapping[str, bytes]) -> None:
 
 
 def _parts(name: str, content: bytes, overlap: int) -> Iterator[bytes]:
-    """Yield a file, and the content of a recording in pieces, each with the end of the one before it.
+    """Yield a file, and a recording's content in pieces that overlap.
 
     Raises:
-        UsageError: a recording has more bytes than are read; a small file can claim to have any number.
+        UsageError: a recording is larger than the limit; a small file can expand to any size.
     """
     yield content
     if not content.startswith(XZ):
@@ -169,7 +169,7 @@ def _parts(name: str, content: bytes, overlap: int) -> Iterator[bytes]:
 
 
 def _replace_files(folder: Path, files: Mapping[str, bytes], earlier: Collection[str]) -> None:
-    """Write files into a folder in place of earlier ones; the last of them when all others are there."""
+    """Replace earlier files of a folder; the last file is replaced after all others."""
     for name in files:
         if name not in earlier and os.path.lexists(folder / name):
             raise UsageError(f"{folder / name} is there, and is not of published results; name another folder")
@@ -211,7 +211,7 @@ PROVENANCE, EVIDENCE = "Where the numbers come from", "Evidence"
 
 
 class Section(NamedTuple):
-    """A part of the page; ``file`` is that of a figure, empty for a table."""
+    """A part of the page; ``file`` is the file of a figure, empty for a table."""
 
     part: Part
     file: str = ""
@@ -235,7 +235,7 @@ def _sections(manifest: PublicationManifest, runs: Sequence[RunNumbers]) -> Iter
 
 
 def _without_notes(part: Part, said: set[str]) -> Part:
-    """Return a section without the notes that an earlier one has, and add its own to these."""
+    """Return a section without notes that an earlier one has, and remember its own."""
     if not isinstance(part, Table):
         return part
     # Sentences without a table are results, which may be the same in two runs.
@@ -245,7 +245,7 @@ def _without_notes(part: Part, said: set[str]) -> Part:
 
 
 def _name_figure(plot: Plot, name: str) -> Plot:
-    """Return a figure with the name of its run before its title, where there is one."""
+    """Return a figure with the name of its run, if any, before its title."""
     return replace(plot, title=f"{name}: {plot.title[:1].lower()}{plot.title[1:]}") if name else plot
 
 
@@ -262,14 +262,14 @@ def _title(manifest: PublicationManifest, runs: Sequence[RunNumbers]) -> str:
 
 
 def _fold(part: Part) -> Part | Folded:
-    """Return a section, below a line that unfolds it where few readers ask for it."""
+    """Return a section, folded if few readers need it."""
     if not isinstance(part, Table) or not part.title.endswith((TASKS, PROVENANCE, EVIDENCE)):
         return part
     return Folded(part.title, [replace(part, title="")])
 
 
 def _text(manifest: PublicationManifest, runs: Sequence[RunNumbers]) -> str:
-    """The page as Markdown, with the files of its figures."""
+    """Return the page as Markdown, with the files of its figures."""
     title, *lead = map(escape_markdown, [_title(manifest, runs), *_lead(manifest, runs)])
     lines = [f"# {title}\n", *(f"{line}\n" for line in lead)]
     shown = ((page, escape_markdown(", ".join(page.sources))) for page in manifest.pages)
@@ -283,7 +283,7 @@ def _text(manifest: PublicationManifest, runs: Sequence[RunNumbers]) -> str:
 
 
 def _fold_command(words: Sequence[str]) -> str:
-    """Return a command on as many lines as it needs, each option beside its value."""
+    """Return a command on several lines if needed, with each option next to its value."""
     lines = ["$"]
     for word in words:
         # A character that is not shown, such as the end of a line, would end the command or the block that it is in.
@@ -331,7 +331,7 @@ def _files(manifest: PublicationManifest) -> Table:
 
 
 def _how(runs: Sequence[RunSource]) -> str:
-    """Return where the commands work, and how far they differ."""
+    """Explain how to run the commands, and how their results may differ."""
     again = "" if any(run.cannot for run in runs) else REPLAYED
     return (
         f"In this folder, where Trialbed is installed.{again} bench run asks the model anew; it may answer otherwise."
@@ -339,7 +339,7 @@ def _how(runs: Sequence[RunSource]) -> str:
 
 
 def _commands(runs: Sequence[RunSource]) -> Iterator[str]:
-    """Yield the command that makes the numbers again, where that is possible, and those that asked the model."""
+    """Yield the command that reproduces the numbers, if possible, and the commands of the original runs."""
     if runs and not any(run.cannot for run in runs):
         yield "$ bench reproduce ."
     for run in runs:

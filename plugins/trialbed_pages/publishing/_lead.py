@@ -46,7 +46,7 @@ def names_of(runs: Sequence[RunNumbers]) -> list[str]:
 
 
 def lead_of(run: RunNumbers) -> list[str]:
-    """Return the result of a run in a few sentences: who solves more, the range, and what limits the comparison."""
+    """Return a run's result in a few sentences, with the range and the limits of the comparison."""
     solved = [mean.value for one in run.frameworks if (mean := mean_of(one, JUDGED)).value is not None]
     if not solved:
         return ["No trial has a verdict."]
@@ -63,12 +63,12 @@ def lead_of(run: RunNumbers) -> list[str]:
 
 
 def _span(texts: Sequence[str]) -> str:
-    """Return a range of figures that are sorted, as text."""
+    """Return the range of sorted figures as text."""
     return texts[0] if texts[0] == texts[-1] else f"{texts[0]} to {texts[-1]}"
 
 
 def _outcome(run: RunNumbers) -> Iterator[str]:
-    """Yield which setups are shown to solve more or fewer tasks than the baseline; nothing if none was compared."""
+    """Yield the setups that solve significantly more or fewer tasks than the baseline; nothing without comparisons."""
     found = [one for one in run.findings if one.kind == "reference" and one.score == JUDGED]
     for verdict, words in (("better", "more"), ("worse", "fewer")):
         own = [one.framework for one in found if one.verdict == verdict]
@@ -79,7 +79,7 @@ def _outcome(run: RunNumbers) -> Iterator[str]:
 
 
 def _noise(run: RunNumbers, apart: float) -> str:
-    """Return by how much repeats of one setup differ, and by how much the setups do; empty without repeats."""
+    """Return the differences between repeats of one setup and between setups; empty without repeats."""
     if run.repeat < 2:
         return ""
     widest = 0.0
@@ -94,7 +94,7 @@ def _noise(run: RunNumbers, apart: float) -> str:
 
 
 def _alike(run: RunNumbers) -> Iterator[str]:
-    """Yield which setups sent equal requests and got equal answers: their results are no evidence for one another."""
+    """Yield the setups with equal requests and answers, which are no evidence for one another."""
     alike: dict[tuple[object, ...], list[str]] = {}
     for one in run.frameworks:
         # Equal requests are not enough: a model that samples may end equal conversations with other words.

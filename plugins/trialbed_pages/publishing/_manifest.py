@@ -1,4 +1,4 @@
-"""The manifest of published results: where each run comes from, how it is made again, and the digest of each file."""
+"""The manifest of published results, with the origin of each run, its replay, and the digest of each file."""
 
 from __future__ import annotations
 
@@ -26,17 +26,17 @@ NUMBERS = "numbers.json"
 
 
 class RunSource(Record):
-    """The origin of the numbers of a published run.
+    """The origin of a published run's numbers.
 
     Attributes:
-        name: of the run in the folder: its id.
-        began: when it did, in UTC.
-        identity: of the model, as its driver gave it; empty where the name says it all.
-        dataset: as the command names it: a file of the folder, or a name.
-        recording: the file of the model's answers, of which there are ``answers``.
-        arguments: of ``bench run``, but the dataset and the model.
-        environments: framework -> the file that lists the packages of its own environment.
-        cannot: why it cannot be made again; empty if it can.
+        name: the run's id, which names it in the folder.
+        began: start time, in UTC.
+        identity: the driver's identity of the model; empty if the name is enough.
+        dataset: its name for the command, or a file of the folder.
+        recording: the file with the model's ``answers`` answers.
+        arguments: for ``bench run``, without the dataset and the model.
+        environments: framework -> the file with the packages of its own environment.
+        cannot: why it cannot be reproduced, or empty.
     """
 
     name: str
@@ -97,7 +97,7 @@ def read_manifest(folder: Path) -> PublicationManifest:
     """Read the manifest of a folder.
 
     Raises:
-        DataError: there is none, it cannot be read, or it asks for what no replay does.
+        DataError: it is missing or unreadable, or asks for more than a replay does.
     """
     path = folder / NAME
     if not path.is_file():
@@ -147,7 +147,7 @@ def check_unchanged(folder: Path, manifest: PublicationManifest) -> None:
     """Check that a folder holds the published files.
 
     Raises:
-        DataError: a file was changed, or one that cannot be made again is missing; names each.
+        DataError: a file was changed, or an irreproducible file is missing; names each.
     """
     if wrong := list(changed_files(folder, manifest)):
         raise DataError(f"{folder} is not as it was published: {'; '.join(wrong)}")

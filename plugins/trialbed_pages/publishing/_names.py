@@ -42,9 +42,9 @@ INSTALLED = re.compile(r"(?:site|dist)-packages[\\/]+")
 
 
 def public_name(value: str) -> str:
-    """Return a name without its address, which may have a key, and that of a file without its folders.
+    """Return a name without its address, which may contain a key, and a file's name without its folders.
 
-    Those may name a person. An ellipsis stands for them, so that nothing takes the rest for a name of its own.
+    Folders may name a person. An ellipsis marks them, because the rest could otherwise be taken for a complete name.
     """
     name = split_address(value)[0]
     found = FILE.fullmatch(name)
@@ -52,11 +52,10 @@ def public_name(value: str) -> str:
 
 
 def folder_mask() -> Callable[[str], str]:
-    """Return a function that leaves the folders of files out of a text, such as a traceback, and keeps their names.
+    """Return a function that removes folders from a text, such as a traceback, and keeps file names.
 
-    They are those of this program, wherever they are, and all below folders in which machines keep files, as on the
-    machine of a worker. Of a file of an installed package, the path within the package stays. A text that follows
-    from trials is the same on every machine then.
+    It removes this program's folders, and everything below the usual folders for files, as on a worker's machine. Files
+    of installed packages keep their path within the package. Texts about trials are then the same on every machine.
     """
     paths = (Path.home(), Path.cwd(), Path(tempfile.gettempdir()), Path(sys.prefix), Path(sys.base_prefix))
     own = {folder for path in paths for folder in (path.absolute(), path.resolve())}
@@ -87,7 +86,7 @@ def _mask_file(found: re.Match[str]) -> str:
 
 
 def _in_package(path: str) -> str:
-    """Return the path of a file within the package that it is of; empty for that of no installed one."""
+    """Return the path of a file within its installed package; empty for other files."""
     return INSTALLED.split(path)[-1] if INSTALLED.search(path) else ""
 
 

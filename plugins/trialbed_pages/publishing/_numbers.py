@@ -1,4 +1,4 @@
-"""The numbers of a run that is published: all that its pages show, and nothing that another replay would change."""
+"""The numbers of a published run, with everything that its pages show and without facts that change in a replay."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ PER_TRIAL = ("total_tokens", "model_turns", *TURN_TOKENS.values())
 
 
 class PublishedMean(Record):
-    """A mean over trials with its 95 % interval, where it has one."""
+    """A mean over trials with its 95 % interval, if it has one."""
 
     value: float | None
     low: float | None = None
@@ -42,7 +42,7 @@ class PublishedMean(Record):
 
 
 class PublishedLostCall(Record):
-    """An expected call whose result did not reach the answer: where it was lost, and why."""
+    """An expected call whose result did not reach the answer, with the stage and the reason."""
 
     query: str
     repeat: int
@@ -55,13 +55,13 @@ class PublishedFramework(Record):
     """The results of one framework.
 
     Attributes:
-        conclusion: its result in a sentence.
-        failures: kind -> trials that ended in it.
-        scores: those that lie in [0, 1], and the means of ``PER_TRIAL``.
-        prompt_tokens, completion_tokens, requests: of all its trials.
-        gold_calls: stage -> expected calls that were lost there, or ``used``.
+        conclusion: its result, in a sentence.
+        failures: kind -> number of trials with it.
+        scores: scores in [0, 1], and the means of ``PER_TRIAL``.
+        prompt_tokens, completion_tokens, requests: totals over its trials.
+        gold_calls: stage, or ``used`` -> number of expected calls lost there or used.
         solved: query -> the verdict of each repeat, from 0 to 1.
-        requests_digest: of all that its trials asked the model; empty where that is not known whole.
+        requests_digest: of all its model requests; empty if they are not completely known.
     """
 
     label: str
@@ -84,8 +84,8 @@ class PublishedFinding(Record):
 
     Attributes:
         kind: ``reference``, or ``profile`` for the controlled profile of the same framework.
-        low, high: of the difference's 95 % interval.
-        changed: queries on which the two differ, of ``n``.
+        low, high: the difference's 95 % interval.
+        changed: number of queries with a difference, of ``n``.
         p, verdict: in words, adjusted over all comparisons of the run.
     """
 
@@ -104,7 +104,7 @@ class PublishedFinding(Record):
 
 
 class PublishedQuery(Record):
-    """A task: its text, how many tools it offers, and how many calls it expects."""
+    """A task with its text and the numbers of offered tools and expected calls."""
 
     query: str
     text: str
@@ -117,8 +117,8 @@ class RunNumbers(Record):
 
     Attributes:
         name: of the run in the folder.
-        model, dataset: as they were named when the run was made; ``dataset_digest``: of the queries.
-        settings: those that are not the usual ones.
+        model, dataset: their names in the original run; ``dataset_digest``: of the queries.
+        settings: settings with other values than the defaults.
     """
 
     name: str
@@ -137,12 +137,12 @@ class RunNumbers(Record):
 def numbers_of(
     report: Report, queries: Mapping[int | str, Query], digests: Mapping[str, str], *, name: str, model: str
 ) -> RunNumbers:
-    """Return the numbers of a run, whose sentences name no folder of a machine.
+    """Return the numbers of a run, without local folders in its sentences.
 
     Args:
-        digests: of the requests of each setup to the model.
+        digests: of each setup's model requests.
         name: of the run in the folder.
-        model: its name, which is another in a replay.
+        model: its name, which differs in a replay.
     """
     config, mask = report.run.config, folder_mask()
     said = {one.framework: str(one) for one in conclusions(report)}
@@ -176,7 +176,7 @@ def numbers_of(
 
 
 def _public(value: Any) -> Any:
-    """Return the value of a setting, whose names may be those of models with endpoints, and of files."""
+    """Return the value of a setting without addresses of models and folders of files."""
     if isinstance(value, list):
         return [_public(one) for one in value]
     return public_name(value) if isinstance(value, str) else value

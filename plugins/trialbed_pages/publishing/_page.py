@@ -1,4 +1,4 @@
-"""The sections of a page of published results: conclusions, figures, costs, comparisons, losses and tasks."""
+"""The sections of a page of published results, from the conclusions to the tasks."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ KINDS = {"reference": "against {}", "profile": "defaults against conductor only"
 
 
 def parts_of(run: RunNumbers, figures: Mapping[str, Plot], *, name: str = "") -> list[Part]:
-    """Return the sections of a run's page: the first three are its result.
+    """Return the sections of a run's page; the first three are its result.
 
     Args:
         figures: the run's.
-        name: begins the titles of its sections where other runs stand on the page.
+        name: begins the titles of its sections if the page has other runs.
     """
     prefix = f"{name}: " if name else ""
     concluded = [one.conclusion for one in run.frameworks]
@@ -66,7 +66,7 @@ KEPT = {"history kept": "history_kept", "remembered": "remembered", "policy kept
 
 
 def _conversations(run: RunNumbers, prefix: str) -> Iterator[Table]:
-    """The share of trials that kept the history, and the tokens of turns; nothing without conversations."""
+    """Yield the share of trials that kept the history, and the tokens of turns; nothing without conversations."""
     columns = {
         heading: name
         for heading, name in (KEPT | TURN_TOKENS).items()

@@ -45,8 +45,6 @@ from trialbed_verify.pages import file_parts, files_title
 
 @dataclass
 class _Collected:
-    """The parts of a publication, as they are collected."""
-
     about: list[str] = field(default_factory=list)
     sources: list[RunSource] = field(default_factory=list)
     pages: dict[str, PublishedPage] = field(default_factory=dict)
@@ -119,7 +117,7 @@ def _add_folder(found: _Collected, folder: Path, *, about: bool) -> None:
 
 
 def _add_files(found: _Collected, pages: FilePage) -> None:
-    """Add the page about results files, as ``bench view`` shows it."""
+    """Add the page about results files, as in ``bench view``."""
     pages.check()
     for path in pages.empty_files():
         click.echo(f"{path} has no rows, so it is on no page", err=True)
@@ -163,7 +161,7 @@ def _add_run(
 
 
 def _check_loads(dataset: PublishedDataset, digest: str, data_dir: Path) -> None:
-    """Check, as a replay loads it, that a dataset which is code is the same where only its published files are."""
+    """Check that a dataset in code loads unchanged from its published files alone, as in a replay."""
     if dataset.name not in dataset.files or dataset.name.endswith(".json"):
         return
     with temporary_folder() as work:
@@ -182,7 +180,7 @@ def _check_loads(dataset: PublishedDataset, digest: str, data_dir: Path) -> None
 
 
 def _recording(run: StoredRun) -> tuple[bytes, int]:
-    """Return the recording of a run as a file, and its answers.
+    """Return the recording of a run as a file, and its number of answers.
 
     Raises:
         UsageError: not every answer of its model can be recorded.

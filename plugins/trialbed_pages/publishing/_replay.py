@@ -1,4 +1,4 @@
-"""Makes published numbers again: each run is replayed from its recording, and what follows from it is compared."""
+"""Reproduce published numbers by replaying each run from its recording, and compare the results."""
 
 from __future__ import annotations
 
@@ -42,13 +42,13 @@ ChosenRun = tuple[RunSource, RunNumbers]
 
 
 class Reproduction(NamedTuple):
-    """The fate of published files that were made again.
+    """The result of making published files again.
 
     Attributes:
-        trials: that were replayed.
-        same: files that are the published ones, byte for byte; ``other``: those that are not.
-        differences: of the numbers, and trials that left the recording, a line each.
-        files: all that was made, by name.
+        trials: number of replayed trials.
+        same, other: files that equal the published ones byte for byte, and files that do not.
+        differences: different numbers and trials that left the recording, a line each.
+        files: all made files, by name.
     """
 
     trials: int
@@ -65,14 +65,14 @@ def setups_of(run: RunSource) -> list[str]:
 
 
 def chosen_runs(folder: Path, manifest: PublicationManifest, names: Sequence[str]) -> list[ChosenRun]:
-    """Return the runs of a folder that have chosen setups, with these alone; whole runs where none is chosen.
+    """Return the runs of a folder, reduced to the chosen setups; without a choice, return whole runs.
 
     Args:
         folder: its files are the published ones.
         names: of setups, or of frameworks, for all setups of each.
 
     Raises:
-        UsageError: there is no run, one cannot be made again, or none has a setup of that name.
+        UsageError: there is no run, one cannot be reproduced, or no run has a setup of that name.
         DataError: the numbers cannot be read, or are of other setups than the manifest's.
     """
     known = list(dict.fromkeys(value for run in manifest.runs for value in setups_of(run)))
@@ -98,14 +98,14 @@ def chosen_runs(folder: Path, manifest: PublicationManifest, names: Sequence[str
 
 
 def _source_of(source: RunSource, setups: Collection[str]) -> RunSource:
-    """Return a run without the setups that are not chosen; each option has a value after it."""
+    """Return a run without unchosen setups; each option has a value after it."""
     pairs = zip(source.arguments[::2], source.arguments[1::2], strict=True)
     kept = (pair for pair in pairs if pair[0] not in (FRAMEWORK, AGAINST) or pair[1] in setups)
     return source.model_copy(update={"arguments": tuple(part for pair in kept for part in pair)})
 
 
 def _numbers_of(run: RunNumbers, setups: Collection[str]) -> RunNumbers:
-    """Return a run with the numbers that chosen setups have by themselves."""
+    """Return the numbers of a run's chosen setups, without comparisons."""
     own = [one.model_copy(update={"conclusion": ""}) for one in run.frameworks if one.label in setups]
     return run.model_copy(update={"frameworks": tuple(own), "findings": ()})
 
@@ -123,9 +123,9 @@ def reproduce(
     data_dir: Path,
     env_dir: Path | None = None,
 ) -> Reproduction:
-    """Replay runs of a folder, and compare what follows with the published files.
+    """Replay runs of a folder, and compare the results with the published files.
 
-    Of chosen setups, the numbers of each alone are compared: files have those of all.
+    If only some setups are chosen, numbers are compared instead of files, because files cover all setups.
 
     Args:
         folder: its files are the published ones.
@@ -156,7 +156,7 @@ def reproduce(
 def _replay(
     folder: Path, manifest: PublicationManifest, source: RunSource, place: Path, folders: Sequence[str]
 ) -> tuple[RunNumbers, list[str]]:
-    """Replay a run; returns its numbers, and why trials were not measured."""
+    """Replay a run, and return its numbers and the reasons for unmeasured trials."""
     place.mkdir(parents=True)
     # So that none is looked for in the folders above, which have the user's own settings and keys.
     for name in ("bench.toml", ".env"):
@@ -200,7 +200,7 @@ def _replay(
 
 
 def _unequal(where: str, there: Any, here: Any) -> Iterator[str]:
-    """Yield each value that is another, with its place."""
+    """Yield each different value with its place."""
     if isinstance(there, dict) and isinstance(here, dict):
         for key in dict.fromkeys([*there, *here]):
             yield from _unequal(f"{where}, {key}", there.get(key), here.get(key))

@@ -1,6 +1,6 @@
-"""The settings with which a published run is made again, and the check of those that a folder asks for.
+"""The settings of a replay, and the check of the settings that a folder asks for.
 
-A folder may be another's: of what its manifest says, a replay does what ``bench publish`` writes, and nothing else.
+A folder may come from someone else, so a replay accepts only manifests in the form that ``bench publish`` writes.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ PLAIN = {
 
 
 def replay_variables(own: Mapping[str, str]) -> dict[str, str]:
-    """Return the variables of a replay: no keys, and no settings but those of folders."""
+    """Return the environment variables of a replay, without keys and without settings other than folders."""
     kept = {
         name: value for name, value in own.items() if not is_secret(name, value) and not name.startswith("TRIALBED_")
     }
@@ -59,10 +59,10 @@ def replayed_settings() -> dict[str, str]:
 
 
 def wrong_source(dataset: str, arguments: Sequence[str], files: Container[str]) -> str:
-    """Return what a replay may not do for a published run; empty if all is as ``bench publish`` writes it.
+    """Describe a request that a replay must reject; empty if the source has the form that ``bench publish`` writes.
 
     Args:
-        files: the names of all files of the folder.
+        files: the names of the folder's files.
     """
     in_folder = dataset.startswith(f"{DATASETS}/") and dataset in files
     if not in_folder and (not DATASET.fullmatch(dataset) or ".py" in dataset):

@@ -1,4 +1,4 @@
-"""The sources of a published run: its settings as arguments, its dataset, and why it cannot be made again."""
+"""The sources of a published run, with its settings as arguments, its dataset, and obstacles to reproducing it."""
 
 from __future__ import annotations
 
@@ -33,11 +33,11 @@ from trialbed_pages.publishing._replayed import (
 
 @dataclass(frozen=True)
 class PublishedDataset:
-    """The dataset of a run as it is published.
+    """The published dataset of a run.
 
     Attributes:
-        name: as ``bench run --dataset`` takes it: a file of the folder where ``files`` has any.
-        files: name in the folder -> the file that it is now.
+        name: for ``bench run --dataset``; a file of the folder if ``files`` is not empty.
+        files: name in the folder -> the current file.
     """
 
     name: str
@@ -46,14 +46,14 @@ class PublishedDataset:
 
 
 def dataset_of(config: RunConfig, file: Path | None, data_dir: Path, include: Sequence[Path] = ()) -> PublishedDataset:
-    """Return the dataset of a run, which must be what it was then.
+    """Return the dataset of a run, which must be unchanged.
 
     Args:
-        file: of its tasks, where the run keeps the queries alone, since its tools are functions.
+        file: of its tasks, needed if the tools are functions, as the run then keeps only the queries.
         include: files that its code reads.
 
     Raises:
-        UsageError: the file is needed, or has a part that is not beside or below it.
+        UsageError: the file is needed, or has a part outside its folder.
         DataError: the dataset, or the code of its tools, has changed.
     """
     if file is None:
@@ -75,7 +75,7 @@ def dataset_of(config: RunConfig, file: Path | None, data_dir: Path, include: Se
 
 
 def _unchanged(config: RunConfig, name: str, data_dir: Path) -> tuple[Dataset, dict[int | str, Query]]:
-    """Return the dataset of a run and the run's queries, as they were then."""
+    """Return the dataset of a run and the run's queries, which must be unchanged."""
     dataset = open_dataset(name, data_dir)
     if dataset.digest() != config.dataset_digest:
         raise DataError(f"{name}: its tasks are not those of the run: it has changed since, or is another one")
@@ -88,8 +88,8 @@ def _unchanged(config: RunConfig, name: str, data_dir: Path) -> tuple[Dataset, d
 def _sources(file: Path, parts: Sequence[Path]) -> Iterator[tuple[str, Path]]:
     """Yield the files of a dataset by their names in the folder.
 
-    Data that Python code names, such as a file of keys, are kept from agents, and are not for others to read unless
-    their author says so.
+    Data files that Python code names, such as a file of keys, are kept from agents, and are not published unless
+    the author says so.
     """
     base = file.resolve().parent
     for path in (file.resolve(), *parts):
@@ -99,7 +99,7 @@ def _sources(file: Path, parts: Sequence[Path]) -> Iterator[tuple[str, Path]]:
 
 
 def source_of(run: Run, dataset: PublishedDataset, *, recording: str, answers: int) -> RunSource:
-    """Return where the numbers of a run come from."""
+    """Return the origin of a run's numbers."""
     config, arguments = run.config, tuple(_arguments(run))
     return RunSource(
         name=run.run_id,
@@ -117,10 +117,10 @@ def source_of(run: Run, dataset: PublishedDataset, *, recording: str, answers: i
 
 
 def public_config(config: RunConfig, dataset: str) -> RunConfig:
-    """Return a configuration as pages for others show it: without keys and folders of its author.
+    """Return a configuration for public pages, without keys and folders of its author.
 
     Args:
-        dataset: its name as it is published.
+        dataset: its published name.
     """
     values = {name: getattr(config, name) for name in ("judge", "judge_prompts", *ASKING)}
     parts = urlsplit(config.base_url or "")

@@ -1,4 +1,4 @@
-"""Digests of what setups asked the model, by which equal requests are recognised."""
+"""Digests of setups' model requests, to recognise equal requests."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ from trialbed_plugins.recordings import canonical_text, requests_of
 
 
 def request_digests(run: StoredRun) -> Mapping[str, str]:
-    """Return a digest of each setup's requests to the model, as recordings compare them.
+    """Return a digest of each setup's requests to the model, in the form that recordings compare.
 
-    A setup with a request that is too long for the log has none.
+    Setups with a request that is too long for the log are left out.
 
     Raises:
         DataError: a wire log cannot be read.
@@ -30,7 +30,7 @@ def request_digests(run: StoredRun) -> Mapping[str, str]:
 
 
 def _digest(run: StoredRun, trial: TrialResult) -> str:
-    """Return the digest of a trial's requests; empty where one is not known whole."""
+    """Return the digest of a trial's requests; empty if one is not completely known."""
     found = hashlib.sha256()
     for _, request in requests_of(trial, run.config.cell(trial.key.framework)):
         if request is None:

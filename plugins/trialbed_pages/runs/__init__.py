@@ -1,4 +1,4 @@
-"""The pages of runs: each module reads the store into the record of one page."""
+"""The pages of runs. Each module reads the store into the record of one page."""
 
 from trialbed_pages.runs.answers import ANSWERS, answers_page
 from trialbed_pages.runs.figures import RunCache, RunFigures

@@ -1,4 +1,4 @@
-"""The answers of frameworks to each query, with the reasons where they fail."""
+"""The answers of frameworks to each query, with the reasons for failures."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ ANSWERS = 10
 
 @dataclass(frozen=True)
 class ShownAnswer:
-    """The answer of a cell: that of its first failed trial, else of its first.
+    """The answer of a cell, from its first failed trial or, without failures, its first trial.
 
     Attributes:
-        problems: the mistakes in the trial, the most important first; empty where the answer is right.
+        problems: the mistakes in the trial, the most important first; empty if the answer is correct.
         annotation: a person's words on it.
     """
 
@@ -29,17 +29,17 @@ class ShownAnswer:
 
     @property
     def text(self) -> str:
-        """The answer in words; empty where there is none."""
+        """Return the answer in words; empty without an answer."""
         answer = self.trial.answer
         return "" if answer is None else answer.final_answer
 
 
 @dataclass(frozen=True)
 class AnswersPage:
-    """The page of answers: the queries of a grid, and the answers to them.
+    """The page of answers to the queries of a grid.
 
     Attributes:
-        cells: framework and query -> the answer; those without a trial are left out.
+        cells: framework and query -> the answer; only if there is a trial.
     """
 
     grid: GridPage

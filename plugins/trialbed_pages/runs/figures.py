@@ -1,4 +1,4 @@
-"""The figures of a run as its pages show them, kept in memory until the run changes."""
+"""The figures on a run's pages, cached until the run changes."""
 
 from __future__ import annotations
 
@@ -58,13 +58,13 @@ class RunFigures:
 
     @property
     def quality(self) -> list[str]:
-        """The scores that lie in [0, 1], those of quality first."""
+        """Return the scores in [0, 1], quality scores first."""
         kinds = self.trials.kinds
         return sorted((name for name in kinds if kinds[name].bounded), key=lambda name: not kinds[name].quality)
 
     @property
     def headline(self) -> tuple[str, ...]:
-        """The scores that lead the pages of the run: its dataset's own measure, if it has one, comes first."""
+        """Return the leading scores of the run's pages, starting with its dataset's own measure, if any."""
         leading = dict.fromkeys([*leading_scores(self.run.record.scores), *HEADLINE])
         return tuple(name for name in leading if name in HEADLINE or name in self.trials.kinds)
 
@@ -91,7 +91,7 @@ class RunFigures:
         return None if math.isnan(found) else found
 
     def _values(self, score: str) -> NDArray[Any]:
-        """Return the values of a score that count in each trial; NaN for none, and in a row that is void."""
+        """Return the counted values of a score in each trial; NaN if missing or in a void row."""
 
         def read() -> NDArray[Any]:
             found = self.trials.values(score, zeros=score in self.trials.quality)
@@ -141,11 +141,11 @@ FRESH = 3.0
 
 
 class RunCache:
-    """The figures of the runs that were looked at last; any thread may use it.
+    """The figures of the most recently viewed runs; any thread may use it.
 
     Args:
-        data_dir: where datasets are.
-        queries: run -> its tasks, of runs whose dataset is not read.
+        data_dir: the folder of datasets.
+        queries: run -> its tasks, for runs without reading their dataset.
     """
 
     def __init__(self, data_dir: Path, queries: Mapping[str, Mapping[QueryId, Query]] = MappingProxyType({})) -> None:
@@ -180,7 +180,7 @@ class RunCache:
         return Headline(sum(one for one, _ in ends), sum(other for _, other in ends), score, ordered)
 
     def verification(self, run: StoredRun) -> Markup:
-        """Return the content of the page of a verification, which the component ``verification`` makes."""
+        """Return the page content of a verification, made by the component ``verification``."""
         made = load_driver("components", "verification").page_parts
         return self._once("verification", run, lambda: html_parts(run.run_id, made(run)))
 

@@ -33,7 +33,7 @@ class GridFilter:
 
     @property
     def is_all(self) -> bool:
-        """Whether all queries are shown in their own order, so that only those of a page need be looked at."""
+        """Return whether all queries are shown in their own order, which makes it enough to read one page's queries."""
         return not self.text.strip() and self.show == "all" and self.sort == "dataset"
 
 
@@ -42,8 +42,8 @@ class Cell:
     """The trials of a framework on a query.
 
     Attributes:
-        value: the mean of the score over the repeats, None where no trial has it.
-        failures: the kinds of those that failed.
+        value: the mean of the score over the repeats, None if missing in all trials.
+        failures: the kinds of failures.
     """
 
     framework: str
@@ -124,7 +124,7 @@ class GridPage:
 
     @cached_property
     def matching(self) -> Sequence[QueryId]:
-        """The queries that fit, in the chosen order; an unknown choice is none."""
+        """Return the matching queries in the chosen order; unknown choices are ignored."""
         every = self.run.config.query_ids
         if self.chosen.is_all:
             return every

@@ -46,12 +46,12 @@ class RunChoices:
 
 @dataclass(frozen=True)
 class ListingPage:
-    """The page of the runs that fit, newest first.
+    """The page of matching runs, newest first.
 
     Attributes:
         rows: the runs of this page with their headline figures.
         more: whether there is a next page.
-        place: where the store is.
+        place: the store's location.
     """
 
     chosen: RunFilter
@@ -74,7 +74,7 @@ def listing_page(reader: StoreReader, cache: RunCache, chosen: RunFilter) -> Lis
 
 
 def _told(run: StoredRun, headline: Headline) -> Headline:
-    """Return the figures of a run; of a verification, the shares of requests with a valid answer."""
+    """Return the figures of a run; for a verification, the shares of requests with a valid answer."""
     if run.record.kind != "endpoints":
         return headline
     rates = [(one.label, ScoreMean(one.success_rate, None, 0)) for one in run.record.endpoints]

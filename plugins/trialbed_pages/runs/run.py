@@ -1,4 +1,4 @@
-"""The page of a run: its figures in the tables of every report, a plot, and its hardest tasks."""
+"""The page of a run, with its figures in the usual tables, a plot, and its hardest tasks."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class RunPage:
 
     @cached_property
     def report(self) -> Report:
-        """The report with the best setups first; those of one mean stay in the run's order."""
+        """Return the report with the best setups first; equal means stay in the run's order."""
         report, score = self.figures.report, self.figures.headline[0]
         ordered = sorted(report.frameworks, key=lambda one: -(self.figures.mean(one.framework, score).value or 0.0))
         return replace(report, frameworks=tuple(ordered))
@@ -64,7 +64,7 @@ class RunPage:
 
 
 def time_plot(figures: RunFigures, setups: Sequence[str]) -> BarPlot:
-    """Plot the means of the time of a trial by the party that took it, which add up to that of the whole trial."""
+    """Plot the mean time of a trial by the party that took it; the parts add up to the whole trial."""
     bars = [_time_bar(figures, name) for name in setups]
     title = "Where the time of a trial goes: means, in seconds"
     return BarPlot(title, bars, order=(*TIME_PARTS.values(), WAITING, UNSPLIT))

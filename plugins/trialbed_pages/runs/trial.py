@@ -1,4 +1,4 @@
-"""One trial: its exchanges in time, its problems and its answer."""
+"""The page of one trial, with its exchanges in time, its problems and its answer."""
 
 from __future__ import annotations
 
@@ -47,10 +47,10 @@ LEAST = 0.0005
 
 @dataclass(frozen=True)
 class ShownExchange:
-    """An exchange as a page shows it.
+    """An exchange on a page.
 
     Attributes:
-        exchange: as it was read.
+        exchange: the exchange in the log.
         at: seconds from the agent's beginning.
     """
 
@@ -69,19 +69,19 @@ class ShownExchange:
 
     @property
     def is_bad(self) -> bool:
-        """True where it is marked as gone wrong."""
+        """Return whether it is marked as gone wrong."""
         call = self.exchange.call
         return _has_failed(call) if isinstance(call, ModelCall) else bool(call.error or call.status != 200)
 
 
 @dataclass(frozen=True)
 class LossEvidence:
-    """The loss of an expected call, side by side: the model's call, the expected one, and who dropped it.
+    """The loss of an expected call, with the model's call, the expected one, and the party that dropped it.
 
     Attributes:
-        sent: the model's call as it wrote it; empty if it did not ask for the tool.
+        sent: the model's unchanged call; empty if it did not ask for the tool.
         by: one of ``LOSERS``.
-        request: the place of the request whose answer has the model's call, or of the last one; 0 without any.
+        request: the place of the request that led to the model's call, or of the last one; 0 without any.
         after: the place of the next request, which has the response to the model; 0 if the run ended there.
     """
 
@@ -98,7 +98,7 @@ class TrialPage:
     """The page of a trial.
 
     Attributes:
-        query: its task, where that is known.
+        query: its task, if known.
     """
 
     run: StoredRun
@@ -112,7 +112,7 @@ class TrialPage:
 
     @property
     def is_solved(self) -> bool:
-        """True where the judge found the task solved."""
+        """Return whether the judge found the task solved."""
         score = self.trial.score(JUDGED)
         return self.trial.status == "answered" and score is not None and score.label == "Solved"
 
@@ -135,7 +135,7 @@ class TrialPage:
 
     @property
     def _cause(self) -> str:
-        """The first request or call that went wrong, where expectations say only that they are not met."""
+        """Return the first failed request or call, if expectations only say that they are not met."""
         first = next((one for one in self.problems if one.where.startswith(("request", "call"))), None)
         return f"; {first.where}: {one_line(first.what, MOST).rstrip('.')}" if first else ""
 
@@ -146,7 +146,7 @@ class TrialPage:
 
     @property
     def expectations(self) -> Sequence[tuple[str, str]]:
-        """Everything by which the trial is right, as label and text."""
+        """Return all expectations of the trial, as label and text."""
         return list(expected_lines(self.query)) if self.query is not None else []
 
     @cached_property
@@ -196,7 +196,7 @@ class TrialPage:
 
     @cached_property
     def timeline(self) -> Timeline:
-        """The parties at work, from the agent's beginning to its end: between the exchanges, it is the framework."""
+        """Return the parties at work over time; between exchanges, it is the framework."""
         total = self.trial.outcome.wall_time
         spans = [_span(shown) for shown in self.exchanges]
         title = "Who was at work, in seconds from the beginning of the agent"
@@ -243,15 +243,15 @@ def _unusual_bounds(settings: Mapping[str, Any]) -> Iterator[str]:
 
 
 def as_command(words: Sequence[str]) -> str:
-    """Return words as a command for a shell: quoted, as ids and names come from elsewhere, and on one line."""
+    """Return words as a shell command on one line, quoted because ids and names come from elsewhere."""
     return printable(shlex.join(words))
 
 
 def _begin(result: TrialResult, found: Sequence[Exchange]) -> float:
-    """Return the seconds from the agent's beginning to its first exchange, as far as both processes' clocks agree.
+    """Return the seconds from the agent's beginning to its first exchange, assuming that both processes' clocks agree.
 
-    No exchange ends after the agent's own end, where its time is long enough for all: older runs have a beginning from
-    before the agent was made.
+    Exchanges are moved to end before the agent if its time is long enough for all, because older runs have a beginning
+    from before the agent was made.
     """
     started = min((one.call.started for one in found), default=0.0)
     begin = (result.wire.opened_at - result.outcome.started_at).total_seconds() + started
@@ -269,7 +269,7 @@ def _span(shown: ShownExchange) -> BarSpan:
 
 
 def _gaps(spans: Sequence[BarSpan], end: float) -> Iterator[BarSpan]:
-    """Yield the times in which no exchange was under way."""
+    """Yield the times without an exchange."""
     until = 0.0
     for span in sorted(spans, key=lambda span: span.start):
         if span.start - until > LEAST:
