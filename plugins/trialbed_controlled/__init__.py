@@ -1,4 +1,4 @@
-"""The common part of controlled profiles: requests that are the same for all frameworks, and one way to read answers.
+"""The common part of controlled profiles, with equal requests for all frameworks and one way to read answers.
 
 The names are loaded when they are first used.
 """

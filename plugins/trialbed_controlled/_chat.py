@@ -16,7 +16,7 @@ from trialbed_controlled._messages import assistant_message
 
 @dataclass
 class _Call:
-    """A call as the model wrote it, its result once it is made, and the framework's words if it does not make it."""
+    """A call in the model's own form, its result if it was made, and otherwise the framework's words."""
 
     written: Mapping[str, Any]
     result: str | None = None
@@ -37,25 +37,25 @@ class _Call:
 
 @dataclass
 class _Turn:
-    """A message of the model's or the user's; its calls by the ids that the framework has for them."""
+    """A message of the model or the user, with its calls by the framework's ids."""
 
     message: Mapping[str, Any]
     calls: dict[str, _Call] = field(default_factory=dict)
 
 
 class ControlledChat:
-    """Stands between a framework's client and the endpoint, so that nothing but the framework's loop is measured.
+    """Stands between a framework's client and the endpoint to measure only the framework's loop.
 
-    Frameworks rewrite prompts, schemas, arguments and results, and end where a model's message is odd. Here a request
-    has the trial's prompt, settings and tools, the model's messages as it wrote them, and the results as the tools
-    returned them. The framework gets plain messages, and each call under an id of its own, with arguments that any
+    Frameworks rewrite prompts, schemas, arguments and results, and end if a model's message is odd. Here a request
+    has the trial's prompt, settings and tools, the model's unchanged messages, and the tools' unchanged
+    results. The framework gets plain messages, and each call under an id of its own, with arguments that any
     framework passes on: ``call``, that id, and ``text``, the model's own. It decides when the model is asked,
     which calls are made and when, and when the run ends.
 
     One object serves one trial.
 
     Args:
-        tools: in the order in which they are offered.
+        tools: in the offered order.
         query: the user's first message.
 
     Attributes:
@@ -83,7 +83,7 @@ class ControlledChat:
         self.say(query)
 
     def say(self, text: str) -> None:
-        """Add a message of the user, for which the model may be asked as often as for the first."""
+        """Add a message of the user, and reset the number of allowed requests."""
         self._turns.append(_Turn({"role": "user", "content": text}))
         self._asked = 0
         self.was_cut_off = False
@@ -94,11 +94,11 @@ class ControlledChat:
         return self._asked >= self._max_turns
 
     def request(self, told: Mapping[str, str]) -> dict[str, Any]:
-        """The body of the next request.
+        """Return the body of the next request.
 
         Args:
-            told: id of a call -> the framework's own words on it, used where it did not make the call. They stay for
-                later messages of the user, in which the framework has no words on earlier calls.
+            told: id of a call -> the framework's own words on it, used if it did not make the call. They stay for
+                later messages of the user, when the framework has no words on earlier calls.
         """
         for key, call in self._calls().items():
             call.told = told.get(key, call.told)
@@ -127,7 +127,7 @@ class ControlledChat:
         return self._completion(turn, read_answer(completion).usage)
 
     def last_word(self) -> dict[str, Any]:
-        """An empty completion, with which a framework ends that would ask once more."""
+        """Return an empty completion, which ends a framework that would ask once more."""
         self.was_cut_off = True
         return self._completion(_Turn({"content": None}), None)
 
@@ -139,7 +139,7 @@ class ControlledChat:
         return call.result or ""
 
     def make_in_thread(self, arguments: Mapping[str, Any]) -> str:
-        """The same for a framework whose tools are not async."""
+        """Make a call like ``make``, for frameworks with blocking tools."""
         call, wanted = self._call(arguments)
         if wanted is not None:
             call.result = self._tools[call.name].invoke(wanted)
@@ -158,11 +158,11 @@ class ControlledChat:
     def answer(
         self, text: str, made: Iterable[tuple[str, Mapping[str, Any] | None, str]], *, usage: Usage | None, turns: int
     ) -> Answer:
-        """The trial's answer; without a text where the framework was cut off.
+        """Return the trial's answer, without a text if the framework was cut off.
 
         Args:
             text: the last one.
-            made: name, arguments and result of each call that the framework reports, as it was given them.
+            made: name, arguments and result of each call that the framework reports, in the framework's form.
             usage: the tokens that the framework counts.
             turns: the messages of the model that it counts.
         """
@@ -172,11 +172,11 @@ class ControlledChat:
         return Answer(final_answer=text, calls=calls, finish=finish_of(text), usage=usage, model_turns=turns)
 
     def _calls(self) -> dict[str, _Call]:
-        """All calls by the ids that the framework has for them."""
+        """Return all calls by the framework's ids."""
         return {key: call for turn in self._turns for key, call in turn.calls.items()}
 
     def _call(self, arguments: Mapping[str, Any]) -> tuple[_Call, dict[str, Any] | None]:
-        """The call, and its arguments; None where they are not an object, which is then its result."""
+        """Return the call and its arguments, or None if they are invalid and the call's result is an error."""
         call = self._calls()[arguments["call"]]
         wanted = _object(call.text)
         if call.name not in self._tools:
@@ -204,7 +204,7 @@ class ControlledChat:
 
 
 def _turn_messages(turn: _Turn) -> list[dict[str, Any]]:
-    """The messages of a turn: the model's, and a result for each of its calls."""
+    """Return the model's message and a result for each of its calls."""
     results = [
         {
             "role": "tool",
@@ -217,7 +217,7 @@ def _turn_messages(turn: _Turn) -> list[dict[str, Any]]:
 
 
 def _usage(usage: Mapping[str, int] | None) -> dict[str, int] | None:
-    """The tokens as the client of a framework reads them; 0 for those that the endpoint does not count."""
+    """Return the tokens in a framework client's format; 0 for tokens that the endpoint does not count."""
     if not usage:
         return None
     prompt, completion = usage.get("prompt_tokens", 0), usage.get("completion_tokens", 0)

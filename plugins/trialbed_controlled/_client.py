@@ -1,4 +1,4 @@
-"""Clients of the trial's endpoint: OpenAI's, which each adapter installs that uses them."""
+"""Clients of the trial's endpoint, based on OpenAI's, which each adapter that uses them installs."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ FAILURES = (openai.APIError, json.JSONDecodeError, UnicodeDecodeError)
 
 
 class TrialClient(openai.AsyncOpenAI):
-    """A client that sends the trial's requests, whatever a framework asks it to send. It does not retry.
+    """A client that sends the trial's requests in place of the framework's. It does not retry.
 
     Args:
         ends_with_request: whether the framework ends its loop with one more request, which an empty message answers.
@@ -65,7 +65,7 @@ class TrialClient(openai.AsyncOpenAI):
 
 
 class BlockingTrialClient(openai.OpenAI):
-    """The same for a framework whose models are asked in threads."""
+    """A blocking ``TrialClient``, for frameworks that ask their models in threads."""
 
     def __init__(self, endpoint: ModelEndpoint, limits: Limits) -> None:
         http = openai.DefaultHttpxClient(timeout=limits.request_timeout, verify=tls_for(endpoint.base_url))

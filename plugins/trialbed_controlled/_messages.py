@@ -1,4 +1,4 @@
-"""A model's message as it goes back to the model, read from a completion of any vendor."""
+"""Read a model's message from any vendor's completion, in the form that goes back to the model."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ MAX_ERROR_TEXT = 500
 
 
 def assistant_message(document: Any, problem: str = "") -> dict[str, Any]:
-    """The text and the calls of a completion, without a vendor's fields for reading only.
+    """Return the text and the calls of a completion, without a vendor's read-only fields.
 
-    What a vendor adds to a call stays with it. A call without an id gets one, which its result needs.
+    A vendor's additions to a call stay. A call without an id gets one, which its result needs.
 
     Args:
-        problem: why the document is not a completion, where that is known.
+        problem: why the document is not a completion, if known.
 
     Raises:
         ModelFailed: it is not a completion, or its message is empty.
@@ -59,17 +59,17 @@ def _calls(message: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
 
 
 def _text(arguments: Any) -> str:
-    """The text of a call's arguments; some endpoints send an object, or null."""
+    """Return the text of a call's arguments; some endpoints send an object, or null."""
     if isinstance(arguments, str):
         return _clean(arguments)
     return "" if arguments is None else json.dumps(arguments)
 
 
 def _clean(text: str) -> str:
-    """The text without halves of emoji, which no request can hold.
+    """Return the text without lone surrogates, which no request can hold.
 
     Raises:
-        AttributeError: it is no text.
+        AttributeError: it is not a text.
     """
     return text.encode(errors="replace").decode()
 

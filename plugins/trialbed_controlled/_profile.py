@@ -1,4 +1,4 @@
-"""The parts of a controlled profile that are the same for all frameworks over OpenAI's client."""
+"""The common parts of controlled profiles of all frameworks over OpenAI's client."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ class ControlledProfile(BaseAgent):
     """One agent per trial; a subclass runs the framework's loop over ``begin``'s conversation and client.
 
     Class attributes:
-        distribution: of the framework, whose version is reported.
+        distribution: of the framework; its version is reported.
         ends_with_request: whether the framework ends its loop with one request more than the trial allows.
     """
 
@@ -37,9 +37,9 @@ class ControlledProfile(BaseAgent):
         self.tools = list(tools)
 
     def begin(self, query: str) -> tuple[ControlledChat, TrialClient]:
-        """The conversation of the trial, to which this message is added, and a client for it, which ``close`` closes.
+        """Return the trial's conversation with this message, and a client for it, which ``close`` closes.
 
-        The framework runs its loop anew for each message of the user; what was said before is in the requests.
+        The framework runs its loop again for each message of the user; the requests contain the earlier messages.
         """
         if self._chat is None or self._client is None:
             prompt = self.system_prompt

@@ -1,6 +1,6 @@
-"""The executor ``ray``: the same workers, as actors on the nodes of a Ray cluster.
+"""The executor ``ray`` runs the usual workers as actors on the nodes of a Ray cluster.
 
-``RayExecutor`` runs in the engine, and imports nothing of Ray. A program beside it, the bridge, is Ray's driver: it
+``RayExecutor`` runs in the engine, and does not import Ray. A separate program, the bridge, is Ray's driver: it
 ends with its cluster, and takes no more with it than the trials that run at that time. On the nodes, each actor is one
 place for trials, and runs them with the local executor.
 

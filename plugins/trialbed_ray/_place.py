@@ -1,4 +1,4 @@
-"""A place for trials on a node: an actor that runs them with the local executor."""
+"""An actor for trials on a node, which runs them with the local executor."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ OWN = ("RAY_", "TRIALBED_ENV_DIR", "TRIALBED_MEMORY_LIMIT")
 
 
 class UnfitNode(Exception):
-    """The framework of a trial cannot be used on this node, or is another one than on the others."""
+    """The framework of a trial cannot be used on this node, or differs from the other nodes' framework."""
 
 
 class Place:
@@ -47,7 +47,7 @@ class Place:
         return f"{ray.util.get_node_ip_address()}/{ray.get_runtime_context().get_node_id()[:6]}"
 
     def stay(self) -> None:
-        """Never return: who waits for this learns of the actor's end."""
+        """Never return; callers that wait for this learn of the actor's end."""
         threading.Event().wait()
 
     def close(self) -> None:
@@ -71,8 +71,8 @@ class PlaceRunner:
     """Runs one trial at a time.
 
     Args:
-        locks: label of a framework -> the lock of its own environment, which is built where it is needed.
-        hidden: paths that no worker may see, where they exist; None for workers without a sandbox.
+        locks: label of a framework -> the lock of its own environment, which is built if needed.
+        hidden: paths hidden from workers, if they exist; None for workers without a sandbox.
         options: of the local executor.
     """
 
@@ -86,7 +86,7 @@ class PlaceRunner:
             self.executor.hidden = tuple(path for path in map(Path, hidden) if path.exists())
 
     async def describe(self, framework: str, server_url: str) -> FrameworkInfo:
-        """Describe a framework, whose environment is built first if need be.
+        """Describe a framework, after building its environment if necessary.
 
         Args:
             server_url: the root of the server; empty if it is not known yet.
@@ -131,7 +131,7 @@ class PlaceRunner:
 
 
 async def _told(work: Coroutine[Any, Any, Record]) -> tuple[str, str]:
-    """Return the class of a result, and it as JSON; of an error its class and text."""
+    """Return the class of a result and its JSON, or the class and text of an error."""
     try:
         found = await work
         return type(found).__name__, found.model_dump_json()
@@ -140,7 +140,7 @@ async def _told(work: Coroutine[Any, Any, Record]) -> tuple[str, str]:
 
 
 def _drop_secrets() -> None:
-    """Forget the keys that whoever started the node had in the environment."""
+    """Remove the keys of the person who started the node from the environment."""
     kept = worker_environment("")
     own = {name for name in os.environ if name.startswith(OWN)}
     for name in os.environ.keys() - kept.keys() - own:

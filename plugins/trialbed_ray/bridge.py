@@ -1,4 +1,4 @@
-"""``python -m trialbed_ray.bridge``: Ray's driver of a run, which the engine starts and speaks with over pipes."""
+"""Ray's driver of a run, ``python -m trialbed_ray.bridge``, which the engine controls over pipes."""
 
 from __future__ import annotations
 
@@ -43,11 +43,11 @@ GUESSES = " Some common causes include:"
 
 
 class Bridge:
-    """Keeps places, each made again when it is gone, and calls them.
+    """Keeps places, replaces them when they are gone, and calls them.
 
     Args:
         order: the first message.
-        out: the descriptor to which messages are written.
+        out: the file descriptor for messages.
     """
 
     def __init__(self, order: Mapping[str, Any], out: int) -> None:
@@ -85,7 +85,7 @@ class Bridge:
         await asyncio.wait(keeping)
 
     async def _keep(self) -> None:
-        """Make a place, and another one when it is gone, as often as that happens."""
+        """Keep one place open, and replace it whenever it is gone."""
         pause, most = PAUSES
         while True:
             number, place, reason = next(self._numbers), None, "its node has ended it"
@@ -129,7 +129,7 @@ class Bridge:
 
 
 def _give_up() -> None:
-    """End at once: the connection to a head that is gone cannot be closed."""
+    """End without closing the connection, which is impossible after the head is gone."""
     sys.stderr.write(f"no place has come for {RENEWAL:g} s\n")
     sys.stderr.flush()
     os._exit(1)

@@ -64,12 +64,12 @@ class PlaceLost(Exception):
 
 @dataclass
 class OpenPlace:
-    """A place that there is now.
+    """A place that is currently available.
 
     Attributes:
         node: the name of its node.
         busy: whether it runs a trial.
-        loaded: the frameworks that are as on the other nodes, and of which it may have an idle worker.
+        loaded: the frameworks that match the other nodes' and may have an idle worker here.
     """
 
     number: int
@@ -79,10 +79,10 @@ class OpenPlace:
 
 
 class RayExecutor(Executor):
-    """Runs trials in workers on the nodes of a Ray cluster, as many at a time as it has room for.
+    """Runs trials in workers on the nodes of a Ray cluster, up to its capacity.
 
-    Each place for a trial is an actor, which Ray puts where processors and memory are free. An actor that is lost, with
-    its node or alone, costs its trial a repetition, and Ray is asked for another one. Nodes that join are used. The
+    Each place for a trial is an actor on a node with free processors and memory. If an actor is lost, with
+    its node or alone, its trial is repeated, and Ray is asked for another actor. Nodes that join are used. The
     nodes need Trialbed with the extra ``ray``, in the same release; environments are built there from their locks.
     """
 
@@ -102,7 +102,7 @@ class RayExecutor(Executor):
 
     @classmethod
     def check_options(cls, options: Mapping[str, str]) -> None:
-        """See that Ray is installed, and the amounts can be read."""
+        """Check that Ray is installed, and that the amounts are valid."""
         super().check_options(options)
         if importlib.util.find_spec("ray") is None:
             raise UsageError(f"--executor ray needs Ray, here and on every node; here: {extra_command('ray')}")
@@ -184,7 +184,7 @@ class RayExecutor(Executor):
         return self._infos[framework]
 
     async def execute(self, spec: TrialSpec) -> Outcome | LostTrial:
-        """Run a trial at a place, if possible one where a worker of its framework waits."""
+        """Run a trial at a place, preferably one with an idle worker of its framework."""
         framework = spec.key.framework
         info = await self.describe(framework)
         while True:
@@ -212,7 +212,7 @@ class RayExecutor(Executor):
                 LOG.warning("the node %s is not used: %s", place.node, text)
 
     async def _some_places(self) -> list[OpenPlace]:
-        """Return all places, once there is one."""
+        """Return all places; wait for the first one."""
         try:
             async with asyncio.timeout(self.patience):
                 while not self.places:
@@ -225,10 +225,10 @@ class RayExecutor(Executor):
         return f" within {self.patience:g} s" + (f": {self.absence}" if self.absence else "")
 
     async def _free_place(self, framework: str) -> OpenPlace:
-        """Take a place on a node where the framework can be used, once there is a free one.
+        """Take a free place on a node that supports the framework; wait for one if necessary.
 
         Raises:
-            NothingMeasured: there has been no such node for as long as the patience.
+            NothingMeasured: there was no such node for ``patience`` seconds.
         """
         end: float | None = None
         while True:
@@ -251,12 +251,12 @@ class RayExecutor(Executor):
                 raise NothingMeasured(f"no node was left, and none has come{self._why()}") from None
 
     def _wake(self) -> None:
-        """Let all look again who wait for a change of the places."""
+        """Wake every task that waits for a change of the places."""
         self._change.set()
         self._change = asyncio.Event()
 
     def _drop(self, place: OpenPlace) -> None:
-        """End a place, so that another one is made."""
+        """End a place; the bridge then makes another one."""
         self.places.pop(place.number, None)
         self._send(end=place.number)
 
@@ -276,12 +276,10 @@ class RayExecutor(Executor):
             del self._asked[number]
 
     def _send(self, **message: Any) -> None:
-        """Send a message to the bridge, unless it has ended."""
         if self._process is not None and self._process.stdin is not None and not self._process.stdin.is_closing():
             self._process.stdin.write(json.dumps(message).encode() + b"\n")
 
     def _take(self, message: Any) -> None:
-        """Take a message of the bridge."""
         with suppress(KeyError, asyncio.InvalidStateError):  # of a call that was given up
             match message:
                 case {"host": host}:
@@ -300,7 +298,6 @@ class RayExecutor(Executor):
         self._wake()
 
     async def _keep_bridge(self) -> None:
-        """Start the bridge, and again whenever it has ended."""
         while True:
             try:
                 reason = await self._serve()
@@ -380,7 +377,7 @@ def _number(name: str, text: str) -> float:
 
 
 def _read_info(node: str, kind: str, text: str) -> FrameworkInfo:
-    """Read the description of a framework on a node; an error is raised here as it was there."""
+    """Read the description of a framework on a node; raise an error that the node reported."""
     if kind == "FrameworkInfo":
         return FrameworkInfo.model_validate_json(text)
     text = f"{text} (on the node {node})"
