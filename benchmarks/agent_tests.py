@@ -94,7 +94,7 @@ class Meter:
         """Measure a test with its set-up, its teardown and its reports."""
         before = servers_time() + time.process_time()
         yield
-        # The look for servers is no part of the test: it comes before the first time, and after the second.
+        # The search for servers is not part of the test; it comes before the first time, and after the second.
         after = time.process_time() + servers_time()
         self.costs.setdefault(item.name.partition("[")[0], []).append(after - before)
         self.own = item.module.OWN  # type: ignore[attr-defined] # a function of the file above

@@ -178,7 +178,7 @@ _, status, used = os.wait4(child.pid, 0)
 child.returncode = os.waitstatus_to_exitcode(status)
 print(json.dumps([child.returncode, used.ru_utime + used.ru_stime, used.ru_maxrss]))
 """
-"""Starts a program from a small process: the most memory of a program is never less than that of its parent."""
+"""Starts a program from a small process, since a program's peak memory is never less than its parent's."""
 
 
 def measured(command: Sequence[str], folder: Path) -> dict[str, float]:

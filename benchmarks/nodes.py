@@ -47,10 +47,10 @@ from support.ray_cluster import RayCluster, ray_cluster
 FEW = 60
 QUERIES = 12
 IDLE = 10.0
-"""Seconds in which the cluster's own use of processors is measured."""
+"""Seconds to measure the cluster's own use of processors."""
 
 OF_LOSSES = re.compile(r"\[\d+\]\.(metadata\.lost_trials|summary\.totals\.\w+|results\[\d+\]\.attempt): ")
-"""Where documents show that a trial was lost, and ran again."""
+"""Places of documents that show a lost trial, and its repetition."""
 
 
 def main() -> None:

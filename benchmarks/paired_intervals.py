@@ -28,7 +28,7 @@ PILOTS = ((30, 2, 0.05), (30, 2, 0.15), (60, 3, 0.03), (60, 1, 0.1))
 LARGE_SAMPLE = 400_000
 
 FEW_CHANGE = 5
-"""Queries that change, below which a sample has few outcomes."""
+"""The fewest changed queries for a sample with more than a few outcomes."""
 
 
 Population = Callable[[np.random.Generator, tuple[int, int], float], NDArray[Any]]

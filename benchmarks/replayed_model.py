@@ -66,7 +66,6 @@ def _labels(trials: list[TrialResult]) -> list[str]:
 
 
 def _is_recorded(trial: TrialResult) -> bool:
-    """Return whether every answer of a trial is in the recording, byte for byte."""
     bodies = {reply.body for reply in _cassette().replies.values()}
     return all(call.recorded is not None and call.response in bodies for call in trial.wire.model_calls)
 

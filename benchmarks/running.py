@@ -42,7 +42,7 @@ BEGUN = b" trials\n"
 """In the line that a run begins with."""
 
 KINDS = {"_supervisor.py": "supervisor", "trialbed_server": "server", "trialbed.worker": "worker"}
-"""Part of a command -> its kind; a supervisor's has that of its worker in it."""
+"""Part of a command -> its kind; a supervisor's command also contains its worker's part."""
 
 
 class Used(NamedTuple):
@@ -54,7 +54,7 @@ class Used(NamedTuple):
 
 
 Look = dict[int, Used]
-"""The processes of a run, also those that have ended."""
+"""The processes of a run, including ended ones."""
 
 
 def kind_of(command: str) -> str:

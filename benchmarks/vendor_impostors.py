@@ -28,10 +28,10 @@ OUTPUT_PRICE = 4.0
 """Of a completion token, in prompt tokens."""
 
 BREAKING, DEARER = 0.03, 0.02
-"""Damage with which no vendor may be called equivalent."""
+"""The damage that must keep a vendor from being called equivalent."""
 
 POOL = 100
-"""Answers of each case from which those of the same model are drawn."""
+"""The number of answers of each case to draw the same model's answers from."""
 
 
 def main() -> None:

@@ -24,7 +24,7 @@ Shares = NDArray[np.float64]
 Vendor = Callable[[Shares, np.random.Generator], Shares]
 
 CASES = {0.0: 362, 0.05: 788, 0.1: 1_210, 0.2: 2_238}
-"""Flip rate -> cases with which a vendor like the baseline is called equivalent in 90 % of verifications."""
+"""Flip rate -> cases that make a vendor like the baseline equivalent in 90 % of verifications."""
 
 TRIALS = 5
 DEALS = 599
@@ -111,7 +111,7 @@ def verdict(flips: float, cases: int, seed: int, decide: Vendor, choose: Vendor)
     found = list(measured(flips, cases, seed, decide, choose, 1))
     p_values: dict[int, float] = dict.fromkeys(range(len(found)), 0.0)
     if "different" in findings(found, p_values, cases):
-        # Only where a bound lies beyond its margin do the p-values matter, and they are most of the work.
+        # The p-values only matter if a bound lies beyond its margin, and they are most of the work.
         found = list(measured(flips, cases, seed, decide, choose, DEALS))
         p_values = holm({number: one.p for number, one in enumerate(found)} | {-n - 1: 1.0 for n in range(OTHERS)})
     settled_at = findings(found, p_values, cases)

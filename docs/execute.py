@@ -88,7 +88,6 @@ def _comparable(output: Output) -> Any:
 
 @contextlib.contextmanager
 def _folder() -> Iterator[None]:
-    """A new folder as the current one."""
     before = Path.cwd()
     with tempfile.TemporaryDirectory() as folder:
         os.chdir(folder)

@@ -46,7 +46,7 @@ def write_pages(folder: Path) -> None:
     """Write the pages that are not committed, and the pages and figures of published results, into a folder of docs."""
     for published in sorted(folder.glob("results/*/published.json")):
         place = published.parent
-        # Those that were made from an earlier publication are not the published ones.
+        # Pages from an earlier publication are not the published ones.
         for name in {*read_manifest(place).made} - {NUMBERS}:
             (place / name).unlink(missing_ok=True)
         publish([str(place)], place, about=None, dataset=None, store=None, data_dir=None)

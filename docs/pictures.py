@@ -30,7 +30,7 @@ WIDTH = 1100
 BIN = Path(sys.executable).parent
 
 Take = Callable[[str, str, str, int], None]
-"""Takes a picture: its name, the page's address, what to scroll to, and how high it is."""
+"""A function that takes a picture, by its name, the page's address, a place to scroll to, and its height."""
 
 
 def blocks(page: str, language: str) -> list[str]:

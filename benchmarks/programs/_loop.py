@@ -61,7 +61,6 @@ def response_text(reply: Mapping[str, Any]) -> str:
 
 
 def _now() -> tuple[float, float]:
-    """Wall and CPU seconds so far."""
     return time.perf_counter(), time.process_time()
 
 

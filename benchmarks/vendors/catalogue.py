@@ -86,7 +86,7 @@ GOOD: Vendors = {
     "one prompt token more": counts(more(1)),
     "`stop` after a forced call": stop_after_forced,
 }
-"""Vendors of the same model that do as they should."""
+"""Correct vendors of the same model."""
 
 
 def cases_of(share: float) -> Fault:

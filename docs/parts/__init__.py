@@ -44,4 +44,4 @@ PARTS: dict[str, Callable[[], str]] = {
     "suites": tables.suites,
     "vendor-drivers": tables.vendor_drivers,
 }
-"""The name of each part of a committed page, and the function that writes it."""
+"""The name of every part in committed pages, and the function that writes it."""

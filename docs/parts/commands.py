@@ -20,7 +20,7 @@ OTHERS = ("adopt",)
 """Commands of the compatibility packages."""
 
 SHARED = 3
-"""Commands from which on an option with the same words is described once for all."""
+"""The fewest commands for describing an option with the same words once for all."""
 
 PAGE = """\
 # Commands

@@ -241,7 +241,7 @@ PLAIN = (
     *(trialbed.RunConfig, trialbed.RunCell, trialbed.HelperUse, trialbed.ModelUse, trialbed.TokenRate),
     *(getattr(views, name) for name in views.__all__),
 )
-"""Records of which the names and types of the fields say enough; those of a run are settings of ``bench run``."""
+"""Records with fields that need no more than names and types; a run's fields are settings of ``bench run``."""
 
 LISTED = re.compile(r"^    (?P<names>\w+(?:, \w+)*): (?P<text>.*)")
 BLOCK = re.compile(r"^(Attributes|Args):$")

@@ -34,7 +34,7 @@ REQUESTS = 3
 """Of a trial, in all tables."""
 
 MODEL = 2.0
-"""Seconds of a request to a model, where one is assumed."""
+"""Assumed seconds of a request to a model."""
 
 MINUS = "\N{MINUS SIGN}"
 TITLES = {"turns": "model turns", "calls": "calls observed", "status": "status", "solved": "solved"}

@@ -13,7 +13,7 @@ from trialbed.wire.addresses import HostNames
 from trialbed_server._http import error_response
 
 TRIALS = "/t/"
-"""The path of the trials' URLs: the trial's token in the path is their guard."""
+"""The path prefix of trials' URLs; the trial's token in the path is their guard."""
 
 HEALTH = "/healthz"
 UNTAGGED = ("/virtual", "/v1/")

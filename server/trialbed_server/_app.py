@@ -50,7 +50,7 @@ SWEEP = 30.0
 """Seconds between two looks for trials that have expired."""
 
 FREQUENT = re.compile(r"(?:/t/(?P<trial>[^/]+))?/(?:virtual|v1/(?P<path>.*))")
-"""Paths of calls of APIs and of requests to models, as their routes have them."""
+"""Paths of calls of APIs and of requests to models, in the form of their routes."""
 
 METHODS = ["GET", "POST", "PUT", "PATCH", "DELETE"]
 
@@ -161,7 +161,6 @@ def create_app(options: ServerOptions, *, clock: Clock | None = None) -> Applica
 
 
 def _checks(options: ServerOptions) -> Iterator[Callable[[Scope], Response | None]]:
-    """Yield the checks of every request, in their order."""
     if not options.token:
         # With a token, pages are kept out by not knowing it.
         yield SiteCheck(options.host, options.allow_hosts).refusal
@@ -229,7 +228,6 @@ def _documented_apis(options: ServerOptions, simulators: Simulators) -> Iterator
 
 
 async def _error(_request: Request, error: Exception) -> Response:
-    """Answer a request that no route serves."""
     found = cast("HTTPException", error)
     return JSONResponse({"detail": found.detail}, found.status_code, found.headers)
 

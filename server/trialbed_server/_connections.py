@@ -28,7 +28,7 @@ class JoiningTransport:
             asyncio.get_running_loop().call_soon(self._send)
         self._written += data
         if len(self._written) > JOINED:
-            # Nothing large is kept here, where the transport's own limit does not count it.
+            # Keep nothing large here, because the transport's own limit does not count it.
             self._send()
 
     def close(self) -> None:

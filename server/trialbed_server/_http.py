@@ -16,15 +16,15 @@ from trialbed_server._options import ServerOptions
 from trialbed_server.trials import OpenTrial, TrialRefused, TrialRegistry
 
 LINGER_SECONDS, LINGER_BYTES = 5.0, 256 * 2**20
-"""Seconds, and bytes, that are still read of a request whose body is too large."""
+"""Seconds and bytes to read on from a request with too large a body."""
 
 
 MOST_VALUES, MOST_TOKENS = 100_000, 1_000_000
-"""Values in the JSON of a body, which are read in the event loop; and where it may be lists of tokens to embed."""
+"""Limits of values in a body's JSON, which is read in the event loop; the second is for lists of tokens to embed."""
 
 
 _STRING = re.compile(rb'"[^"\\]*+(?:\\.[^"\\]*+)*+(?:"|\\?\Z)', re.DOTALL)
-"""A string of JSON, or the rest of the body after one that does not end."""
+"""A string of JSON, or the rest of the body after an unterminated string."""
 
 
 class BodyTooLarge(Exception):

@@ -31,7 +31,7 @@ so, now and then, just when a client sends: the framework would be blamed for a 
 """
 
 FEWEST = 5_000
-"""Objects that requests make, beyond those that are gone, before garbage is searched for: they leave hardly any."""
+"""New objects before a search for garbage; requests leave hardly any."""
 
 GRACE = 2
 """Seconds that requests in flight have when the server ends."""

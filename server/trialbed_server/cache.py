@@ -13,7 +13,7 @@ from trialbed_server.response_store import Entry, Origin, ResponseStore, StoredB
 from trialbed_server.standard_names import StandardName
 
 OVERHEAD = 400
-"""Bytes an item costs in addition to its own size: key, objects, table. An estimate."""
+"""Bytes per item in addition to its own size, for key, objects and table. An estimate."""
 
 
 class CachedResponse(NamedTuple):

@@ -124,7 +124,6 @@ def _failure(status: int, message: str, fault: str) -> VirtualAnswer:
 
 
 def _rename_fields(value: Any) -> Any:
-    """Return the value with other field names, like another version of the Api."""
     if isinstance(value, dict):
         return {f"{name}_v2": _rename_fields(item) for name, item in value.items()}
     return [_rename_fields(item) for item in value] if isinstance(value, list) else value

@@ -85,7 +85,7 @@ SHOWN = 200
 """Characters of a failure in the log."""
 
 FIRST_PAUSE, LONGEST_PAUSE = 5.0, 300.0
-"""Seconds for which the endpoint is left alone once it keeps failing."""
+"""Seconds to leave the endpoint alone once it keeps failing."""
 
 
 class RealFailed(Exception):

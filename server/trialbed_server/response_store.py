@@ -39,7 +39,7 @@ from trialbed.files import make_private_file, make_private_folder
 from trialbed_server.standard_names import StandardName
 
 AUTHORITATIVE = ("real", "imported")
-"""Origins whose responses are good for every trial, best first; others belong to one simulator."""
+"""Origins of responses that are good for every trial, best first; others belong to one simulator."""
 
 
 class Origin(NamedTuple):
@@ -50,7 +50,7 @@ class Origin(NamedTuple):
 
 
 ANY = Origin("*")
-"""Stands for every origin: with it, any entry is good."""
+"""Stands for every origin, and makes any entry good."""
 
 
 @dataclass(frozen=True)
@@ -138,7 +138,7 @@ BUSY_TIMEOUT = 30.0
 """Seconds a writer waits for another process's transaction."""
 
 SETUP_LOCK = 0x7472_6962
-"""Names the advisory lock under which PostgreSQL creates the tables once."""
+"""Names PostgreSQL's advisory lock for creating the tables once."""
 
 
 class ResponseStore:

@@ -68,7 +68,6 @@ class TargetCatalog:
         return {_fold(name): api.ref for name, (api, _) in reversed(self._standard.items())}
 
     def _target(self, category: str, tool_name: str, api_name: str) -> CallTarget:
-        """The target of a request for this triple."""
         name = requested_name(category, tool_name, api_name)
         found = self._exact.get((category, tool_name, api_name)) or self._standard.get(name)
         if found is None:

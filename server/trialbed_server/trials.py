@@ -41,10 +41,10 @@ logger = logging.getLogger(__name__)
 T = TypeVar("T")
 
 OWN = "trialbed_plugins."
-"""The beginning of the modules whose worlds return at once, whatever they are asked."""
+"""The beginning of modules with worlds that answer every call immediately."""
 
 CLOSING_SECONDS = 10.0
-"""Seconds in which a world gives its state when its trial is closed."""
+"""Seconds for a world to give its state when its trial is closed."""
 
 
 def is_foreign(simulator: Simulator) -> bool:
@@ -98,7 +98,7 @@ class HostedWorld:
 
 
 OWN_MODELS = (OWN, "trialbed_scripted.")
-"""The beginnings of the modules whose models do a bounded amount of work for any request."""
+"""The beginnings of modules with models that do a bounded amount of work for any request."""
 
 
 class HostedModel(TrialModel):
@@ -434,10 +434,10 @@ class LogBudget:
 
 
 MAX_KEPT = 8 * 2**20
-"""Characters of the JSON of all setups that are kept; those that were not used for longest are forgotten first."""
+"""JSON characters of all setups to keep; the least recently used are forgotten first."""
 
 UNLIMITED = 3600.0
-"""Seconds that one call may take where the trial has no limits."""
+"""Seconds for one call if the trial has no limits."""
 
 
 @dataclass(frozen=True)

@@ -30,7 +30,7 @@ MOST_CALLS = 500
 """The trial's last calls, among which the expected ones are looked for."""
 
 MOST_USER_CALLS = 10
-"""Calls of its own tools that a model makes before one message."""
+"""Calls of the user's tools that a model makes before one message."""
 
 REPEATS, CLOSES, FINISHED = "repeats the goal", "closes the conversation", "the user has finished"
 YES, NO, UNKNOWN, GO_ON = "Yes, please.", "No, thank you.", "I don't know that.", "Please go on."
@@ -198,7 +198,7 @@ def _name_pattern(name: str) -> re.Pattern[str]:
     while len(words) > 1 and words[-1] in TAIL:
         words.pop()
     pattern = r"[\s-]*".join(map(re.escape, words))
-    # Where words are written without spaces between them, a name stands within others.
+    # If words are written without spaces, a name stands within others.
     return re.compile(pattern if words and category(words[0][0]) == "Lo" else rf"\b{pattern}s?\b")
 
 
@@ -246,7 +246,6 @@ def _progress(trial: OpenTrial) -> Progress:
 
 
 async def _use_tool(trial: OpenTrial, callbacks: Callbacks, call: GoldCall) -> ApiCall:
-    """Make a call of the user's own tools, and keep it in the log."""
     target, arguments = trial.catalog.target(call.api.category, *call.api.pair), call.arguments or {}
     recording = ApiRecording(trial.elapsed, trial.budget, target, arguments)
     answer = await callbacks.call(trial, target, arguments)

@@ -20,7 +20,7 @@ ALLOWED = re.compile(r"[A-Za-z0-9_-]{1,64}", re.ASCII)
 """The names that OpenAI-compatible endpoints take."""
 
 SUFFIX_LENGTH = 8
-"""Hexadecimal digits that distinguish Apis whose names meet."""
+"""Hexadecimal digits that distinguish Apis with equal names."""
 
 
 def safe_name(original: str) -> str:

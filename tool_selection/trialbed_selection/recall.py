@@ -15,7 +15,7 @@ from trialbed.texts import group_by_key
 from trialbed_selection.choices import choose
 
 MEASURES = ("recall", "coverage")
-"""At each k: the share of expected Apis among the first k, and whether all are there."""
+"""The share of expected Apis among the first k, and whether all of them are there."""
 
 
 @dataclass(frozen=True)

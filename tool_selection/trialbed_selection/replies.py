@@ -10,7 +10,7 @@ from trialbed.records import ApiRef
 from trialbed.texts import without_thoughts
 
 LIST = re.compile(r"\[([^\[\]]*)")
-"""A list up to its end, or to that of a reply that was cut short."""
+"""A list up to its end, or up to the end of a truncated reply."""
 
 QUOTED = re.compile(r'"((?:[^"\\\n]|\\.){0,500})"|\'((?:[^\'\\\n]|\\.){0,500})\'|`([^`\n]{1,500})`')
 """A name in quotes; no name is longer."""

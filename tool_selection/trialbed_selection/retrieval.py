@@ -38,7 +38,7 @@ UNSPACED = re.compile(
 """Letters of languages that write no spaces, or few, between words: longer than most words are."""
 
 MODALS = frozenset(("also", "could", "let", "must", "please", "shall", "would"))
-"""English words of requests that the list of stop words lacks: those that mean the same in every request."""
+"""English words that mean the same in every request, and that the list of stop words lacks."""
 
 
 class Words:
@@ -83,13 +83,13 @@ def _plain(text: str) -> str:
 
 
 NAME, DESCRIPTION, DETAIL = 4, 2, 1
-"""The weight of a word: in a name; in a description or a category; in parameters and in a response's keys."""
+"""The weight of a word in a name, in a description or a category, and in parameters and a response's keys."""
 
 MAX_KEYS = 200
 """Keys of a response that are read."""
 
 MAX_SENTENCE = 400
-"""Characters of a description that are embedded: a model reads no more."""
+"""Characters of a description to embed; a model reads no more."""
 
 
 def api_words(api: Api, words: Words) -> list[str]:
@@ -150,10 +150,10 @@ API_K1, API_B = 4.0, 0.75
 """BM25's parameters for Apis. k1 is in units of words that are counted up to four times."""
 
 TOOL_K1, TOOL_B = 3.0, 0.75
-"""BM25's parameters for tools, whose counts are logarithms."""
+"""BM25's parameters for tools, because their counts are logarithms."""
 
 TOOL_SHARE = 0.6
-"""The weight of its tool's score beside an Api's own: several Apis of one tool often solve a query together."""
+"""The weight of a tool's score relative to an Api's own; several Apis of one tool often solve a query together."""
 
 
 class LexicalIndex:
@@ -237,13 +237,13 @@ def _read(folder: Path) -> BM25 | None:
 
 
 BEST_SENTENCE = 0.5
-"""The weight of the sentence of a query that is most like an Api beside the whole: queries ask for several things."""
+"""The weight of the query's most similar sentence relative to the whole; queries ask for several things."""
 
 MEANT_TOOL_SHARE = 0.5
-"""The weight of the likeness to an Api's tool beside the likeness to itself."""
+"""The weight of the likeness to an Api's tool relative to the likeness to itself."""
 
 KEPT_QUERIES = 256
-"""Queries whose embeddings are kept: the last ones, for other numbers of tools."""
+"""The number of kept query embeddings, for other numbers of tools."""
 
 
 class SemanticIndex:
@@ -361,7 +361,7 @@ def best(scores: np.ndarray[Any, Any], count: int) -> list[int]:
 log = logging.getLogger("trialbed.selection")
 
 VERSION = 1
-"""The version of the form and the making of indexes: with another, they are made anew."""
+"""The version of the form and the making of indexes; a new version makes them again."""
 
 Index = TypeVar("Index")
 

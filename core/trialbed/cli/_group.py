@@ -16,7 +16,7 @@ import click
 from trialbed.installed import offers
 
 COMMANDS = frozenset(("compare", "demo", "doctor", "env", "models", "plugins", "run", "runs", "show"))
-"""Core's own commands: modules of this package."""
+"""Core's own commands, which are modules of this package."""
 
 SECTIONS = {
     "Run and compare": {
@@ -88,10 +88,10 @@ class LazyGroup(click.Group):
         try:
             return super().invoke(ctx)
         except (BrokenPipeError, SystemExit) as error:
-            # rich ends the program itself where a table cannot be written.
+            # rich ends the program itself if a table cannot be written.
             if isinstance(error, SystemExit) and not isinstance(error.__context__, BrokenPipeError):
                 raise
-            # click would end with 1, as rich does, which says that a check failed. Nobody reads the rest.
+            # click would end with 1, as rich does, which says that a check failed. The rest has no reader.
             sys.stdout = io.StringIO()
             raise click.exceptions.Exit(3) from None
 
@@ -134,7 +134,6 @@ class LazyGroup(click.Group):
 
 
 def _added() -> set[str]:
-    """Return the commands of entry points."""
     return {offer.name for offer in offers("commands")}
 
 

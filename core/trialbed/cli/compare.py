@@ -34,7 +34,7 @@ SHARED: tuple[click.Option, ...] = (
     make_option("--store", metavar="FILE|URL", help="Where runs are kept. [default: .trialbed/trialbed.db]"),
     click.Option(["--legend"], is_flag=True, help="Say below the tables what each figure means."),
 )
-"""Options for whatever is compared."""
+"""Options for every comparison."""
 
 
 class CompareCommand(SectionedCommand):

@@ -12,7 +12,7 @@ from trialbed.cli.options import Decorated, plain_option
 HELP = "Format of what is printed. [default: table]"
 
 RUN_FORMATS = ("table", "json", "csv", "markdown", "html", "junit")
-"""The formats of a run's results; those of other reporters go by the reporters' names."""
+"""The formats of a run's results; other reporters' formats go by the reporters' names."""
 
 
 def run_format_option(command: Decorated) -> Decorated:

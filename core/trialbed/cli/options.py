@@ -12,7 +12,7 @@ import click
 
 FILE = click.Path(dir_okay=False, path_type=Path)
 FOLDER = click.Path(file_okay=False, path_type=Path)
-"""Types of options: a file or a folder that need not be there."""
+"""Option types of a file and a folder, which need not exist."""
 
 
 class LineType(click.types.StringParamType):

@@ -23,7 +23,7 @@ VERSIONS = {
     "vendors": VENDOR_CONTRACT,
     "model_adapters": VENDOR_CONTRACT,
 }
-"""Kind of driver -> the version of its contract that it states, where it states one."""
+"""Kind of driver -> the version of its contract, if it states one."""
 
 
 @dataclass(frozen=True)
@@ -89,5 +89,5 @@ def command(as_json: bool) -> None:
     print_list(("kind", "name", "distribution", "state"), rows)
     for item in items:
         if item.problem:
-            # Not in the table, where a long text would stand in a narrow column.
+            # Not in the table, because a long text would stand in a narrow column.
             click.echo(f"\nbroken: {item.problem}")

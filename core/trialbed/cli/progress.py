@@ -16,7 +16,7 @@ from rich.progress import Progress as Bar
 from trialbed.errors import NothingMeasured
 
 LINES = 10
-"""Number of lines that are printed where there is no terminal."""
+"""Number of lines that are printed without a terminal."""
 
 
 class Resumable(Protocol):

@@ -167,7 +167,7 @@ def remove(runs: tuple[str, ...], store: str | None, as_json: bool) -> None:
 
 COLUMNS = ("run", "status", "dataset", "tasks", "model", "trials", "framework", "solved")
 LEFT_OUT = ("dataset", "tasks", "model")
-"""Columns that narrow terminals do without: the end of a run and its number of trials matter more."""
+"""Columns to omit on narrow terminals; the end of a run and its number of trials matter more."""
 
 
 def _print(rows: Sequence[dict[str, Any]], place: str, *, more: bool, is_filtered: bool) -> None:
@@ -192,7 +192,6 @@ def _print(rows: Sequence[dict[str, Any]], place: str, *, more: bool, is_filtere
 
 
 def _tags_and_notes(rows: Sequence[dict[str, Any]]) -> Iterator[str]:
-    """Yield the tags and the note of each run that has some."""
     for row in rows:
         tags = ", ".join(row["tags"])
         if tags or row["note"]:

@@ -28,7 +28,7 @@ LOSSES = {
     "trial failed": "were lost in trials that failed",
     "not used": "had results of which nothing is in the answer",
 }
-"""The stage at which expected calls were lost, in words."""
+"""Stage -> how expected calls were lost there, in words."""
 
 BASELINE = "baseline"
 
@@ -42,7 +42,7 @@ SHOWN = 5
 """Queries that are listed if no other number is asked for."""
 
 DIGITS = 12
-"""Digits to which a mean quality is rounded: the same trials in another order must give the same one."""
+"""Digits for rounding mean qualities, because the same trials in another order must give the same one."""
 
 TOKENS, COST = "total_tokens", "cost"
 
@@ -132,7 +132,7 @@ class Conclusion:
         count, words = stages[most], LOSSES[most]
         by_framework = self.lost.losers.get("framework", 0)
         if 2 * by_framework > lost and LOST_BY.get(most, "framework") != "framework":
-            # Where the framework ended a run, or offered other tools, the stage alone would put it down to the model.
+            # If the framework ended a run, or offered other tools, the stage alone would blame the model.
             count, words = by_framework, "are put down to the framework"
         words = words.replace("were ", "was ", 1).replace("are ", "is ", 1) if count == 1 else words
         if lost + used == 1:
@@ -170,7 +170,7 @@ def conclusions(report: Report) -> tuple[Conclusion, ...]:
         config, whole = report.run.config, len(report.frameworks) == 1 or not report.incomplete
         counts, judged = one.counts, one.scores.get(JUDGED)
         scores: Mapping[str, ScoreMean] = one.scores if whole else one.common or {}
-        # The measure that leads; where the judge failed to give verdicts, none takes their place.
+        # The leading measure; if the judge failed to give verdicts, no other measure replaces them.
         names = [*leading_scores(report.run.scores), JUDGED]
         names += [] if judged and judged.untold else ["api_call_score"]
         known = (name for name in names if (mean := scores.get(name)) and mean.value is not None)

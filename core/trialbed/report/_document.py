@@ -29,7 +29,7 @@ Entries = dict[tuple[TrialKey, int], bytes]
 """Trial and attempt -> its entry as compressed JSON."""
 
 ALWAYS_THERE = ("prompt_tokens", "completion_tokens", "total_tokens", "model_turns", *TIMES)
-"""Figures that are null where no trial has them."""
+"""Figures that are null if no trial has them."""
 
 STATUSES = ("solved", "unsure", "unsolved")
 
@@ -80,7 +80,6 @@ def add_entries(
 
 
 def _entries_of(summary: Summary, entries: Entries) -> Iterator[bytes]:
-    """Yield the entries of a framework as JSON, in the order of its trials."""
     quality = [score.name for score in summary.scores.values() if score.quality]
     for row in summary.trials:
         text = zlib.decompress(entries[row.key, int(row["attempt"])])

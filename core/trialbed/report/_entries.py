@@ -26,7 +26,7 @@ VERDICT: dict[str, Json] = {"method": None, "reason": None, "votes": [], "agreem
 """Details of the judge's score with their defaults."""
 
 SHOWN_ELSEWHERE = ("sopr_score", "claimed_vs_observed")
-"""Scores whose details stand under ``evaluation`` and ``wire``."""
+"""Scores with details under ``evaluation`` and ``wire``."""
 
 
 def entry(query: Query, result: TrialResult, gold: GoldAnswer | None = None) -> dict[str, Any]:

@@ -20,10 +20,10 @@ from trialbed.records import PROFILE
 from trialbed.wire.redaction import redact
 
 MAX_NAME = 80
-"""Characters of each part of a latest document's name."""
+"""The longest part of a latest document's name, in characters."""
 
 MAX_PART = 50
-"""Characters of each part of a kept document's name, which has more parts."""
+"""The longest part of a kept document's name, which has more parts, in characters."""
 
 
 def document_path(agent: str, test_set: str, folder: str | os.PathLike[str]) -> Path:

@@ -74,7 +74,7 @@ def _helper(use: HelperUse) -> dict[str, Any]:
 
 
 TOLD_BY_NAME = ("frameworks", "commands", "dataset", "repeat")
-"""Settings that have lines of their own."""
+"""Settings with separate lines."""
 
 
 def run_settings(run: Run) -> Iterator[tuple[str, str]]:
@@ -124,7 +124,7 @@ FILE = re.compile(r"^([a-z][\w.+-]*:)?(?:~|\.{0,2}|[A-Za-z]:)[/\\](?:.*[/\\])?(?
 """The folders of a model that is a file, after its scheme."""
 
 NAMED = 3
-"""Subjects up to which a title names each."""
+"""The most subjects that a title names."""
 
 
 def run_title(run: Run) -> str:

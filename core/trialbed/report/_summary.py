@@ -44,10 +44,10 @@ TALLIES = {
     "translated_requests": ("translated", "requests", ""),
     "waited": ("waited", "seconds", ""),
 }
-"""Key of events on the wire -> the column that counts them, the key of their number, and that of their kinds."""
+"""Key of events on the wire -> the column that counts them, and the keys of their number and their kinds."""
 
 MAX_MESSAGE = 300
-"""Characters of the message of a failure; the whole stands in the trial's entry."""
+"""Characters to show of a failure's message; the whole stands in the trial's entry."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -465,7 +465,7 @@ def score_summaries(
     untold = Counter(name for _, name, _ in undetermined)
     timed = _have_times(own, chosen, first_apart=first_apart)
     found = {}
-    # Without any answer, the scores are those that would have been given; none of them is known.
+    # Without any answer, list the scores that would have been given; their values are unknown.
     declared = [
         name for name, score in (described or {}).items() if score.quality and score.bounded and not score.leads
     ]
@@ -480,7 +480,7 @@ def score_summaries(
         mean = fmean(values) if values else None
         interval = half = middle = None
         if mean is not None and bounded:
-            # The repeats of a query may all agree, so that they count as one observation.
+            # The repeats of a query may all agree, and count as one observation.
             wilson = wilson_interval(mean, len(np.unique(own["query"][counted])))
             interval = wilson.low, wilson.high
         elif values:

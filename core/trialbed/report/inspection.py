@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from trialbed.records import Expected, GoldCall, Json, Query, Score, ToolSpec, TrialResult
 
 MOST_AGENTS = 9
-"""System prompts of a trial beyond which they are not those of as many agents."""
+"""The most system prompts of a trial that are taken for different agents."""
 
 
 @dataclass(frozen=True)
@@ -214,7 +214,7 @@ def problems(result: TrialResult, tools: Sequence[ToolSpec]) -> list[TrialProble
         said = [f"{_api(pair)} is claimed, and was never called in this way" for pair in claims.invented]
         said += (f"{_api(pair)} was called, and is not claimed in this way" for pair in claims.unreported)
         read += (TrialProblem("claims", what) for what in said)
-    # The findings by which the trial scores less, as far as no other problem is about them.
+    # The findings that lower the trial's scores, unless another problem covers them.
     others = (one for one in result.integrity or () if one.kind not in HARMLESS | TOLD)
     return read + [TrialProblem("trial", finding_text(one)) for one in others]
 
@@ -380,7 +380,7 @@ LISTED = ("sent", "claimed", "right")
 """Details of scores that list calls, which are shown before."""
 
 OFTEN_NONE = ("failed", "repeated")
-"""Counts that say something only where they are not 0."""
+"""Counts that mean nothing at 0."""
 
 
 def reason_text(score: Score) -> str:

@@ -9,25 +9,25 @@ from trialbed.identity import once_for
 from trialbed.records import Answer, Query, ToolSpec, WireLog
 
 LONGEST_ANSWER = 500_000
-"""Characters of an answer that is judged: about a thousand pages. A trial with a longer one has failed."""
+"""The longest judged answer in characters, about a thousand pages. A trial with a longer one has failed."""
 
 LONG_ANSWER = 50_000
 """Characters of an answer that Trialbed's own scorers read in about 50 ms; longer ones are scored in a process."""
 
 LARGE_LOG = 1_000_000
-"""Characters of a server's log and of the agent's claims, likewise."""
+"""The same limit for a server's log together with the agent's claims."""
 
 SMALL_LOG = 50_000
 """Characters of both, and of the answer, that are read word by word in some milliseconds: 65 if all are new."""
 
 SMALL_TASK = 20_000
-"""Characters of a task and of its documentation, likewise: they are read for the first of its trials."""
+"""The same limit for a task with its documentation, which is read for the first of its trials."""
 
 PROCESSOR_SECONDS = 60
 """Seconds of work for the scores of one plugin on one trial."""
 
 SILENT_SECONDS = 600.0
-"""Seconds that these scores, or a judge, may take: they may wait for a model of their own."""
+"""Seconds for these scores, or for a judge, which may wait for a model."""
 
 MEMORY = 4 * 2**30
 """Bytes of data of a scoring process."""

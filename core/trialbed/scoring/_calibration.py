@@ -14,10 +14,10 @@ from trialbed.records import Json, Record
 from trialbed.settings import state_dir
 
 CRITERIA_CALIBRATION = "criteria_calibration"
-"""The part of a judge's description that is about criteria; only runs whose tasks have some have it."""
+"""The part of a judge's description about criteria; only runs of tasks with criteria have it."""
 
 CALIBRATIONS = "calibrations.json"
-"""The file in the state folder in which they are kept."""
+"""The calibrations' file in the state folder."""
 
 MIN_CASES = 30
 """Cases with a verdict that a calibration needs to be named in reports."""

@@ -5,22 +5,22 @@ from __future__ import annotations
 from trialbed.records import Query
 
 ALWAYS = ("sopr_score", "api_call_score", "api_precision", "api_f1", "has_finish")
-"""Scores of quality that a summary has even where no trial ended without failure."""
+"""Scores of quality that a summary has even if every trial failed."""
 
 TIMES = ("wall_time", "model_time", "tool_time", "framework_time")
-"""Scores in which a worker's first trial, which does once what later ones find done, is kept apart."""
+"""Scores that separate a worker's first trial, because it does the work that later ones find done."""
 
 OF_GOLD_CALLS = ("api_call_score", "api_precision", "api_f1")
 """Scores that there are only of queries that say which calls solve them."""
 
 OF_GOLD_ARGUMENTS = ("argument_accuracy", "tool_call_f1", "tool_call_accuracy")
-"""Scores that there are only of queries whose expected calls have arguments."""
+"""Scores that only exist for queries with arguments in the expected calls."""
 
 OF_GOLD = (*OF_GOLD_CALLS, *OF_GOLD_ARGUMENTS)
 """Scores that there are only of queries that say something of the calls; a run may have them of no query."""
 
 OF_STATE = ("final_state",)
-"""Scores that there are only of queries that name a final state; without any, a run has none of them."""
+"""Scores that only exist for queries with a final state, and for runs with such a query."""
 
 OF_SOME = (*OF_GOLD, *OF_STATE)
 """Scores that not every query has."""

@@ -21,7 +21,7 @@ from trialbed.wire_log import observed_usage
 SHOWN = 5
 """Calls that are listed in a reason."""
 NOT_OFFERED = "(no request offers it)"
-"""Ends the text of an expectation that cannot fail: the agent has no such tool."""
+"""The end of an expectation's text if it cannot fail because the agent has no such tool."""
 
 NOT_ASKED = "the judge was not asked: the task is unsolved without it"
 
@@ -192,7 +192,7 @@ def _way(way: Sequence[GoldCall], context: ScoreContext, expected: Expected) -> 
     problems += [unseen.format(name) if why == UNSEEN else f"{name} failed: {why}" for name, why in refused]
     if expected.only or not way:
         made = {(call.api, call.signature) for _, call, _ in stand}
-        # One that failed and was made again, with success, is no other call.
+        # A failed call and its successful repetition are not two calls.
         others = [call for call in aligned.others if call.accepted or (call.api, call.signature) not in made]
         problems += [f"{call.name} is not expected" for call in others]
     left = iter(context.asked)
@@ -242,7 +242,7 @@ async def run_criteria(judge: Judge, context: ScoreContext, asked: Collection[st
 
 
 Check = Callable[[ScoreContext], Any]
-"""Returns whether a trial is right: a bool, None for yes, or a text that names the fault; may be ``async``."""
+"""A function that checks if a trial is right: a bool, None for yes, or a text about the fault; may be ``async``."""
 
 SECONDS = 60.0
 """That one check may take."""

@@ -21,7 +21,7 @@ from trialbed.settings._identity import FactorSettings, IdentitySettings, Settin
 TOOL_ANSWERS = ("live", "recorded", "schema", "model")
 
 MARGIN = 0.05
-"""The largest difference of a score that does not matter, where the user sets none."""
+"""The default of the largest difference in a score that does not matter."""
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -12,7 +12,7 @@ from collections.abc import Mapping
 from functools import lru_cache
 
 MIN_SECRET = 8
-"""Shorter values are not redacted: they occur in ordinary text by chance."""
+"""The shortest value to redact; shorter ones occur in ordinary text by chance."""
 
 REDACTED = "[redacted]"
 

@@ -24,7 +24,7 @@ Not that an account has too little left (402), which is enough for a short reque
 """
 
 NOT_SPOKEN = frozenset({404, 405, 501})
-"""Statuses with which endpoints refuse a dialect that they do not speak."""
+"""Statuses of endpoints that do not speak a dialect."""
 
 READ = 2000
 """Bytes of an error's body that may say that a model is missing."""

@@ -25,13 +25,13 @@ from trialbed_server._aiohttp import aiohttp
 from trialbed_server.gateway.exchange import LONGEST_NAME, Header
 
 NOTICED = 4
-"""The fewest characters of the key for which events of a stream wait for the next; fewer are not a secret."""
+"""The fewest characters of the key that make events of a stream wait for the next; fewer are not a secret."""
 
 KEPT = 64
 """Characters at the end of a field that are remembered, as a secret may begin in them."""
 
 LONGEST_LINE = 2**20
-"""Bytes of a line of a stream that are held until it is complete."""
+"""Bytes held from an unfinished line of a stream."""
 
 
 class Redactor:
@@ -126,7 +126,7 @@ LONGEST_REFUSAL = 8 * 2**20
 """Bytes of an error's body that are passed on."""
 
 AT_ONCE = 2**20
-"""Bytes of a request that are sent at once."""
+"""Bytes of a request that are sent in one piece."""
 
 MOST_ADDED = 10
 """Names of unusual headers that are kept of a request."""
@@ -138,7 +138,7 @@ HOP_BY_HOP = frozenset(
 """Headers that concern one connection only (RFC 9110, 7.6.1)."""
 
 OF_AGENTS = frozenset(b"accept anthropic-beta anthropic-version content-type openai-beta user-agent".split())
-"""Headers of agents that an endpoint gets, beside those of OpenAI's clients about themselves (``x-stainless-…``).
+"""Headers of agents that an endpoint gets, in addition to OpenAI's clients' own (``x-stainless-…``).
 
 Proxies choose models, organizations and fallbacks by others.
 """
@@ -251,7 +251,7 @@ class Connection:
         return self._session.request(
             request.method,
             self.url + request.path,
-            # A long body in parts, so that other requests get their turns.
+            # Send a long body in parts to give other requests their turns.
             data=io.BytesIO(request.body) if len(request.body) > AT_ONCE else request.body or None,
             headers=self._request_headers(request.headers),
             skip_auto_headers=("User-Agent", "Content-Type", "Accept"),

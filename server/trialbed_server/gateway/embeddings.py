@@ -20,13 +20,13 @@ from trialbed_server.gateway.exchange import LONGEST_NAME, RecordedExchange, Ref
 PATH = "embeddings"
 
 DIMENSIONS = 1536
-"""Of a vector where the request asks for no other number."""
+"""The default size of a vector."""
 
 MOST_DIMENSIONS, MOST_TEXTS = 4096, 2048
 """Bounds of one request."""
 
 MOST_NUMBERS, MOST_WORDS_TOGETHER = MOST_TEXTS * DIMENSIONS, 300_000
-"""Bounds of all its texts together: OpenAI's endpoint takes as many tokens as this one takes words."""
+"""Limits of a request's texts together; OpenAI's endpoint takes as many tokens as this one takes words."""
 
 PLACES = 8
 """Numbers of a vector that a word changes."""
@@ -132,7 +132,6 @@ def _inputs(given: Any) -> list[Any]:
 
 
 def _vector(words: Iterable[str], size: int) -> list[float]:
-    """Return the vector of a text by its words."""
     found = [0.0] * size
     for word in words:
         for value in struct.unpack_from(f"<{PLACES}I", hashlib.sha256(word.encode("utf-8", "replace")).digest()):

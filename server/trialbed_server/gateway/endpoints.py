@@ -50,7 +50,7 @@ _FIELD = re.compile(r'[\s,]*("(?:[^"\\]|\\.)*")\s*:\s*')
 """The name of a field and the signs around it, in an object that is known to be JSON."""
 
 ALTERNATIVES = frozenset({"models", "fallbacks"})
-"""Fields in which proxies take models that they ask in place of the first."""
+"""Fields of proxies for further models to ask in place of the first."""
 
 
 def foreign_model(body: bytes, allowed: Collection[str], read: str = "") -> str | None:
@@ -127,13 +127,13 @@ BESIDE = frozenset({MODELS, embeddings.PATH, *COUNTS})
 """Paths of requests that are not put to a model."""
 
 ANY = "*"
-"""Stands for every model among those that a trial allows."""
+"""Stands for every model allowed by a trial."""
 
 NO_LOG = LogBudget(body=0)
 """The bodies of requests without a trial are not kept."""
 
 UNANSWERED: frozenset[Cause | None] = frozenset({"endpoint", "gateway", "replay"})
-"""Causes with which a request does not count as one of the trial's steps: the model was not reached."""
+"""Causes that keep a request from counting as a step of the trial, because the model was not reached."""
 
 
 @dataclass(eq=False)
@@ -258,7 +258,7 @@ class Gateway(TrialEndpoint):
                 await self._forward(trial, body, scope, writer)
             else:
                 exchange.recorded = reply.recorded
-                # Even where it waits for nothing, another request gets its turn.
+                # Even if it waits for nothing, another request gets its turn.
                 await self.clock.sleep(reply.first)
                 pause = partial(self.clock.sleep, reply.pause) if reply.pause else None
                 await writer.response(_response(reply, trial, question), pause)
@@ -270,7 +270,6 @@ class Gateway(TrialEndpoint):
             model.note_answer(question, served)
 
     async def _embed(self, trial: OpenTrial | None, body: bytes, scope: Scope, writer: ResponseWriter) -> None:
-        """Answer a request for vectors, and record it."""
         exchange, started, made = writer.exchange, writer.exchange.clock(), None
         try:
             if self._answers_here(trial):
@@ -308,7 +307,6 @@ class Gateway(TrialEndpoint):
         return self._upstream_of(trial) is None or not (trial.registration.cached_as and trial.model.asks)
 
     def _upstream_of(self, trial: OpenTrial | None) -> Upstream | None:
-        """Return the endpoint of a trial's model."""
         return self.upstreams.at(None if trial is None else trial.registration.base_url)
 
     async def _forward(self, trial: OpenTrial | None, body: bytes, scope: Scope, writer: ResponseWriter) -> None:
@@ -393,7 +391,6 @@ def _response(reply: ModelReply, trial: OpenTrial, question: ModelQuestion) -> R
 
 
 def _own_name(trial: OpenTrial | None, read: ModelRequest) -> str:
-    """Return the endpoint's own name for the model."""
     return read.model if trial is None or read.model != trial.model_name else trial.own_model
 
 

@@ -271,7 +271,7 @@ class RecordedExchange:
         whole = self.done and call.response_bytes == len(body)
         if not whole or call.status != 200 or call.cause is not None:
             return None
-        # The wait for a turn, too, began with the request, so that it has the seconds of the fault in it.
+        # The wait for a turn also began with the request, and includes the seconds of the fault.
         return ServedAnswer(body, stream=self.stream, duration=call.duration - max(call.waited, self.slowed))
 
     def record(self) -> ModelCall:
@@ -398,14 +398,14 @@ Header = tuple[bytes, bytes]
 
 JSON_TYPE: Header = (b"content-type", b"application/json")
 FINAL: Header = (b"x-should-retry", b"false")
-"""Asks the SDKs of OpenAI, and those made alike, not to send the request again."""
+"""Asks OpenAI's and similar SDKs not to send the request again."""
 
 NOT_CACHED: Header = (b"cache-control", b"no-cache")
 EVENTS = "text/event-stream"
 EVENTS_TYPE: Header = (b"content-type", b"text/event-stream; charset=utf-8")
 
 REST = 1.0
-"""Seconds within which a connection is at its end after an answer that is over, so that it can be used again."""
+"""Seconds for a connection to end an answer that is over, to be used again."""
 
 
 class ResponseWriter:

@@ -136,7 +136,7 @@ class Pace:
         if status not in BUSY or not self._patience:
             return
         if turn.number > self._cut:
-            # Those that were sent before the last cut say nothing of what came after it.
+            # Requests sent before the last cut say nothing about the time after it.
             self._limit, self._cut = max(1.0, self._in_flight / 2), self._turns
         if asked and asked <= self._patience:
             self._paused = max(self._paused, self._clock.monotonic() + asked)
@@ -187,7 +187,6 @@ class Pace:
         self._charge(needs)
 
     def _charge(self, needs: Mapping[Kind, float]) -> Mapping[Kind, Charge]:
-        """Charge a request that is sent now."""
         now = self._clock.monotonic()
         return {kind: window.take(needs[kind], now) for kind, window in self._windows.items()}
 

@@ -54,7 +54,7 @@ class TranslatedAnswer(ResponseWriter):
         self._stream: EventStream | None = None
         # Some endpoints name no id, or the same each time; later requests may follow the answer by its own.
         head = ModelAnswer(model=request.read.model, id=uuid4().hex, created=int(time.time()))
-        # Anthropic's SDK fails at a stream without usage. Readers take zeros for none, so that the log estimates it.
+        # Anthropic's SDK fails at a stream without usage. Readers take zeros for no usage, and the log estimates it.
         self._head = replace(head, usage=usage_counts(0, 0)) if isinstance(request.read, MessagesRequest) else head
         self._events = request.spoken.open_writer(self._head, request.read)
 
@@ -148,7 +148,7 @@ class TranslatedAnswer(ResponseWriter):
 
 
 GOALS = (CHAT, "responses", "messages")
-"""The dialects in which an endpoint is asked that does not speak a request's own, the likeliest first."""
+"""The dialects to try at an endpoint that does not speak a request's own, the likeliest first."""
 
 KEPT = (b"content-", b"user-agent")
 """Beginnings of the names of headers that a translated request keeps."""
@@ -177,7 +177,7 @@ async def forward(upstream: Upstream, request: ProxiedRequest, writer: ResponseW
         if await upstream.forward(replace(request, tentative=tentative), writer):
             return
     if not await _translate(upstream, request, writer, kept):
-        # It speaks nothing, as far as is known: its own refusal says more than that of another dialect.
+        # It speaks no known dialect; its own refusal says more than another dialect's.
         await upstream.forward(request, writer)
 
 
@@ -203,7 +203,7 @@ async def _translate(upstream: Upstream, request: ProxiedRequest, writer: Respon
         tentative = (model, goal.NAME) not in upstream.dialects.answered
         if await _ask(upstream, request, replace(translated, tentative=tentative), writer):
             return True
-    # Where the endpoint speaks none of them either, the address or the model is wrong, and not the request.
+    # If the endpoint speaks none of them either, the address or the model is wrong, and not the request.
     for goal, why in unwritable:
         if await upstream.speaks(request, goal, writer.exchange):
             raise Refused(why)
@@ -221,7 +221,7 @@ def _goals(upstream: Upstream, model: str, own: str) -> list[Dialect]:
 
 def _translate_for(request: ProxiedRequest, goal: Dialect) -> ProxiedRequest:
     document = translate_request(request.read, goal.NAME)
-    # The body has the model's own name already, in place of the one that the framework was given.
+    # The body already has the model's own name in place of the framework's.
     document["model"] = json.loads(request.body).get("model", request.read.model)
     headers: list[Header] = [header for header in request.headers if header[0].lower().startswith(KEPT)]
     headers += [(name.encode(), value.encode()) for name, value in goal.HEADERS.items()]

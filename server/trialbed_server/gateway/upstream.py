@@ -79,7 +79,7 @@ class SpokenDialects:
 
     def lacks(self, model: str, name: str) -> bool:
         """Return whether a model is known not to answer in a dialect."""
-        # Of two requests at the same time, one may be refused in a dialect in which the other is answered.
+        # Of two simultaneous requests in one dialect, one may be refused and the other answered.
         return (model, name) in self.refused and (model, name) not in self.answered
 
 

@@ -24,7 +24,7 @@ REPLY_SCHEMA: Mapping[str, Any] = {
 """The JSON Schema of a reply, for endpoints with structured output."""
 
 _LONGEST_BROKEN = 200_000
-"""Characters of a broken reply in which its response is looked for."""
+"""Characters of a broken reply to search for its response."""
 
 _BROKEN_OFF = re.compile(r'"response"\s*:\s*"(.*)', re.DOTALL)
 

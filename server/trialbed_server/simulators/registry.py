@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 OWN = ("trialbed_plugins.", "trialbed_server.")
-"""The beginnings of the modules whose simulators hold no event loop."""
+"""The beginnings of modules with simulators that do not block the event loop."""
 
 
 @dataclass

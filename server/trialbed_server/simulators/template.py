@@ -21,7 +21,7 @@ MAX_LEAVES = 200
 
 LENGTH = "_list_length"
 ONE_OF = "_one_of"
-"""The one key of an object that stands for one of a list of values."""
+"""The only key of an object that stands for any value of a list."""
 
 _LIST = re.compile(r"list of (\w+) with length (\d+)")
 _LETTERS = "bcdfghjkmnpqrstvwxz"
@@ -117,7 +117,7 @@ def parsed_skeleton(template: Any) -> Any:
 
 
 VERSION = "1"
-"""The version of the way answers are made; part of the revision, so that a change makes old answers unused."""
+"""The version of the way answers are made. It is part of the revision: a change makes old answers unused."""
 
 MAX_KEYS = 5
 MAX_PROBLEMS = 5

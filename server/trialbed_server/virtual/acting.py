@@ -70,7 +70,7 @@ async def act_elsewhere(
 
 
 NOTICE = 5.0
-"""Seconds in which a program says at which line its own code did not return in time."""
+"""Seconds for a program to report the line of its own code that did not return in time."""
 
 
 class Callbacks:

@@ -57,7 +57,6 @@ class McpEndpoint(TrialEndpoint):
         await send_json(json.dumps(error).encode(), status, send)
 
     async def _call(self, trial: OpenTrial, sent: bytes, tool: ToolSpec, arguments: dict[str, Any]) -> tuple[str, bool]:
-        """Call the Api of a tool and return the same text as ``trialbed.Tool``."""
         api = tool.api
         request = VirtualRequest(api.category, api.tool_name, api.api_name, arguments)
         answer = (await self._virtual.answer(request, trial, sent)).document()

@@ -31,7 +31,7 @@ from trialbed_server.targets import CallTarget
 logger = logging.getLogger(__name__)
 
 NEAREST, LIKELY, LONGEST = 3, 30, 500
-"""Inputs that are named where one is not cached, those that are compared exactly, and letters of each that are."""
+"""Inputs to name if one is not cached, candidates for exact comparison, and letters to compare of each."""
 
 KINDS: dict[type, str] = {
     list: "a list", str: "a text", int: "a number", float: "a number", bool: "true or false", type(None): "null"
@@ -84,7 +84,6 @@ class Resolver:
         await asyncio.gather(*tasks, return_exceptions=True)
 
     async def _resolve(self, call: VirtualCall) -> VirtualAnswer:
-        """Answer from the cache, by the real API, or by the simulator."""
         try:
             return await self._look_up(call) or await self._ask_real(call) or await self._simulate(call)
         except TrialbedError as error:

@@ -16,7 +16,7 @@ from trialbed_selection.selectors._retrieved import Bm25Selector
 log = logging.getLogger("trialbed.selection")
 
 MOST_NAMES = 2000
-"""Apis whose names are shown to the model."""
+"""The most Apis with names shown to the model."""
 
 SYSTEM = (
     "You choose tools for an assistant. You are given a request and a list of tools. Choose the tools that could help "
@@ -60,7 +60,6 @@ class LlmSelector(ExplainedSelector):
         return self._filled_up([ChosenApi(api=ref, by="model") for ref in refs], query, max_tools)
 
     def _ask(self, query: Query, count: int) -> list[ApiRef]:
-        """Have the model choose."""
         refs: Sequence[ApiRef] = self._catalog.refs
         if not refs:
             return []

@@ -15,10 +15,10 @@ if TYPE_CHECKING:
     import numpy as np
 
 KEPT_FROM = 1000
-"""The fewest Apis whose index of words is kept: making a smaller one takes no longer than reading it."""
+"""The fewest Apis for keeping an index of words; making a smaller one takes no longer than reading it."""
 
 MEANING_SHARE = 0.5
-"""The weight of the ranking by meaning beside the one by words, which is the better of the two on tools."""
+"""The weight of the ranking by meaning against the one by words, which is the better of the two on tools."""
 
 
 class Bm25Selector(ExplainedSelector):

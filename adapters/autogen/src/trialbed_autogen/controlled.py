@@ -65,10 +65,10 @@ MODEL_INFO = ModelInfo(
     multiple_system_messages=True,
     family=ModelFamily.GPT_4O,
 )
-"""The description that AutoGen requires for a model whose name it does not know.
+"""The description that AutoGen requires for a model with an unknown name.
 
 The family is not "unknown", since AutoGen would then guess one from the model's name and rewrite the messages
-for it; this one leaves them as they are.
+for it; this one leaves them unchanged.
 """
 
 

@@ -11,7 +11,7 @@ from google.genai import types
 from trialbed import Usage
 
 LIMIT = "LlmCallsLimitExceededError"
-"""The code of the event before ADK raises this error, which is no message of the model's."""
+"""The code of the event before ADK raises this error; it is not a message of the model's."""
 
 
 def made_calls(events: Sequence[Event]) -> Iterator[tuple[types.FunctionCall, str]]:
@@ -62,7 +62,7 @@ def claimed_usage(events: Sequence[Event]) -> Usage | None:
     total = Usage()
     for event in answers(events):
         spent = event.usage_metadata
-        # LiteLLM writes 0 where an endpoint says nothing.
+        # LiteLLM writes 0 if an endpoint says nothing.
         if spent is None or not spent.prompt_token_count:
             return None
         total += Usage(prompt_tokens=spent.prompt_token_count, completion_tokens=spent.candidates_token_count or 0)

@@ -77,6 +77,5 @@ class SealedTool(BaseTool):
 
 
 def _read(events: Sequence[Event], chat: ControlledChat, text: str) -> Answer:
-    """The answer that the events of a run give."""
     made = ((str(call.name), call.args, result) for call, result in made_calls(events))
     return chat.answer(text, made, usage=claimed_usage(events), turns=count_turns(events))

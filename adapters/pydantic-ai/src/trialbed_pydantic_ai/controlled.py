@@ -61,6 +61,5 @@ def _bind(name: str, chat: ControlledChat) -> Tool[None]:
 
 
 def _read(messages: Sequence[ModelMessage], chat: ControlledChat, text: str) -> Answer:
-    """The answer that the messages of a run give."""
     made = ((call.tool_name, call.args_as_dict(), result) for call, result in made_calls(messages))
     return chat.answer(text, made, usage=claimed_usage(messages), turns=len(responses(messages)))

@@ -162,4 +162,4 @@ UNKNOWN = "unknown_tool"
 """The tool of smolagents for the calls of tools that are not offered."""
 
 NO_JSON = "text: "
-"""Begins the model's own arguments: smolagents would parse what looks like JSON, and fail at what it cannot read."""
+"""The prefix of the model's own arguments; smolagents would parse text that looks like JSON, and fail if it cannot."""

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 APIS = ("chat_completions", "responses")
 
 ASKED_FOR = "gpt-4o-mini"
-"""The name under which agents ask for a scripted model."""
+"""The agents' name for a scripted model."""
 
 FOLDER = click.Path(exists=True, file_okay=False, path_type=Path)
 

@@ -58,7 +58,7 @@ SECTIONS = {
     "What is kept and printed": "tags note store response_cache completions output data_dir server_url legend "
     "gold_answers",
 }
-"""The options beside the first ten, under headings."""
+"""The options after the first ten, under headings."""
 
 
 @click.command(

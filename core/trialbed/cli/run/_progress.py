@@ -14,7 +14,7 @@ from trialbed.views import printable
 from trialbed.wire.redaction import redact
 
 ENOUGH = 3
-"""Trials that must have ended: fewer say nothing about a pace."""
+"""The fewest ended trials to estimate a pace from."""
 
 WORTH_SAYING = 5.0
 """Seconds that a run must still take for the time left to be shown."""
@@ -26,7 +26,7 @@ MAX_NOTE = 400
 """Characters of a note."""
 
 SILENCE = 30.0
-"""Seconds without a line after which the next one comes where there is no terminal; then after twice as many."""
+"""Seconds of silence before the next line without a terminal; the interval then doubles."""
 
 WAIT = 2.0
 """Seconds after which a run from Python takes long."""

@@ -84,7 +84,6 @@ def print_screen(run: StoredRun, report: Report, reporter: Reporter, store: str 
 
 
 def _name(query: WorstQuery) -> str:
-    """The name of its worst trial."""
     from trialbed.report import trial_name
 
     key = query.worst.key

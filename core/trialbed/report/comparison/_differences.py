@@ -52,7 +52,7 @@ from trialbed.texts import first_of, number_of
 from trialbed.views import UNKNOWN, Table, TestCase, TestOutcome, compact, number
 
 FEW = 10
-"""Number of queries below which the bootstrap intervals of tokens, turns and times are too narrow to rely on."""
+"""The fewest queries for reliable bootstrap intervals of tokens, turns and times; with fewer, these are too narrow."""
 
 
 @dataclass(frozen=True)
@@ -132,7 +132,7 @@ def _compare_pairs(
     for pair in pairs:
         if not allow_incomplete:
             check_complete(pair)
-        # If one side has no times but those of first trials, these are in the times of both.
+        # If one side only has times of first trials, both sides' times include first trials.
         apart = all(side.first_apart for side in pair)
         baseline, candidate = (replace(side, first_apart=apart) for side in shared_trials(*pair))
         notes = _check_sides(baseline, candidate, force=force)
@@ -222,7 +222,7 @@ def _score(name: str, common: CommonQueries) -> dict[str, Any]:
     elif bounded or name in baseline.quality:
         difference = Estimate(fmean(values), paired_interval(values), n)
     else:
-        # In one order, so that the same trials give the same draws wherever they are read from.
+        # In one order: the same trials then give the same draws from every source.
         difference = mean_estimate(values[np.argsort(baseline.order[places])])
     means = {side: fmean(own) if n else None for side, own in (("baseline", ours), ("candidate", theirs))}
     changed = {"better": int((values > 0).sum()), "worse": int((values < 0).sum())}
@@ -329,7 +329,7 @@ def finding_tests(comparisons: Iterable[RunComparison]) -> Iterator[TestCase]:
     """Yield a test per framework and score; it fails if that is worse, and is skipped if there are too few queries."""
     outcomes: dict[str, TestOutcome] = {"worse": "failure", "too few": "skipped"}
     for comparison in comparisons:
-        # The settings that are not those of the baseline may be the cause.
+        # Settings that differ from the baseline's may be the cause.
         changed = (
             f"; {setting_label(key)} is {setting_value(key, ours)} in place of {setting_value(key, theirs)}"
             for key, (theirs, ours) in comparison.settings.items()

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 HEADLINE = ("sopr_score", "api_call_score")
-"""The scores on which verdicts are given, as far as both sides have them."""
+"""The scores that get verdicts, if both sides have them."""
 
 MOST_QUERIES = 20
 """Queries that a note lists."""
@@ -154,7 +154,7 @@ def paired_findings(
         margin: the largest difference that does not matter, set before the figures were seen; greater than 0.
         scores: None for the measures of the dataset, ``sopr_score`` and ``api_call_score``.
     """
-    # Of very many pairs most differ alike, and the search of an interval takes most of the time.
+    # Most of very many pairs have the same differences, and the search for an interval takes most of the time.
     interval = cache(lambda counts, largest: paired_interval(dict(counts), largest=largest))
     found: list[dict[str, ScoreFinding]] = [{} for _ in pairs]
     for own, sides in zip(found, pairs, strict=True):
@@ -204,7 +204,7 @@ Ranks = Mapping[str, Mapping[str, tuple[int, int]]]
 """Score -> name -> the best and the worst rank."""
 
 LEAST = 3
-"""Sides from which on there is something to rank: a verdict says all of two."""
+"""The fewest sides to rank; a verdict says all about two."""
 
 
 def open_ranks(sides: Sequence[Side], margin: float, scores: Sequence[str] | None = None) -> Ranks:

@@ -24,7 +24,7 @@ from trialbed.report.comparison._sides import Side
 REFERENCE = "reference"
 
 Kind = Literal["reference", "profile"]
-"""The subject of a comparison: the run's baseline, or the controlled profile of the same framework."""
+"""Why two frameworks are compared, with the run's baseline, or with the controlled profile of the same framework."""
 
 
 @dataclass(frozen=True)
@@ -72,7 +72,7 @@ def run_pairs(sides: Sequence[Side], against: str | None) -> list[tuple[Side, Si
     baseline = chosen_baseline(list(by_name), against)
     for name in by_name:
         if name != baseline:
-            # The baseline with the settings of a framework that has some of its own.
+            # The baseline with the settings of a framework that has its own.
             alike = f"{varied_framework(baseline)}{SETTINGS}{label_settings(name)}"
             has_own = label_settings(name) and alike != name and alike in by_name
             kinds[alike if has_own else baseline, name] = "reference"

@@ -35,7 +35,7 @@ LABELS = {
     "judge_rules": "version of the judge's rules",
     "catalog_digest": "catalog",
 }
-"""Compared setting -> its name in words, where that is not the key in words."""
+"""Compared setting -> its name in words, if that differs from the key in words."""
 
 BESIDE_SETTINGS = ("judge_prompt", "judge_rules", "catalog_digest", "trialbed_version")
 """Facts that settings led to, and that are compared like them."""
@@ -115,7 +115,7 @@ class Side:
         import numpy as np
 
         own = self.trials
-        # In the order in which a trial that failed has scores of quality: sets have none.
+        # In the order of a failed trial's scores of quality, because sets have no order.
         places = {name: place for place, name in enumerate(ALWAYS)}
         quality = sorted(self.quality, key=lambda name: (places.get(name, len(ALWAYS)), name))
         names = dict.fromkeys([*own.names(own.answered), *(quality if own.failed.any() else ())])
@@ -168,7 +168,7 @@ MOST_SETTINGS, LONGEST_SETTING = 3, 40
 """Settings that a name says at most, and the characters of each."""
 
 DIGESTS = ("judge_prompt", "catalog_digest")
-"""Settings whose values no reader knows."""
+"""Settings with values unknown to readers."""
 
 
 def setting_value(key: str, value: Any) -> str:
@@ -256,7 +256,7 @@ def incomplete_note(side: Side) -> str:
 
 
 RUN_NAME = re.compile(r"(latest|\d{4,8}|\d{8}T\d{0,6}|\d{8}T\d{6}-[0-9a-f]{0,6})(/.+)?", re.DOTALL)
-"""A run's id, the beginning of one, or ``latest``; and one of its frameworks, where only that is meant."""
+"""A run's id, the beginning of one, or ``latest``, and a framework of it if only that is meant."""
 
 
 def is_run_name(value: str) -> bool:
@@ -307,7 +307,7 @@ def run_sides(run: Run, table: TrialTable) -> dict[str, Side]:
 
 def is_document(path: Path) -> bool:
     """Return whether a file is a result document, or the list of them that ``bench run --json`` prints."""
-    if path.suffix == ".jsonl":  # rows, of which there may be more than can be read at once
+    if path.suffix == ".jsonl":  # rows, which may be too many to read together
         return False
     try:
         documents = _documents(json.loads(read_bytes(path)))
