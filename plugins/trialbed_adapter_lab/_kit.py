@@ -29,7 +29,7 @@ from trialbed_adapter_lab.harness import (
 from trialbed_adapter_lab.probe import ASKED_ON, CheckFinding, ConformanceReport, Level, Probe
 
 SETTLE = 1.0
-"""Seconds in which leaked tasks have to end after they are cancelled."""
+"""Seconds for cancelled leaked tasks to end."""
 
 
 HINTS = {
@@ -37,7 +37,7 @@ HINTS = {
     ASKED_ON: "Run the framework's agent once, and return the model's answer; look for a second run, a summary or a "
     "last word.",
 }
-"""The beginning of a cause -> a hint that helps where the check's own does not."""
+"""The beginning of a cause -> a better hint than the check's own."""
 
 
 class Kit:

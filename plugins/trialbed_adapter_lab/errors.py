@@ -8,10 +8,10 @@ if TYPE_CHECKING:
     from trialbed.records import Json
 
 FAILS = "the trial fails"
-"""The beginning of the cause of a check that fails because its trial does."""
+"""Prefix of the cause if a check fails because its trial failed."""
 
 FAILS_EARLY = f"{FAILS} before it asks the model"
-"""The same, where no check of what comes then can pass."""
+"""Prefix of the cause if the trial failed so early that no later check can pass."""
 
 
 class CheckFailed(AssertionError):

@@ -160,7 +160,7 @@ HEADLINES = ("tools lost", "schemas changed", "calls as sent", "bytes", "request
 """Figures in the summary, by the names that probes give them."""
 
 NOTED = ("declared", "outdated", "error")
-"""Outcomes whose messages are shown."""
+"""Outcomes with a visible message."""
 
 
 def report_tables(report: FidelityReport, *, whole: bool = True) -> list[Table]:
@@ -272,7 +272,7 @@ def _rows(adapters: Sequence[MeasuredAdapter], theme: str, longest: int) -> Iter
         keys = dict.fromkeys(key for one in findings if one and isinstance(one.seen, dict) for key in one.seen)
         alarming = any(one and one.outcome in PROBLEMS for one in findings)
         for place, key in enumerate(keys or ("",)):
-            # A reason for which there are no figures is in the first row of the probe.
+            # The reason for missing figures is in the first row of the probe.
             shown = [one if one and (not place or isinstance(one.seen, dict)) else None for one in findings]
             cells = tuple(printable(one_line(cell(one, key), longest)) for one in shown)
             yield TableRow(f"{name}: {key}" if key else name, cells, alarming)

@@ -48,7 +48,7 @@ SLOW = 10.0
 together take less than a tool may."""
 
 TIMEOUT = 120.0
-"""Seconds that a trial may take beside those that the model and its tools take."""
+"""Time limit of a trial in seconds, in addition to the model's and tools' time."""
 
 LONG = "long "
 LONG_RUN = re.compile(f"(?:{LONG}){{20,}}")
@@ -132,7 +132,7 @@ class Conversation(_Drawn):
         from rich.pretty import pretty_repr
 
         module, _, name = agent.partition(":")
-        # Python writes long texts, in which there are no other quotes, between these.
+        # Quotes for long texts, which do not contain these quotes.
         written = LONG_RUN.sub(
             lambda run: f"' + {LONG!r} * {len(run[0]) // len(LONG)} + '", pretty_repr(self, max_width=WIDTH)
         )
@@ -189,7 +189,7 @@ async def _run(harness: Harness, conversation: Conversation) -> TrialRecord:
         conversation.answer,
         tools=_tools(conversation.result, {TOOLS[0], *called}),
         max_steps=len(conversation.turns) + 1 + conversation.spare,
-        # Most of the time passes at once.
+        # Most of the time is skipped.
         timeout=TIMEOUT + SLOW * called.count(TOOLS[-1]) + sum(turn.delay for turn in conversation.turns),
         **settings,
     )

@@ -29,7 +29,7 @@ KINDS: Mapping[str, str] = {
     "model": "models",
     "executor": "executors",
 }
-"""The word for one plugin -> its kind; ``plugins`` are those with hooks, such as scorers."""
+"""The word for one plugin -> its kind; ``plugins`` have hooks, such as scorers."""
 
 ENDPOINT = ModelEndpoint(base_url="http://127.0.0.1:9/v1", api_key="none", model="none")
 """An address without a server, for judges that ask a model."""

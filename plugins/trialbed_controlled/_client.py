@@ -15,7 +15,7 @@ from trialbed.wire import tls_for
 from trialbed_controlled._chat import ControlledChat
 
 FAILURES = (openai.APIError, json.JSONDecodeError, UnicodeDecodeError)
-"""What openai's client raises where there is no completion; it lets the errors of its JSON reader pass."""
+"""Errors of openai's client without a completion, including errors of its JSON reader."""
 
 
 class TrialClient(openai.AsyncOpenAI):

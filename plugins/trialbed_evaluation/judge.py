@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from trialbed_evaluation.calibration import CaseFinding
 
 SHOWN = 20
-"""Cases that are listed in which judge and label differ."""
+"""Most listed cases with different judge and label."""
 
 EPILOG = """\b
 Examples:

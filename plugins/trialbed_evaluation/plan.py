@@ -21,10 +21,10 @@ if TYPE_CHECKING:
 SIZES = (10, 20, 50, 100, 200, 500, 1_000)
 
 CASES = (50, 100, 200, 500, 1_000, 2_000, 5_000)
-"""Numbers of cases of vendors, of which a verdict takes more than of tasks."""
+"""Numbers of cases for vendors; their verdicts need more cases than tasks."""
 
 POWER = 0.8
-"""The share of verdicts from which on a number of cases is called enough."""
+"""A number of cases is enough if this share of resamples has a verdict."""
 
 UNDECIDED = {"too few", "inconclusive"}
 

@@ -16,7 +16,7 @@ SUFFIXES = (".json", ".jsonl")
 """The endings of the files in a folder that may be results."""
 
 PIECE = 4096
-"""Bytes below which a file without rows, which may have ends of lines, is looked for."""
+"""Files with fewer bytes are checked for rows; a file without rows may contain newlines."""
 
 Stamp = tuple[tuple[str, int, int], ...]
 

@@ -35,7 +35,7 @@ FINISHES = {"give_answer": "finished with an answer", "give_up_and_restart": "ga
 """End of an agent -> the same in words."""
 
 SIGNS = {"right": "✓", "part": "◐", "wrong": "✗", "none": "\N{EN DASH}"}
-"""The sign in a cell of the grid, beside its colour."""
+"""The sign in a cell of the grid, in addition to its colour."""
 
 
 def render(template: str, base: str, **values: Any) -> str:

@@ -16,7 +16,7 @@ from trialbed.worker import waited_at, worker_environment
 from trialbed_plugins.executors.local import LocalExecutor
 
 MOST_IDLE = 6
-"""Idle workers of a place: trials go to one whose worker has their framework, so that few are needed."""
+"""Idle workers of a place. Few are needed because trials prefer places with a worker of their framework."""
 
 OWN = ("RAY_", "TRIALBED_ENV_DIR", "TRIALBED_MEMORY_LIMIT")
 """Beginnings of the names of variables that a node may set for its places."""
@@ -135,7 +135,7 @@ async def _told(work: Coroutine[Any, Any, Record]) -> tuple[str, str]:
     try:
         found = await work
         return type(found).__name__, found.model_dump_json()
-    except Exception as error:  # noqa: BLE001 - whatever it is, the engine is told
+    except Exception as error:  # noqa: BLE001 - the engine reports any error
         return type(error).__name__, str(error)
 
 

@@ -21,7 +21,7 @@ LONGEST = 128 * 2**20
 """Bytes of a message. One of a worker, of 32 MiB at most, may be three times as long in it: signs are escaped."""
 
 LAST = 15.0
-"""Seconds in which places must have ended their workers."""
+"""Seconds for places to end their workers."""
 
 PAUSES = (0.5, 10.0)
 """Seconds before a place is made again: at first, and the most, after it has ended again and again without a trial."""
@@ -39,7 +39,7 @@ SHOWN = 300
 """Characters of a reason."""
 
 GUESSES = " Some common causes include:"
-"""Where Ray begins to list possible causes of a death, which are the same for all."""
+"""The beginning of Ray's list of possible causes of a death, which is always the same."""
 
 
 class Bridge:
@@ -61,7 +61,7 @@ class Bridge:
         self._renewal: asyncio.TimerHandle | None = None
         options = {"num_cpus": order["cpus"], "memory": order["memory"], "scheduling_strategy": "SPREAD"}
         options |= {"max_restarts": 0, "max_task_retries": 0, "max_concurrency": CALLS}
-        # Nobody reads its list of tasks here.
+        # Its list of tasks is not used here.
         self._kind = ray.remote(enable_task_events=False, **options)(Place)
 
     async def run(self, reader: asyncio.StreamReader) -> None:
@@ -167,7 +167,7 @@ async def _serve(out: int) -> None:
 
 def main() -> None:
     """Connect to the cluster, and serve the engine until it closes the pipe."""
-    # Whatever Ray prints must not be among the messages.
+    # Ray's output must not be mixed with the messages.
     out = os.dup(1)
     os.dup2(2, 1)
     try:

@@ -41,7 +41,7 @@ AGAIN = 2.0
 """Seconds before the bridge is started again."""
 
 ENDING = 30.0
-"""Seconds in which it must end once its input is closed."""
+"""Seconds for the bridge to end once its input is closed."""
 
 LONGEST = 128 * 2**20
 """Bytes of a message of the bridge, as there."""
@@ -118,7 +118,7 @@ class RayExecutor(Executor):
         self.absence = ""
         self.places: dict[int, OpenPlace] = {}
         self._infos: dict[str, FrameworkInfo] = {}
-        # (node, framework): where a framework differs from the first one, or cannot be used.
+        # (node, framework) if the framework differs from the first one's or cannot be used.
         self._unfit: set[tuple[str, str]] = set()
         self._waits = False
         self._numbers = itertools.count(1)
@@ -301,7 +301,7 @@ class RayExecutor(Executor):
         while True:
             try:
                 reason = await self._serve()
-            except Exception as error:  # noqa: BLE001 - whatever it is, the next bridge may do better
+            except Exception as error:  # noqa: BLE001 - the next bridge may succeed after any error
                 reason = f"the program that speaks with it had to be ended: {type(error).__name__}: {error}"[:SHOWN]
                 if self._process is not None:
                     await end_process(self._process)
@@ -315,7 +315,7 @@ class RayExecutor(Executor):
 
     async def _serve(self) -> str:
         """Start a bridge and take its messages until it ends; returns its last words."""
-        # It needs none of the engine's keys but those of the cluster itself.
+        # It only needs the cluster's keys, not the engine's.
         own = {name: value for name, value in os.environ.items() if name.startswith("RAY_")}
         variables = worker_environment("") | own
         del variables[WORKER_MARK]

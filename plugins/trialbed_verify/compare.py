@@ -38,7 +38,7 @@ Figure = Callable[..., Any]
 FIGURES = ("total_tokens", "completion_tokens", "ttft_ms", "tps", "duration_ms")
 
 AMOUNTS = ("total_tokens", "ttft_ms", "tps")
-"""Figures that are tested, and of which no case is won or lost."""
+"""Tested figures without a winner per case."""
 
 
 def compare(
@@ -290,7 +290,7 @@ def _wilson_ends(figure: Figure, value: float, found: Column) -> tuple[float, fl
     tp, fp, fn, tn = sums = [float(column.sum()) for column in found]
     share, cases = value, count_cases(found)
     if figure is f1:
-        # It rests on the cases in which either side calls tools, and on no others.
+        # It is based only on cases with tool calls on either side.
         share, cases = tp / (tp + fp + fn), int((found[:3].sum(axis=0) > 0).sum())
     elif figure is kappa:
         share = (tp + tn) / sum(sums)

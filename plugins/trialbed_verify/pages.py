@@ -53,7 +53,7 @@ LONGEST = 20_000
 """Characters of one excerpt; the results file has the rest."""
 
 NAMED, LONGEST_NAME = 3, 40
-"""Vendors up to which a title names each, and the characters of a name."""
+"""Most vendors named in a title, and most characters of a name."""
 
 FARTHEST = 10.0
 """Margins that a plot shows to each side: one gate that is far off would make the others unreadable."""

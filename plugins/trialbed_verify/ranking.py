@@ -68,13 +68,13 @@ METRICS: Mapping[str, Metric] = {
 """Name of the metric in tables -> its description."""
 
 QUALITY = tuple(name for name, about in METRICS.items() if about.is_share)
-"""Metrics that only a vendor without valid answers lacks; those of speed and cost depend on how it streams."""
+"""Metrics that only vendors without valid answers lack; speed and cost metrics depend on streaming."""
 
 FIGURES = {"tps": "tps", "ttft_ms": "ttft_ms", "avg_token": "total_tokens"}
-"""Metric -> the figure of result rows of which it is the mean."""
+"""Metric -> the averaged figure of result rows."""
 
 MANNER = ("text-opening", "text-length", "text-words", "usage", "tokens", "prompt-tokens", "bill", "logprobs")
-"""Gates of the panel at which a vendor can differ without breaking a caller: manner, and cost."""
+"""Gates of manner and cost, which callers do not rely on."""
 
 TABLE_MIN_F1 = 0.5
 """For a table, which has no F1 of chance: below it, more calls are wrong or missing than right."""
@@ -83,10 +83,10 @@ K = 5
 """Added to each rank; with six metrics, a candidate that is first in all of them scores 1."""
 
 CONFIDENCE = 0.95
-"""Share of resamples in which one of two candidates must be ahead; otherwise they are tied."""
+"""Two candidates are tied unless one is ahead in this share of resamples."""
 
 EPSILON = 1e-12
-"""Scores that differ by less are equal, apart from floating-point error."""
+"""Scores with a smaller difference are equal up to floating-point error."""
 
 STREAM_HINT = ". Only streamed answers have a time to the first token: verify with --stream to rank by it"
 ONE_TRIAL = "its F1 is 1 by convention, as its self-consistency is unknown with one trial per case"
@@ -96,7 +96,7 @@ NO_BASELINE = "no vendor is marked as the baseline, so vendors were not compared
 
 DOCUMENTED = ("model", "vendor", "is_baseline", "metrics", "notes", "reasons")
 PLACE = ("rank", "tie", "irf", "rank_low", "rank_high", "tied_with")
-"""Attributes of a vendor that its JSON has unchanged, and those of its place."""
+"""Attributes of a vendor, and of its place, that its JSON has unchanged."""
 
 Status = Literal["ranked", "behind", "not_ranked"]
 STATUSES: tuple[Status, ...] = get_args(Status)
@@ -427,7 +427,7 @@ def _measure(pairing: Pairing, cases: Sequence[Case], bootstrap: CaseBootstrap) 
         columns["f1"] = _f1(itself) if known.any() else (answered, answered)
         notes = (SELF_F1 if known.any() else ONE_TRIAL,) * bool(answered.any()) + notes
     elif len({share for share in reference.shares(delivered=False) if not math.isnan(share)}) > 1:
-        # A baseline that decides alike in all cases makes F1 meaningless.
+        # F1 is meaningless if the baseline makes the same decision in all cases.
         excess = bootstrap.estimate(excess_f1, *found, level=0.9)
     columns |= {metric: own.sums(own.figure(figure)) for metric, figure in FIGURES.items()}
     counts = {metric: int(whole.sum()) for metric, (_, whole) in columns.items()} | {"f1": count_cases(found)}

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 Body = Mapping[str, Any]
 
 UNKNOWN = "unknown_failure"
-"""The problem of a failed row whose tool does not say how it failed."""
+"""The problem of a failed row without a reason from its tool."""
 
 TOKENS = ("prompt_tokens", "completion_tokens", "total_tokens")
 
@@ -164,10 +164,10 @@ class StoredRows:
 
 
 VendorRows: TypeAlias = FileRows | StoredRows
-"""The rows of one or several vendors; as text, the name by which they are called."""
+"""The rows of one or several vendors; ``str`` returns their name."""
 
 FIRST_LINE = 4 * 2**20
-"""Bytes of a file that are read to see what it is."""
+"""Bytes read to recognise a file."""
 
 
 def first_row(path: Path) -> Body:

@@ -30,10 +30,10 @@ MOST_NAMES = 100
 LONGEST_NAME = 200
 
 MORE = "(others)"
-"""The name under which all further ones are counted."""
+"""The name for counting all further ones."""
 
 UNNAMED = "(not told)"
-"""The name under which answers are counted that do not say what served them."""
+"""The name for answers that do not report what served them."""
 
 EXAMPLES = 3
 """Examples kept of each kind."""

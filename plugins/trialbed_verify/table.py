@@ -379,7 +379,7 @@ def _summary_fields(row: Body) -> dict[str, Any]:
 def _verdicts(row: Body) -> tuple[bool | None, Any]:
     calls, valid = row.get("calls"), row.get("tool_calls_valid")
     if not isinstance(calls, list) and "tool_calls_valid" in row and row.get("finish_reason") == "tool_calls":
-        # K2-style tools write null where calls are announced and there are none.
+        # K2-style tools write null if announced calls are missing.
         valid = valid is True
     verdicts = _share(tuple(map(_call, calls))) if isinstance(calls, list) else None
     return valid if isinstance(valid, bool) else None, verdicts

@@ -50,13 +50,13 @@ ABOUT = (*SENT, "trialbed_version", "python", "platform")
 """Keys of a summary's provenance, and those of the configuration in it, that say where answers come from."""
 
 SECONDS, DIGITS = 19, 12
-"""Characters of a time to the second, and those of a digest that are shown."""
+"""Shown characters of a time (to the second) and of a digest."""
 
 ALARMING = ("failed", "not sent")
-"""Beginnings of the labels of rows in which any text is a problem."""
+"""Label prefixes of rows with problems."""
 
 MOST_VALUES = 40
-"""Values of one property of a suite that are shown; the summary has them all."""
+"""Shown values of one property of a suite; the summary has all."""
 
 INTERVALS = "[low, high]: 95 % interval over cases; times and tokens: p50/p95/p99 of the answers that report them."
 WILSON = "The share of cases that are right, with its 95 % Wilson interval; the trials of a case count as one."
@@ -223,7 +223,7 @@ SCOPES_MEANING = "Decisions: whether tools are called. answered: by both. delive
 
 PANEL_COLUMNS = ("gate", "finding", "baseline", "vendor", "excess", "distance", "at most", "margin", "p (Holm)")
 WIDE_COLUMNS = ("baseline", "vendor", "distance", "p (Holm)")
-"""Columns for which a narrow terminal has no room."""
+"""Columns omitted on narrow terminals."""
 
 FLOOR = 1.5
 """Deals as unusual as the answers, with the answers themselves, below which there is none but them."""
@@ -249,7 +249,7 @@ def comparison_tables(one: Document, named: Naming = attrgetter("name")) -> Iter
 
 def _panel_table(found: Document, named: Naming) -> Table:
     """Return the verdict and every gate that applies, with an example of each difference in the notes."""
-    # Gates with the same figures share a row, as most have the same where nothing differs.
+    # Gates with the same figures share a row, because most gates are equal without a difference.
     panel = found["panel"]
     cells = ((tuple(_panel_cells(one, panel.deals)), named(one.gate)) for one in panel.applicable)
     gates = group_by_key(cells)
@@ -267,7 +267,7 @@ def _panel_cells(one: GateResult, deals: int) -> Iterator[str]:
     yield from (one.finding, number(one.baseline, 3), number(one.vendor, 3))
     bound, margin = one.decisive_figure
     yield from (_bounds(one.excess), _bounds(one.distance), number(bound.at_most if bound else None, 3), f"{margin:g}")
-    # Where no deal was as unusual as the answers, the p-value is the most that it can be.
+    # If no deal was as unusual as the answers, the p-value is an upper bound.
     tested = one.finding != "not judged" or one.differing is not None
     yield (f"≤ {one.p_holm:.2g}" if one.p * (deals + 1) < FLOOR else f"{one.p_holm:.3f}") if tested else UNKNOWN
 
@@ -401,7 +401,7 @@ BREAKING, PRICE = "answers in 1,000 that break a caller", "price of an answer"
 VERDICT_COLUMNS = ("vendor", "verdict", BREAKING, PRICE, "differs in", "cases")
 
 MOST_NAMES, NAMED = 5, 3
-"""Vendors up to which notes name all, and those that they name of more."""
+"""Most vendors that notes name completely, and the number named otherwise."""
 
 
 def verified_tables(found: Document) -> list[Table]:
@@ -453,7 +453,7 @@ RANK_FIELDS = ("model", "vendor", "status", "rank", "tie", "rank_low", "rank_hig
 RANK_DIGITS = {"tps": 2, "ttft_ms": 1, "avg_token": 1}
 RANK_COLUMNS = ("vendor", "rank", "rank 95 %", "IRF")
 COST = "cost of 1,000"
-"""The column of what 1,000 answers cost at the prices of the configuration, by which no vendor is ranked."""
+"""The column for the cost of 1,000 answers at the configured prices, which is not ranked."""
 
 OUT = {"behind": "placed last", "not_ranked": "not ranked"}
 

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from trialbed.records import Environment
 
 QUIET: tuple[Outcome, ...] = ("skipped", "finding", "declared")
-"""Outcomes beside passed that are no failure, in the order in which they are shown."""
+"""Outcomes other than passed that are not failures, in display order."""
 
 BLOCKS = 3
 """Causes of failures that are shown in full."""
@@ -46,7 +46,7 @@ VERSION = 12
 """Letters of a program's digest that stand for its version."""
 
 TESTS: dict[Outcome, TestOutcome] = {"passed": "passed", "failed": "failure", "outdated": "failure", "error": "error"}
-"""Outcome of a check -> that of a test; all others are skipped."""
+"""Outcome of a check -> outcome of its test; all others are skipped."""
 
 COLOURS = {"passed": "green", "skipped": "cyan", "finding": "cyan", "declared": "yellow"}
 

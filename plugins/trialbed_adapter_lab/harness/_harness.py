@@ -32,13 +32,13 @@ KEY = "harness-key"
 MODEL = "harness-model"
 MAX_STEPS = 8
 TURNS_OF_THE_LOOP = 20
-"""Turns in which timers that were due while time passed come to their end."""
+"""Loop iterations for due timers to complete."""
 
 TIMEOUT = 30.0
 """Seconds that a trial may take; it needs a few hundredths, but machines can be slow."""
 
 START = 60.0
-"""Further seconds for the first trial, in which frameworks import most of themselves."""
+"""Additional seconds for the first trial, when frameworks import most modules."""
 
 
 class TrialSettings(TypedDict, total=False):
@@ -135,7 +135,7 @@ class PreparedTrial:
             if limit.expired():
                 raise self._timed_out() from error
             return trial.failed(error)
-        # A run keeps the answer; an adapter whose close() fails conforms to nothing.
+        # A run keeps the answer, but an adapter with a failing close() does not conform.
         return outcome if trial.close_error is None else trial.failed(trial.close_error)
 
     def _timed_out(self) -> CheckFailed:

@@ -283,7 +283,7 @@ def responses_are_claimed_whole(record: TrialRecord) -> Iterator[str]:
         return
     turns = [request.said for request in record.requests if request.said is not None]
     if any(len({call.id for call in turn.calls}) < len(turn.calls) for turn in turns):
-        return  # Which response is whose is not known where ids are equal.
+        return  # Equal ids do not identify responses.
     lost = _lost(_replies(record.calls), Counter(str(claim.response) for claim in record.answer.calls))
     if lost:
         yield f"a response is not claimed as it came: {lost}"

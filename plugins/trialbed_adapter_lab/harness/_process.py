@@ -67,7 +67,7 @@ def _replace(before: dict[str, str], after: dict[str, str]) -> None:
 
 
 SETTLING = 2.0
-"""Seconds in which tasks and connections have to end by themselves."""
+"""Seconds for tasks and connections to end on their own."""
 
 STEP = 0.01
 

@@ -41,7 +41,7 @@ Chunks = Literal["tokens", "calls", "whole"]
 """How an answer is streamed: in pieces of a few characters as OpenAI and vLLM do, a call in each chunk, or in one."""
 
 PIECES: dict[Chunks, int | None] = {"calls": sys.maxsize, "whole": None}
-"""Characters of a text or of arguments in one chunk, where it is not the usual number; None if all is in one."""
+"""Characters of a text or of arguments per chunk, if not the default; None for a single chunk."""
 
 WHOLE = 2**40
 """Characters of one trial's bodies that its log keeps: all."""

@@ -95,7 +95,7 @@ DETAILED_USAGE = {
 Ts = TypeVarTuple("Ts")
 
 SLEEP = "_set_result_unless_cancelled"
-"""The function by which ``asyncio.sleep`` ends."""
+"""The callback that ends ``asyncio.sleep``."""
 
 
 class PassingLoop(asyncio.SelectorEventLoop):
@@ -133,7 +133,7 @@ DelayedReply = Callable[[ObservedRequest], Awaitable[ModelTurn | Response]]
 """A line of a script that waits before the model replies."""
 
 MOMENT = 0.01
-"""Seconds in which a client gives up whose patience is over."""
+"""Seconds for a client with an expired timeout to give up."""
 
 LONGEST_TURN = 1.0
 """Seconds that a turn of the adapter's loop is waited for; an adapter may hold it until it has its answer."""

@@ -36,9 +36,9 @@ PROBES: tuple[Probe, ...] = tuple(
 lead to, which much can change, and contacts last."""
 
 CHECKS = tuple(probe for probe in PROBES if probe.level != "info")
-"""Those that demand something."""
+"""Probes with an expectation."""
 
 QUICK: tuple[Probe, ...] = tuple(check for check in CHECKS if check.quick)
-"""Those that need little time and find most defects: ``--quick``."""
+"""Fast checks that find most defects, for ``--quick``."""
 
 __all__ = ["CHECKS", "PROBES", "QUICK", "THEMES"]

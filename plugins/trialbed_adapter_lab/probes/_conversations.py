@@ -99,7 +99,7 @@ IDLE = 0.1
 """Seconds without a request or a call after which a trial is taken to wait; it is looked at three times."""
 
 LEAP = 2.0
-"""Seconds that pass at once for a trial that waits."""
+"""Seconds to skip for a waiting trial."""
 
 
 async def run_without_waits(harness: Harness, trial: PreparedTrial) -> TrialRecord:

@@ -18,7 +18,7 @@ SHOWN = 120
 """Characters of a program's failure that are part of its cause."""
 
 SHORT = 40
-"""Characters of a text that is shown whole where another was expected."""
+"""Longest text that is shown completely instead of its first difference."""
 
 
 def expect_equal(what: str, seen: Any, expected: Any, cause: str = "") -> None:

@@ -15,10 +15,10 @@ from trialbed_adapter_lab.probes._conversations import asks_echo, converse
 from trialbed_adapter_lab.probes._expectations import expect_equal, expect_requests, expect_words
 
 SETTINGS = {"temperature": 0.0, "seed": 0, "max_tokens": 1}
-"""The settings of a trial, as each dialect writes those that it has."""
+"""The settings of a trial; each dialect writes the settings that it has."""
 
 LIMITS = ("max_tokens", "max_completion_tokens", "max_output_tokens")
-"""Names of the limit of an answer."""
+"""Names of an answer's limit in the dialects."""
 
 MANY_TOOLS = [tool(), *(tool(f"Other_{number}") for number in range(5))]
 AS_ASKED = "as asked"

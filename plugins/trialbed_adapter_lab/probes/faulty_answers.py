@@ -34,7 +34,7 @@ FINAL_TEXT, CUT_TEXT = "The stations measured what was expected.", "The stations
 """The answer of the model after its fault, and an answer that was cut."""
 
 ARGUMENTS = json.dumps({"instrument": "gauge", "day": "Wed"})
-"""The arguments of a call that is right but for the way in which it is written."""
+"""The arguments of a call that is correct except for its syntax."""
 
 TOOL = "Station_0000_Report"
 WRITTEN_CALL = f'{{"name": "{TOOL}", "arguments": {ARGUMENTS}}}'
@@ -111,7 +111,7 @@ NO_CALLS = (
     *("arguments in a fence", "arguments with a comma too many", "a tool name in another case"),
     *("a tool name in a namespace", "a call in tags of its text", "a call as its text"),
 )
-"""Cases in which a framework that makes a call has guessed one."""
+"""Cases without a call; a framework that makes one has guessed it."""
 
 
 async def _meet(title: str, harness: Harness) -> Json:

@@ -17,7 +17,7 @@ from trialbed_scripted import ModelTurn, Response, say
 
 THINGS = ("order", "price", "date", "street", "town", "phone", "colour", "size", "weight", "code")
 USER = tuple(f"The {thing} is {number}." for number, thing in enumerate(THINGS, 31))
-"""The user's messages, of which no word is in another one's."""
+"""The user's messages, which must not contain one another."""
 
 NOTED = "I have noted number {}."
 

@@ -15,7 +15,7 @@ from trialbed_adapter_lab.probes._expectations import expect_answer, expect_call
 from trialbed_scripted import Line, ask, call, forever
 
 PROMPT = 5.0
-"""Seconds in which a cancelled trial has to end; it usually takes a few milliseconds."""
+"""Seconds for a cancelled trial to end; it usually takes a few milliseconds."""
 
 
 def _endless(text: str | None = None) -> Line:

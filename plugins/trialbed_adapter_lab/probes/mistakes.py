@@ -35,7 +35,7 @@ NAMES = (
     *("echo_text", "ECHO_TEXT", "Echo-text", "EchoText", "Echo_txt", "Echo_texts", "Echo_text_", "Echo_text()"),
     *("functions.Echo_text", "Echo_text.call", " Echo_text", "Echo_text<|channel|>", "text", "Echo text", "Echo.text"),
 )
-"""Names that are almost those of a tool."""
+"""Names similar to a tool's."""
 
 THOUGHTS = "<think>I need the tool.</think>\n\nI look."
 

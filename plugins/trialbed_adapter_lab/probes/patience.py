@@ -32,7 +32,7 @@ from trialbed_adapter_lab.probes._expectations import expect_answer, expect_call
 from trialbed_scripted import ModelTurn, ask, call, say
 
 SLOW = 1000.0
-"""Seconds that a slow model takes: more than the default of any client, of which the longest have ten minutes."""
+"""Seconds that a slow model takes, more than the longest default timeout of clients (ten minutes)."""
 
 LONG = 10 * SLOW
 """Seconds that a trial with a slow model has."""

@@ -36,7 +36,7 @@ COMPARED = ("description", "parameters")
 """Fields of a function that are compared with the given ones."""
 
 CHANGES = ("lost", "added", "changed", "reordered")
-"""Kinds of differences, in the order in which they are shown."""
+"""Kinds of differences, in display order."""
 
 CONVERSATIONS = ("messages", "input", "instructions", "system")
 """Fields of a request that are its conversation, in one dialect or another."""
@@ -45,7 +45,7 @@ IDS = frozenset(("id", "call_id", "tool_call_id", "tool_use_id"))
 """Fields that hold the id of a call, or of an item."""
 
 ITEMS = frozenset(("message", "reasoning"))
-"""Types of items whose ``id`` is no call's, though they have no ``call_id`` beside it."""
+"""Types of items with an ``id`` that is not a call's, although they have no ``call_id``."""
 
 
 LONGEST = 100

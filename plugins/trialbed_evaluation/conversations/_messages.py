@@ -18,7 +18,7 @@ Role = Literal["system", "user", "assistant", "tool"]
 
 
 Reference = Sequence["ToolCall | Sequence[ToolCall]"]
-"""The calls that are right, in order. An inner sequence is a parallel group, whose calls may be made in any order."""
+"""The expected calls in order. An inner sequence is a parallel group with calls in any order."""
 
 
 @dataclass(frozen=True, slots=True)

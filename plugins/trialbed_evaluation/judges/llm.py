@@ -87,7 +87,7 @@ def shown_value(value: Any) -> Any:
 
 
 MAX_CALLS = 40
-"""Calls shown to the judge, the last ones where there are more."""
+"""Calls shown to the judge; the last ones if there are more."""
 
 MAX_RESPONSE = 2000
 """Characters of one response shown to the judge."""
@@ -212,7 +212,7 @@ def without_text(answer: Answer) -> str | None:
 STATUS = "answer_status"
 
 SCHEMA = object_schema(reason=REASON, **{STATUS: {"type": "string", "enum": list(STATUS_VALUES)}})
-"""The schema of a vote; the reason comes first, so that it is not made up for a status."""
+"""The schema of a vote; the reason comes first to avoid rationalising a status."""
 
 _STATUSES = {status.casefold(): status for status in STATUS_VALUES}
 _WORDS = re.compile(rf"\b(?:{'|'.join(_STATUSES)})\b", re.IGNORECASE)

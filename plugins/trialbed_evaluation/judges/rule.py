@@ -26,7 +26,7 @@ _KEY = re.compile(r"""[{,]\s*(?:"([^"\n]{1,80})"|'([^'\n]{1,80})')\s*:""")
 _OPENING = re.compile(r"[{\[]")
 
 _SIGN = re.compile(r'[{}\[\]]|"(?:\\.|[^"\\])*+"?', re.DOTALL)
-"""A bracket, or a text in quotes, in which brackets do not count."""
+"""A bracket, or a text in quotes; brackets in quotes do not count."""
 
 WRAPPING = frozenset(("error", "response"))
 """Keys of the virtual API's own answers."""

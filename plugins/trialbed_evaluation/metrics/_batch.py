@@ -26,7 +26,7 @@ METRICS = {
 """Every metric, and its subject."""
 
 AT_ONCE = 8
-"""Samples that are scored at the same time, where a model is asked."""
+"""Number of samples scored concurrently if a model is asked."""
 
 
 @dataclass(frozen=True, kw_only=True)

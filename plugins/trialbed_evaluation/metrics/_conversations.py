@@ -152,7 +152,7 @@ def _score(topics: tuple[Topic, ...], more: float) -> TopicAdherence:
     answered = [topic for topic in topics if not topic.refused]
     hits = sum(topic.on_topic for topic in answered)
     made, due = len(answered) + more, sum(topic.on_topic for topic in topics) + more
-    # Nothing off topic was answered where nothing was, and nothing was lost where nothing is on topic.
+    # Without answers, nothing off topic was answered; without topics, nothing was lost.
     precision, recall = hits / made if made else 1.0, hits / due if due else 1.0
     both = precision + recall + more
     return TopicAdherence(precision, recall, 2 * (precision * recall) / both if both else 0.0, topics)

@@ -33,7 +33,7 @@ Examples:
 """
 
 MODEL_SETTINGS = [name for name in JUDGE_SETTINGS if name != "judge"]
-"""Those of the judge and its model, but for the option that asks for one: without it, no judge is."""
+"""Settings of the judge and its model, without ``judge`` itself, which turns judging on."""
 
 FOR_FILES = ("metrics", "order", "compat", "rules", "reference", "tools")
 FOR_RUNS = ("scorers", "judge_votes", "judge_prompts", "data_dir", "store", "output")

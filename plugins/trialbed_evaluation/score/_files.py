@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from trialbed_evaluation.metrics import MetricSummary, SampleScores, ScoringOptions, StepModel
 
 EXPLAINED = 5
-"""Samples that are explained: those with the lowest values."""
+"""Number of explained samples, lowest values first."""
 
 
 def score(path: Path, given: Mapping[str, Any]) -> int:

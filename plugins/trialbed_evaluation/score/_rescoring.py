@@ -21,7 +21,7 @@ from trialbed.store import Store, StoredRun, TrialTable
 from trialbed.tool_calls import unasked_calls
 
 WITHOUT_JUDGE = ("calls", "sources")
-"""The methods of verdicts for which neither the expectations nor a judge were asked."""
+"""Methods of verdicts that use neither expectations nor a judge."""
 
 Queries = Mapping[int | str, Query]
 
@@ -101,7 +101,7 @@ async def rejudge(store: Store, run: Run, queries: Queries, settings: RunSetting
 
         try:
             before = await _score_again(store, run, queries, give, completed.concurrency, judge, label)
-        finally:  # verdicts are paid for where it is interrupted, too
+        finally:  # verdicts are also paid for if it is interrupted
             model = judge.model
             use = None if model is None else HelperUse(role="judge", model=model.model, **dict(model.use))
             helpers = added_uses(run.helpers, [use] if use else [])

@@ -60,7 +60,7 @@ XZ = b"\xfd7zXZ\x00"
 """The first bytes of a recording."""
 
 PIECE = 2**20
-"""Bytes of a recording that are searched at once."""
+"""Bytes of a recording per search step."""
 
 REPLAYED = (
     " bench reproduce replays the recorded answers: it needs neither the model nor a key, and makes every number again."

@@ -30,10 +30,10 @@ CODE = re.compile(
     rf"(?:/(?:{PART}/)*|[A-Za-z]:[\\/]+(?:{PART}[\\/]+)*)"
     r"([\w.@+-]+\.(?:py[cix]?|so|dll|jsonl?|ya?ml|toml|txt|md|cfg|ini|csv|db|sqlite|log|gguf|pem|key|ipynb|[jt]s|sh))(?!\w)"
 )
-"""A file whose name says that it is one, wherever it is."""
+"""A file recognised by its extension, in any folder."""
 
 TRACED = re.compile(r"(?<=File )(\"|&#34;|&quot;)(?:/|[A-Za-z]:[\\/])[^\"&\n]*[\\/]([^\"&\n\\/]+)(?=\1)")
-"""A file in a traceback, whose name may have spaces; on a page, too."""
+"""A file in a traceback, also on a page; its name may have spaces."""
 
 LEFT_OUT = "\ue000"
 """Stands for a folder of this program until files below it are found; a character that texts do not have."""

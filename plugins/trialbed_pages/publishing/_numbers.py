@@ -15,7 +15,7 @@ from trialbed.texts import group_by_key
 from trialbed_pages.publishing._names import folder_mask, public_name
 
 DIGITS = 6
-"""Of every number: machines may differ in the last ones of a sum."""
+"""Digits of every number; machines may differ in the last digits of a sum."""
 
 APART = frozenset({"frameworks", "commands", "dataset", "model", "model_name", "base_url", "on_miss", "repeat"})
 """Settings that are told apart, or that say where a model was."""
@@ -29,7 +29,7 @@ TURN_TOKENS = {
 """Column of the table of conversations -> its score."""
 
 PER_TRIAL = ("total_tokens", "model_turns", *TURN_TOKENS.values())
-"""Figures without a bound that a replay repeats; times are none of them."""
+"""Unbounded figures that a replay repeats, which excludes times."""
 
 
 class PublishedMean(Record):

@@ -26,7 +26,7 @@ from trialbed_pages.publishing._replayed import AGAINST, DATASETS, FRAMEWORK, re
 from trialbed_pages.publishing._traces import request_digests
 
 INCOMPLETE = 3
-"""The exit code of a run of which trials were not measured, such as those that left the recording."""
+"""The exit code of a run with unmeasured trials, such as trials that left the recording."""
 
 MOST = 20
 """Differences of numbers that are named."""
@@ -158,7 +158,7 @@ def _replay(
 ) -> tuple[RunNumbers, list[str]]:
     """Replay a run, and return its numbers and the reasons for unmeasured trials."""
     place.mkdir(parents=True)
-    # So that none is looked for in the folders above, which have the user's own settings and keys.
+    # Otherwise the user's own settings and keys in parent folders would be used.
     for name in ("bench.toml", ".env"):
         (place / name).touch()
     dataset = source.dataset

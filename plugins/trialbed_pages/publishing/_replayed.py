@@ -17,10 +17,10 @@ DATASETS = "datasets"
 FRAMEWORK, AGAINST, QUERY, MARGIN = "--framework", "--against", "--query-id", "--margin"
 
 ASKING = ("judge_model", "selector_model", "simulator_model", "user_model")
-"""Settings that name models of helpers, whose answers no recording has."""
+"""Settings that name helper models, which are not recorded."""
 
 HERE = ("commands", "judge_prompts", "sandbox")
-"""Settings that depend on the machine on which the run was made: its programs, its folders, its kernel."""
+"""Settings that depend on the programs, folders and kernel of the run's machine."""
 
 LEFT_OUT = frozenset({"dataset", "model", "model_name", "base_url", "on_miss", "frameworks", *ASKING, *HERE})
 """Settings whose arguments are the replay's own, are told apart, or with which no run is made again."""

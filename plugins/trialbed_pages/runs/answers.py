@@ -11,7 +11,7 @@ from trialbed_pages.runs.figures import QueryId
 from trialbed_pages.runs.grid import Cell, GridPage
 
 ANSWERS = 10
-"""Queries on a page, whose trials are read whole."""
+"""Queries per page; their trials are read completely."""
 
 
 @dataclass(frozen=True)

@@ -134,10 +134,10 @@ class Headline:
 
 
 KEPT = 8
-"""Runs whose figures are kept."""
+"""Number of cached runs."""
 
 FRESH = 3.0
-"""Seconds for which a run is taken as unchanged if its store has no mark that shows changes at once."""
+"""Seconds for which a run is assumed unchanged if its store has no change marker."""
 
 
 class RunCache:

@@ -15,7 +15,7 @@ from trialbed_pages.runs.figures import RunFigures
 from trialbed_plugins.reporters import run_tables, screen_tables
 
 NEGLIGIBLE = 0.005
-"""The share of a time below which a part of it is not drawn."""
+"""Smaller shares of a time are not drawn."""
 
 TIME_PARTS = {"model_time": "model", "tool_time": "tools", "framework_time": "framework"}
 
@@ -47,7 +47,7 @@ class RunPage:
     def details(self) -> Markup:
         """The plot of times and, once the run has ended, all other tables: their notes say what it lacks."""
         times = time_plot(self.figures, [one.framework for one in self.report.frameworks])
-        # Those of the board come first in both.
+        # Both start with the board's.
         tables = run_tables(self.report)[len(screen_tables(self.report)) :]
         shown = [] if self.figures.run.status == "running" else tables
         return html_parts("", [*([times] if times.names else []), *shown])

@@ -21,10 +21,9 @@ if TYPE_CHECKING:
     from trialbed_verify.verification import RequestSettings, Target, TestSet, Verification, VerifyOptions
 
 NO_KEY = "no-key"
-"""Sent where no key is set: a bearer token may not be empty."""
+"""Sent if no key is set, because a bearer token may not be empty."""
 
 Given = dict[str, Any]
-"""The options by name."""
 
 OTHERS = "Any other vendor gets the name as it is; `model_id` in its entry gives it another."
 NONE = "No vendor driver is installed; install trialbed-vendors, which is in adapters/vendors of Trialbed's checkout."
@@ -46,7 +45,7 @@ SECTIONS = {
     "Raw completions": ("use_raw_completions", "tokenizer_model", "trust_tokenizer_code"),
     "What is kept": ("summary", "output_dir", "incremental", "fresh", "tags", "note", "store", "rank_files"),
 }
-"""The options beside those that most verifications need, under headings."""
+"""Options that few verifications need, under headings."""
 
 READABLE = click.Path(exists=True, dir_okay=False, path_type=Path)
 

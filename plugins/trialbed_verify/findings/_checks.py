@@ -53,7 +53,7 @@ LATEST = 10**11
 """Seconds since 1970 in the year 5138; times above it are in milliseconds."""
 
 MOST_LETTERS = 20
-"""Characters of ordinary text that one token has at most, on average; usual are three to five."""
+"""Highest average number of characters per token in ordinary text; three to five are usual."""
 
 SLACK = 40
 """Tokens that a template adds to an answer or a call, at most."""
@@ -62,10 +62,10 @@ OF_A_TEMPLATE = 4000
 """Tokens that a vendor's own instructions add to a request, at most."""
 
 AGREEMENT = 0.1
-"""The share by which two counts of one text may differ: templates and the ends of calls are counted differently."""
+"""Allowed relative difference of two counts of a text; templates and ends of calls are counted differently."""
 
 REPEATED = re.compile(r"(\s|[^\w\s])\1{2,}")
-"""Runs of spaces or punctuation, of which one token can have many."""
+"""Runs of spaces or punctuation, which may be one token."""
 
 SNAPSHOT = re.compile(r"(?:[-@:](?:\d{3,8}|\d\d-\d{2,4}|v\d[\d.]*(?::\d+)?|latest|free|preview)){1,6}")
 """The snapshot of a model, after its name; a single digit names another model."""
@@ -252,7 +252,7 @@ def _check_length(answer: AnsweredRow) -> Iterator[Check]:
         allowed = limit * max(1, len(answer.choices))
         letters, is_more = _excess_letters([answer.text], allowed), tokens is not None and tokens > allowed
         yield is_more, "more_than_max_tokens", (f"{tokens} tokens", limit), answer.reported_usage
-        # Whatever the vendor counts.
+        # For any way of counting.
         yield letters, "more_than_max_tokens", (f"{letters} characters", f"{limit} tokens"), answer.content
         is_short = answer.reason == "length" and tokens is not None and tokens < limit / 2 and not letters
         yield is_short, "length_before_limit", (tokens, limit), answer.reported_usage

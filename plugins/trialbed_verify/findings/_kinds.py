@@ -33,7 +33,7 @@ OUTCOMES: Mapping[str, str] = _FILE["outcomes"]
 """End of a case -> meaning."""
 
 PROTOCOL_ERRORS: Mapping[str, str] = _FILE["protocol"]["error"]
-"""The problems that are the vendor's answer: each is a finding, too."""
+"""Problems in the vendor's answer; each is a finding, too."""
 
 PROBLEMS: Mapping[str, str] = {**PROTOCOL_ERRORS, **_FILE["failures"]}
 """Kind of failure of a case -> meaning."""
@@ -53,7 +53,7 @@ PARAMETERS: Mapping[str, list[str]] = _FILE["parameters"]
 """Parameter of requests -> the kinds of findings that an answer does not obey it."""
 
 ADVICE: Mapping[str, str] = _FILE["advice"]
-"""Pattern of a vendor's problems, of which none was answered -> what to do; the first one counts."""
+"""Pattern of the problems of a vendor that never answered -> advice; the first match counts."""
 
 UNCONSTRAINING: Mapping[str, list[Any]] = _FILE["unconstraining"]
 """Parameter -> the values that constrain an answer no more than its absence."""

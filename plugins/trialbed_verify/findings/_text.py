@@ -32,12 +32,12 @@ MARKS = re.compile(r"[<\[\]\u25c1\u0120\u2581\u273f]|functions\.|default_api|ass
 UNKNOWN = "unknown"
 
 MOST_TAGS = 200
-"""Closing tags of an argument for which the opening ones are looked for."""
+"""Closing tags per argument that are matched with opening ones."""
 
 EXAMINED = 500_000
-"""Characters of the text, of the reasoning, and of all calls in which leaks and odd characters are looked for.
+"""Characters of the text, of the reasoning, and of all calls that are searched for leaks and odd characters.
 
-No answer of a model has as many; an answer of the largest size that is read would take minutes.
+Models never generate as many; searching the largest accepted answer would take minutes.
 """
 
 

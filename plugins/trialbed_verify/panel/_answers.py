@@ -55,10 +55,10 @@ BUCKETS = 64
 """Places among which first tokens are spread by their hash; one more holds the probability that is not listed."""
 
 LONG, SEVERAL = 40, 4
-"""Characters and words from which an argument counts as free text."""
+"""An argument with this many characters and words counts as free text."""
 
 DEEPEST = 40
-"""Levels of nested arguments that are looked at."""
+"""Examined levels of nested arguments."""
 
 FREE = 0
 """The hash of free text."""
@@ -82,10 +82,10 @@ LETTER = re.compile(r"[a-zA-Z]")
 LETTERS = re.compile(r"[^\W\d_]+")
 
 SAMPLE = 600
-"""Characters by which script and language are recognised."""
+"""Characters used to recognise script and language."""
 
 FEW = 2
-"""Common words by which a language is recognised."""
+"""Common words needed to recognise a language."""
 
 COMMON = {
     "en": "the and is of to in you that it for with are this have your can was not i",
@@ -131,7 +131,7 @@ BILLED = "at four prompt tokens for a completion token"
 """The price of tokens in the bill (``OUTPUT_PRICE``)."""
 
 DISTANCE_SHARE = 0.5
-"""The margin of a gate's distance, as a share of that of its excess."""
+"""The margin of a gate's distance, relative to the margin of its excess."""
 
 
 @lru_cache(maxsize=65536)
@@ -465,13 +465,13 @@ GATES: tuple[PanelGate, ...] = (
     PanelGate("model", "fault", 0.02, _violation("model"), "answers that name another model"),
     PanelGate("logprobs", "probabilities", 0.02, attrgetter("logprobs"), "the first token's probabilities"),
 )
-"""All gates but those of suites, in the order of reports."""
+"""All gates except suites', in report order."""
 
 FIRST_PLACES = Struct("<4H")
 """Places of a signature that count in the comparison of everything."""
 
 WHOLE = PanelGate("whole", "signature", 0.02, _everything, "everything together")
-"""All subjects at once, for the permutation test of the whole; it has no part in the verdict."""
+"""All subjects together, for the joint permutation test; not part of the verdict."""
 
 PARAMETER, SUITE = "constraints:", "suite:"
 

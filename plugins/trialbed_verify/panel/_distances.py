@@ -35,7 +35,7 @@ ALPHA = 0.05
 """Chance of each of the two errors, and beyond each end of an interval: both are one-sided bounds at 95 %."""
 
 LEAST_SHARE = 0.5
-"""Share of all cases over which a figure is averaged at least: where fewer apply, the others count as alike."""
+"""Least share of all cases in an average; if fewer apply, the missing ones count as equal."""
 
 MOST = 1_000_000
 """Cases beyond which a number is of no use: the vendor is as far from the baseline as the margin."""
@@ -46,22 +46,22 @@ NOISE = 1e-24
 Z = NormalDist().inv_cdf(1 - ALPHA)
 
 BLOCK, TOGETHER = 2048, 256
-"""Cases whose values are in memory at a time, and those whose deals are added up in one step."""
+"""Cases in memory at a time, and cases per step when adding up deals."""
 
 MOST_SPLITS = 512
-"""Ways to deal a case's trials to the sides: all of them if there are no more than this, else this many at random."""
+"""Ways to deal a case's trials to the sides, chosen at random if there are more."""
 
 LEAST_PROBABILITY = 1e-4
-"""Probability below which alternatives count as equally likely: rounding and ties decide there."""
+"""Alternatives below this probability count as equally likely; rounding dominates there."""
 
 MOST_DEALS = 10_000
-"""Deals where few of the first were as unusual as the answers."""
+"""Deals if few of the first were as unusual as the answers."""
 
 ENOUGH = 10
 """Deals as unusual as the answers, after which no more are needed."""
 
 MORE = 1 << 32
-"""Apart from all other seeds: that of further deals."""
+"""Added to the seed for further deals; larger than any other seed."""
 
 ROUNDING = 1e-9
 

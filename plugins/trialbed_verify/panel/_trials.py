@@ -32,22 +32,22 @@ Cases = dict[str, list[Sequence[Measures]]]
 """Side -> the trials of each case."""
 
 ALL = 0.98
-"""Share of cases whose trials are identical, from which they are all taken to be."""
+"""A side counts as constant if this share of cases has identical trials."""
 
 LONG = 200
-"""Characters of an answer that a model hardly writes twice."""
+"""Characters from which answers hardly repeat by chance."""
 
 FEWEST = 30
-"""Cases from which on identical texts are evidence."""
+"""Cases needed for identical texts to be evidence."""
 
 CHANCE = 0.001
-"""Chance below which it is no accident that one side's answers never vary and the other's do."""
+"""Probability below which it is not chance that one side's answers never vary and the other's do."""
 
 REPEATED = 0.2
 """Share of equal pairs of trials below which a value counts as free text."""
 
 FEWEST_TRIALS = 4
-"""Trials of both sides together from which on values count as repeating or not."""
+"""Trials of both sides needed to decide whether values repeat."""
 
 THERE = 1
 """Stands for a value that hardly repeats."""
@@ -55,7 +55,7 @@ THERE = 1
 PAIR = Struct("<II")
 
 USUAL = 0.5
-"""Share of the cases in which the counts must differ by one number, for that number to be a template's."""
+"""Share of cases with the same difference of counts for a template to be the cause."""
 
 ALTHOUGH = "although the temperature asked for is not 0: a cache, or a temperature that is ignored"
 ONE_COUNTS = "so one trial per case of the baseline counts, as its own spread is not known: ask again without a cache"
@@ -178,7 +178,7 @@ def _call_measures(trials: Sequence[Measures]) -> dict[int, dict[str, Any]]:
         listed = (value for _, values in trial.calls for value in values)
         others = {f"{path}={value}" for path, value, _ in listed if path in fleeting}
         parts.append((exact, trial.free, signature(others)))
-    # Parts that do not vary at all are left out, so that the others count in full.
+    # Constant parts are left out to give the others their full weight.
     columns = list(zip(*parts, strict=True))
     varying = [own for own in columns if len(set(own)) > 1] or columns[:1]
     # Places of all parts in turn, of the first of three twice.

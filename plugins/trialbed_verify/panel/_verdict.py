@@ -36,7 +36,7 @@ Conclusion = Literal["equivalent", "different", "inconclusive"]
 GateFinding = Literal["equivalent", "different", "inconclusive", "not judged", "too few cases", "not applicable"]
 
 FEWEST = 30
-"""Cases below which no verdict is given."""
+"""Fewest cases for a verdict."""
 
 ONE_TRIAL = "one trial per case does not show a side's own spread"
 
@@ -44,10 +44,10 @@ OF_REQUESTS = {"breaking", "availability"}
 """Gates that apply to requests without an answer too."""
 
 SEVERAL = 1.5
-"""Mean trials per case from which on most cases have several."""
+"""Mean trials per case above which most cases have several."""
 
 NARROW = 0.002
-"""Width of an interval of costs below which they are given with two decimals of a percent."""
+"""Narrower intervals of costs are shown with two decimals of a percent."""
 
 OF_TOKENS = ("tokens", "usage", "bill", "prompt-tokens")
 """Gates whose examples show the tokens."""

@@ -23,7 +23,7 @@ LEAKS = frozenset(("leaked_tokens", "leaked_tool_call", "leaked_thinking", "repl
 """Kinds of findings: marks of templates, tools and thoughts, and of bytes that were no text."""
 
 REFUSED = ("http_400", "http_413", "http_422", "http_501")
-"""Problems of an endpoint that refuses a request as such; other failures say nothing about a case."""
+"""Problems of endpoints that reject the request itself; other failures do not decide a case."""
 
 FELL = "http_500"
 """The problem of an endpoint that a wrong request fells, after all attempts."""
@@ -69,7 +69,7 @@ def _json(expected: Any, answer: AnsweredRow) -> bool | None:
     if expected is True or not isinstance(value, dict):
         return isinstance(value, dict)
     schema = usable_schema(expected)
-    # One that cannot be used is the test set's fault.
+    # An unusable schema is the test set's fault.
     return None if isinstance(schema, str) else schema.is_valid(value)
 
 

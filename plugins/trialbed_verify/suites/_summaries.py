@@ -18,13 +18,13 @@ from trialbed_verify.suites._expectations import REFUSED, misses
 Row = Mapping[str, Any]
 
 SETTINGS = {"temperature": ("temperature 0", "temperature 1.5"), "seed": ("one seed", "other seeds")}
-"""Parameter -> the settings under which answers to one prompt should be equal, and should differ."""
+"""Parameter -> the settings for equal answers to one prompt, and for different ones."""
 
 EQUAL = 0.8
-"""Share of equal pairs from which answers count as equal: vendors that batch requests are not deterministic."""
+"""Share of equal pairs for answers to count as equal; vendors that batch requests are not deterministic."""
 
 DIRECT = ("n", "logprobs")
-"""Parameters whose effect one answer shows."""
+"""Parameters with an effect on a single answer."""
 
 MOST_VALUES = 200
 """Values of one property that are broken down; a test set of one's own could have one per case."""
@@ -100,7 +100,7 @@ def summarize_suites(rows: Iterable[SuiteRow]) -> dict[str, dict[str, Any]]:
 
 
 def _summary(rows: Sequence[SuiteRow]) -> dict[str, Any]:
-    # In the order of the test set, in whichever order answers arrive.
+    # In the order of the test set, not of the answers' arrival.
     scored = sorted((row for row in rows if row.missed is not None), key=lambda row: (row.line, row.trial))
     cases = group_by_key((row.case, not row.missed) for row in scored)
     values = group_by_key((pair, row.case) for row in scored for pair in row.by)

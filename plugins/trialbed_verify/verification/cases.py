@@ -140,7 +140,7 @@ def _fault(body: Any) -> str | None:
 
 
 _EXPONENTS = bytes.maketrans(b"123456789E", b"000000000e")
-"""Turns whatever may be a number with an exponent into ``0e``; a regular expression would take ten times as long."""
+"""Turns possible numbers with an exponent into ``0e``, ten times faster than a regular expression."""
 
 
 def _canonical(body: Body) -> bytes:

@@ -66,7 +66,7 @@ def read_config(path: Path) -> list[VendorEntry]:
     try:
         root = yaml.compose(read_bytes(path, most=16 * 2**20).decode(), Loader=yaml.SafeLoader)
     except yaml.YAMLError as error:
-        # The text around the problem is not shown, as it may be a key.
+        # The text around the problem is not shown because it may be a key.
         mark, problem = getattr(error, "problem_mark", None), getattr(error, "problem", None) or "malformed"
         where = f"line {mark.line + 1}: " if mark else ""
         raise DataError(f"{path}: not valid YAML: {where}{problem}") from None
@@ -106,7 +106,7 @@ def _entry(path: Path, model: str, node: yaml.Node) -> VendorEntry:
     try:
         return VendorEntry(**values, model=model, where=_where(path, node), lines=lines)
     except ValidationError as error:
-        # The value is not shown, as it may be a key.
+        # The value is not shown because it may be a key.
         name = str(error.errors(include_input=False, include_url=False)[0]["loc"][0])
         words = VendorEntry.model_fields[name].description or "a string"
         raise DataError(f"{path}, line {lines[name]}: {name} must be {words}") from None

@@ -34,7 +34,7 @@ from trialbed_verify.verification.targets import PreparedRequest, Target, blamin
 SHOWN = 500
 
 LARGEST = 64 * 2**20
-"""Bytes of an answer that are read; no completion comes near it."""
+"""Size limit of an answer in bytes; completions are much smaller."""
 
 RESET = re.compile(r"\. (?:ConnectionReset|BrokenPipe|OS|Timeout)Error\(")
 """Text that aiohttp appends to the error of a body that a lost connection cut off; nothing else shows the cause."""
@@ -44,15 +44,14 @@ OTHER_PROTOCOLS = {
     "WRONG_VERSION_NUMBER|RECORD_LAYER_FAILURE": "this port speaks plain HTTP: use http:// in the address. ",
     r"b.\\+x00\\+x00.{1,5}\\+x04\\+x00": "this looks like a server of HTTP/2 alone. ",
 }
-"""The error by which an answer in another protocol shows, its first bytes among them -> what to do about it."""
+"""Text in the error for an answer in another protocol -> advice."""
 
 PIECE = 2**18
-"""Bytes that are unpacked at a time, so that a small body that unpacks to a huge one takes no memory."""
+"""Bytes unpacked at a time, which limits the memory for decompression bombs."""
 
 GZIP, ZLIB, RAW = 31, 15, -15
 
 NAMES = {"gzip": "gzip", "x-gzip": "gzip", "deflate": "deflate", "identity": "", "": ""}
-"""Name in a header -> encoding."""
 
 LINGER = 0.5
 """Seconds that a stream has to close its body after ``[DONE]``; then its connection is closed."""
@@ -111,10 +110,10 @@ def new_session(concurrency: int) -> aiohttp.ClientSession:
     """Return a session with one connection per request in flight, without cookies or timeouts of its own."""
     return aiohttp.ClientSession(
         connector=aiohttp.TCPConnector(limit=concurrency, limit_per_host=0),
-        # Requested whichever codecs are installed, so that a vendor answers alike everywhere.
+        # Independent of installed codecs, to get the same answers everywhere.
         headers={"Accept-Encoding": "gzip, deflate"},
         timeout=aiohttp.ClientTimeout(total=None),
-        # Bodies are unpacked where it shows whether they are whole.
+        # Bodies are unpacked by code that detects incomplete ones.
         auto_decompress=False,
         cookie_jar=aiohttp.DummyCookieJar(),
         **answer_limits(),
@@ -246,7 +245,7 @@ KINDS: dict[str, tuple[type[Exception], ...]] = {
     "malformed_http": (aiohttp.ClientResponseError, MalformedChunks),
     "reset": (aiohttp.ClientPayloadError,),
 }
-"""Kind of a problem -> the errors by which it shows; the first one counts."""
+"""Kind of a problem -> its errors; the first match counts."""
 
 
 @contextmanager

@@ -20,7 +20,7 @@ def verify_progress() -> AbstractContextManager[EndpointProgress]:
 
 
 BYTES_PER_TOKEN = 4
-"""Bytes of a request for one of its tokens, roughly."""
+"""Rough number of bytes per token of a request."""
 
 
 class EndpointProgress:

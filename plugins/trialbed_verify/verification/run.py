@@ -165,7 +165,7 @@ class Verification:
         keys = ((line, trial) for trial in range(options.trials_of(target)) for line in self.cases.indices)
         todo = deque(key for key in keys if not (key in stored and stored[key].is_answered))
         exchange = Exchange(target, await stack.enter_async_context(new_session(concurrency)), options.timeout)
-        # Where targets wait for a slot, none holds one while its circuit breaker is open.
+        # If targets wait for a slot, no target keeps one while its circuit breaker is open.
         breaker = VendorCircuit(blocking=len(self.targets) <= options.vendor_concurrency)
         redaction, session = RowRedaction(target.secrets), self._began.isoformat()
 
@@ -211,7 +211,7 @@ class Verification:
             store.update_run(run_id, endpoints=tuple(self._endpoints.values()))
 
         def note_export(digest: str) -> None:
-            # Noted first: a file that is there is one that the run has.
+            # Recorded first: every existing file then belongs to the run.
             note(exports=(*dict.fromkeys((*self._endpoints[label].exports, digest)),))
 
         note(began=self._began, ended=datetime.now(UTC), not_sent=len(queue.todo), failure=queue.failure)

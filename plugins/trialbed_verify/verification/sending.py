@@ -24,10 +24,10 @@ from trialbed_verify.verification.row import Row, result_row
 from trialbed_verify.verification.targets import PreparedRequest, Target, blaming_driver
 
 BLOCK = 4
-"""Cases per request slot that a target is sent before the next target's turn."""
+"""Cases per request slot in a target's turn."""
 
 STAGGER = 0.002
-"""Seconds between the starts of two workers: answers that arrive one by one are timed better than all at once."""
+"""Seconds between the starts of two workers; answers are timed better if they do not arrive together."""
 
 REFUSED_REQUEST = frozenset((400, 413, 422))
 """HTTP statuses that concern this one request, at a vendor that answers others."""
@@ -134,7 +134,7 @@ class TargetQueue:
                 for number in range(min(self.concurrency, len(block))):
                     group.create_task(self._work(block, number * STAGGER))
         finally:
-            # The attempts of those that were not completed may have begun, so they go to the front.
+            # Incomplete cases go to the front because their attempts may have begun.
             self.todo.extendleft(key for key in reversed(taken) if key not in self.completed)
 
     async def _work(self, block: deque[Key], delay: float) -> None:

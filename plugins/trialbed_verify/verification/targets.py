@@ -311,7 +311,7 @@ class Target:
         found |= {name: getattr(settings, name) for name in (*OVERRIDES, "extra_body", "tokenizer")}
         headers = {name: REDACTED if is_secret_header(name) else text for name, text in sorted(self.headers.items())}
         found |= {"streams_unsaid": True} if settings.streams_unsaid else {}
-        # Only if there are any, so that earlier results keep their configuration.
+        # Only if present, to keep the configuration of earlier results.
         return found | ({"headers": headers} if headers else {})
 
     def digest(self) -> str:
@@ -404,7 +404,7 @@ def _target(
     driver_name, vendor = _vendor(entry)
     provider = (entry.provider or "").strip("/")
     stem = re.sub(r"[^A-Za-z0-9._-]+", "_", "_".join(filter(None, (entry.model, entry.name, provider))))
-    # The settings for all targets, and in their place those that the entry has itself.
+    # The entry's own settings replace the settings for all targets.
     own: dict[str, Any] = {name: value for name in OVERRIDES if (value := getattr(entry, name)) is not None}
     own |= {"model": entry.model, "model_id": entry.model_id, "extra_body": {**settings.extra_body, **entry.extra_body}}
     secret = next((name for name, value in entry.headers.items() if value and is_secret_header(name)), None)
