@@ -2,7 +2,7 @@
 
     python docs/pictures.py [NAME...]
 
-Each is a part of a page in Chromium, which must be installed, and lies in ``docs/pictures`` as PNG.
+Each is a part of a page in Chromium, which must be installed, and lies in ``docs/pictures`` as PNG, light and dark.
 ``docs/pictures/shown.json`` has the headings that can be seen in it: a test finds those that no page has any more.
 """
 
@@ -97,7 +97,7 @@ def vendors(folder: Path, take: Take) -> None:
         (folder / "config.yaml").write_text(config)
         run(folder, "bench verify samples.jsonl --config config.yaml --trials 3")
     with started(folder, "bench view --port 0 data") as address:
-        take("vendors", f"{address}/files", "h1", 620)
+        take("vendors", f"{address}/files", "h1", 600)
 
 
 def plugin(folder: Path, take: Take) -> None:
@@ -128,7 +128,10 @@ def taker(page: Page, shown: dict[str, list[str]]) -> Take:
         page.evaluate("document.querySelectorAll('details.trial').forEach(one => { one.open = true })")
         box = page.locator(top).first.bounding_box()
         clip = {"x": 0, "y": max(0, box["y"] - 12 if box else 0), "width": WIDTH, "height": height}
-        page.screenshot(path=str(PICTURES / f"{name}.png"), clip=clip, full_page=True)  # type: ignore[arg-type]
+        for scheme, suffix in (("dark", "-dark"), ("light", "")):
+            page.emulate_media(color_scheme=scheme, reduced_motion="reduce")  # type: ignore[arg-type]
+            path = str(PICTURES / f"{name}{suffix}.png")
+            page.screenshot(path=path, clip=clip, full_page=True)  # type: ignore[arg-type]
         placed = [
             (heading.inner_text().replace("\N{NO-BREAK SPACE}", " "), heading.bounding_box())
             for heading in page.locator("h1, h2, th").all()

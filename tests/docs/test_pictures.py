@@ -11,7 +11,7 @@ DOCS = ROOT / "docs"
 PICTURES = DOCS / "pictures"
 PAGES = [ROOT / "README.md", *(page for page in DOCS.rglob("*.md") if page.parent.name != "results")]
 SOURCES = (*(ROOT / "plugins" / name for name in ("trialbed_pages", "trialbed_verify")), ROOT / "core/trialbed/records")
-SHOWN = re.compile(r"!\[([^\]]*)\]\(([^)\s]+)\)")
+SHOWN = re.compile(r"!\[([^\]]*)\]\(([^)\s#]+)(?:#only-(?:light|dark))?\)")
 
 PATHS = ("how-to/choose-a-framework", "how-to/test-an-agent", "how-to/verify-vendors", "how-to/write-a-plugin")
 """The pages with which the four paths of the first page begin."""
@@ -45,7 +45,7 @@ def test_pictures_are_small() -> None:
 def test_pages_still_have_the_headings_that_pictures_show() -> None:
     """Otherwise take the pictures anew: ``python docs/pictures.py``."""
     headings = json.loads((PICTURES / "shown.json").read_text(encoding="utf-8"))
-    assert set(headings) == {file.stem for file in PICTURES.glob("*.png")}
+    assert set(headings) == {file.stem.removesuffix("-dark") for file in PICTURES.glob("*.png")}
     assert all(headings.values())
     files = [file for folder in SOURCES for file in folder.rglob("*") if file.suffix in (".py", ".html")]
     pages = "\n".join(file.read_text(encoding="utf-8") for file in files)
