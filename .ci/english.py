@@ -94,7 +94,7 @@ def count(folders: list[Path]) -> list[Habit]:
 
 
 def _line(text: str, place: int) -> str:
-    """The line of a text that a place is in."""
+    """Return the line of a text that a place is in."""
     return text[text.rfind("\n", 0, place) + 1 :].partition("\n")[0].strip()
 
 

@@ -105,7 +105,7 @@ class Meter:
 
 
 def servers_time() -> float:
-    """The CPU time of the processes that this one started, in seconds."""
+    """Return the CPU time of the processes that this one started, in seconds."""
     return float(sum(sum(one.cpu_times()[:2]) for one in psutil.Process().children(recursive=True)))
 
 

@@ -41,7 +41,7 @@ def main() -> None:
 
 
 def measure(folder: Path, rounds: int, requests: int) -> dict[tuple[str, bool], list[Cost]]:
-    """The costs of each dialect, one a round."""
+    """Return the costs of each dialect, one a round."""
     options = {"port": 0, "cache": str(folder / "responses.db"), "watch_stdin": True}
     command = [sys.executable, "-m", "trialbed_server", json.dumps(options)]
     server = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
@@ -78,7 +78,7 @@ def one_round(client: httpx.Client, server: int, name: str, stream: bool, reques
 
 
 def asked(number: int, name: str, stream: bool) -> bytes:
-    """The question of the benchmark of replays in a dialect."""
+    """Return the question of the benchmark of replays in a dialect."""
     chat = dialect().read_request(question(number))
     written: dict[str, Any] = dialect(name).write_request(MODEL, chat.messages, {"temperature": 0}, chat.tools)
     return json.dumps({**written, "stream": stream}).encode()

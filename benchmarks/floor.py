@@ -199,19 +199,19 @@ async def run_trial(
 
 
 def described(api: dict[str, Any]) -> dict[str, str]:
-    """The name and the description of an API's tool."""
+    """Return the name and the description of an API's tool."""
     return {"name": api["api_name"], "description": api["description"]}
 
 
 def schema(api: dict[str, Any]) -> dict[str, Any]:
-    """The JSON Schema of an API's arguments."""
+    """Return the JSON Schema of an API's arguments."""
     parameters = [*api["required_parameters"], *api["optional_parameters"]]
     properties = {one["name"]: {"type": "string", "description": one["description"]} for one in parameters}
     return {"type": "object", "properties": properties, "required": [one["name"] for one in api["required_parameters"]]}
 
 
 def rows(name: str, log: list[Any]) -> list[tuple[Any, ...]]:
-    """The exchanges of a trial as the store keeps them."""
+    """Return the exchanges of a trial as the store keeps them."""
     texts = [[zlib.compress(one[side].encode(), 1) for side in ("request", "response")] for one in log]
     return [(name, place, one["kind"], one["began"], *texts[place]) for place, one in enumerate(log)]
 

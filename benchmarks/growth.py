@@ -76,7 +76,7 @@ def write_dataset(path: Path, queries: int) -> None:
 
 
 def copied(result: TrialResult, number: int, *, bare: bool = False) -> TrialResult:
-    """The trial as one on another query, with the query's texts in its bodies, or without requests and calls."""
+    """Return the trial as one on another query, with the query's texts in its bodies, or without requests and calls."""
     before = re.compile(rf"\bplace {result.key.query_id}\b")
 
     def text(value: str) -> str:
@@ -182,7 +182,7 @@ print(json.dumps([child.returncode, used.ru_utime + used.ru_stime, used.ru_maxrs
 
 
 def measured(command: Sequence[str], folder: Path) -> dict[str, float]:
-    """The CPU seconds and the MiB of a program."""
+    """Return the CPU seconds and the MiB of a program."""
     began = time.perf_counter()
     parent = [sys.executable, "-S", "-c", PARENT, *command]
     found = subprocess.run(parent, cwd=folder, capture_output=True, text=True, check=True)
@@ -264,7 +264,7 @@ def scored(store: str, run: str, trials: int, folder: Path, only: str) -> Iterat
 
 
 def commands(store: str, run: str) -> dict[str, list[str]]:
-    """The programs that are measured, by the names of their figures."""
+    """Return the programs that are measured, by the names of their figures."""
     python, bench = [sys.executable, "-c"], [sys.executable, "-m", "trialbed"]
     own = {
         "bench --version": ["--version"],

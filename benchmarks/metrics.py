@@ -175,7 +175,7 @@ def measure_ragas(found: Samples) -> dict[str, Any]:
 
 
 def peer(environment: Path) -> str:
-    """The Python of Ragas's environment, which is made if it is not there."""
+    """Return the Python of Ragas's environment, which is made if it is not there."""
     python = environment / "bin" / "python"
     if not python.exists():
         uv = [sys.executable, "-m", "uv"]

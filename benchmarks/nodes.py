@@ -100,7 +100,7 @@ def is_raised() -> bool:
 
 
 def measure(cluster: RayCluster, folder: Path, executor: str, trials: int) -> float:
-    """The seconds of a processor that a run takes."""
+    """Return the seconds of a processor that a run takes."""
     command = ["-f", "reference", "-j", "2", "--limit", str(QUERIES), "--repeat", str(trials // QUERIES), "--fresh"]
     if executor == "local":
         before = of_children()
@@ -115,7 +115,7 @@ def measure(cluster: RayCluster, folder: Path, executor: str, trials: int) -> fl
 
 
 def of_children() -> float:
-    """The processor time of commands that have ended."""
+    """Return the processor time of commands that have ended."""
     used = resource.getrusage(resource.RUSAGE_CHILDREN)
     return used.ru_utime + used.ru_stime
 
@@ -159,7 +159,7 @@ class Watch:
 
 
 def on_nodes(cluster: RayCluster) -> list[str]:
-    """The options of a run on the cluster."""
+    """Return the options of a run on the cluster."""
     return ["--executor", "ray", "--ray-address", cluster.address, "--executor-option", "memory=512M"]
 
 

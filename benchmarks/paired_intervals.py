@@ -118,7 +118,7 @@ def verdict(differences: list[float]) -> PairedVerdict:
 
 
 def rare_losses(random: np.random.Generator, shape: tuple[int, int], difference: float) -> NDArray[Any]:
-    """A few queries lose all, the others next to nothing."""
+    """Draw a few queries that lose all, and others that lose next to nothing."""
     chance = random.beta(30, 2, (shape[0], 1))
     theirs = np.where(random.random(chance.shape) < (difference or 0.05), 0.0, chance)
     return (random.random(shape) < chance) * 1.0 - (random.random(shape) < theirs)

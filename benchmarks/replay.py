@@ -66,7 +66,7 @@ def main() -> None:
 
 
 def measure(folder: Path, rounds: int, large: int) -> dict[str, list[Cost]]:
-    """The costs of each way to answer, one a round."""
+    """Return the costs of each way to answer, one a round."""
     cache = folder / "answers.db"
     options = {"port": 0, "cache": str(folder / "responses.db"), "watch_stdin": True, "model_cache": str(cache)}
     server = subprocess.Popen(
@@ -121,7 +121,7 @@ def one_round(client: httpx.Client, server: int, replies: Sequence[bytes], **fie
 
 
 def answer_all(client: httpx.Client, model: str) -> Iterator[bytes]:
-    """The answers of a model to all requests."""
+    """Yield the answers of a model to all requests."""
     trial = opened(client, model)
     for number in range(SMALL):
         yield client.post(f"/t/{trial}/v1/chat/completions", json=question(number)).content
@@ -129,7 +129,7 @@ def answer_all(client: httpx.Client, model: str) -> Iterator[bytes]:
 
 
 def opened(client: httpx.Client, model: str, **fields: str) -> str:
-    """A trial of a model."""
+    """Return a trial of a model."""
     trial = secrets.token_urlsafe(16)
     script = [{"name": tool["name"], "arguments": {"city": "Oslo"}} for tool in TOOLS[:2]]
     apis = [{**API, "api_name": f"Current {number}"} for number in range(len(TOOLS))]
@@ -172,7 +172,7 @@ def fill(path: Path, replies: Sequence[bytes], size: int) -> None:
 
 
 def cpu_of(process: int) -> float:
-    """Seconds of processor time that the threads of a process have used, to the nanosecond."""
+    """Return the seconds of processor time that the threads of a process have used, to the nanosecond."""
     threads = Path(f"/proc/{process}/task").glob("*/schedstat")
     return sum(int(thread.read_text().split()[0]) for thread in threads) / 1e9
 

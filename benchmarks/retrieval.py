@@ -51,7 +51,7 @@ def main() -> None:
 
 
 def read(folder: Path, data: Path) -> tuple[Sequence[Api], list[Query]]:
-    """The Apis of the G1 sets, and every few of their queries."""
+    """Return the Apis of the G1 sets, and every few of their queries."""
     driver = StableToolBenchDriver()
     driver.import_folder(folder, data)
     datasets = [driver.open(name, data) for name in SETS]
@@ -60,7 +60,7 @@ def read(folder: Path, data: Path) -> tuple[Sequence[Api], list[Query]]:
 
 
 def enlarged(apis: Sequence[Api], size: int) -> list[Api]:
-    """The Apis, and copies of them under other tool names, up to this many."""
+    """Return the Apis, and copies of them under other tool names, up to this many."""
     made = list(apis)
     for copy in count(1):
         if len(made) >= size:

@@ -104,7 +104,7 @@ def run(label: str, trials: int, concurrency: int, folder: Path) -> dict[str, An
 
 
 def figures(begin: Look, end: Look, trials: int) -> dict[str, Any]:
-    """The use of each kind of process, in all and for each trial since the first one began."""
+    """Return the use of each kind of process, in all and for each trial since the first one began."""
     every: dict[str, dict[str, float]] = defaultdict(lambda: {"per trial": 0.0, "cpu": 0.0, "mib": 0.0, "processes": 0})
     for pid, used in end.items():
         own = every[used.kind]
@@ -117,7 +117,7 @@ def figures(begin: Look, end: Look, trials: int) -> dict[str, Any]:
 
 
 def agent_time(store: str) -> float:
-    """The median of the processor's milliseconds in a trial's worker, without the first trial of each worker."""
+    """Return the median of the processor's milliseconds in a trial's worker, without the first trial of each worker."""
     with open_store(store) as reader:
         outcomes = [result.outcome for result in reader.run("latest").attempts()]
     known = [outcome.cpu_time for outcome in outcomes if outcome.cpu_time is not None and not outcome.first]

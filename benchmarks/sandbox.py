@@ -48,7 +48,7 @@ def main() -> None:
 
 
 def measure(folder: Path, url: str, mode: str, arguments: argparse.Namespace) -> tuple[float, float]:
-    """Seconds of a worker's start, and of a trial."""
+    """Return the seconds of a worker's start, and of a trial."""
     return asyncio.run(start(mode, url, arguments.framework)), trials(folder, url, mode, arguments)
 
 

@@ -45,7 +45,7 @@ class Answers:
         return made.get(kind, [])
 
     def _stream(self, kind: str) -> tuple[bytes, bytes, bytes]:
-        """The role, the first token (with a place for its time), and the rest."""
+        """Return the role, the first token (with a place for its time), and the rest."""
         deltas = [{"content": piece} for piece in TEXT] if not self.calls(kind) else []
         for index, (name, pieces) in enumerate(self.calls(kind)):
             head = {"id": f"call_{index}", "type": "function", "function": {"name": name, "arguments": pieces[0]}}
@@ -163,12 +163,12 @@ class Connection(asyncio.Protocol):
 
 
 def chunk(data: bytes) -> bytes:
-    """A chunk of the body."""
+    """Return a chunk of the body."""
     return b"%x\r\n%s\r\n" % (len(data), data)
 
 
 def content_length(head: bytes) -> int:
-    """The length of a request's body."""
+    """Return the length of a request's body."""
     for line in head.split(b"\r\n"):
         if line.lower().startswith(b"content-length:"):
             return int(line.split(b":")[1])

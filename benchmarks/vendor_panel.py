@@ -61,12 +61,12 @@ def settled(flips: float, cases: int, random: np.random.Generator) -> Shares:
 
 
 def as_baseline(shares: Shares, _random: np.random.Generator) -> Shares:
-    """The same chances."""
+    """Return the same chances."""
     return shares
 
 
 def greedy(shares: Shares, random: np.random.Generator) -> Shares:
-    """The likelier answer, always; wrong in 7 % of the cases."""
+    """Return the likelier answer, always; wrong in 7 % of the cases."""
     likely = np.where(shares == 0.5, random.random(len(shares)) < 0.5, shares > 0.5).astype(np.float64)
     return np.where(random.random(len(shares)) < 0.07, 1 - likely, likely)
 
@@ -77,7 +77,7 @@ def moved(by: float) -> Vendor:
 
 
 def on_the_excess(shares: Shares, random: np.random.Generator) -> Shares:
-    """An excess of just the margin."""
+    """Return an excess of just the margin."""
     return moved(DECISION.margin / float(np.abs(1 - 2 * shares).mean()))(shares, random)
 
 
@@ -92,7 +92,7 @@ def on_the_distance(shares: Shares, random: np.random.Generator) -> Shares:
 
 
 def mixed(share: float) -> Vendor:
-    """The other answer in a share of the cases."""
+    """Return the other answer in a share of the cases."""
     return lambda shares, random: np.where(random.random(len(shares)) < share, 1 - shares, shares)
 
 
@@ -107,7 +107,7 @@ VENDORS: dict[str, tuple[Vendor, Vendor]] = {
 
 
 def verdict(flips: float, cases: int, seed: int, decide: Vendor, choose: Vendor) -> str:
-    """The verdict on one simulated vendor."""
+    """Return the verdict on one simulated vendor."""
     found = list(measured(flips, cases, seed, decide, choose, 1))
     p_values: dict[int, float] = dict.fromkeys(range(len(found)), 0.0)
     if "different" in findings(found, p_values, cases):
@@ -124,7 +124,7 @@ def findings(found: list[Compared], p_values: dict[int, float], cases: int) -> s
 
 
 def measured(flips: float, cases: int, seed: int, decide: Vendor, choose: Vendor, deals: int) -> Iterator[Compared]:
-    """Both gates of one simulated comparison."""
+    """Yield both gates of one simulated comparison."""
     random = np.random.default_rng([seed, round(1000 * flips)])
     called, decided = drawn(flips, cases, random, decide)
     tools, _ = drawn(flips, cases, random, choose)
@@ -133,14 +133,14 @@ def measured(flips: float, cases: int, seed: int, decide: Vendor, choose: Vendor
 
 
 def drawn(flips: float, cases: int, random: np.random.Generator, vendor: Vendor) -> tuple[NDArray[np.int64], Shares]:
-    """The trials of both sides, the baseline's first, of shape (cases, 2 * TRIALS)."""
+    """Return the trials of both sides, the baseline's first, of shape (cases, 2 * TRIALS)."""
     ours = settled(flips, cases, random)
     shares = np.repeat(np.stack([ours, vendor(ours, random)], axis=1), TRIALS, axis=1)
     return 1 + (random.random(shares.shape) < shares).astype(np.int64), shares
 
 
 def gate(about: PanelGate, values: NDArray[np.int64], applies: NDArray[np.bool_], seed: int, deals: int) -> Compared:
-    """A gate over the trials that it applies to."""
+    """Return a gate over the trials that it applies to."""
     cases = len(values)
     kept = applies.ravel().astype(bool)
     case = np.repeat(np.arange(cases), 2 * TRIALS)[kept]

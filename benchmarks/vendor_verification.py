@@ -93,7 +93,7 @@ def measured(folder: Path, command, cases: Path, one: Path, latency: float, conc
 
 
 def ours(folder: Path, cases: Path, url: str, concurrency: int) -> list[str]:
-    """The command of ``bench verify``."""
+    """Return the command of ``bench verify``."""
     (folder / "results.jsonl").unlink(missing_ok=True)
     command = [sys.executable, "-m", "trialbed", "verify", str(cases), "--model", "m", "--base-url", url]
     return [*command, "--api-key", "unused", "-j", str(concurrency)]
@@ -178,7 +178,7 @@ def run(folder: Path, command: list[str]) -> tuple[float, float, float]:
 
 
 def test_set(path: Path, count: int) -> Path:
-    """A file of so many requests of about 7 kB."""
+    """Return a file of this many requests of about 7 kB."""
     schema = {
         "type": "object",
         "properties": {"city": {"type": "string", "description": "x" * 150}},

@@ -168,7 +168,7 @@ def fill(cache: Path, size: int) -> None:
 
 
 def batched(items: list[dict[str, object]], size: int) -> Iterator[list[dict[str, object]]]:
-    """The items, so many at a time."""
+    """Yield the items in batches of this size."""
     yield from (items[start : start + size] for start in range(0, len(items), size))
 
 
@@ -270,7 +270,7 @@ class Client(asyncio.Protocol):
 
 
 def request(index: int) -> bytes:
-    """The HTTP request for this entry."""
+    """Return the HTTP request for this entry."""
     body = _BODY_HEAD + b"%08d" % index + _BODY_TAIL
     return _HEAD + body
 

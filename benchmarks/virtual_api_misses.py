@@ -47,7 +47,7 @@ def main() -> None:
 
 
 def measure(folder: Path, arguments: argparse.Namespace) -> dict[str, list[Latencies]]:
-    """The latencies of hits in each round, alone and while misses wait."""
+    """Return the latencies of hits in each round, alone and while misses wait."""
     fill(folder / "cache.db", ENTRIES)
     rounds: dict[str, list[Latencies]] = {"alone": [], "misses": []}
     with started([__file__, "--slow-api"]) as (_, real):
@@ -63,7 +63,7 @@ def measure(folder: Path, arguments: argparse.Namespace) -> dict[str, list[Laten
 
 
 def hits(url: str, arguments: argparse.Namespace) -> Latencies:
-    """The latencies of one round."""
+    """Return the latencies of one round."""
     _, _, median, high = run_load(url, ENTRIES, arguments.connections, arguments.seconds)
     return median, high
 

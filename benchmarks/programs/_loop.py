@@ -50,12 +50,12 @@ def _tasks() -> Iterator[Task]:
 
 
 def call_body(tool: Mapping[str, Any], arguments: Mapping[str, Any]) -> dict[str, Any]:
-    """The body of a call, which goes to the task's ``root`` + ``/virtual``."""
+    """Return the body of a call, which goes to the task's ``root`` + ``/virtual``."""
     return {**tool["api"], "tool_input": arguments, "strip": "", "toolbench_key": "EMPTY"}
 
 
 def response_text(reply: Mapping[str, Any]) -> str:
-    """The response of a call, as a text for the model."""
+    """Return the response of a call, as a text for the model."""
     response = reply["response"]
     return response if isinstance(response, str) else json.dumps(response, ensure_ascii=False)
 

@@ -22,7 +22,7 @@ def escaped(text: str) -> str:
 
 
 def markdown(text: str) -> str:
-    """A docstring in Google's form as Markdown."""
+    """Return a docstring in Google's form as Markdown."""
     text = re.sub(r"\.\. versionadded:: ([\d.]+)", r"*New in \1.*", inspect.cleandoc(text.replace("\b\n", "")))
     lines: list[str] = []
     inside = False

@@ -323,7 +323,7 @@ def _drivers() -> str:
 
 
 def _errors() -> str:
-    """The error tree, then each error with its exit code."""
+    """Return the error tree, then each error with its exit code."""
     tree = inspect.cleandoc(errors.__doc__ or "").split("::\n")[1].split("\nThe text")[0]
     drawing = "\n".join(line.removeprefix("    ") for line in tree.strip("\n").splitlines())
     rows = [
@@ -343,13 +343,13 @@ def _names(module: ModuleType, apart: Iterable[str] = ()) -> str:
 
 
 def _sentence(text: str) -> str:
-    """The first sentence of a text for a cell of a table, as a line."""
+    """Return the first sentence of a text for a cell of a table, as a line."""
     text = text.replace("\\|", "|")
     return re.split(r"(?<=[.;])\s", text, maxsplit=1)[0].rstrip(";.") + "." if text else ""
 
 
 def _class(item: type, whole: bool = False) -> str:
-    """A class with its methods and properties; with the whole of its docstring, or its first sentence."""
+    """Return a class with its methods and properties; with the whole of its docstring, or its first sentence."""
     lines = [f"### {item.__name__}", "", docstring(item) if whole else first_paragraph(item), ""]
     for name, member in vars(item).items():
         function = getattr(member, "__func__", member)
@@ -365,7 +365,7 @@ def _class(item: type, whole: bool = False) -> str:
 
 
 def _manual(function: Callable[..., Any]) -> str:
-    """A function with the whole of its docstring."""
+    """Return a function with the whole of its docstring."""
     name = function.__name__
     return f"### {name}\n\n```python\n{_header(name, function)}\n```\n\n{docstring(function)}"
 

@@ -90,7 +90,7 @@ class Application:
 
 
 def create_app(options: ServerOptions, *, clock: Clock | None = None) -> Application:
-    """A server as an ASGI application.
+    """Return a server as an ASGI application.
 
     Raises:
         TrialbedError: the cache, a dataset or a simulator cannot be used; the text says why.

@@ -12,10 +12,10 @@ class Clock(Protocol):
     """The server's source of time."""
 
     def monotonic(self) -> float:
-        """Seconds on a clock that never goes back."""
+        """Return the seconds on a clock that never goes back."""
 
     def utcnow(self) -> datetime:
-        """The date and time, with a time zone."""
+        """Return the date and time, with a time zone."""
 
     async def sleep(self, seconds: float) -> None:
         """Wait."""
@@ -25,11 +25,11 @@ class SystemClock:
     """The machine's own time."""
 
     def monotonic(self) -> float:
-        """Seconds on a clock that never goes back."""
+        """Return the seconds on a clock that never goes back."""
         return time.monotonic()
 
     def utcnow(self) -> datetime:
-        """The date and time in UTC."""
+        """Return the date and time in UTC."""
         return datetime.now(UTC)
 
     async def sleep(self, seconds: float) -> None:

@@ -36,7 +36,7 @@ class ClientGone(Exception):
 
 
 async def read_body(scope: Scope, receive: Receive, limit: int) -> bytes:
-    """The whole body.
+    """Return the whole body.
 
     Raises:
         BodyTooLarge: it has, or says it has, more than ``limit`` bytes.

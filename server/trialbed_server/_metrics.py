@@ -50,7 +50,7 @@ class Metrics:
         self.virtual.labels("refused").inc()
 
     def page(self) -> bytes:
-        """The counters as a page."""
+        """Return the counters as a page."""
         return generate_latest(self._registry)
 
     def _counter(self, name: str, text: str, label: str) -> Counter:

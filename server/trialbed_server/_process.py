@@ -68,7 +68,7 @@ def serve(options: ServerOptions) -> None:
 
 
 def _configure_logging(options: ServerOptions) -> None:
-    """Log to standard error, unless something is set up already, and mask secrets wherever they would appear."""
+    """Log to standard error, unless something is set up already, and mask secrets everywhere."""
     redaction = redaction_of(options.secrets())
 
     class Masking(logging.Formatter):

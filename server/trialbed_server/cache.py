@@ -58,7 +58,7 @@ class ResponseCache:
         self._store.close()
 
     def recent(self, key: str, origin: Origin) -> CachedResponse | None:
-        """The answer for this key and origin if it is in memory."""
+        """Return the answer for this key and origin if it is in memory."""
         slot = _slot(key, origin)
         found = self._recent.pop(slot, None)
         if found is not None:
@@ -96,7 +96,7 @@ class ResponseCache:
         return await asyncio.to_thread(self._store.examples, name, origin, limit)
 
     async def inputs(self, name: StandardName) -> list[str]:
-        """The inputs that have an entry for this Api, as canonical JSON."""
+        """Return the inputs that have an entry for this Api, as canonical JSON."""
         return await asyncio.to_thread(self._store.inputs, name)
 
     def _remember(self, key: str, asked: Origin, body: bytes, origin: Origin) -> CachedResponse:

@@ -31,7 +31,7 @@ def cache_folder(folder: Path) -> Path | None:
 
 
 def cache_files(folder: Path) -> Iterator[Path]:
-    """The files of a cache folder."""
+    """Return the files of a cache folder."""
     return (path for path in folder.glob("*/*/*.json") if path.is_file())
 
 

@@ -82,7 +82,7 @@ class Control:
     _installed_model: Callable[[str], FoundModel] = field(default_factory=lambda: lru_cache(64)(installed_model))
 
     def routes(self) -> list[Route]:
-        """The routes."""
+        """Return the routes."""
         trial = f"{TRIALS}/{{trial}}"
         return [
             Route(TRIALS, self.open, methods=["POST"]),

@@ -130,7 +130,7 @@ def _rename_fields(value: Any) -> Any:
 
 
 def _change_type(value: Any) -> Any:
-    """The value with another type at the top, and without its contents."""
+    """Return the value with another type at the top, and without its contents."""
     if isinstance(value, dict):
         return list(value)
     return {"count": len(value)} if isinstance(value, list) else []

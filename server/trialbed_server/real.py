@@ -37,7 +37,7 @@ STATUS_TEXT = re.compile(r"[^.\n]{0,120}\bstatus_code=[45]\d\d\.?", re.IGNORECAS
 
 
 def refusal(answer: Any) -> str:
-    """The reason why the body of a response with status 200 is not an answer of an Api; empty if it is one.
+    """Return the reason why the body of a response with status 200 is not an answer of an Api; empty if it is one.
 
     Args:
         answer: the parsed body.
@@ -58,7 +58,7 @@ def refusal(answer: Any) -> str:
 
 
 def _envelope_failures(fields: Mapping[str, Any]) -> list[str]:
-    """The failures that a response names which consists of an envelope alone."""
+    """Return the failures in a response that is only an envelope."""
     if not ENVELOPE.issuperset(fields):
         return []
     found = [f"status {value}" for name, value in fields.items() if name in STATUS_FIELDS and _is_failure(value)]

@@ -86,7 +86,7 @@ class Entry:
 
 
 class StoredBody(NamedTuple):
-    """A kept response, as far as an answer needs it; the body is ASCII."""
+    """The part of a kept response that an answer needs; the body is ASCII."""
 
     key: str
     origin: Origin
@@ -170,7 +170,7 @@ class ResponseStore:
         self._file = self._engine.raw_connection() if self._is_file else None
 
     def find(self, keys: Sequence[str]) -> list[StoredBody]:
-        """Every entry under these keys."""
+        """Return every entry under these keys."""
         rows = self._read(select(responses).where(responses.c.key.in_(keys)))
         return [StoredBody(row.key, Origin(row.provenance, row.revision), row.body.encode("ascii")) for row in rows]
 
@@ -206,7 +206,7 @@ class ResponseStore:
         return [(row.input, row.body) for row in self._read(query.order_by(*order).limit(limit))]
 
     def inputs(self, name: StandardName, limit: int = 1000) -> list[str]:
-        """The distinct inputs, as canonical JSON, that have an entry for this Api; at most ``limit``."""
+        """Return the distinct inputs, as canonical JSON, that have an entry for this Api; at most ``limit``."""
         query = select(responses.c.input).where(responses.c.api == json.dumps(name)).distinct()
         return [row.input for row in self._read(query.order_by(responses.c.input).limit(limit))]
 

@@ -27,7 +27,7 @@ class StandardName(NamedTuple):
 
 
 def parameter_name(name: str) -> str:
-    """A parameter's name as StableToolBench's clients spell it."""
+    """Return a parameter's name as StableToolBench's clients spell it."""
     return change_name(standardize(name))
 
 

@@ -161,7 +161,7 @@ class RecordedCall(Protocol[Call]):
     """A request that is or was served for a trial."""
 
     def record(self) -> Call:
-        """The record so far."""
+        """Return the record so far."""
 
 
 class RecordedModelCall(RecordedCall[ModelCall], Protocol):
@@ -251,7 +251,7 @@ class OpenTrial:
 
     @property
     def user_calls(self) -> int:
-        """How many calls of its own tools the user has made."""
+        """How many calls of the user's tools were made."""
         return sum(len(turn.user_calls) for turn in self.turns)
 
     def add_user_call(self, call: ApiCall) -> None:
@@ -270,7 +270,7 @@ class OpenTrial:
         return self.registration.model if self.model is None else self.model.asks
 
     def timeout(self, default: float) -> float:
-        """Seconds that the trial can take."""
+        """Return the seconds that the trial can take."""
         limits = self.registration.limits
         return default if limits is None else limits.timeout
 
@@ -307,13 +307,13 @@ class OpenTrial:
         return now > self._deadline and now > self._deadline + self.waited()
 
     def waited(self) -> float:
-        """Seconds spent on repeating failed requests to the model, and on the user's messages, so far."""
+        """Return the seconds spent on repeating failed requests to the model, and on the user's messages, so far."""
         written = [(turn.started - turn.waited, turn.started) for turn in self.turns]
         written += [] if self._answered is None else [(self._answered, self.elapsed())]
         return covered([*written, *(call.waiting() for call in self.model_calls)])
 
     def elapsed(self) -> float:
-        """Seconds since the trial was opened."""
+        """Return the seconds since the trial was opened."""
         return self.clock.monotonic() - self._opened
 
     def renew(self) -> None:
@@ -331,7 +331,7 @@ class OpenTrial:
             self._used = self.clock.monotonic()
 
     def expires_in(self, idle: float) -> float:
-        """Seconds until the trial is over because its opener is gone.
+        """Return the seconds until the trial is over because its opener is gone.
 
         Args:
             idle: seconds without a request or a renewal after which a trial without a lease is over.
@@ -394,7 +394,7 @@ _encode = json.JSONEncoder(ensure_ascii=False).encode
 
 
 class LogBudget:
-    """The space that is left for one trial's log. A body over its share is cut in the log, never on the wire."""
+    """The space left for one trial's log. A body over its share is cut in the log, never on the wire."""
 
     def __init__(self, *, body: int = BODY_LIMIT, trial: int = TRIAL_LIMIT) -> None:
         self._body = body
@@ -406,7 +406,7 @@ class LogBudget:
         return self._all - self._left
 
     def keep(self, text: str) -> str:
-        """The text if it fits, else its beginning and a marker that says how long it was."""
+        """Return the text if it fits, else its beginning and a marker that says how long it was."""
         text = whole_text(text)
         room = min(self._body, self._left)
         if len(text) > room:
@@ -415,7 +415,7 @@ class LogBudget:
         return text
 
     def keep_value(self, value: Json) -> Json:
-        """The JSON value if it fits, else the beginning of its text and the marker; of deep values, all of the text."""
+        """Return the JSON value if it fits, else the beginning of its text and a marker; deep values stay as text."""
         if isinstance(value, str):
             return self.keep(value)
         try:
@@ -487,7 +487,7 @@ class Setups:
         self._kept: dict[str, tuple[TrialSetup, int]] = {}
 
     def find(self, name: str) -> TrialSetup | None:
-        """The setup of this name; None if it is not kept, or no longer."""
+        """Return the setup of this name; None if it is not kept, or no longer."""
         found = self._kept.pop(name, None)
         if found is None:
             return None

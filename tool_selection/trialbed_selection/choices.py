@@ -32,10 +32,10 @@ class ExplainedSelector(ToolSelector):
 
     @abstractmethod
     def choices(self, query: Query, *, max_tools: int) -> list[ChosenApi]:
-        """At most ``max_tools`` choices, best first, each Api once."""
+        """Return at most ``max_tools`` choices, best first, each Api once."""
 
     def select(self, query: Query, *, max_tools: int) -> Sequence[ApiRef]:
-        """The Apis of the choices."""
+        """Return the Apis of the choices."""
         return [choice.api for choice in self.choices(query, max_tools=max_tools)]
 
 
@@ -56,7 +56,7 @@ def choose(selector: ToolSelector, query: Query, max_tools: int) -> list[ChosenA
 
 
 def explain_choices(selector: ToolSelector, query: Query, max_tools: int) -> dict[str, Any]:
-    """A selector's choices for a query, each with its rank and reason, and the expected Apis that are missing."""
+    """Return a selector's choices for a query with rank and reason, and the expected Apis that are missing."""
     choices = choose(selector, query, max_tools)
     gold = set(query.gold_apis)
     offered = {choice.api for choice in choices}

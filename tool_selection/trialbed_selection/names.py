@@ -24,7 +24,7 @@ SUFFIX_LENGTH = 8
 
 
 def safe_name(original: str) -> str:
-    """The model-safe form of an original name; two originals may meet in one.
+    """Return the model-safe form of an original name; two originals may meet in one.
 
     Characters other than ASCII letters, digits, ``_`` and ``-`` become ``_``, runs of ``_`` collapse, outer
     ``_`` go, a leading ``-`` gets ``tool_``, an empty name is ``tool``; cut to 64.

@@ -53,7 +53,7 @@ def rankings(selector: ToolSelector, queries: Mapping[str, Sequence[Query]], mos
 
 
 def recall_at(ranking: Sequence[ApiRef], gold: Sequence[ApiRef], k: int) -> float:
-    """The share of the expected Apis among the first ``k``."""
+    """Return the share of the expected Apis among the first ``k``."""
     return len(set(gold).intersection(ranking[:k])) / len(set(gold))
 
 
@@ -79,7 +79,7 @@ def _row(test_set: str | None, found: Sequence[FoundApis], ks: Sequence[int]) ->
 
 
 def _topped_up(found: Sequence[FoundApis], k: int) -> float:
-    """The share of the tools offered that fill up choices of a model."""
+    """Return the share of the tools offered that fill up choices of a model."""
     offered = [ref in item.topped_up for item in found for ref in item.ranking[:k]]
     return fmean(offered) if offered else 0.0
 

@@ -19,7 +19,7 @@ BULLET = re.compile(r"(?:[-*•]|\d+[.):])?\s*(.*)")
 
 
 def named_tools(reply: str, known: Mapping[str, ApiRef]) -> list[ApiRef]:
-    """The Apis that a reply names, in its order, each once; names that are not known are left out.
+    """Return the Apis that a reply names, in its order, each once; names that are not known are left out.
 
     A list of texts is the form that was asked for. Of several lists, the first with a known name counts. Lists of
     objects, lists among words or cut short, and names in lines of their own are read too.

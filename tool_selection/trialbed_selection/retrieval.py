@@ -52,7 +52,7 @@ class Words:
         self._known: dict[str, str] = dict.fromkeys(MODALS.union(STOPWORDS_EN_PLUS), "")
 
     def __call__(self, text: str) -> list[str]:
-        """The stems of a text's words, in order; stop words are left out."""
+        """Return the stems of a text's words, in order; stop words are left out."""
         stems = (self._read(word) for word in _words(text))
         return [stem for stem in stems if stem]
 
@@ -77,7 +77,7 @@ def _words(text: str) -> Iterator[str]:
 
 
 def _plain(text: str) -> str:
-    """The text without accents, which are often left out, and with one form of each letter."""
+    """Return the text without accents, which are often left out, and with one form of each letter."""
     parts = normalize("NFKD", text)
     return normalize("NFC", "".join(part for part in parts if not unicodedata.combining(part)))
 
@@ -131,7 +131,7 @@ def tool_documents(
 
 
 def sentence(api: Api) -> str:
-    """An Api in one text, for a model of meanings."""
+    """Return an Api in one text, for a model of meanings."""
     return f"{api.tool_name}: {api.api_name}. {api.description[:MAX_SENTENCE]}".strip()
 
 
@@ -326,7 +326,7 @@ A small one trusts what one ranking puts first more than what both put in the mi
 
 
 def fuse(rankings: Sequence[tuple[np.ndarray[Any, Any], float]]) -> np.ndarray[Any, Any]:
-    """The weighted reciprocal ranks of several rankings, added up.
+    """Return the weighted reciprocal ranks of several rankings, added up.
 
     Args:
         rankings: the scores of each and its weight. What scores minus infinity is not ranked, and gets nothing.
@@ -343,7 +343,7 @@ def fuse(rankings: Sequence[tuple[np.ndarray[Any, Any], float]]) -> np.ndarray[A
 
 
 def best(scores: np.ndarray[Any, Any], count: int) -> list[int]:
-    """The places of the best scores, best first; of equal ones the first first. Minus infinity is not ranked."""
+    """Return the places of the best scores, best first; of equal ones the first first. Minus infinity is not ranked."""
     import numpy as np
 
     if count <= 0:
@@ -390,7 +390,7 @@ class CatalogIndex:
         return tuple(self._catalog.api(ref) for ref in self.refs)
 
     def api(self, ref: ApiRef) -> Api:
-        """The Api of this identity."""
+        """Return the Api of this identity."""
         return self._catalog.api(ref)
 
     def kept(

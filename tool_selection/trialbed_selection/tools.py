@@ -73,7 +73,7 @@ class Catalog:
 
 
 def open_selection(apis: Sequence[Api]) -> SelectionStage:
-    """A selection stage over a dataset's Apis."""
+    """Return a selection stage over a dataset's Apis."""
     return Catalog(apis)
 
 

@@ -62,7 +62,7 @@ class MasbenchSelector:
         self._selector: contracts.ToolSelector | None = None
 
     def select_tools(self, query: str, all_tools: Sequence[T]) -> list[T]:
-        """The tools for a query, best first, each once.
+        """Return the tools for a query, best first, each once.
 
         Args:
             query: its text.
@@ -102,7 +102,7 @@ def _query(text: str) -> Query:
 
 
 def _tools_by_api(tools: Sequence[T]) -> tuple[list[Api], dict[ApiRef, T]]:
-    """The Api that each tool stands for; of tools with one identity, the first."""
+    """Return the Api that each tool stands for; of tools with one identity, the first."""
     found: dict[ApiRef, T] = {}
     apis: list[Api] = []
     for tool in tools:

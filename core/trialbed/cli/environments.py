@@ -27,7 +27,7 @@ def chosen_environments(
 ) -> dict[str, Environment]:
     """Return the environments of frameworks that cannot run in this interpreter; build missing ones, and ask once.
 
-    Prints the environment of each to standard error. It starts an event loop of its own.
+    Prints the environment of each to standard error. It starts its own event loop.
 
     Args:
         frameworks: frameworks as asked for, ``NAME[:PROFILE][==VERSION]``; profiles share an environment.

@@ -16,7 +16,7 @@ RUN_FORMATS = ("table", "json", "csv", "markdown", "html", "junit")
 
 
 def run_format_option(command: Decorated) -> Decorated:
-    """The option for a command that prints the results of a run."""
+    """Return the option for a command that prints the results of a run."""
     return plain_option(
         "--format",
         "form",
@@ -31,7 +31,7 @@ def format_option(*formats: str) -> Callable[[Decorated], Decorated]:
 
 
 def chosen_format(form: str | None, *, as_json: bool) -> str:
-    """The format that is asked for, by ``--format`` or by ``--json``.
+    """Return the format that is asked for, by ``--format`` or by ``--json``.
 
     Raises:
         UsageError: they ask for different ones.

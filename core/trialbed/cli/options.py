@@ -25,7 +25,7 @@ class Finite(click.types.FloatParamType):
     """A finite number, as requests cannot hold ``nan`` and infinities."""
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> float:
-        """The number."""
+        """Return the number."""
         number = float(super().convert(value, param, ctx))
         if not math.isfinite(number):
             self.fail(f"{value} is not a finite number.", param, ctx)
@@ -42,7 +42,7 @@ class Numbers(click.ParamType[Any]):
     name = "numbers"
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
-        """The numbers, each once, ascending."""
+        """Return the numbers, each once, ascending."""
         if isinstance(value, tuple):
             return value
         try:
@@ -58,7 +58,7 @@ Decorated = TypeVar("Decorated", bound=Callable[..., Any] | click.Command)
 
 
 def option(*names: str, **settings: Any) -> Callable[[Decorated], Decorated]:
-    """A click option that can also be set by ``TRIALBED_<NAME>`` and shows its default in the help."""
+    """Return a click option that can also be set by ``TRIALBED_<NAME>`` and shows its default in the help."""
     return click.option(*names, **_settable(names, settings))
 
 
@@ -74,7 +74,7 @@ def _settable(names: tuple[str, ...], settings: dict[str, Any]) -> dict[str, Any
 
 
 def plain_option(*names: str, **settings: Any) -> Callable[[Decorated], Decorated]:
-    """A click option without an environment variable."""
+    """Return a click option without an environment variable."""
     return click.option(*names, **settings)
 
 

@@ -42,7 +42,7 @@ class DriverOrFile(click.types.StringParamType):
 
 
 def plugin_option(command: Decorated) -> Decorated:
-    """The option for plugins that are files."""
+    """Return the option for plugins that are files."""
     return option(
         "--plugin",
         "plugins",

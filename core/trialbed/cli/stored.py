@@ -24,12 +24,12 @@ legend_option = plain_option("--legend", is_flag=True, help="Say below the table
 
 
 def moment(time: datetime) -> str:
-    """A time in UTC, to the minute."""
+    """Return a time in UTC, to the minute."""
     return time.astimezone(UTC).strftime("%Y-%m-%d %H:%M")
 
 
 def seconds(duration: float) -> str:
-    """A duration in words."""
+    """Return a duration in words."""
     if duration < 60:
         return f"{duration:.1f} s"
     minutes, rest = divmod(round(duration), 60)

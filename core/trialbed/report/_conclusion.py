@@ -80,7 +80,7 @@ class Conclusion:
     void: str = ""
 
     def __str__(self) -> str:
-        """The sentence."""
+        """Return the sentence."""
         if self.void or (self.share is None and not self.has_only_failed):
             return self.result
         due, were = number_of(self.missing + self.measured, "trial"), "was" if self.missing == 1 else "were"

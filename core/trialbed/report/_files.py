@@ -27,12 +27,12 @@ MAX_PART = 50
 
 
 def document_path(agent: str, test_set: str, folder: str | os.PathLike[str]) -> Path:
-    """The path of the latest document of an agent and a test set; names cannot lead out of the folder."""
+    """Return the path of the latest document of an agent and a test set; names cannot lead out of the folder."""
     return Path(folder) / f"{safe_name(agent)}_{safe_name(test_set)}.json"
 
 
 def kept_path(document: Mapping[str, Any], folder: str | os.PathLike[str]) -> Path:
-    """The path of the document of one run, which no other run replaces: its model and the run stand in the name."""
+    """Return the path of one run's document, which no other run replaces; the name has its model and the run."""
     about = document["metadata"]
     parts = (about[key] or "own-model" for key in ("agent_name", "test_set", "model", "run_id"))
     return Path(folder) / f"{'_'.join(safe_name(part, MAX_PART) for part in parts)}.json"

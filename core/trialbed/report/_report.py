@@ -206,11 +206,11 @@ class Report:
         return f"<Report on run {self.run.run_id} of {setups}: print it, or see .to_frame() and [label]>"
 
     def __str__(self) -> str:
-        """The table of the run."""
+        """Return the table of the run."""
         return _reporter_text(self, "table")
 
     def _repr_html_(self) -> str:
-        """The tables, as a notebook shows them."""
+        """Return the tables, as a notebook shows them."""
         return _reporter_text(self, "html")
 
 
@@ -292,7 +292,7 @@ def read_report(
     Args:
         queries: the run's queries by id, or a function that reads them when they are looked at; None if the dataset is
             out of reach: their texts and expected Apis are not known then.
-        plugins: describe scores, if the run does not keep it, and add figures of their own: ``installed_listeners``.
+        plugins: describe scores, if the run does not keep it, and add their own figures: ``installed_listeners``.
         against: the framework that the others are compared with; None for the run's own, ``reference``, or the first.
         margin: the largest difference of a score that does not matter; None for the run's own.
         allow_incomplete: of a run that lacks trials, whether to compare its frameworks over the trials that all of them

@@ -275,7 +275,7 @@ class Summary:
         return self.mean(name) if found is None or found.median is None else found.median
 
     def of_tag(self, tag: str) -> Summary:
-        """The trials and scores of the queries that have a tag; all else is as in the summary of all queries.
+        """Return the trials and scores of the queries that have a tag; all else is as in the summary of all queries.
 
         Raises:
             UsageError: no query of the run has it.

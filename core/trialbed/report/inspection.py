@@ -142,7 +142,7 @@ def _message(message: ModelMessage) -> RequestMessage:
 
 
 def _plain(content: Any) -> str:
-    """The text of a content, which may come in parts."""
+    """Return the text of a content, which may come in parts."""
     if isinstance(content, list):
         return "\n".join(
             str(part["text"]) if isinstance(part, Mapping) and "text" in part else as_text(part) for part in content
@@ -193,7 +193,7 @@ class TrialProblem:
     details: tuple[tuple[str, str], ...] = ()
 
     def as_json(self) -> dict[str, Any]:
-        """The problem as JSON."""
+        """Return the problem as JSON."""
         return {**asdict(self), "details": dict(self.details)}
 
 
@@ -220,7 +220,7 @@ def problems(result: TrialResult, tools: Sequence[ToolSpec]) -> list[TrialProble
 
 
 def _of_requests(calls: Sequence[ModelCall]) -> Iterator[TrialProblem]:
-    """The problems of each request; of those refused by a limit, one after the other, of the first."""
+    """Yield the problems of each request; of those refused by a limit, one after the other, of the first."""
     for refused, group in groupby(enumerate(calls, 1), key=lambda pair: pair[1].cause == "limit"):
         own = list(group)
         if refused and len(own) > 1:

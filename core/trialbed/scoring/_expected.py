@@ -34,7 +34,7 @@ class Expectation:
         text: in words.
         reason: why it is not met, or not known; empty if it is met, or if the text says enough.
         met: None if it is not known.
-        denial: that it is not met, in a sentence of its own; empty if text and reason say it.
+        denial: that it is not met, in a complete sentence; empty if text and reason say it.
     """
 
     text: str

@@ -22,7 +22,7 @@ RULE = "rule"
 
 
 def judge_label(judge: str, model: str | None) -> str:
-    """A judge with the model that it asks: ``rule``, ``gpt-4o``, ``stabletoolbench:gpt-4o``."""
+    """Return a judge with the model that it asks: ``rule``, ``gpt-4o``, ``stabletoolbench:gpt-4o``."""
     return judge if model in (None, judge) else f"{judge}:{model}"
 
 

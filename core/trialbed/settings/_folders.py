@@ -12,7 +12,7 @@ STATE_DIR = ".trialbed"
 
 
 def state_dir() -> Path:
-    """The folder of the store and the response cache: ``TRIALBED_STATE_DIR`` or ``.trialbed`` here."""
+    """Return the folder of the store and the response cache: ``TRIALBED_STATE_DIR`` or ``.trialbed`` here."""
     return Path(os.environ.get("TRIALBED_STATE_DIR") or STATE_DIR)
 
 
@@ -43,7 +43,7 @@ def response_cache() -> Path:
 
 
 def completion_cache() -> Path:
-    """The cache of models' replies to selectors, simulators and judges: a file of the state folder."""
+    """Return the cache of models' replies to selectors, simulators and judges: a file of the state folder."""
     return state_dir() / "completions.db"
 
 
@@ -53,22 +53,22 @@ def model_cache() -> Path:
 
 
 def data_dir() -> Path:
-    """The folder of imported datasets: ``TRIALBED_DATA_DIR`` or the user's cache folder."""
+    """Return the folder of imported datasets: ``TRIALBED_DATA_DIR`` or the user's cache folder."""
     return _cache_dir("TRIALBED_DATA_DIR", "datasets")
 
 
 def env_dir() -> Path:
-    """The folder of frameworks' own environments: ``TRIALBED_ENV_DIR`` or the user's cache folder."""
+    """Return the folder of frameworks' own environments: ``TRIALBED_ENV_DIR`` or the user's cache folder."""
     return _cache_dir("TRIALBED_ENV_DIR", "environments")
 
 
 def index_dir() -> Path:
-    """The folder of selectors' indexes of catalogs: ``TRIALBED_INDEX_DIR`` or the user's cache folder."""
+    """Return the folder of selectors' indexes of catalogs: ``TRIALBED_INDEX_DIR`` or the user's cache folder."""
     return _cache_dir("TRIALBED_INDEX_DIR", "indexes")
 
 
 def weights_dir() -> Path:
-    """The folder of local models' weights that come in parts: ``TRIALBED_WEIGHTS_DIR`` or the user's cache folder."""
+    """Return the folder of local models' weights in parts: ``TRIALBED_WEIGHTS_DIR`` or the user's cache folder."""
     return _cache_dir("TRIALBED_WEIGHTS_DIR", "weights")
 
 

@@ -93,7 +93,7 @@ class IdentitySettings:
     """The other identifying settings; two runs with equal settings are the same run.
 
     Attributes:
-        commands: programs that are agents; each is a framework of its own in the run, under its name.
+        commands: programs that are agents; each is a framework in the run, under its name.
         dataset: ``NAME``, ``NAME:TEST_SET`` or the path of a JSON file.
         model_name: frameworks decide by a model's name what they send; the endpoint gets the model's own.
         allowed_models: a request for any model but these and the run's is refused, and the framework

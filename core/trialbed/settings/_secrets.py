@@ -55,7 +55,7 @@ def passed_variables(environment: Mapping[str, str] | None = None) -> dict[str, 
 
 @lru_cache(maxsize=4096)
 def is_secret(name: str, value: str = "") -> bool:
-    """Return whether an environment variable of this name (and value) is to be treated as a secret."""
+    """Return whether an environment variable of this name (and value) must be treated as a secret."""
     return _NAME.search(name.upper()) is not None or _URL_WITH_PASSWORD.match(value) is not None
 
 

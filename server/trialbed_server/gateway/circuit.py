@@ -40,7 +40,7 @@ NOT_THERE = frozenset({404, 405, 410})
 
 
 def cause_of_status(status: int, *, others_answered: bool, provoked: bool = False) -> Cause | None:
-    """The cause for the last status of a request, after all its repetitions; None for a success.
+    """Return the cause for the last status of a request, after all its repetitions; None for a success.
 
     Args:
         provoked: whether the endpoint answered a plain request after every refusal.

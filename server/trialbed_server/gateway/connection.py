@@ -260,13 +260,13 @@ class Connection:
         )
 
     def response_headers(self, answer: aiohttp.ClientResponse) -> list[Header]:
-        """The headers of an answer that go on to the framework, without the key."""
+        """Return the headers of an answer that go on to the framework, without the key."""
         redactor = self.redactor()
         kept = _end_to_end(answer.raw_headers, frozenset({b"date"}))
         return [(name, redactor.whole(value)) for name, value in kept]
 
     async def refusal(self, answer: aiohttp.ClientResponse) -> tuple[list[Header], bytes]:
-        """The headers of an error, and as much of its body as arrives, without the key."""
+        """Return the headers of an error, and as much of its body as arrives, without the key."""
         body = self.redactor().whole(await _read(answer.content, LONGEST_REFUSAL))
         headers = [header for header in self.response_headers(answer) if header[0] != b"content-length"]
         return [*headers, (b"content-length", str(len(body)).encode())], body

@@ -146,7 +146,7 @@ class RecordedExchange:
         step: whether it counts towards the trial's limit of requests to the model.
         cause: of its failure; None if it has not failed.
         limit: the trial's limit that it exceeds and is refused for, or None.
-        fault: the fault that was put in on purpose; empty without one.
+        fault: the injected fault; empty without one.
         slowed: seconds that a fault delayed it.
         other_model: the model that it names, if it is not the trial's, or empty.
         provoked: whether the endpoint, which refused it, answers plain requests.
@@ -275,7 +275,7 @@ class RecordedExchange:
         return ServedAnswer(body, stream=self.stream, duration=call.duration - max(call.waited, self.slowed))
 
     def record(self) -> ModelCall:
-        """The record so far; the status is 0 while there is no answer."""
+        """Return the record so far; the status is 0 while there is no answer."""
         if self._ended is not None:
             return self._ended
         seen, now = self._observation(), self.clock()
@@ -355,7 +355,7 @@ class RecordedExchange:
         return observe(self.dialect, bytes(self._response), self.request.names, stream=self._events, described=schemas)
 
     def _with_tool(self, call: SentCall) -> SentCall:
-        """The call with the trial's tool that it means, if the framework offered that under another name."""
+        """Return the call with the trial's tool that it means, if the framework offered that under another name."""
         if not self.tools or call.problem == "unknown tool" or any(call.name == tool.name for tool in self.tools):
             return call
         return call.model_copy(update={"tool": self._offers.tool(call.name) or ""})
@@ -373,7 +373,7 @@ class RecordedExchange:
 
 
 class Refused(Exception):
-    """A request that the gateway answers with an error of its own; the text says why.
+    """A request that the gateway answers with its own error; the text says why.
 
     Args:
         cause: of the refusal, for the log.

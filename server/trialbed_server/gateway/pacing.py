@@ -114,7 +114,7 @@ class Pace:
 
     @property
     def limit(self) -> int | None:
-        """How many requests may be in flight at a time; None for any number."""
+        """The most requests in flight at a time; None for any number."""
         return None if self._limit == inf else max(1, int(self._limit))
 
     @property

@@ -44,7 +44,7 @@ class FailedAttempt:
         answer: status, headers and body to give back if there is no other attempt; the body is None without an answer.
         asked: the seconds of the endpoint's ``Retry-After``.
         transient: whether another attempt may succeed.
-        unspoken: whether the endpoint seems not to speak the dialect, and is to be asked in another one.
+        unspoken: whether the endpoint seems not to speak the dialect, and should be asked in another one.
         absent: whether there was no connection, and never an answer before: the address is probably wrong.
         provoked: whether the endpoint answered a plain request of the gateway's own after it.
     """
@@ -213,9 +213,9 @@ class Upstream(Connection):
     async def forward(self, request: ProxiedRequest, writer: ResponseWriter) -> bool:
         """Send a request on and its answer back, piece by piece; return False if it does not speak the dialect.
 
-        What fails before the first byte of the answer's body is repeated, as far as the policy goes. What
-        then still fails is given back: the endpoint's own answer if there is one, else a 502, 503 or 504 in the
-        dialect's form. An answer that breaks off later is cut, as the upstream's was, by leaving it incomplete.
+        Failures before the first byte of the answer's body are repeated within the policy. The last failure is given
+        back: the endpoint's own answer if there is one, else a 502, 503 or 504 in the dialect's form. An answer that
+        breaks off later is left incomplete, like the upstream's.
         """
         failure = await self._repeatedly(request, writer)
         if failure is not None and failure.unspoken:

@@ -49,7 +49,7 @@ def _parameter(parameter: Parameter) -> dict[str, Json]:
 
 
 def read_simulation(reply: str) -> Simulation:
-    """The answer in a reply.
+    """Return the answer in a reply.
 
     Raises:
         Unreadable: it has no answer, or an empty one.
@@ -58,7 +58,7 @@ def read_simulation(reply: str) -> Simulation:
 
 
 def read_truncated(reply: str) -> Simulation:
-    """The answer in a reply that may end too early, inside a response that is a text.
+    """Return the answer in a reply that may end too early, inside a response that is a text.
 
     Raises:
         Unreadable: it has no answer, or an empty one.
@@ -130,11 +130,11 @@ class ModelSimulator(Simulator):
         return self.provenance if self.model is None else f"{self.provenance}:{self.model.model}"
 
     def settings(self) -> Mapping[str, Json]:
-        """The model and how it is asked."""
+        """Return the model and how it is asked."""
         return {"model": "" if self.model is None else self.model.model, "prompt": self.prompt, **self.sampling}
 
     def revision(self, api: Api | None) -> str:
-        """A digest of the prompts, the settings and the documentation."""
+        """Return a digest of the prompts, the settings and the documentation."""
         document = "" if api is None else api.model_dump_json()
         text = json.dumps([self.prompt, dict(self.settings()), document], sort_keys=True)
         return hashlib.sha256(text.encode()).hexdigest()[:16]
@@ -196,7 +196,7 @@ def _task(document: dict[str, Json], examples: Sequence[Example], arguments: dic
 
 
 def _example_lines(examples: Sequence[Example]) -> list[str]:
-    """The examples that fit, each as a line of JSON."""
+    """Return the examples that fit, each as a line of JSON."""
     shown, left = [], EXAMPLE_CHARACTERS
     for example in examples:
         line = json.dumps({"input": example.arguments, "response": example.response}, ensure_ascii=False)

@@ -35,7 +35,7 @@ class MirrorSimulator(ModelSimulator):
     version: ClassVar[str] = "mirrorapi-2"
 
     def settings(self) -> Mapping[str, Json]:
-        """The model and how it is asked."""
+        """Return the model and how it is asked."""
         return {**super().settings(), "prompt": f"{self.prompt}:{self.provenance}"}
 
     async def simulate(self, api: Api | None, ref: str, arguments: dict[str, Json]) -> Simulation:

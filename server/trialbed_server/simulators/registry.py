@@ -61,7 +61,7 @@ class Simulators:
         return self._loaded[name]
 
     async def load(self, name: str) -> Simulator:
-        """The simulator of this name, imported in a thread.
+        """Return the simulator of this name, imported in a thread.
 
         Raises:
             DriverError: it is missing or broken.
@@ -93,7 +93,7 @@ class Simulators:
         return cast("Simulation", await code.wait(begin, seconds))
 
     def uses(self) -> list[ModelUse]:
-        """The use that each makes of its model."""
+        """Return the use that each makes of its model."""
         return [access.use for access in self._accesses]
 
     async def close(self) -> None:

@@ -45,7 +45,7 @@ class Filler:
         self._leaves = 0
 
     def text(self, label: str) -> str:
-        """A word from the label with a code of six consonants, which no query contains by chance."""
+        """Return a word from the label with a code of six consonants, which no query contains by chance."""
         number, code = self._number(), []
         for _ in range(6):
             number, index = divmod(number, len(_LETTERS))
@@ -57,7 +57,7 @@ class Filler:
         return int.from_bytes(hashlib.sha256(f"{self._seed}#{self._count}".encode()).digest()[:8])
 
     def fill(self, skeleton: Any, label: str = "value") -> Any:
-        """The value that this skeleton stands for; ``label`` is the nearest key above it."""
+        """Return the value that this skeleton stands for; ``label`` is the nearest key above it."""
         if isinstance(skeleton, dict):
             choices = skeleton.get(ONE_OF)
             if len(skeleton) == 1 and isinstance(choices, list) and choices:
@@ -134,7 +134,7 @@ class TemplateSimulator(Simulator):
     provenance: ClassVar[str] = "template"
 
     def revision(self, api: Api | None) -> str:
-        """A digest of the way answers are made and of the Api's documentation."""
+        """Return a digest of the way answers are made and of the Api's documentation."""
         document = "" if api is None else api.model_dump_json()
         return hashlib.sha256(f"{VERSION}:{document}".encode()).hexdigest()[:16]
 

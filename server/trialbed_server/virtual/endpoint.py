@@ -89,7 +89,7 @@ def parse_json(body: bytes) -> Any:
 
 
 def parse_input(tool_input: str | dict[str, Any]) -> Any:
-    """The input as a JSON value; the empty text is an empty object.
+    """Return the input as a JSON value; the empty text is an empty object.
 
     Raises:
         ValueError, RecursionError: it is a text that is not JSON.
@@ -222,7 +222,7 @@ class VirtualApi(TrialEndpoint):
         return await faults.change(fault, await self._reply(target, tool_input, key, trial), canary)
 
     def _read(self, request: VirtualRequest, catalog: TargetCatalog) -> tuple[CallTarget, Any, str | None]:
-        """The target of a request, its input, and its key; None if the input is not JSON."""
+        """Return the target of a request, its input, and its key; None if the input is not JSON."""
         target = catalog.target(request.category, request.tool_name, request.api_name)
         try:
             tool_input = parse_input(request.tool_input)
@@ -274,7 +274,7 @@ class ApiRecording:
         self.arguments = None
 
     def record(self, answer: VirtualAnswer | None = None) -> ApiCall:
-        """The record so far; status 0 while unanswered."""
+        """Return the record so far; status 0 while unanswered."""
         if self._ended is not None:
             return self._ended
         duration, fields = self.clock() - self._started, dict[str, Any](status=0)

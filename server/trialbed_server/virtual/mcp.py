@@ -66,7 +66,7 @@ class McpEndpoint(TrialEndpoint):
 
 
 def _writable(body: bytes) -> bytes:
-    """A body of JSON without lone surrogates, which the SDK does not read.
+    """Return a body of JSON without lone surrogates, which the SDK does not read.
 
     Raises:
         MalformedRequest: it is not JSON.

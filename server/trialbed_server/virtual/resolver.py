@@ -214,10 +214,10 @@ def broken(target: CallTarget, arguments: dict[str, Any], error: Exception, code
 
 
 def not_an_object(target: CallTarget, tool_input: Any) -> VirtualAnswer:
-    """The API error of an input that is another JSON value than an object."""
+    """Return the API error of an input that is another JSON value than an object."""
     return error_reply(f"{target.path}: tool_input must be a JSON object, this is {KINDS[type(tool_input)]}")
 
 
 def error_reply(message: str) -> VirtualAnswer:
-    """An API error."""
+    """Return an API error."""
     return VirtualAnswer(answer_body(message))

@@ -45,7 +45,7 @@ class LlmSelector(ExplainedSelector):
         self._names = tool_names(catalog.refs)
 
     def choices(self, query: Query, *, max_tools: int) -> list[ChosenApi]:
-        """At most ``max_tools`` choices, the model's first.
+        """Return at most ``max_tools`` choices, the model's first.
 
         Raises:
             ModelFailed: the model cannot be reached, or the budget is used up.

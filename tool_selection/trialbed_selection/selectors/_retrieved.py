@@ -36,7 +36,7 @@ class Bm25Selector(ExplainedSelector):
         self._open(self.catalog)
 
     def choices(self, query: Query, *, max_tools: int) -> list[ChosenApi]:
-        """The best ``max_tools`` Apis, best first."""
+        """Return the best ``max_tools`` Apis, best first."""
         scores = self._scores(query.text)
         refs = self.catalog.refs
         return [
@@ -45,7 +45,7 @@ class Bm25Selector(ExplainedSelector):
         ]
 
     def select(self, query: Query, *, max_tools: int) -> Sequence[ApiRef]:
-        """The best ``max_tools`` Apis, best first."""
+        """Return the best ``max_tools`` Apis, best first."""
         return [self.catalog.refs[place] for place in best(self._scores(query.text), max_tools)]
 
     def _open(self, catalog: CatalogIndex) -> None:
@@ -91,7 +91,7 @@ class HybridSelector(EmbeddingSelector):
 
 
 def open_lexical(catalog: CatalogIndex) -> LexicalIndex:
-    """The index of a catalog's words."""
+    """Return the index of a catalog's words."""
     if len(catalog.refs) < KEPT_FROM:
         return LexicalIndex.of(catalog.apis)
     return catalog.kept("terms", LexicalIndex.load, lambda: LexicalIndex.of(catalog.apis), LexicalIndex.save)

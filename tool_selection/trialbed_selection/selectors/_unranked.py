@@ -19,7 +19,7 @@ class QuerySelector(ToolSelector):
     needs_catalog: ClassVar[bool] = False
 
     def select(self, query: Query, *, max_tools: int) -> Sequence[ApiRef]:
-        """The query's own Apis."""
+        """Return the query's own Apis."""
         offered = list(dict.fromkeys(api.ref for api in query.apis))
         if len(offered) <= max_tools:
             return offered
@@ -51,5 +51,5 @@ class AllSelector(ToolSelector):
         self._refs = ApiCatalog.of(apis).refs
 
     def select(self, query: Query, *, max_tools: int) -> Sequence[ApiRef]:  # noqa: ARG002 - all means all
-        """The first ``max_tools`` Apis of the dataset."""
+        """Return the first ``max_tools`` Apis of the dataset."""
         return self._refs[:max_tools]

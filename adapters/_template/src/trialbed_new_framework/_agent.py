@@ -41,7 +41,7 @@ class NewFrameworkAgent(BaseAgent):
 
     @classmethod
     def framework_version(cls) -> str:
-        """The framework's version."""
+        """Return the framework's version."""
         # REPLACE: the distribution that you wrap; the loop below is part of this one.
         return version("trialbed-new-framework")
 
@@ -66,7 +66,7 @@ class NewFrameworkAgent(BaseAgent):
         await self._model.close()
 
     def _read(self, outcome: Outcome) -> Answer:
-        """The framework's own report, with None for figures that it does not report."""
+        """Return the framework's own report, with None for figures that it does not report."""
         # REPLACE: your framework's own report. Do not count in the adapter: Trialbed counts at the wire.
         usage = None
         if outcome.tokens is not None:

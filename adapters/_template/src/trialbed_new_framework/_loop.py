@@ -29,7 +29,7 @@ class Function:
     run: Callable[[Mapping[str, Any]], Awaitable[str]]
 
     def as_tool(self) -> dict[str, Any]:
-        """The tool's definition in a request."""
+        """Return the tool's definition in a request."""
         function = {"name": self.name, "description": self.description, "parameters": self.parameters}
         return {"type": "function", "function": function}
 
@@ -70,7 +70,7 @@ class Model:
         self._client = httpx.AsyncClient(base_url=base_url, headers=headers, timeout=timeout, verify=verify)
 
     async def complete(self, messages: Sequence[Any], functions: Sequence[Function]) -> dict[str, Any]:
-        """The model's reply, whole.
+        """Return the model's reply, whole.
 
         Raises:
             ModelError: the model cannot be reached, or its reply cannot be read.
@@ -133,7 +133,7 @@ class Loop:
         return message
 
     async def _result(self, wanted: Mapping[str, Any], outcome: Outcome) -> dict[str, Any]:
-        """The message that answers a call; if something is wrong with the call, the message says so."""
+        """Return the message that answers a call; if something is wrong with the call, the message says so."""
         name, text = wanted["function"]["name"], wanted["function"]["arguments"]
         function = self._functions.get(name)
         if function is None:

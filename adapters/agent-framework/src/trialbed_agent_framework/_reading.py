@@ -25,7 +25,7 @@ def made_calls(messages: Sequence[Message]) -> Iterator[tuple[Content, str]]:
 
 
 def turns(messages: Sequence[Message]) -> int:
-    """The number of the model's messages."""
+    """Return the number of the model's messages."""
     return sum(message.role == "assistant" for message in messages)
 
 

@@ -32,7 +32,7 @@ class NativeAgent(BaseAgent):
 
     @classmethod
     def framework_version(cls) -> str:
-        """The framework's version."""
+        """Return the framework's version."""
         return version("agent-framework-core")
 
     def bind_tools(self, tools: Sequence[Tool], *, server_url: str) -> None:  # noqa: ARG002 - the tools know it

@@ -10,7 +10,7 @@ from trialbed import ApiRef, ClaimedCall, Usage
 
 
 def claimed_calls(output: RunOutput, apis: Mapping[str, ApiRef]) -> Iterator[ClaimedCall]:
-    """The calls that were made, in the model's order.
+    """Yield the calls that were made, in the model's order.
 
     Args:
         apis: tool name -> Api.

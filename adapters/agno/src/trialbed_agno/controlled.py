@@ -67,7 +67,7 @@ class TrialOpenAILike(OpenAILike):
         self._client = client
 
     def get_async_client(self) -> openai.AsyncOpenAI:
-        """The trial's own client; some releases of Agno share connections between agents."""
+        """Return the trial's own client; some releases of Agno share connections between agents."""
         return self._client
 
     def get_request_params(self, *_: Any, **__: Any) -> dict[str, Any]:

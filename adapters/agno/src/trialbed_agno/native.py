@@ -70,7 +70,7 @@ class NativeAgent(BaseAgent):
             await client.close()
 
     def chat_model(self) -> Any:
-        """The trial's model, of Agno's class for it."""
+        """Return the trial's model, of Agno's class for it."""
         endpoint = self.endpoint
         return OpenAILike(
             id=endpoint.model,

@@ -19,7 +19,7 @@ class MessagesAgent(NativeAgent):
     dialect = "messages"
 
     def chat_model(self) -> Any:
-        """The trial's model, with the sampling settings that were given; Messages have no seed."""
+        """Return the trial's model, with the sampling settings that were given; Messages have no seed."""
         endpoint = self.endpoint
         bound: dict[str, Any] = {} if endpoint.max_tokens is None else {"max_tokens": endpoint.max_tokens}
         return Claude(
@@ -37,7 +37,7 @@ class ResponsesAgent(NativeAgent):
     dialect = "responses"
 
     def chat_model(self) -> Any:
-        """The trial's model, with the sampling settings that were given; Responses have no seed."""
+        """Return the trial's model, with the sampling settings that were given; Responses have no seed."""
         endpoint = self.endpoint
         return OpenAIResponses(
             id=endpoint.model,

@@ -73,7 +73,7 @@ for it; this one leaves them unchanged.
 
 
 def chat_model(name: str, client: openai.AsyncOpenAI) -> BaseOpenAIChatCompletionClient:
-    """The trial's model."""
+    """Return the trial's model."""
     return BaseOpenAIChatCompletionClient(client, create_args={"model": name}, model_info=MODEL_INFO)
 
 
@@ -93,7 +93,7 @@ class SealedWorkbench(Workbench):
         self._schemas = [ToolSchema(name=name, description="", parameters=schema, strict=LEFT_OUT) for name in names]
 
     async def list_tools(self) -> list[ToolSchema]:
-        """The tools' schemas, as offered to the model."""
+        """Return the tools' schemas, as offered to the model."""
         return self._schemas
 
     async def call_tool(
@@ -130,7 +130,7 @@ Message = BaseAgentEvent | BaseChatMessage
 
 
 def final_text(last: Message) -> str:
-    """The model's last text; at the step limit AutoGen ends with another message, which repeats the tools' results."""
+    """Return the model's last text; at the step limit AutoGen ends with another message that repeats tools' results."""
     return last.content if isinstance(last, TextMessage) else ""
 
 

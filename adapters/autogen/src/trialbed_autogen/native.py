@@ -78,7 +78,7 @@ class NativeAgent(BaseAgent):
         await self._client.close()
 
     def chat_model(self) -> Any:
-        """The trial's model, of AutoGen's class for it, with the sampling settings that were given."""
+        """Return the trial's model, of AutoGen's class for it, with the sampling settings that were given."""
         endpoint = self.endpoint
         settings = endpoint.given("temperature", "max_tokens", "seed")
         settings |= {"model": endpoint.model, "base_url": endpoint.base_url, "api_key": endpoint.api_key}

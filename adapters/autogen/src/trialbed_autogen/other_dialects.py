@@ -18,7 +18,7 @@ class MessagesAgent(NativeAgent):
     dialect = "messages"
 
     def chat_model(self) -> Any:
-        """The trial's model, with the sampling settings that were given; Messages have no seed."""
+        """Return the trial's model, with the sampling settings that were given; Messages have no seed."""
         endpoint = self.endpoint
         settings = endpoint.given("temperature", "max_tokens")
         settings |= {"model": endpoint.model, "base_url": endpoint.root_url, "api_key": endpoint.api_key}

@@ -14,7 +14,7 @@ from trialbed import Answer, ApiRef, ClaimedCall, Tool, Usage, finish_of
 
 
 def read_output(output: LiteAgentOutput | CrewOutput, messages: Sequence[Any], tools: Sequence[Tool]) -> Answer:
-    """The answer that CrewAI gives, with its report of the run.
+    """Return the answer that CrewAI gives, with its report of the run.
 
     Args:
         messages: the agent's conversation.

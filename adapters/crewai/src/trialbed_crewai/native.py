@@ -124,7 +124,7 @@ class NativeAgent(BaseAgent):
         return made
 
     def chat_model(self) -> Any:
-        """The trial's model, of CrewAI's class for it."""
+        """Return the trial's model, of CrewAI's class for it."""
         endpoint = self.endpoint
         return LLM(
             endpoint.model,

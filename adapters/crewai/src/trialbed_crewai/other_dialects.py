@@ -18,7 +18,7 @@ class MessagesAgent(NativeAgent):
     dialect = "messages"
 
     def chat_model(self) -> Any:
-        """The trial's model; Messages have no seed."""
+        """Return the trial's model; Messages have no seed."""
         endpoint = self.endpoint
         return LLM(
             endpoint.model,
@@ -35,7 +35,7 @@ class ResponsesAgent(NativeAgent):
     dialect = "responses"
 
     def chat_model(self) -> Any:
-        """The trial's model; Responses have no seed."""
+        """Return the trial's model; Responses have no seed."""
         endpoint = self.endpoint
         return LLM(
             endpoint.model,

@@ -62,7 +62,7 @@ class TunedAgent(NativeAgent):
         return made
 
     def chat_model(self) -> Any:
-        """The trial's model."""
+        """Return the trial's model."""
         endpoint = self.endpoint
         return LargeCompletion(
             model=endpoint.model,
@@ -74,7 +74,7 @@ class TunedAgent(NativeAgent):
 
 
 def arguments_class(schema: Mapping[str, Any]) -> type[BaseModel]:
-    """A class as a user would write it for the properties of an object: their types, values and descriptions."""
+    """Return a class as a user would write it for the properties of an object: their types, values and descriptions."""
     required, fields = schema.get("required", ()), dict[str, Any]()
     for name, member in schema.get("properties", {}).items():
         described = member if isinstance(member, Mapping) else {}

@@ -15,7 +15,7 @@ LIMIT = "LlmCallsLimitExceededError"
 
 
 def made_calls(events: Sequence[Event]) -> Iterator[tuple[types.FunctionCall, str]]:
-    """The calls that have a result, in the model's order, each with its result as text."""
+    """Yield the calls that have a result, in the model's order, each with its result as text."""
     asked: list[types.FunctionCall] = []
     for event in events:
         asked = event.get_function_calls() or asked
@@ -44,12 +44,12 @@ def ends_without_event(events: Sequence[Event]) -> bool:
 
 
 def count_turns(events: Sequence[Event]) -> int:
-    """The number of the model's messages."""
+    """Return the number of the model's messages."""
     return len(answers(events)) + ends_without_event(events)
 
 
 def final_text(events: Sequence[Event]) -> str:
-    """The text of the last message."""
+    """Return the text of the last message."""
     written = () if ends_without_event(events) else answers(events)
     content = written[-1].content if written else None
     return "".join(part.text for part in (content.parts if content else None) or () if part.text and not part.thought)

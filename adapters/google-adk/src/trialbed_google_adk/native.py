@@ -75,13 +75,13 @@ class NativeAgent(BaseAgent):
             await self._client.close()
 
     def chat_model(self) -> BaseLlm:
-        """The trial's model, of ADK's class for it."""
+        """Return the trial's model, of ADK's class for it."""
         endpoint = self.endpoint
         self._client = AsyncOpenAI(base_url=endpoint.base_url, api_key=endpoint.api_key)
         return OpenAILlm(model=endpoint.model, client=self._client)
 
     def runner(self, agent: Agent) -> InMemoryRunner:
-        """The runner, without plugins."""
+        """Return the runner, without plugins."""
         return InMemoryRunner(agent=agent, app_name="trial")
 
     def _read(self, events: Sequence[Event]) -> Answer:

@@ -45,7 +45,7 @@ class TunedAgent(NativeAgent):
         return LiteLlm(model=f"openai/{endpoint.model}", api_base=endpoint.base_url, client=self._client)
 
     def runner(self, agent: Agent) -> InMemoryRunner:
-        """The runner, with the plugin that asks the model to reflect on a tool's exception and to try again."""
+        """Return the runner, with the plugin that asks the model to reflect on a tool's exception and to try again."""
         plugins: list[BasePlugin] = [ReflectAndRetryToolPlugin(max_retries=3)]
         return InMemoryRunner(app=App(name="trial", root_agent=agent, plugins=plugins))
 

@@ -10,7 +10,7 @@ from trialbed import Answer, ApiRef, ClaimedCall, Usage, finish_of
 
 
 def read_messages(messages: Sequence[BaseMessage], apis: Mapping[str, ApiRef]) -> Answer:
-    """The answer that the messages of a run give.
+    """Return the answer that the messages of a run give.
 
     Args:
         apis: tool name -> Api.
@@ -30,7 +30,7 @@ def read_messages(messages: Sequence[BaseMessage], apis: Mapping[str, ApiRef]) -
 
 
 def last_turn(messages: Sequence[BaseMessage]) -> Sequence[BaseMessage]:
-    """The messages after the user's last one."""
+    """Return the messages after the user's last one."""
     asked = [place for place, message in enumerate(messages) if message.type == "human"]
     return messages[asked[-1] + 1 :] if asked else messages
 
@@ -41,12 +41,12 @@ def model_turns(messages: Sequence[BaseMessage]) -> list[AIMessage]:
 
 
 def final_text(messages: Sequence[BaseMessage]) -> str:
-    """The text of the last message, if it is the model's."""
+    """Return the text of the last message, if it is the model's."""
     return "".join(str(turn.text) for turn in model_turns(messages[-1:]))
 
 
 def made_calls(messages: Sequence[BaseMessage]) -> Iterator[tuple[ToolCall, str]]:
-    """The calls that were made, in the model's order, and their results, which are not LangChain's own errors."""
+    """Yield the calls that were made, in the model's order, and their results, which are not LangChain's own errors."""
     for index, message in enumerate(messages):
         if isinstance(message, AIMessage):
             results = _results(messages[index + 1 :])
@@ -57,7 +57,7 @@ def made_calls(messages: Sequence[BaseMessage]) -> Iterator[tuple[ToolCall, str]
 
 
 def _results(messages: Sequence[BaseMessage]) -> dict[str, ToolMessage]:
-    """The tool messages of one turn by call id; ids may be used again in later turns."""
+    """Return the tool messages of one turn by call id; ids may be used again in later turns."""
     results: dict[str, ToolMessage] = {}
     for message in messages:
         if not isinstance(message, ToolMessage):

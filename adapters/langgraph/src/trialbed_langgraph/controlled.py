@@ -26,7 +26,7 @@ class ControlledAgent(ControlledProfile):
 
     @classmethod
     def framework_version(cls) -> str:
-        """The versions of LangGraph and of LangChain, which provides the agent."""
+        """Return the versions of LangGraph and of LangChain, which provides the agent."""
         return f"{version('langgraph')} (langchain {version('langchain')})"
 
     async def answer(self, query: str) -> Answer:

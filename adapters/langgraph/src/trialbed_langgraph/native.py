@@ -39,7 +39,7 @@ class NativeAgent(BaseAgent):
 
     @classmethod
     def framework_version(cls) -> str:
-        """The versions of LangGraph and of LangChain, which provides the agent."""
+        """Return the versions of LangGraph and of LangChain, which provides the agent."""
         return f"{version('langgraph')} (langchain {version('langchain')})"
 
     def bind_tools(self, tools: Sequence[Tool], *, server_url: str) -> None:  # noqa: ARG002 - the tools know it
@@ -70,7 +70,7 @@ class NativeAgent(BaseAgent):
         return []
 
     def chat_model(self) -> Any:
-        """The trial's model, of LangChain's class for it."""
+        """Return the trial's model, of LangChain's class for it."""
         return open_model(self.endpoint, use_responses_api=False)
 
 
@@ -84,7 +84,7 @@ def bind_tool(item: Tool) -> BaseTool:
 
 
 def open_model(endpoint: ModelEndpoint, *, use_responses_api: bool) -> ChatOpenAI:
-    """The trial's model, with the sampling settings that were given; Responses have no seed."""
+    """Return the trial's model, with the sampling settings that were given; Responses have no seed."""
     return ChatOpenAI(
         model=endpoint.model,
         base_url=endpoint.base_url,

@@ -25,7 +25,7 @@ class MessagesAgent(NativeAgent):
         await self._model._async_client.close()
 
     def chat_model(self) -> Any:
-        """The trial's model, with the sampling settings that were given; Messages have no seed."""
+        """Return the trial's model, with the sampling settings that were given; Messages have no seed."""
         endpoint = self.endpoint
         settings = endpoint.given("temperature", "max_tokens")
         return ChatAnthropic(
@@ -39,5 +39,5 @@ class ResponsesAgent(NativeAgent):
     dialect = "responses"
 
     def chat_model(self) -> Any:
-        """The trial's model."""
+        """Return the trial's model."""
         return open_model(self.endpoint, use_responses_api=True)

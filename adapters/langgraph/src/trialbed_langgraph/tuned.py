@@ -29,7 +29,7 @@ class TunedAgent(NativeAgent):
 
     @classmethod
     def framework_version(cls) -> str:
-        """The versions of LangGraph and of LangChain, which provides the agent.
+        """Return the versions of LangGraph and of LangChain, which provides the agent.
 
         Raises:
             UsageError: LangChain is older than this middleware.
@@ -42,7 +42,7 @@ class TunedAgent(NativeAgent):
         return super().framework_version()
 
     def middleware(self) -> list[Any]:
-        """The middleware, the outermost first."""
+        """Return the middleware, the outermost first."""
         from langchain.agents.middleware import ModelRetryMiddleware, ToolErrorMiddleware, ToolRetryMiddleware
 
         return [
@@ -53,5 +53,5 @@ class TunedAgent(NativeAgent):
 
 
 def describe_error(error: Exception, request: Any) -> str:
-    """The text that the model reads when a tool has raised an exception."""
+    """Return the text that the model reads when a tool has raised an exception."""
     return f"`{request.tool_call['name']}` failed with {type(error).__name__}; fix the input and retry."

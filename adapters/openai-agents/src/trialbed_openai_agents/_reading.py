@@ -45,12 +45,12 @@ def made_calls(items: Sequence[RunItem]) -> Iterator[tuple[str, dict[str, Any] |
 
 
 def count_turns(run: RunResult | RunErrorDetails) -> int:
-    """The number of the model's messages."""
+    """Return the number of the model's messages."""
     return max(run.context_wrapper.usage.requests, len(run.raw_responses))
 
 
 def _outputs(items: Sequence[RunItem]) -> Mapping[str, deque[Any]]:
-    """The results of the calls by call id; outputs under a repeated id are in the order of the calls."""
+    """Return the results of the calls by call id; outputs under a repeated id are in the order of the calls."""
     outputs: defaultdict[str, deque[Any]] = defaultdict(deque)
     for item in items:
         if isinstance(item, ToolCallOutputItem):

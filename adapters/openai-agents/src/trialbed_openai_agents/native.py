@@ -47,7 +47,7 @@ class NativeAgent(BaseAgent):
 
     @classmethod
     def framework_version(cls) -> str:
-        """The SDK's version."""
+        """Return the SDK's version."""
         return version("openai-agents")
 
     def bind_tools(self, tools: Sequence[Tool], *, server_url: str) -> None:  # noqa: ARG002 - the tools know it
@@ -79,11 +79,11 @@ class NativeAgent(BaseAgent):
         await self._client.close()
 
     def settings(self) -> ModelSettings:
-        """The trial's settings; Responses have no seed."""
+        """Return the trial's settings; Responses have no seed."""
         return ModelSettings(temperature=self.endpoint.temperature, max_tokens=self.endpoint.max_tokens)
 
     def chat_model(self, client: AsyncOpenAI) -> Model:
-        """The trial's model, of the SDK's class for it."""
+        """Return the trial's model, of the SDK's class for it."""
         return OpenAIResponsesModel(model=self.endpoint.model, openai_client=client)
 
 

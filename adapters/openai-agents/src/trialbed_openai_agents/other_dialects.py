@@ -19,10 +19,10 @@ class ChatCompletionsAgent(NativeAgent):
     dialect = "chat_completions"
 
     def settings(self) -> ModelSettings:
-        """The trial's settings, with its seed."""
+        """Return the trial's settings, with its seed."""
         seed = self.endpoint.seed
         return replace(super().settings(), extra_args=None if seed is None else {"seed": seed})
 
     def chat_model(self, client: AsyncOpenAI) -> Model:
-        """The trial's model."""
+        """Return the trial's model."""
         return OpenAIChatCompletionsModel(model=self.endpoint.model, openai_client=client)

@@ -24,7 +24,7 @@ def made_calls(messages: Sequence[ModelMessage]) -> Iterator[tuple[ToolCallPart,
 
 
 def responses(messages: Sequence[ModelMessage]) -> list[ModelResponse]:
-    """The model's messages."""
+    """Return the model's messages."""
     return [message for message in messages if isinstance(message, ModelResponse)]
 
 

@@ -17,7 +17,7 @@ def action_steps(steps: Sequence[Any]) -> list[ActionStep]:
 
 
 def asked_calls(step: ActionStep) -> Iterator[Any]:
-    """The calls of a step; of several with one id, smolagents takes the last alone."""
+    """Yield the calls of a step; of several with one id, smolagents takes the last alone."""
     message = step.model_output_message
     yield from {call.id: call for call in (message.tool_calls if message else None) or ()}.values()
 

@@ -27,7 +27,7 @@ class ControlledAgent(BaseAgent):
 
     @classmethod
     def framework_version(cls) -> str:
-        """The version of smolagents."""
+        """Return the version of smolagents."""
         return version("smolagents")
 
     def bind_tools(self, tools: Sequence[Tool], *, server_url: str) -> None:  # noqa: ARG002 - the tools know it

@@ -33,7 +33,7 @@ WAIT = 2.0
 
 
 def duration(seconds: float) -> str:
-    """A duration in the largest unit that fits."""
+    """Return a duration in the largest unit that fits."""
     if seconds < 120:
         return f"{seconds:.0f} s"
     return f"{seconds / 60:.0f} min" if seconds < 7200 else f"{seconds / 3600:.1f} h"
@@ -103,7 +103,7 @@ class TrialProgress(RunProgress):
             self._display.write(f"{number_were(count, 'trial')} not measured and will be attempted again")
 
     def errors(self) -> str:
-        """The failures so far, by kind."""
+        """Return the failures so far, by kind."""
         if not self.failures:
             return ""
         return " errors: " + ", ".join(f"{count} {kind}" for kind, count in sorted(self.failures.items()))

@@ -66,7 +66,7 @@ def _parse(run: StoredRun, trial: str) -> tuple[str, QueryId, int]:
 
 
 def _split(run: StoredRun, trial: str) -> Iterator[tuple[str, str]]:
-    """A framework of the run, and what follows it in the name of a trial."""
+    """Yield a framework of the run, and what follows it in the name of a trial."""
     for place, character in enumerate(trial):
         if character == "/":
             try:

@@ -91,7 +91,7 @@ def _name(query: WorstQuery) -> str:
 
 
 def _settings(run: StoredRun, *, brief: bool) -> Iterator[str]:
-    """The settings of a run, and how it went, each on a line; if brief, only how it went and the user's own words."""
+    """Return lines on a run's settings and its course; if brief, only on its course and the user's own words."""
     from trialbed.report import run_settings
     from trialbed.views import printable
 

@@ -42,11 +42,10 @@ class ScoreFinding:
             the sign-flip permutation test.
         p_adjusted: the same by Holm's method over all findings made together.
         better, worse: the queries that changed.
-        verdict: ``too few`` stands for too few queries to decide.
+        verdict: ``too few`` means too few queries to decide.
         pilot: the differences, to draw the differences of more queries.
         comparisons: how many were tested together; the p-value is adjusted for them.
-        bounded: whether the score lies in [0, 1]. If not, unseen queries are taken to differ
-            by no more than the seen ones.
+        bounded: whether the score lies in [0, 1]. If not, unseen queries are taken to differ by no more than seen ones.
     """
 
     baseline: str
@@ -259,7 +258,7 @@ def rank_notes(ranks: Ranks, named: Callable[[str], str] = score_title) -> Itera
 
 
 def finding_cells(finding: ScoreFinding | None) -> tuple[str, str]:
-    """The adjusted p-value and the verdict of a finding; empty for scores without one."""
+    """Return the adjusted p-value and the verdict of a finding; empty for scores without one."""
     if finding is None:
         return "", ""
     if finding.verdict == "identical":

@@ -216,7 +216,7 @@ def _setting_text(key: str, value: Any) -> str:
 
 
 def are_same_trials(one: Side, other: Side) -> bool:
-    """Return whether two sides are one framework in one run, under one judge, wherever they are read from."""
+    """Return whether two sides are one framework in one run, under one judge, in any source."""
     same = ("run_id", "agent_name", *JUDGE_KEYS)
     return bool(one.about["run_id"]) and all(one.about[key] == other.about[key] for key in same)
 

@@ -78,7 +78,7 @@ class ControlledAgent(ControlledProfile):
 
 
 def _read(output: Any, chat: ControlledChat, names: Mapping[str, str], spent: Any) -> Answer:
-    """The answer that CrewAI gives, with its report of the run."""
+    """Return the answer that CrewAI gives, with its report of the run."""
     usage = Usage(prompt_tokens=spent.prompt_tokens, completion_tokens=spent.completion_tokens)
     return chat.answer(
         output.raw if output.raw.strip() else "",

@@ -19,7 +19,7 @@ class CallArguments(BaseModel):
 
     @classmethod
     def model_json_schema(cls, *_: Any, **__: Any) -> dict[str, Any]:
-        """The schema, which CrewAI renders three times per tool and trial."""
+        """Return the schema, which CrewAI renders three times per tool and trial."""
         return {"title": cls.__name__, **ControlledChat.schema}
 
 
@@ -35,5 +35,5 @@ class SealedTool(BaseTool):
 
 
 def bind_tool(name: str, chat: ControlledChat, bridge: LoopBridge) -> SealedTool:
-    """A tool of CrewAI by its name there."""
+    """Return a tool of CrewAI by its name there."""
     return SealedTool(name=name, description="", chat=chat, bridge=bridge)
