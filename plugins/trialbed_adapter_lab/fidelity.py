@@ -222,7 +222,6 @@ def _text(seen: Json) -> str:
 
 
 def _head(report: FidelityReport, notes: Sequence[str]) -> list[Table]:
-    """Return the time and the machine, the summary and the versions."""
     about = report.conditions
     heading = (
         f"Measured {about.measured_at:%Y-%m-%d %H:%M} UTC in {about.seconds:.0f} s, with Trialbed {about.trialbed} "

@@ -106,7 +106,7 @@ def check_plugin(text: str, word: str | None = None) -> CheckedPlugin:
 
 
 def _check_object(text: str) -> CheckedPlugin:
-    """Check a function or an object of a file that is a model."""
+    """Check a function or object in a file that is used as a model."""
     try:
         version = find_model(text).describe(RunSettings()).identity[:16]
     except UsageError as error:

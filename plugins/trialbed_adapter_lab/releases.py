@@ -121,7 +121,6 @@ async def known_releases(request: BuildRequest, store: EnvironmentStore) -> Know
 
 
 async def _dependencies(request: BuildRequest, store: EnvironmentStore) -> list[str]:
-    """Return the requirements that the adapter declares."""
     store.folder.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory() as place:
         install = ("pip", "install", "--quiet", "--no-deps", "--python", sys.executable, "--target", place)
@@ -575,7 +574,6 @@ def report_tables(report: ReleasesReport, *, whole: bool = True) -> list[Table]:
 
 
 def _sentence(report: ReleasesReport) -> str:
-    """Return the result in one sentence."""
     name, measured = report.framework, report.measured
     if not measured:
         return f"No release of {name} could be measured."

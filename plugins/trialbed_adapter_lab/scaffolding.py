@@ -96,7 +96,6 @@ def write_package(names: PackageNames, parent: Path) -> list[Path]:
 
 
 def _template_files() -> Iterator[tuple[Path, bytes]]:
-    """Yield ``path in the package, content`` of the template."""
     folder = next((folder for folder in (INSTALLED, CHECKOUT) if folder.is_dir()), None)
     if folder is None:
         raise UsageError(f"{INSTALLED} is missing; reinstall trialbed")

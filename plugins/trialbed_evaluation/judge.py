@@ -111,7 +111,6 @@ def _check_question(judge: Judge) -> None:
 
 
 def _fate(measured: Calibration) -> str:
-    """Return whether reports name the calibration."""
     from trialbed.scoring import MIN_CASES
 
     if measured.is_large:

@@ -92,7 +92,6 @@ class RunComparer(Comparer):
 
 
 def _title(comparisons: Sequence[RunComparison]) -> str:
-    """Return the names of the candidates and of the baselines."""
     candidates, baselines = (
         ", ".join(dict.fromkeys(side.name for side in sides))
         for sides in zip(*((one.candidate, one.baseline) for one in comparisons), strict=True)

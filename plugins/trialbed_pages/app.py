@@ -113,7 +113,6 @@ async def _with_headers(request: Request, forward: Callable[[Request], Awaitable
 
 
 def _error_page(request: Request, error: Exception) -> Response:
-    """Return a page that explains an error."""
     status = 404 if isinstance(error, DataError) else 400
     text = str(error)
     if isinstance(error, RequestValidationError):

@@ -83,7 +83,6 @@ class HostCheck:
 
 
 def _place(store: str | None, files: Sequence[Path]) -> str:
-    """Return the places of the store and the files, for people."""
     names = ", ".join(map(str, files))
     try:
         with open_store(store) as reader:

@@ -254,7 +254,6 @@ def rank(
 
 
 def _not_counted(metric: str, vendors: Sequence[RankedVendor]) -> str:
-    """Say that a metric does not count, and which vendors lack it."""
     lacking = sorted(f"{one.vendor} ({one.model})" for one in vendors if one.value(metric) is None)
     said = f"Not ranked by {_short(metric)}{'; missing for ' * bool(lacking)}{', '.join(lacking)}"
     return said + STREAM_HINT * bool(lacking and metric == "ttft_ms")
@@ -415,7 +414,6 @@ def _of_model(
 
 
 def _measure(pairing: Pairing, cases: Sequence[Case], bootstrap: CaseBootstrap) -> RankedVendor:
-    """Return a vendor with its metrics over some cases."""
     vendor, is_baseline = pairing.vendor, pairing.vendor is pairing.baseline
     name = str(vendor.model), vendor.vendor
     reference, own = (SideRows.of([getattr(pairing.cases[case], side) for case in cases]) for side in SIDES)

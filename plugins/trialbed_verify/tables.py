@@ -434,7 +434,6 @@ def _verdict(panel: Panel, named: Naming) -> tuple[str, ...]:
 
 
 def _drop_empty(table: Table) -> Table:
-    """Return a table without columns that have no known value."""
     columns = zip(table.columns, zip(*table.lines, strict=True), strict=False)
     return table.without(*(name for name, cells in columns if {*cells} == {UNKNOWN}))
 

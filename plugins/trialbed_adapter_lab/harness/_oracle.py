@@ -45,7 +45,6 @@ INVARIANTS: dict[str, Invariant] = {}
 
 
 def _invariant(reason: str, hint: str) -> Callable[[Breaches], Breaches]:
-    """Make a function an invariant."""
 
     def add(breaches: Breaches) -> Breaches:
         INVARIANTS[breaches.__name__] = Invariant(breaches, reason, hint)

@@ -58,7 +58,6 @@ def like_a_worker() -> Iterator[None]:
 
 
 def _replace(before: dict[str, str], after: dict[str, str]) -> None:
-    """Change the variables that differ between the two, and no others."""
     for name in before.keys() - after.keys():
         os.environ.pop(name, None)
     for name, value in after.items():

@@ -296,7 +296,6 @@ def _stray(call: ApiCall, name: str | None) -> str:
 
 
 def _error_message(call: ModelCall) -> str:
-    """Return the message of an error response, or an empty text."""
     error = parse_object(call.response.encode())[0].get("error") if call.cause else None
     message = error.get("message") if isinstance(error, dict) else None
     return message if isinstance(message, str) else ""

@@ -124,7 +124,6 @@ async def thousand_tools(harness: Harness) -> None:
 
 
 async def _expect_texts(harness: Harness, query: str, prompt: str, answer: str) -> None:
-    """Expect that these texts of a trial pass through whole."""
     record = await converse(harness, answer=answer, query=query, system_prompt=prompt)
     (request,) = expect_requests(record, 1)
     expect_text("the system prompt's text in a system message", request.said_by("system", "developer"), prompt)

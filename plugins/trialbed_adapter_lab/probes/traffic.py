@@ -267,14 +267,14 @@ def _comparable(request: ObservedRequest) -> dict[str, Json]:
 
 
 def _size(size: int, usual: int) -> str:
-    """Return a size with the addition to the reference's, also in percent."""
+    """Return a size and its difference from the reference's, also in percent."""
     share = 100 * (size - usual) / usual
     percent = f", {share:+.0f} %" if abs(share) >= 0.5 else ", <1 %" if share else ""
     return f"{size:,} ({size - usual:+,}{percent})"
 
 
 def _count(names: Iterable[str]) -> str:
-    """Return every name once, with its number if that is more than one."""
+    """Return every distinct name, with its count if above one."""
     counts = Counter(names).items()
     return ", ".join(name if count == 1 else f"{name} ({count})" for name, count in counts) or "none"
 

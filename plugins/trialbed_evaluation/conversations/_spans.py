@@ -403,7 +403,6 @@ def _attributes(value: Any, place: str) -> Mapping[str, Any]:
 
 
 def _any_value(value: Any, place: str) -> Any:
-    """Return the value of an ``AnyValue`` of OTLP."""
     if not isinstance(value, Mapping):
         raise DataError(f"{place}: must be an object such as {{'stringValue': …}}, not {kind(value)}")
     for key, item in value.items():

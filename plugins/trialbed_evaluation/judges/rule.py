@@ -153,7 +153,7 @@ def _as_copied(unit: Unit, of_whole_answer: Unit) -> Unit:
 
 
 def _without_result(query: Query, wire: WireLog) -> str | None:
-    """Explain why there was nothing that a right answer could rest on."""
+    """Explain why a correct answer had no basis; None if it had."""
     calls = wire.api_calls
     if calls and all(call.error for call in calls) and (query.gold_calls or query.reference_facts):
         return "the only call failed" if len(calls) == 1 else "every call failed"

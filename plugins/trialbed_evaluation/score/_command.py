@@ -122,7 +122,7 @@ def command(target: str, **given: Any) -> int:
 
 
 def _refuse(names: Sequence[str], why: str) -> None:
-    """Refuse options that are given and about something else."""
+    """Reject given options that do not apply to the target."""
     context = click.get_current_context()
     for option in context.command.params:
         if option.name in names and context.get_parameter_source(option.name) is click.core.ParameterSource.COMMANDLINE:

@@ -163,8 +163,6 @@ def _failed_score(stopped: ScoringStopped) -> Score:
 
 
 class _KeptJudge(Judge):
-    """Returns the stored verdict of a trial."""
-
     def __init__(self, score: Score | None) -> None:
         super().__init__()
         self._score = score

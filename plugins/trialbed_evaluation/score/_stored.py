@@ -67,7 +67,6 @@ def score(target: str, given: Mapping[str, Any]) -> int:
 async def _rescore(
     target: str, given: Mapping[str, Any], scorers: Mapping[str, Any]
 ) -> tuple[Rescored, Mapping[int | str, Query]]:
-    """Score the run, and return the result with the run's queries."""
     from trialbed.catalogs import run_queries
     from trialbed.cli.signals import cancel_on_terminate
     from trialbed.store import Store, open_store, require_frameworks
@@ -135,7 +134,6 @@ def _report(
 
 
 def _write(report: Report, given: Mapping[str, Any]) -> None:
-    """Write or print the requested documents."""
     from trialbed.cli.documents import print_documents
     from trialbed.report import each_document, write_document
 
@@ -147,7 +145,6 @@ def _write(report: Report, given: Mapping[str, Any]) -> None:
 
 
 def _table(rescored: Rescored) -> Table:
-    """Compare the scores of each framework's trials before and now."""
     from trialbed.scoring import JUDGED, judge_note
     from trialbed.views import Table, helper_line
 

@@ -331,7 +331,6 @@ def _files(manifest: PublicationManifest) -> Table:
 
 
 def _how(runs: Sequence[RunSource]) -> str:
-    """Explain how to run the commands, and how their results may differ."""
     again = "" if any(run.cannot for run in runs) else REPLAYED
     return (
         f"In this folder, where Trialbed is installed.{again} bench run asks the model anew; it may answer otherwise."

@@ -63,7 +63,6 @@ def lead_of(run: RunNumbers) -> list[str]:
 
 
 def _span(texts: Sequence[str]) -> str:
-    """Return the range of sorted figures as text."""
     return texts[0] if texts[0] == texts[-1] else f"{texts[0]} to {texts[-1]}"
 
 

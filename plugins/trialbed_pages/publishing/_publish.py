@@ -117,7 +117,6 @@ def _add_folder(found: _Collected, folder: Path, *, about: bool) -> None:
 
 
 def _add_files(found: _Collected, pages: FilePage) -> None:
-    """Add the page about results files, as in ``bench view``."""
     pages.check()
     for path in pages.empty_files():
         click.echo(f"{path} has no rows, so it is on no page", err=True)

@@ -200,7 +200,6 @@ def _replay(
 
 
 def _unequal(where: str, there: Any, here: Any) -> Iterator[str]:
-    """Yield each different value with its place."""
     if isinstance(there, dict) and isinstance(here, dict):
         for key in dict.fromkeys([*there, *here]):
             yield from _unequal(f"{where}, {key}", there.get(key), here.get(key))

@@ -93,7 +93,6 @@ def _metrics(text: str | None) -> tuple[str, ...] | None:
 
 
 def _vendors(files: tuple[str, ...], given: dict[str, Any], metrics: tuple[str, ...] | None) -> list[RankedVendor]:
-    """Return the vendors of results, or of one table or folder of ranks."""
     from trialbed_verify.comparer import vendor_files
     from trialbed_verify.ranking import METRICS, candidates, is_rank_folder, read_rank_files, read_table
     from trialbed_verify.stored import named_rows

@@ -166,7 +166,6 @@ def _with_raw_calls(target: Target, reading: Reading) -> Reading:
 
 
 def _counter(target: Target) -> Callable[[str], int | None] | None:
-    """Return a token counter if there is a tokenizer for raw completions."""
     tokenizer, adapter = target.settings.tokenizer, target.adapter
     if tokenizer is None:
         return None

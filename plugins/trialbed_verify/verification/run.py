@@ -286,7 +286,6 @@ def endpoint_info(target: Target, label: str, cases: TestSet, options: VerifyOpt
 
 
 def _driver(kind: str, name: str) -> str | None:
-    """Return a driver's name with the distribution that provides it."""
     found = driver_info(kind, name) if name else None
     return found and f"{name} ({found.distribution} {found.version})"
 

@@ -178,7 +178,6 @@ class TargetQueue:
             return self.target.prepare(case.body)
 
     async def _attempt(self, begun: _BegunCase, prepared: PreparedRequest) -> None:
-        """Make attempts at a case until one is final, or none is left."""
         attempts = begun.attempts
         while True:
             try:
