@@ -57,7 +57,7 @@ def show_steps() -> Iterator[Callable[[str], None]]:
 
 
 def print_report(report: R, form: str, tables: Callable[..., Sequence[Table]]) -> None:
-    """Print a report in one of ``FORMATS``.
+    """Print a report in any of ``FORMATS``.
 
     Args:
         tables: returns its tables; with ``whole=False``, tables for a terminal.
