@@ -91,7 +91,7 @@ class Meter:
 
     @pytest.hookimpl(hookwrapper=True)
     def pytest_runtest_protocol(self, item: pytest.Item) -> Iterator[None]:
-        """Measure a test with its set-up, its teardown and its reports."""
+        """Measure a test with its setup, its teardown and its reports."""
         before = servers_time() + time.process_time()
         yield
         # The search for servers is not part of the test; it comes before the first time, and after the second.

@@ -191,7 +191,7 @@ def import_time(python: str, statement: str) -> float:
 
 
 def run(command: list[str]) -> Any:
-    """What a command prints, as JSON."""
+    """Return the JSON that a command prints."""
     environment = {**os.environ, **QUIET}
     done = subprocess.run(command, capture_output=True, text=True, check=False, env=environment)
     if done.returncode:

@@ -164,7 +164,7 @@ async def specifications(url: str, label: str, control: httpx.AsyncClient) -> As
 
 
 async def in_worker(executor: LocalExecutor, spec: TrialSpec) -> Spent:
-    """What a trial takes in the worker."""
+    """Return the time of a trial in the worker."""
     outcome = await executor.execute(spec)
     assert outcome.answer is not None, outcome.failure
     assert outcome.cpu_time is not None
@@ -172,7 +172,7 @@ async def in_worker(executor: LocalExecutor, spec: TrialSpec) -> Spent:
 
 
 def in_bare(process: subprocess.Popen[str], spec: TrialSpec) -> Spent:
-    """What a trial of the bare program takes."""
+    """Return the time of a trial in the bare program."""
     assert process.stdin is not None
     assert process.stdout is not None
     tools = [

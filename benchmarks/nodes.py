@@ -167,8 +167,8 @@ def bench(folder: Path, *arguments: str, at: int = 0, then: Callable[[], None] |
     """Run the command, and return its standard output.
 
     Args:
-        then: is called while trials are left, once so many have ended.
-        at: that many.
+        then: is called once ``at`` trials have ended, if others are left.
+        at: the number of ended trials.
     """
     command = [sys.executable, "-m", "trialbed", "run", *arguments, "--yes", "--json"]
     with (

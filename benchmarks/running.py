@@ -1,9 +1,9 @@
-"""Measures the processor time of a trial, and the memory of each process, while runs last.
+"""Measure the processor time of a trial, and the memory of each process, while runs last.
 
     python benchmarks/running.py concurrency [--at 1,16,64,256] [--trials 60]
     python benchmarks/running.py frameworks [--names reference,langgraph,…] [--trials 60]
 
-``concurrency`` runs ``reference`` with the scripted model, which is as fast as an agent can be, so many trials at a
+``concurrency`` runs ``reference`` with the scripted model, which is as fast as an agent can be, this many trials at a
 time; ``frameworks`` runs each framework in its profiles, four at a time. A run has four trials for each worker or more.
 The time of a trial in its worker is as the run stored it, without the first trial of each; the engine's and the
 server's are counted from the first trial to the end. Frameworks that are not installed here need environments:

@@ -72,7 +72,7 @@ def greedy(shares: Shares, random: np.random.Generator) -> Shares:
 
 
 def moved(by: float) -> Vendor:
-    """Chances that differ by so much, up or down."""
+    """Return a vendor with chances that differ by this much, up or down."""
     return lambda shares, random: np.where(shares >= 0.5, shares - by, shares + by)
 
 
@@ -119,7 +119,7 @@ def verdict(flips: float, cases: int, seed: int, decide: Vendor, choose: Vendor)
 
 
 def findings(found: list[Compared], p_values: dict[int, float], cases: int) -> set[str]:
-    """What is found at each gate."""
+    """Return the findings at each gate."""
     return {settle(one, p_values[number], cases).finding for number, one in enumerate(found)}
 
 

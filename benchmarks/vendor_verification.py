@@ -7,7 +7,7 @@
 Both clients meet the same vendor (``vendor_mock.py``) on the same machine, one after the other in each round. The
 rate is the vendor's: requests over the seconds from the arrival of the first to its last byte. CPU is the client's,
 user and system, without what it needs to start (measured with one case). The peer sends every case twice, streamed
-and not; ours once, streamed as the cases ask. The peer is installed from PyPI into an environment of its own.
+and not; ours once, streamed as the cases ask. The peer is installed from PyPI into its own environment.
 """
 
 from __future__ import annotations
@@ -151,7 +151,7 @@ def vendor(*arguments: str) -> Iterator[str]:
 
 
 def stats(url: str) -> dict[str, float]:
-    """What the vendor saw since it was last asked."""
+    """Return the vendor's counts since the last call."""
     with urllib.request.urlopen(url) as reply:
         found: dict[str, float] = json.load(reply)
     return found

@@ -87,7 +87,7 @@ def serve_slow_api() -> None:
 
 
 async def keep_missing(url: str, count: int) -> None:
-    """Keep so many misses under way, each another one; says so once they are."""
+    """Keep this many different misses under way, and report once they are."""
     import httpx
 
     numbers = iter(range(10**9))

@@ -1,9 +1,9 @@
-"""Take the pictures of the documentation anew: of the pages that its own examples lead to.
+"""Take the documentation's pictures again, from the pages that its own examples lead to.
 
     python docs/pictures.py [NAME...]
 
 Each is a part of a page in Chromium, which must be installed, and lies in ``docs/pictures`` as PNG, light and dark.
-``docs/pictures/shown.json`` has the headings that can be seen in it: a test finds those that no page has any more.
+``docs/pictures/shown.json`` has the headings that can be seen in it: a test finds headings that no page has any more.
 """
 
 from __future__ import annotations

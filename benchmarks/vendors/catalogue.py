@@ -95,7 +95,7 @@ def cases_of(share: float) -> Fault:
 
 
 def is_long(case: Case) -> bool:
-    """Whether a prompt is among the longest sixth."""
+    """Return whether a prompt is among the longest sixth."""
     return case.prompt > 1450
 
 

@@ -31,7 +31,7 @@ class Calibration(Record):
         cases: the number of cases with a verdict; ``failures`` counts the cases without, which enter no figure.
         accuracy: the share of cases with the same status and label, with its interval of 95 %.
         kappa: Cohen's kappa, the agreement beyond chance, with its interval of 95 %; None if all labels and all
-        verdicts are one status, because chance explains everything then.
+            verdicts are one status, because chance explains everything then.
         confusion: label -> status -> number of cases.
         votes: verdicts per case.
         at: when it was measured, in UTC; empty if it comes with the judge.

@@ -60,7 +60,7 @@ class Outcome:
 
 
 class Model:
-    """A model behind an OpenAI-compatible endpoint; a request may take so many seconds."""
+    """A model behind an OpenAI-compatible endpoint; a request may take this many seconds."""
 
     def __init__(self, base_url: str, api_key: str, *, timeout: float, settings: Mapping[str, Any]) -> None:
         self._settings = settings

@@ -79,7 +79,7 @@ class SealedFunction(Function):
     """A function that Agno offers unchanged."""
 
     def process_entrypoint(self, strict: bool = False) -> None:
-        """Do nothing; Agno would look for parameters of its own in the signature of each tool in each run."""
+        """Do nothing; Agno would look for its own parameters in the signature of each tool in each run."""
 
 
 def _bind(name: str, chat: ControlledChat) -> Function:
