@@ -70,7 +70,6 @@ lint: $(VENV)/.dev ## check the code's format and style: a second
 
 check: lint ## lint, and check types, plain English and the budget: about a minute
 	$(BIN)/mypy
-	$(BIN)/python .ci/english.py
 	$(BIN)/python .ci/budget.py
 
 docs: $(VENV)/.test ## build the documentation in build/site

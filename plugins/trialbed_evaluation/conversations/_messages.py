@@ -101,8 +101,7 @@ def read_call(value: Any, place: str = "call") -> ToolCall:
 
     Args:
         value: a ``ToolCall``; a mapping with ``name`` and ``args`` or ``arguments`` (an object or its JSON text), at
-        the
-            top or under ``function``; or an object with these attributes, such as Ragas's ``ToolCall``.
+            the top or under ``function``; or an object with these attributes, such as Ragas's ``ToolCall``.
         place: its location, for errors.
 
     Raises:
