@@ -92,6 +92,7 @@ from .records import TrialSpec as TrialSpec
 from .records import TrialStatus as TrialStatus
 from .records import Usage as Usage
 from .records import User as User
+from .records import UserCall as UserCall
 from .records import UserKind as UserKind
 from .records import UserTurn as UserTurn
 from .records import WireLog as WireLog

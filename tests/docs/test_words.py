@@ -10,7 +10,7 @@ from pathlib import Path
 import click
 import pytest
 
-from trialbed.cli._group import cli
+from trialbed.cli import cli
 from trialbed.records import score_title
 from trialbed_adapter_lab.probes import PROBES
 from trialbed_plugins.scorers import CATALOG

@@ -34,7 +34,7 @@ def test_a_run_of_two_setups_ends_with_one_screen(bench: Bench) -> None:
         "reference ",
         "langgraph:native  ",
         "Most losses: ",
-        "worst queries ",
+        "hardest tasks ",
         "Next: ",
     ):
         assert any(line.startswith(words) for line in lines)

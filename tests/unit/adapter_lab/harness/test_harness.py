@@ -186,7 +186,7 @@ async def test_strays_are_noted_with_their_trial_or_without(harness):
     with Harness(Stray) as harness:
         record = await harness.run("done")
         assert record.strays[0] == "GET /v1/models"
-        assert "an Api that is not offered" in record.strays[1]
+        assert "a tool that is not offered" in record.strays[1]
         assert harness.strays == ("GET /elsewhere",)
 
 
