@@ -425,6 +425,6 @@ def test_the_workflow_of_the_guide_runs(tmp_path: Path) -> None:
     )
     assert done.returncode == 0, done.stderr
     title, said = summary.read_text().splitlines()[:3:2]
-    assert title == "## reference with scripted:retry on 2 queries (mini)"
+    assert title == "## reference with scripted:retry on 2 tasks (mini)"
     assert re.fullmatch(r"reference solves .* of 2 tasks\.", said)
     assert '<testsuites name="bench run" tests="2" failures="0"' in (tmp_path / "junit.xml").read_text()
