@@ -285,6 +285,23 @@ def find_forgotten(wire: WireLog, turn: int, values: Iterable[Json]) -> tuple[st
     return None
 
 
+def find_leaked(wire: WireLog, said: set[str]) -> list[str]:
+    """Return the messages in the first request that are from earlier conversations of the agent.
+
+    Args:
+        said: the messages and answers of these conversations; those of this one are added.
+    """
+    request = recorded_request(wire.model_calls[0]) if wire.turns and wire.model_calls else None
+    if request is None:
+        return []
+    texts = [" ".join(text.split()) for turn in wire.turns for text in (turn.text, turn.answer or "")]
+    sent = [_plain(message) for message in request.messages if message.role not in PROMPTS]
+    leaked = [one.excerpt for one in sent if one.text in said and one.text != texts[0]]
+    # Examples that each request begins with are not from a conversation, even if the model repeats them.
+    said.update(set(filter(None, texts)).difference(one.text for one in sent if one.text != texts[0]))
+    return leaked
+
+
 def _conversations(wire: WireLog) -> Iterator[tuple[ModelCall, ModelRequest | None]]:
     """Yield the requests with the conversation that they follow; None for an unreadable one."""
     kept = KeptResponses()

@@ -22,19 +22,25 @@ OWN_KINDS = frozenset({"memory", "protocol"})
 CAPACITY = frozenset({401, 403, 404, 408, 425, 429})
 """Statuses below 500 that concern keys, addresses and capacity instead of the request."""
 
+FORGET = "give Trialbed the agent's class, or have the agent forget its messages when `history` is empty"
+
 MAX_REASON = 500
 """Characters of an endpoint's own words in a message."""
 
 
-def classify(outcome: Outcome, wire: WireLog, *, in_process: bool = False) -> Outcome:
+def classify(outcome: Outcome, wire: WireLog, *, in_process: bool = False, leaked: Sequence[str] = ()) -> Outcome:
     """Return the outcome with the failure that the wire shows, even if the agent claims otherwise.
 
     If the agent gave an answer, it is kept next to the failure as its claim.
 
     Args:
         in_process: the agent is an object of the caller's process, which may ask a model that the gateway does not see.
+        leaked: messages of the agent's earlier conversations in the first request of this one.
     """
     failure = _failure(outcome, wire, in_process=in_process)
+    if failure is None and leaked:
+        sent = f"request 1 has {number_of(len(leaked), 'message')} of an earlier conversation (first: {leaked[0]})"
+        failure = Failure(kind="agent", message=f"{sent}; {FORGET}")
     return outcome if failure is outcome.failure else outcome.model_copy(update={"failure": failure})
 
 

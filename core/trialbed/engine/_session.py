@@ -265,7 +265,7 @@ class RunSession:
                     simulator=prepared.simulator,
                     control=control,
                     executors=executors,
-                    live=frozenset(objects.agents),
+                    live=objects.agents,
                     callbacks=calls,
                     listeners=self._listeners,
                     judge=judge,

@@ -6,11 +6,12 @@ import asyncio
 import json
 import logging
 import time
+from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from functools import cached_property, partial
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING, Any, cast
 
 from trialbed.answers import look_up_claims
 from trialbed.attribution import attribute
@@ -71,6 +72,9 @@ LOG = logging.getLogger("trialbed.engine")
 DUMMY_KEY = "trialbed"
 """The key that agents get. The gateway takes any, the real one stays with the server."""
 
+SAID: dict[int, set[str]] = defaultdict(set)
+"""Id of an agent of this process -> messages and answers of its conversations, in all runs of the process."""
+
 LONG = 1_000_000
 """Bytes of a trial's requests that are read in a thread."""
 
@@ -81,7 +85,7 @@ class TrialRunner:
 
     Attributes:
         executors: label of a framework -> what runs its trials.
-        live: labels of agents that are objects of this process.
+        live: label -> an agent that is an object of this process.
         callbacks: answers the calls of Apis that are functions of this process; None without any.
         models: by name, opened. ``cached_as`` has the identities of models in the model cache.
         slots: bounds how many agents work at the same time; only the agent's own work takes a slot.
@@ -102,7 +106,7 @@ class TrialRunner:
     judge: Judge
     models: Mapping[str, OpenedModel]
     slots: asyncio.Semaphore = field(default_factory=partial(asyncio.Semaphore, 1))
-    live: frozenset[str] = frozenset()
+    live: Mapping[str, Any] = field(default_factory=dict)
     callbacks: CallbackServer | None = None
     ambient: bool = False
     cached_as: Mapping[str, str] = field(default_factory=dict)
@@ -126,7 +130,8 @@ class TrialRunner:
         if failed and self.executors[key.framework].reuses_workers and not outcome.first and not asked:
             earlier = (outcome,)
             spec, outcome, wire, outside = await self._execute(await self._spec(key, fresh=True))
-        outcome = classify(outcome, wire, in_process=self._is_live(key))
+        leaked = self._leaked(key, wire)
+        outcome = classify(outcome, wire, in_process=self._is_live(key), leaked=leaked)
         timing = compute_timing(outcome.wall_time, wire)
         started = time.perf_counter()
         query, prices = self.queries[key.query_id], self.run.prices_of(key.framework)
@@ -259,6 +264,15 @@ class TrialRunner:
 
     def _is_live(self, key: TrialKey) -> bool:
         return self.run.config.cell(key.framework).framework in self.live
+
+    def _leaked(self, key: TrialKey, wire: WireLog) -> Sequence[str]:
+        """Return the messages of the agent's earlier conversations in the first request of this one."""
+        if not wire.turns or not self._is_live(key):
+            return ()
+        from trialbed.history import find_leaked  # only conversations need it
+
+        agent = self.live[self.run.config.cell(key.framework).framework]
+        return find_leaked(wire, SAID[id(agent)])
 
     async def _spec(self, key: TrialKey, *, fresh: bool = False) -> TrialSpec:
         config, query = self.run.config, self.queries[key.query_id]

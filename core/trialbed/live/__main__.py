@@ -17,6 +17,7 @@ from contextlib import redirect_stdout
 from functools import cached_property
 from pathlib import Path
 from typing import Any
+from uuid import uuid4
 
 from trialbed.errors import UsageError
 from trialbed.foreign_code import ForeignCode
@@ -90,7 +91,8 @@ class TalkingAgent:
         return self.agent.kickoff_async({"query": text})
 
 
-THREAD = "conversation"
+THREAD = f"conversation-{uuid4()}"
+"""The name of this process's conversation, as an agent may keep all of its conversations in a database."""
 
 RUNS: Mapping[str, Callable[[TalkingAgent, str], Any]] = {
     "langgraph": TalkingAgent.ask_graph,

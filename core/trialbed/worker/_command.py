@@ -20,11 +20,12 @@ from typing import IO, Any, ClassVar, cast
 
 from trialbed.answers import answer_names, read_answer
 from trialbed.contracts import BaseAgent
+from trialbed.errors import AnswerError
 from trialbed.records import Answer
 from trialbed.tools import Tool
 from trialbed.wire import lenient_json
 from trialbed.wire.addresses import mcp_url
-from trialbed.worker._protocol import CommandSpec
+from trialbed.worker._protocol import CommandFailed, CommandSpec
 
 MAX_OUTPUT = 8 * 2**20
 """Bytes of standard output; a program that writes more has failed."""
@@ -48,16 +49,18 @@ SHOWN = 300
 """Characters of a command, and of standard error, in a message."""
 
 GRACE = 0.01
-"""Seconds to wait for a further line after an answer. A later line is found at the next message."""
+"""Seconds to wait for a further line after an answer. A later line is found at the next message, or at the end."""
+
+ENDING = 10.0
+"""Seconds that a program has to end after its input has."""
+
+DOCUMENT = re.compile(r'\s*\{\s*"(final_)?answer"\s*:')
+"""The beginning of an answer as a JSON object."""
 
 LINES = (
     "in a conversation a program gets a line of JSON for each message, and answers each with one line: "
     "JSON without line breaks, or words; whatever else it prints goes to standard error"
 )
-
-
-class CommandFailed(Exception):
-    """The program ended with an exit code other than 0, or wrote too much."""
 
 
 class CommandAgent(BaseAgent):
@@ -98,7 +101,11 @@ class CommandAgent(BaseAgent):
         return read_output(self._talking(message), self._tools)
 
     def close(self) -> None:
-        """End a program that a conversation was held with."""
+        """End a program that a conversation was held with.
+
+        Raises:
+            CommandFailed: it wrote more lines than it got, or fails at the end of its input.
+        """
         self._running.close()
 
     def task(self, query: str) -> dict[str, Any]:
@@ -151,8 +158,11 @@ class CommandAgent(BaseAgent):
         """Start the program, and yield a function that sends it a message and returns the line of its answer."""
         with self._start(None) as (process, output, errors):
             heard, said = cast("IO[bytes]", process.stdin), cast("BufferedReader", process.stdout)
+            has_answered, first = False, ""
 
             def talk(message: dict[str, Any]) -> str:
+                nonlocal has_answered, first
+                has_answered = False
                 # The end of standard error is shown if the time of the trial is over.
                 sys.stderr.write(f"{self._text} has not answered a message; {LINES}\n")
                 if "conversation" not in message:  # there was an answer before
@@ -173,27 +183,44 @@ class CommandAgent(BaseAgent):
                 if not line.strip():
                     raise CommandFailed(f"{self._text} answered a message with an empty line; {LINES}")
                 self._refuse_lines(said, GRACE)
-                return line.decode(errors="replace")
+                has_answered, text = True, line.decode(errors="replace")
+                first = first or text.strip()
+                return text
 
             try:
                 yield talk
+                if has_answered:
+                    with suppress(BrokenPipeError):
+                        heard.close()
+                    with suppress(subprocess.TimeoutExpired):
+                        process.wait(ENDING)
+                    # A program that was a line ahead all along has one left.
+                    self._refuse_lines(said, first=first)
+                    if process.returncode is None:
+                        raise CommandFailed(f"{self._text} has not ended {ENDING:g} s after its input; {LINES}")
+                    if process.returncode != 0:
+                        raise _failure(self._text, process.returncode, errors)
             finally:
                 end_group(process)
                 for pipe in (heard, said):
                     with suppress(BrokenPipeError):
                         pipe.close()
 
-    def _refuse_lines(self, said: BufferedReader, wait: float = 0) -> None:
+    def _refuse_lines(self, said: BufferedReader, wait: float = 0, first: str = "") -> None:
         """Fail if the program has printed more than its answers so far.
 
         An extra line would be taken for the answer to the next message, and so on for all later answers.
+
+        Args:
+            first: its first line, if it may have been the extra one.
         """
         os.set_blocking(said.fileno(), False)
         further = said.peek() or (select.select([said], [], [], wait)[0] and said.peek())
         os.set_blocking(said.fileno(), True)
         if further:
             line = further.decode(errors="replace").splitlines()[0][:SHOWN]
-            raise CommandFailed(f"{self._text} wrote a line after its answer: {line!r}; {LINES}")
+            began = f", and its first was {first[:SHOWN]!r}" if first else ""
+            raise CommandFailed(f"{self._text} wrote a line after its answer: {line!r}{began}; {LINES}")
 
     @contextmanager
     def _start(self, task: dict[str, Any] | None) -> Iterator[tuple[subprocess.Popen[bytes], IO[bytes], IO[bytes]]]:
@@ -291,5 +318,7 @@ def read_output(text: str, tools: Sequence[Tool]) -> Answer:
         AnswerError: it is such a document, and malformed.
     """
     value = lenient_json(text)
+    if value is None and DOCUMENT.match(text):
+        raise AnswerError(f"answer: {text[:SHOWN]!r} is not valid JSON")
     is_document = isinstance(value, dict) and ("final_answer" in value or "answer" in value)
     return read_answer(value if is_document else text, answer_names([tool.spec for tool in tools]))

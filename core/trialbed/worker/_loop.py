@@ -38,6 +38,7 @@ from trialbed.worker._protocol import (
     WORKER_MARK,
     Begin,
     ClockSwitch,
+    CommandFailed,
     CommandSpec,
     Done,
     Failed,
@@ -304,6 +305,8 @@ class WorkerTrial:
             raise
         try:
             await _settle(agent.close())
+        except CommandFailed as error:
+            return self._outcome(answer, error)
         except (Exception, SystemExit) as error:  # noqa: BLE001 - foreign code: it takes no answer away
             self.close_error = error
         return self._outcome(answer=answer)

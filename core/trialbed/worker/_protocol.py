@@ -65,6 +65,10 @@ WAITED_LIMIT = 5.0
 """Seconds that the server may take to say how long a trial has waited."""
 
 
+class CommandFailed(Exception):
+    """An agent's program failed: it ended with an exit code other than 0, wrote too much, or did not keep to lines."""
+
+
 class CommandSpec(Record):
     """The program of a worker.
 

@@ -267,6 +267,40 @@ def test_a_class_is_asked_again_and_the_limit_counts_for_each_message() -> None:
     assert trials()[0].score("sopr_score").value == 1
 
 
+class Keeping:
+    """Keeps its messages."""
+
+    def __init__(self) -> None:
+        self.messages: list[dict[str, Any]] = []
+
+    def answer(self, query: str, base_url: str, model: str, tools: Any) -> str:
+        """Send all messages."""
+        self.messages.append({"role": "user", "content": query})
+        return chat(self.messages, base_url, model, tools)
+
+
+class Told(Keeping):
+    """Begins again with its examples where the history is empty."""
+
+    def answer(self, query: str, base_url: str, model: str, tools: Any, history: Any = ()) -> str:
+        """Send the examples, and all messages of this conversation."""
+        if not history:
+            self.messages = [{"role": "user", "content": "Hi."}, {"role": "assistant", "content": "Noted."}]
+        return super().answer(query, base_url, model, tools)
+
+
+def test_an_object_that_keeps_an_earlier_conversation_fails() -> None:
+    tasks = [replace(TASK, id=name, turns=[name, "Hi.", *TASK.turns]) for name in ("One.", "Two.")]  # type: ignore[misc] # a list
+    evaluate({"kept": Keeping(), "class": Keeping, "told": Told()}, tasks, model="scripted:gold", progress=False)
+    found = {(trial.key.framework, trial.key.query_id): trial for trial in trials()}
+    (failed,) = (key for key, trial in found.items() if trial.outcome.failure)
+    assert failed[0] == "kept"
+    assert {trial.score("sopr_score").value for key, trial in found.items() if key != failed} == {1}
+    failure, (begin,) = found[failed].outcome.failure, {"One.", "Two."} - {failed[1]}
+    assert failure.kind == "agent"
+    assert failure.message.startswith(f"request 1 has 12 messages of an earlier conversation (first: user: {begin})")
+
+
 def test_a_turn_that_the_step_limit_ended_is_named(capsys: pytest.CaptureFixture[str]) -> None:
     task = replace(TASK, turns=[*TASK.turns[:1], *TASK.turns])  # type: ignore[index] # a list
     evaluate("reference", [task], model="scripted:gold", max_steps=1, progress=False)
@@ -413,6 +447,7 @@ if __name__ == "__main__":
         said = chat(messages, endpoint["base_url"], endpoint["model"], task["tools"], task["tools_url"])
         print(json.dumps({"final_answer": said}), flush=True)
         message = json.loads(sys.stdin.readline() or "null")
+    sys.exit("too late" if sys.argv[1:] else 0)
 """
 
 
@@ -427,7 +462,11 @@ def test_a_program_and_a_function_of_a_file_are_asked_again(
     rest = ["--dataset", "tasks.yaml", "--model", "scripted:gold"]
     assert main(["run", *agents, "-f", "agent.py:once", *rest]) == 2
     assert "agent.once can only be asked once" in " ".join(capsys.readouterr().err.split())
-    assert main(["run", *agents, *rest]) == 0
+    late = f"late={sys.executable} agent.py late"
+    assert main(["run", *agents, "--command", late, *rest]) == 0
     found = {trial.key.framework: trial for trial in trials()}
     assert [unmet(found["agent"]), unmet(found["agent.remembering"])] == [[], []]
     assert [turn.answer for turn in found["agent"].wire.turns][3] == "7."
+    outcome = found["late"].outcome
+    assert (outcome.failure.kind, outcome.answer.final_answer) == ("agent", "7.")
+    assert outcome.failure.message.endswith("agent.py late ended with exit code 1: too late")

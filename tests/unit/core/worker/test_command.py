@@ -16,9 +16,9 @@ from trialbed.errors import AnswerError
 from trialbed.records import Answer, ApiRef, Limits, ModelEndpoint, ToolSpec
 from trialbed.tools import Tool
 from trialbed.worker import _command
-from trialbed.worker._command import CommandAgent, CommandFailed, read_output
+from trialbed.worker._command import CommandAgent, read_output
 from trialbed.worker._loop import command_agent
-from trialbed.worker._protocol import CommandSpec
+from trialbed.worker._protocol import CommandFailed, CommandSpec
 
 ROOT = "http://127.0.0.1:1/t/token"
 API = ApiRef(category="Weather", tool_name="Now", api_name="Current")
@@ -132,11 +132,12 @@ def test_the_document_of_a_python_agent_is_read_too() -> None:
         ({"final_answer": "x", "calls": [{"arguments": {}}]}, r"answer.calls.0.name"),
         ({"final_answer": "x", "mood": "good"}, "answer.mood"),
         ({"answer": 5}, "answer: must be an object"),
+        ('{"final_answer": "rain', """answer: '{"final_answer": "rain' is not valid JSON"""),
     ],
 )
 def test_a_wrong_document_is_named_with_the_place(document: Any, place: str) -> None:
     with pytest.raises(AnswerError, match=place):
-        read_output(json.dumps(document), [TOOL])
+        read_output(document if isinstance(document, str) else json.dumps(document), [TOOL])
 
 
 def test_a_failed_program_is_reported_with_the_end_of_its_standard_error() -> None:
@@ -180,6 +181,7 @@ def test_a_process_that_left_its_group_holds_up_nothing(folder: Path) -> None:
         os.killpg(int(noted.read_text()), signal.SIGKILL)
 
 
+TWICE = "read -r line; echo one; read -r line; echo two; cat > /dev/null; "
 LOOP = 'while read -r line; do printf \'{"final_answer": "%s"}\\n\' "$$ ${#line}"; done'
 
 
@@ -214,11 +216,16 @@ def test_in_a_conversation_it_answers_each_line_with_a_line(folder: Path) -> Non
         ("printf '{\\n \"final_answer\": 7\\n}\\n'; cat", """a line after its answer: ' "final_answer": 7'; """),
         ("printf '1\\n%0400d\\n' 0; cat", "wrote a line after its answer: '0{300}'; in a conversation"),
         ("echo; cat", "answered a message with an empty line; in a conversation"),
+        (f"{TWICE} echo three", "wrote a line after its answer: 'three', and its first was 'one'; in a conversation"),
+        (f"{TWICE} echo no >&2; exit 3", "ended with exit code 3: no"),
+        (f"{TWICE} exec sleep 600", r"has not ended 0\.1 s after its input; in a conversation"),
     ],
 )
 def test_a_program_that_does_not_answer_each_line_is_named(
     code: str, says: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(_command, "MAX_OUTPUT", 2**20)
+    if "sleep" in code:
+        monkeypatch.setattr(_command, "ENDING", 0.1)
     with pytest.raises(CommandFailed, match=says):
         ask_twice(code)
