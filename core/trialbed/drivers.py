@@ -115,9 +115,10 @@ def _check_contract(info: Offer, driver: Any, contract: str) -> None:
             "function to trialbed.evaluate(), or run it with -f FILE.py:NAME"
         )
     if stated is None:
+        own = "; if it is your own agent and no adapter, give the class to trialbed.evaluate(), or run an object of it"
         raise ContractMismatch(
             f"{info.kind}: {info.name!r} of {info.distribution} {info.version} states no contract; state "
-            f"contract = {contract!r} in {info.target}"
+            f"contract = {contract!r} in {info.target}{own if info.kind == 'frameworks' else ''}"
         )
     if stated != contract:
         raise ContractMismatch(

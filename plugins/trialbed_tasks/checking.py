@@ -14,7 +14,7 @@ from trialbed.contracts import AnswerStatus, Dataset, Judge, Verdict
 from trialbed.drivers import load_driver
 from trialbed.evidence import carries
 from trialbed.files import temporary_folder
-from trialbed.records import Answer, GoldCall, Query, TrialResult, WireLog
+from trialbed.records import Answer, Expected, GoldCall, Query, TrialResult, WireLog
 from trialbed.settings import data_dir as default_folder
 from trialbed.tasks import misfit
 from trialbed.texts import json_leaves
@@ -22,6 +22,11 @@ from trialbed.wire import lenient_json, recorded_request
 from trialbed.wire.json_schemas import JsonSchema
 
 RIGHT, SILENT = "scripted:gold", "scripted:none"
+
+ANY_ANSWER = (
+    "its user is content once the expected calls are made, whatever the agent answers: expect facts, which an answer "
+    "has to say, or a state"
+)
 
 
 class TaskFinding(NamedTuple):
@@ -66,6 +71,7 @@ def check_tasks(name: str, data_dir: Path | None, mcp: Sequence[str] = ()) -> tu
     findings = [TaskFinding(query.query_id, problem) for query in queries for problem in contradictions(query)]
     named = {finding.task for finding in findings}
     findings += [finding for finding in _play(dataset) if finding.task not in named]
+    findings += [TaskFinding(query.query_id, ANY_ANSWER, True) for query in queries if _accepts_any_answer(query)]
     places = {query.query_id: place for place, query in enumerate(queries)}
     return len(queries), sorted(findings, key=lambda finding: places[finding.task])
 
@@ -92,6 +98,13 @@ def contradictions(query: Query) -> Iterator[str]:
     ways = [query.gold_calls, *expected.ways]
     if query.states_calls and expected.most_calls is not None and expected.most_calls < min(map(len, ways)):
         yield f"{min(map(len, ways))} calls are expected, and at most {expected.most_calls} are allowed"
+
+
+def _accepts_any_answer(query: Query) -> bool:
+    expected = query.expected or Expected()
+    facts = [*query.reference_facts, *(fact for test in expected.tests for fact in test.facts)]
+    others = query.final_state is not None or expected.all_checks or expected.all_criteria
+    return bool(query.user and query.gold_calls) and not (facts or others)
 
 
 def _misfits(query: Query, call: GoldCall) -> Iterator[str]:

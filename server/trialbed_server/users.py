@@ -7,6 +7,7 @@ import json
 import re
 from collections.abc import Iterable, Sequence
 from functools import partial
+from itertools import pairwise
 from typing import TYPE_CHECKING, NamedTuple, cast
 from unicodedata import category
 
@@ -45,7 +46,8 @@ CONFIRMING = re.compile(
     r"\b((can|may|could) (i|we)\b(?! (have|get|know|ask|see))|(is|are) (that|this|it|these|you sure)\b|confirm\b"
     r"|go ahead\b|proceed\b|yes or no\b|(correct|right|okay|ok)\?)"
 )
-HELPING = re.compile(r"\b(help|assist|anything else|something else|do for you)\b")
+HELPING = re.compile(r"\b(help|assist|anything else|something else|do for you|what\b[^?]{0,40}\bdo)\b")
+WHICH = re.compile(r"\b(which|what|whose|who|whom|where|when|how|why)\b")
 IDENTIFIER = re.compile(r"\b(id|number|identifier|code)\b")
 WORD = re.compile(r"[^\W_]+")
 
@@ -60,6 +62,12 @@ NEUTRAL = re.compile(
 )
 """Words of a question that do not say what would be done."""
 
+VALUE = r"[\s#:=-]*(?:(?:id|number|no|code|identifier|is)\b[\s#:.=-]*)*([^\W_][^\s,;?!]*)"
+"""The value after the name of a fact, as in "order number 7"."""
+
+ANY_NOUN = rf"\b(?!(?:{NEUTRAL.pattern})\b)[^\W\d_]+\b{VALUE}(?=\W*$|\W+(?:{NEUTRAL.pattern})\b)"
+"""A noun with a number that counts nothing, such as "order 7", but not "25 euros"."""
+
 
 class Reply(NamedTuple):
     """The user's next message, and why it is written; without a text, the conversation ends for this reason.
@@ -71,6 +79,19 @@ class Reply(NamedTuple):
     text: str | None
     why: str = ""
     call: GoldCall | None = None
+
+
+class Offer(NamedTuple):
+    """A question for a yes or no.
+
+    Attributes:
+        action: the words for what would be done.
+        sentence: the question; ``before`` is the sentence before it.
+    """
+
+    action: str
+    sentence: str
+    before: str
 
 
 class Progress(NamedTuple):
@@ -136,10 +157,9 @@ def scripted_reply(user: User, turns: Sequence[WireTurn], progress: Progress) ->
         return Reply(f"Done: {name}.", f"asked to {name}", progress.due)
     asked, offer, is_unknown = _read_questions(said, user.knows)
     if asked:
-        facts = " ".join(f"My {_apart(name).lower()} is {_as_text(user.knows[name])}." for name in asked)
-        return Reply(facts, f"asked for {', '.join(asked)}")
+        return Reply(_give(asked, user), f"asked for {', '.join(asked)}")
     if offer is not None:
-        return Reply(YES, "confirms") if _is_wanted(offer, user) else Reply(NO, "declines")
+        return _reply_to_offer(offer, user)
     if is_unknown and turns[-1].answer not in [turn.answer for turn in turns[:-1]]:
         return Reply(UNKNOWN, "does not know")
     if progress.acted:
@@ -157,25 +177,36 @@ def _is_due(cue: str, said: str, answers: int) -> bool:
     return re.search(rf"(?<!\w){re.escape(_plain(cue))}", said) is not None
 
 
-def _read_questions(said: str, knows: dict[str, Json]) -> tuple[list[str], str | None, bool]:
+def _give(names: Iterable[str], user: User) -> str:
+    return " ".join(f"My {_apart(name).lower()} is {_as_text(user.knows[name])}." for name in names)
+
+
+def _read_questions(said: str, knows: dict[str, Json]) -> tuple[list[str], Offer | None, bool]:
     """Return the facts that an answer asks for, the last thing that it offers to do, and whether it asks for others."""
     names = {name: _name_pattern(name) for name in knows}
     asked: dict[str, None] = {}
     offer, is_unknown = None, False
-    for clause in CLAUSE.split(said):
+    clauses = CLAUSE.split(said)
+    for before, clause in pairwise(["", *clauses]):
         if not ("?" in clause or ASKING.search(clause) or CONFIRMING.search(clause)):
             continue
         named = [name for name, pattern in names.items() if pattern.search(clause)]
-        open_ = [name for name in named if _plain(_as_text(knows[name])) not in clause]
+        open_ = [name for name in named if not carries(clause, _plain(_as_text(knows[name])))]
         strong, weak = OFFERING.search(clause), CONFIRMING.search(clause)
         if HELPING.search(clause) and not open_:
             continue
+        # "Which order shall I refund?" and "Would you like to tell me the order?" offer nothing.
+        if strong and WHICH.search(which := clause[: strong.start()].rpartition(",")[2]):
+            open_ = [name for name in open_ if names[name].search(which)]
+            strong = weak = None
+        elif strong and open_ and clause.startswith(" to ", strong.end()) and ASKING.search(clause, strong.end()):
+            strong = None
         if strong:
-            offer = clause[strong.end() :]
+            offer = Offer(clause[strong.end() :], clause, before)
         elif open_ and ("?" in clause or ASKING.search(clause)):
             asked |= dict.fromkeys(open_)
         elif weak:
-            offer = clause[weak.end() :]
+            offer = Offer(clause[weak.end() :], clause, before)
         elif IDENTIFIER.search(clause):
             whole = [name for name, pattern in names.items() if pattern.search(said)]
             asked |= dict.fromkeys(whole or (knows if len(knows) == 1 else ()))
@@ -183,6 +214,39 @@ def _read_questions(said: str, knows: dict[str, Json]) -> tuple[list[str], str |
         else:
             is_unknown = True
     return list(asked), offer, is_unknown
+
+
+def _reply_to_offer(offer: Offer, user: User) -> Reply:
+    if wrong := _misstated(offer.sentence, user, offer.before):
+        return Reply(f"No, m{_give(wrong, user)[1:]}", f"corrects {', '.join(wrong)}")
+    choices = re.split(r"\bor\b", offer.action)
+    wanted = [one.strip(" ,.?!") for one in choices if _is_wanted(one, user) and not _misstated(one, user)]
+    if not wanted:
+        return Reply(NO, "declines")
+    one_of_several = f"{wanted[0][:1].upper()}{wanted[0][1:]}, please."
+    return Reply(one_of_several if len(choices) > 1 and wanted[0] else YES, "confirms")
+
+
+def _misstated(sentence: str, user: User, before: str = "") -> list[str]:
+    """Return the facts to which a sentence, or the one before it, gives a value that the user knows nothing of."""
+    both, wrong = f"{before} {sentence}", []
+    facts = {name: _plain(_as_text(value)) for name, value in user.knows.items()}
+    numbers = [name for name, fact in facts.items() if re.search(r"\d", fact) and "@" not in fact]
+    known = "\n".join([*facts.values(), *map(_plain, (user.goal, *user.says.values()))])
+    for name, fact in facts.items():
+        if "@" in fact:
+            stated = [word for word in both.split() if "@" in word]
+        elif name in numbers:
+            stated = re.findall(_name_pattern(name).pattern + VALUE, both)
+            stated += re.findall(rf"\b(?:id|number|code)\b{VALUE}", both) if len(numbers) == 1 else []
+            stated += re.findall(ANY_NOUN, sentence) if TAIL.issuperset(WORD.findall(_plain(name))) else []
+            stated = [value for value in stated if re.search(r"\d", value)]
+        else:
+            continue
+        others = [value for value in stated if not carries(known, value.strip(".,:;?!()<>\"'"))]
+        if others and not carries(both, fact):
+            wrong.append(name)
+    return wrong
 
 
 def _is_wanted(offer: str, user: User) -> bool:

@@ -90,8 +90,8 @@ class ScoreContext:
 
     @property
     def text(self) -> str:
-        """The agent's answer in words; all answers in a conversation with a user who answers."""
-        if self.query.user is None:
+        """The agent's answer in words; all answers in a conversation with a user whom the server plays."""
+        if self.query.user is None or self.query.user.kind == "caller":
             return self.answer.final_answer
         return "\n\n".join(turn.answer or "" for turn in self.wire.turns)
 

@@ -213,7 +213,7 @@ def _with_turns(query: Query, given: Sequence[str | Turn], where: str, compiled:
         for turn, test in zip(given, tests, strict=True)
     ]
     calls = tuple(call for test in tests for call in test.calls)
-    if calls and query.gold_calls:
+    if calls and query.states_calls:
         raise UsageError(f"{where}: calls: give them to the turns or to the task, not to both")
     if query.gold_calls:  # scripted models make them at the end
         turns[-1] = turns[-1].model_copy(update={"calls": len(query.gold_calls)})

@@ -329,6 +329,7 @@ def test_an_agent_that_can_be_asked_once_is_refused() -> None:
         ({"turns": [Turn("Hi", expect=Expect(state=1))]}, "turn 1: give the state"),
         ({"turns": [Turn("Hi", expect=Expect(), calls=[])]}, r"turn 1: give calls to Expect\(calls=…\)"),
         ({"turns": [Turn("Hi", calls=["refund"])], "calls": ["refund"]}, "to the turns or to the task, not to both"),
+        ({"turns": [Turn("Hi", calls=["refund"])], "calls": []}, "to the turns or to the task, not to both"),
         ({"turns": ["Hi"], "policy": 3}, "policy: 3 is not a text"),
         ({"turns": ["Hi", "Bye", "?"], "lengths": [2, 5]}, "lengths: .* is not a list of different numbers from 3 to"),
         ({"turns": ["Hi", "Bye"], "lengths": [5, 5]}, "lengths: .* of different numbers"),

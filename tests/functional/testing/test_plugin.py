@@ -178,6 +178,12 @@ def test_several(trialbed):
 def forgetful(query, history):
     return 1 / 0 if history else "Yes?"
 
+def test_last_answer(trialbed):
+    with trialbed.conversation(agent, **ORDER, model=script(*SCRIPT)) as trial:
+        trial.say("Where is it?"), trial.say("7")
+        assert trial.say("Thanks").said("Bye")
+    assert trial.called("find_order", id=7) and not trial.solved
+
 def test_fails(trialbed):
     with trialbed.conversation(forgetful) as trial:
         assert trial.say("Hello").answer == "Yes?"
@@ -346,7 +352,7 @@ def test_a_test_talks_with_an_agent(tmp_path: Path) -> None:
     report = run(tmp_path, "test_shop.py")
     failed = re.findall(r"^FAILED test_shop\.py::(\S+)", report, re.MULTILINE)
     assert failed == ["test_fails", "test_differs"]
-    assert "13 passed" in report
+    assert "14 passed" in report
     assert "the agent gave no answer to 'Where is my order?': ZeroDivisionError: division by zero" in report
     assert "<find_order() was not called; calls: none>" in report
     assert report.count("agent: Before I can use find_order: which id do you mean?") == 1

@@ -29,6 +29,50 @@ def test_a_fact_is_told_where_it_is_asked_for(knows: dict[str, Any], asked: str,
     assert scripted_reply(User(goal="I want a refund.", knows=knows), [said], OPEN).text == reply
 
 
+@pytest.mark.parametrize(
+    ("asked", "why", "reply"),
+    [
+        ("Which order shall I refund?", "asked for order", "My order is 7."),
+        ("So that I can go on: for which order would you like a refund?", "asked for order", "My order is 7."),
+        ("Would you like to give me your email?", "asked for email", "My email is ann@shop.example."),
+        ("Which colour shall I choose?", "does not know", "I don't know that."),
+        ("What shall I do with it?", "repeats the goal", "I want a refund for cup 3."),
+        ("If I know which, shall I refund it?", "confirms", "Yes, please."),
+        ("Shall I refund order 7 now?", "confirms", "Yes, please."),
+        ("Shall I refund 25 euros for cup 3?", "confirms", "Yes, please."),
+        ("Shall I refund order 12?", "confirms", "Yes, please."),
+        ("Shall I refund order number 9?", "corrects order", "No, my order is 7."),
+        ("Shall I refund order 17?", "corrects order", "No, my order is 7."),
+        ("I can't find the id 8. Is it correct?", "corrects order", "No, my order is 7."),
+        ("I refund order 9, ok?", "asked for order", "My order is 7."),
+        ("Shall I refund it to bob@shop.example?", "corrects email", "No, my email is ann@shop.example."),
+        ("Do you want a voucher or a refund?", "confirms", "A refund, please."),
+        ("Shall I refund order 9 or order 7?", "confirms", "Order 7, please."),
+        ("Do you want a voucher or insurance?", "declines", "No, thank you."),
+    ],
+)
+def test_a_user_confirms_only_what_it_wants(asked: str, why: str, reply: str) -> None:
+    knows = {"order": 7, "email": "ann@shop.example"}
+    user = User("I want a refund for cup 3.", knows=knows, says={9: "Sorry, it was order 12."})
+    found = scripted_reply(user, [WireTurn(started=0.0, text=user.goal, answer=asked)], OPEN)
+    assert (found.why, found.text) == (why, reply)
+
+
+@pytest.mark.parametrize(
+    ("asked", "reply"),
+    [
+        ("Which id shall I refund?", "My id is 7."),
+        ("So I refund order 9, OK?", "No, my id is 7."),
+        ("Shall I refund order 9 for you?", "No, my id is 7."),
+        ("It arrived in week 12. Shall I refund order 7?", "Yes, please."),
+        ("It arrived in week 12. Shall I refund it within 3 days?", "Yes, please."),
+    ],
+)
+def test_an_id_without_a_noun_is_the_number_of_anything(asked: str, reply: str) -> None:
+    said = WireTurn(started=0.0, text="I want a refund.", answer=asked)
+    assert scripted_reply(User("I want a refund.", knows={"id": 7}), [said], OPEN).text == reply
+
+
 def test_a_reply_to_the_number_of_an_answer_comes_before_one_to_its_word() -> None:
     user = User("I want a refund.", says={"order": "I have a few.", 1: "Sorry, it is a cup."})
     said = [WireTurn(started=0.0, text="I want a refund.", answer="Which order?")]

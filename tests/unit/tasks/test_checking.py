@@ -39,9 +39,10 @@ tasks = [
         expect=Expect(calls=[call("find", id=7)], tests={"well": Expect(calls=[call("find", id="x")])}),
     ),
     Task(id="told", turns=["Order 7.", Turn("Find it.", expect=Expect(calls=[call("find", id=7)]))]),
-    Task(id="asked", user=User("Find it.", knows={"id": 7}), expect=Expect(calls=[call("find", id=7)])),
+    Task(id="asked", user=User("Find it.", knows={"id": 7}), expect=Expect("twelve", calls=[call("find", id=7)])),
+    Task(id="content", user=User("Find it.", knows={"id": 7}), expect=Expect(calls=[call("find", id=7)])),
     Task(id="guess", turns=["Hi.", Turn("Find it.", expect=Expect(calls=[call("find", id=7)]))]),
-    Task(id="unknown", user=User("Find it.", knows={"mail": "a"}), expect=Expect(calls=[call("find", id=7)])),
+    Task(id="unknown", user=User("Find it.", knows={"mail": "a"}), expect=Expect("twelve", calls=[call("find", id=7)])),
 ]
 """
 
@@ -55,9 +56,21 @@ def test_tasks_that_cannot_be_solved_or_solve_themselves_are_found(
     with warm_programs():
         count, findings = check_tasks("orders_to_check.py", None)
     found = {finding.task: finding.problem for finding in findings}
-    assert count == 16
-    assert set(found) == {"said", "refused", "never", "bound", "unsolved", "idle", "test", "guess", "unknown"}
-    assert {finding.task for finding in findings if finding.is_warning} == {"guess", "unknown"}
+    assert count == 17
+    assert set(found) == {
+        "said",
+        "refused",
+        "never",
+        "bound",
+        "unsolved",
+        "idle",
+        "test",
+        "guess",
+        "unknown",
+        "content",
+    }
+    assert {finding.task for finding in findings if finding.is_warning} == {"guess", "unknown", "content"}
+    assert found["content"].startswith("its user is content once the expected calls are made")
     assert found["guess"].startswith("turn 2: find is expected with 7, and nothing said before shows it")
     assert found["test"].startswith("well: the tool itself would refuse find: id: ")
     assert "the task itself says 'twelve'" in found["said"]
