@@ -81,7 +81,7 @@ class Reply(NamedTuple):
     call: GoldCall | None = None
 
 
-class Offer(NamedTuple):
+class OfferedValue(NamedTuple):
     """A question for a yes or no.
 
     Attributes:
@@ -181,7 +181,7 @@ def _give(names: Iterable[str], user: User) -> str:
     return " ".join(f"My {_apart(name).lower()} is {_as_text(user.knows[name])}." for name in names)
 
 
-def _read_questions(said: str, knows: dict[str, Json]) -> tuple[list[str], Offer | None, bool]:
+def _read_questions(said: str, knows: dict[str, Json]) -> tuple[list[str], OfferedValue | None, bool]:
     """Return the facts that an answer asks for, the last thing that it offers to do, and whether it asks for others."""
     names = {name: _name_pattern(name) for name in knows}
     asked: dict[str, None] = {}
@@ -202,11 +202,11 @@ def _read_questions(said: str, knows: dict[str, Json]) -> tuple[list[str], Offer
         elif strong and open_ and clause.startswith(" to ", strong.end()) and ASKING.search(clause, strong.end()):
             strong = None
         if strong:
-            offer = Offer(clause[strong.end() :], clause, before)
+            offer = OfferedValue(clause[strong.end() :], clause, before)
         elif open_ and ("?" in clause or ASKING.search(clause)):
             asked |= dict.fromkeys(open_)
         elif weak:
-            offer = Offer(clause[weak.end() :], clause, before)
+            offer = OfferedValue(clause[weak.end() :], clause, before)
         elif IDENTIFIER.search(clause):
             whole = [name for name, pattern in names.items() if pattern.search(said)]
             asked |= dict.fromkeys(whole or (knows if len(knows) == 1 else ()))
@@ -216,7 +216,7 @@ def _read_questions(said: str, knows: dict[str, Json]) -> tuple[list[str], Offer
     return list(asked), offer, is_unknown
 
 
-def _reply_to_offer(offer: Offer, user: User) -> Reply:
+def _reply_to_offer(offer: OfferedValue, user: User) -> Reply:
     if wrong := _misstated(offer.sentence, user, offer.before):
         return Reply(f"No, m{_give(wrong, user)[1:]}", f"corrects {', '.join(wrong)}")
     choices = re.split(r"\bor\b", offer.action)
