@@ -25,6 +25,8 @@ MOST_PROBLEMS = 5
 Advice = Callable[[str, str | None, Sequence[str]], str]
 """Builds advice on a missing driver from its name, the closest name if one is close, and the installed names."""
 
+OWN_AGENT = "; if it is your own agent and no adapter, give the class to trialbed.evaluate(), or run an object of it"
+
 
 def list_drivers(kind: str) -> list[Offer]:
     """Return every installed driver of a kind, by name."""
@@ -115,10 +117,9 @@ def _check_contract(info: Offer, driver: Any, contract: str) -> None:
             "function to trialbed.evaluate(), or run it with -f FILE.py:NAME"
         )
     if stated is None:
-        own = "; if it is your own agent and no adapter, give the class to trialbed.evaluate(), or run an object of it"
         raise ContractMismatch(
             f"{info.kind}: {info.name!r} of {info.distribution} {info.version} states no contract; state "
-            f"contract = {contract!r} in {info.target}{own if info.kind == 'frameworks' else ''}"
+            f"contract = {contract!r} in {info.target}{OWN_AGENT if info.kind == 'frameworks' else ''}"
         )
     if stated != contract:
         raise ContractMismatch(

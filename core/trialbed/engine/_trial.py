@@ -6,7 +6,6 @@ import asyncio
 import json
 import logging
 import time
-from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
@@ -72,8 +71,8 @@ LOG = logging.getLogger("trialbed.engine")
 DUMMY_KEY = "trialbed"
 """The key that agents get. The gateway takes any, the real one stays with the server."""
 
-SAID: dict[int, set[str]] = defaultdict(set)
-"""Id of an agent of this process -> messages and answers of its conversations, in all runs of the process."""
+SAID: dict[int, tuple[Any, set[str]]] = {}
+"""Id of an agent of this process -> the agent, which keeps the id taken, and the texts of its conversations."""
 
 LONG = 1_000_000
 """Bytes of a trial's requests that are read in a thread."""
@@ -272,7 +271,7 @@ class TrialRunner:
         from trialbed.history import find_leaked  # only conversations need it
 
         agent = self.live[self.run.config.cell(key.framework).framework]
-        return find_leaked(wire, SAID[id(agent)])
+        return find_leaked(wire, SAID.setdefault(id(agent), (agent, set()))[1])
 
     async def _spec(self, key: TrialKey, *, fresh: bool = False) -> TrialSpec:
         config, query = self.run.config, self.queries[key.query_id]

@@ -218,9 +218,9 @@ class CommandAgent(BaseAgent):
         further = said.peek() or (select.select([said], [], [], wait)[0] and said.peek())
         os.set_blocking(said.fileno(), True)
         if further:
-            line = further.decode(errors="replace").splitlines()[0][:SHOWN]
-            began = f", and its first was {first[:SHOWN]!r}" if first else ""
-            raise CommandFailed(f"{self._text} wrote a line after its answer: {line!r}{began}; {LINES}")
+            line = further.decode(errors="replace").splitlines()[0]
+            lines = f"{line[:SHOWN]!r}" + (f", and its first was {first[:SHOWN]!r}" if first else "")
+            raise CommandFailed(f"{self._text} wrote a line after its answer: {lines}; {LINES}")
 
     @contextmanager
     def _start(self, task: dict[str, Any] | None) -> Iterator[tuple[subprocess.Popen[bytes], IO[bytes], IO[bytes]]]:
