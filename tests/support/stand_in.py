@@ -14,6 +14,8 @@ PASSED_ON = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT)
 
 def main() -> None:
     """Have the command run; it is killed if this process is."""
+    # The program may be signalled as soon as it runs, before its id is known here.
+    signal.pthread_sigmask(signal.SIG_BLOCK, PASSED_ON)
     address, descriptors, *command = sys.argv[1:]
     passed = json.loads(descriptors)
     task = {"command": command, "cwd": os.getcwd(), "env": dict(os.environ), "session": True, "passed": passed}
@@ -24,6 +26,7 @@ def main() -> None:
     program = int(replies.readline())
     for number in PASSED_ON:
         signal.signal(number, lambda number, _: os.kill(program, number))
+    signal.pthread_sigmask(signal.SIG_UNBLOCK, PASSED_ON)
     # Who reads the program's output would wait for this process too.
     for number in passed:
         os.close(number)
