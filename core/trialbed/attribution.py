@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -236,7 +237,11 @@ def attribute(
         if place < len(turns) and stage in ("not called", "wrong arguments") and not reason.startswith(BY_FRAMEWORK):
             from trialbed.history import find_forgotten  # only conversations need it
 
-            lost = find_forgotten(result.wire, turns[place], json_leaves(aligned.gold.arguments))
+            at = turns[place]
+            if query.user is not None:  # the turn of a call that was made, or the last one
+                begins = [turn.started for turn in result.wire.turns]
+                at = bisect_right(begins, call.started) if call else len(begins)
+            lost = find_forgotten(result.wire, at, json_leaves(aligned.gold.arguments))
             reason, forgotten = lost or (reason, ())
         shown = one_line(reason, MAX_REASON) or ("no reason is given" if stage else "")
         is_by_framework = stage == "not made" or reason.startswith(BY_FRAMEWORK)

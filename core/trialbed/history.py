@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+import re
 from bisect import bisect_left, bisect_right
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
-from itertools import accumulate, islice, product
+from itertools import accumulate, islice
 from typing import Any, Literal, NamedTuple
 
-from trialbed.evidence import carries
+from trialbed.evidence import Passages, carries
 from trialbed.identity import once_for
 from trialbed.records import Json, ModelCall, WireLog
 from trialbed.texts import json_leaves, number_of, one_line
@@ -21,6 +22,9 @@ from trialbed.wire_log import AT_LIMIT, estimated_usage, failed
 MOST_SEARCHED = 100_000_000
 """Characters that are searched for the changed messages of a trial, which takes less than a second."""
 
+MOST_ALIGNED = 250_000
+"""Pairs of messages of two requests that are compared for the order that keeps most of them."""
+
 MOST_VALUES = 50
 """Values of a call that are looked for in a text; the first ones."""
 
@@ -30,12 +34,13 @@ SHOWN = 60
 PROMPTS = frozenset(("system", "developer"))
 """Roles of instructions."""
 
-Prompt = Literal["kept", "lost", "repeated", "changed"]
+Prompt = Literal["kept", "lost", "repeated", "changed", "without policy"]
 
 PROMPT_WORDS: dict[Prompt, str] = {
     "lost": "no system prompt",
     "repeated": "the system prompt is repeated",
     "changed": "another system prompt than in turn 1",
+    "without policy": "the task's policy was not sent",
 }
 
 
@@ -53,7 +58,7 @@ class TurnHistory:
         rewritten: messages with their words in another form, such as inside of another message.
         reordered: messages that stand before an earlier one.
         added: messages from neither earlier turns nor the user's new one, such as a summary.
-        prompt: the system prompt, compared with turn 1.
+        prompt: the system prompt, compared with turn 1; ``without policy`` if no request of the turn has the task's.
         asked: whether the request has the user's message.
         extra: requests of the turn outside of the conversation, as for a memory or a summary.
         at_limit: whether the turn ended at the limit of requests.
@@ -78,7 +83,7 @@ class TurnHistory:
     @property
     def is_kept(self) -> bool:
         """True if everything that was said before is in the request, in its order."""
-        return not (self.dropped or self.reordered or self.prompt == "lost") and self.asked
+        return not (self.dropped or self.reordered or self.prompt in ("lost", "without policy")) and self.asked
 
     @property
     def text(self) -> str:
@@ -144,6 +149,11 @@ class _Request:
         self.prompts = tuple(_words(message.text) for message in request.messages if message.role in PROMPTS)
         self.messages = [_plain(message) for message in request.messages if message.role not in PROMPTS]
 
+    def has(self, policy: str) -> bool:
+        """Return whether it has the words of a policy, in the system prompt or elsewhere."""
+        words = _words(policy)
+        return words in "".join(self.prompts) or any(words in _words(message.text) for message in self.messages)
+
     def goes_on(self, other: _Request) -> bool:
         """Return whether another request belongs to the same agent's conversation."""
         begins = self.messages[:1] == other.messages[:1]
@@ -156,8 +166,12 @@ class _Request:
 
 
 @once_for(8)
-def read_history(wire: WireLog) -> tuple[TurnHistory, ...]:
-    """Return what became of the history in each turn of a conversation; nothing without turns."""
+def read_history(wire: WireLog, policy: str = "") -> tuple[TurnHistory, ...]:
+    """Return what became of the history in each turn of a conversation; nothing without turns.
+
+    Args:
+        policy: the task's, which each turn should have.
+    """
     turns: dict[int, list[_Request]] = defaultdict(list)
     begins = [turn.started for turn in wire.turns]
     for call, request in _conversations(wire) if begins else ():
@@ -178,10 +192,17 @@ def read_history(wire: WireLog) -> tuple[TurnHistory, ...]:
             line = [one for one in turns[number] if main.goes_on(one)]
             findings, left = _compare(before, main, texts[:number], left)
             prompt = _prompt(first.prompts, main.prompts)
+            if prompt != "lost" and not any(one.has(policy) for one in turns[number]):
+                prompt = "without policy"
             turn = replace(turn, **findings, prompt=prompt, extra=len(turns[number]) - len(line))
             before = line[-1].conversation()
         found.append(turn)
     return tuple(found)
+
+
+def sends_policy(wire: WireLog, policy: str) -> bool:
+    """Return whether any request of a trial has the words of a policy."""
+    return any(_Request(call, request).has(policy) for call, request in _conversations(wire) if request is not None)
 
 
 def _compare(
@@ -193,24 +214,19 @@ def _compare(
         texts: the user's messages, the turn's last.
     """
     now = request.messages
-    equal: dict[_Message, list[int]] = defaultdict(list)
     # A user who says something again says it at the end.
     again = now if texts[-1] in texts[:-1] else ()
     new = [place for place, one in enumerate(again) if one.role == "user" and texts[-1] in _words(one.text)][-1:]
-    for place, message in enumerate(now):
-        if place not in new:
-            equal[message].append(place)
-    # From the end, as windows drop the oldest of equal messages; in their order, if possible.
-    places: dict[int, int] = {}
-    following = len(now)
-    for place in reversed(range(len(before))):
-        if at := equal[before[place]]:
-            places[place] = following = at.pop(bisect_left(at, following) - 1)
+    places = _match(before, {place: message for place, message in enumerate(now) if place not in new})
     others = sorted(set(range(len(now))).difference(places.values()))
     written = [_words("".join((now[place].text, *(f"{n}{a}" for n, a in now[place].calls)))) for place in others]
     whole, starts = "\n".join(written), [0, *accumulate(len(text) + 1 for text in written)]
     hit = {place for place, text in zip(others, written, strict=True) if texts[-1] in text}
     asked, rewritten, latest = bool(hit), 0, 0
+    if texts[-1]:  # the words of the new message are not those of an earlier one
+        earlier, words, rest = whole.rpartition(texts[-1])
+        whole = earlier + "\0" * len(words) + rest
+    used = dict[str, int]()
     for place, message in enumerate(before):
         if place in places:
             latest = max(latest, places[place])
@@ -219,17 +235,17 @@ def _compare(
         begin = starts[bisect_left(others, latest)]
         # A message of the user may lose a prefix of the framework's.
         own = [text for text in texts[:-1] if message.role == "user" and text and text in _words(message.text)]
-        # The new message is searched last, as words that the user says again are in two messages.
-        ends = (starts[-2], len(whole)) if new and others[-1:] == new else (len(whole),)
-        for stop, parts in product(ends, (list(message.parts), own[-1:])):
+        for parts in (list(message.parts), own[-1:]):
             left -= len(whole) * len(parts)
             if left < 0:
                 return {}, left
-            at = [_find(whole, part, begin, stop) for part in parts if others]
+            at = [_find(whole, part, begin, used.get(part, 0)) for part in parts if others]
             if at and min(at) >= 0:
                 number = others[bisect_right(starts, at[0]) - 1]
                 places[place], rewritten, latest = number, rewritten + 1, max(latest, number)
                 hit.update(others[bisect_right(starts, one) - 1] for one in at)
+                if message.text:  # each message has words of its own
+                    used[parts[0]] = at[0] + len(parts[0])
                 break
     order = [places[place] for place in sorted(places)]
     highest = accumulate(order, max)
@@ -248,10 +264,42 @@ def _compare(
     }, left
 
 
-def _find(whole: str, part: str, begin: int, stop: int) -> int:
-    """Return the index of a part from ``begin`` on, else before it; -1 if it is not found before ``stop``."""
-    at = whole.find(part, begin, stop)
-    return at if at >= 0 else whole.find(part, 0, min(begin + len(part), stop))
+def _match(before: Sequence[_Message], now: Mapping[int, _Message]) -> dict[int, int]:
+    """Return the places of equal messages, as many as possible of them in their order, and from the end.
+
+    Windows drop the oldest of equal messages.
+    """
+    equal: dict[_Message, list[int]] = defaultdict(list)
+    for place, message in now.items():
+        equal[message].append(place)
+    places, following, is_moved = dict[int, int](), max(now, default=0) + 1, False
+    for place in reversed(range(len(before))):
+        at = equal[before[place]]
+        if nearest := bisect_left(at, following):
+            places[place] = following = at.pop(nearest - 1)
+        is_moved |= bool(at) and not nearest
+    if not is_moved:
+        return places
+    if len(before) * len(now) <= MOST_ALIGNED:
+        from difflib import SequenceMatcher  # most histories keep their order
+
+        numbers = list(now)
+        found = SequenceMatcher(None, before, list(now.values()), autojunk=False).get_matching_blocks()
+        aligned = {one.a + at: numbers[one.b + at] for one in found for at in range(one.size)}
+        places = max(places, aligned, key=len)
+    used = set(places.values())
+    free = {place: message for place, message in now.items() if place not in used}
+    for place in reversed(range(len(before))):
+        if place not in places and (at := [one for one, message in free.items() if message == before[place]]):
+            places[place] = at[-1]
+            del free[at[-1]]
+    return places
+
+
+def _find(whole: str, part: str, begin: int, least: int) -> int:
+    """Return the index of a part from ``begin`` on, else before it, but not before ``least``; -1 if it is not found."""
+    at = whole.find(part, max(begin, least))
+    return at if at >= 0 else whole.find(part, least, begin + len(part))
 
 
 def find_forgotten(wire: WireLog, turn: int, values: Iterable[Json]) -> tuple[str, tuple[int, int]] | None:
@@ -269,14 +317,16 @@ def find_forgotten(wire: WireLog, turn: int, values: Iterable[Json]) -> tuple[st
     now = [(number, request) for at, number, request in numbered if at == turn and request is not None]
     if len(now) < max(1, sum(at == turn for at, _, _ in numbered)):
         return None
-    shown = {str(leaf) for _, request in now for leaf in json_leaves(dict(request.prompt))}
+    leaves = {str(leaf) for _, request in now for leaf in json_leaves(dict(request.prompt))}
+    # A denied value is there too, and so is one that JSON within a text has escaped.
+    shown = Passages([*leaves, *(_ESCAPES.sub(_unescape, leaf) for leaf in leaves if "\\" in leaf)])
     earlier: dict[_Message, int] = {}
     for at, number, request in reversed(numbered):
         for message in map(_plain, request.messages) if at < turn and request is not None else ():
             earlier.setdefault(message, number)
     for value in islice(values, MOST_VALUES):
         text = "" if value is None or isinstance(value, bool) else str(value)
-        if text and not any(text in one or carries(one, text) for one in shown):
+        if text and not shown.mention(text):
             having = [message for message in earlier if message.says(text)]
             if having:
                 message = next((one for one in having if one.role != "assistant"), having[0])
@@ -300,6 +350,18 @@ def find_leaked(wire: WireLog, said: set[str]) -> list[str]:
     # Examples that each request begins with are not from a conversation, even if the model repeats them.
     said.update(set(filter(None, texts)).difference(one.text for one in sent if one.text != texts[0]))
     return leaked
+
+
+def is_only_instructed(wire: WireLog, turn: int, value: str) -> bool:
+    """Return whether a turn begins with a value in the trial's first system prompt and nowhere else."""
+    read = [(call.started, request) for call, request in _conversations(wire) if request is not None]
+    given = {one.text for _, request in read[:1] for one in map(_plain, request.messages) if one.role in PROMPTS}
+    if not any(carries(text, value) for text in given):
+        return False
+    begins, ends = wire.span_of_turn(turn)
+    now = next((request for started, request in read if begins <= started < ends), None)
+    shown = map(_plain, now.messages) if now else ()
+    return not any(message.says(value) for message in shown if message.text not in given)
 
 
 def _conversations(wire: WireLog) -> Iterator[tuple[ModelCall, ModelRequest | None]]:
@@ -337,5 +399,11 @@ def _words(text: str) -> str:
     """Return a text without spacing, quotes and backslashes, which makes texts within texts comparable."""
     return "".join(text.replace("\\n", " ").split()).translate(_DROPPED)
 
+
+def _unescape(found: re.Match[str]) -> str:
+    return str(lenient_json(f'"{found[0]}"', " "))
+
+
+_ESCAPES = re.compile(r"(?:\\[nrt]|\\u[0-9a-fA-F]{4})+")
 
 _DROPPED = str.maketrans("", "", "\\\"'`")

@@ -191,8 +191,8 @@ class TrialPage:
     @property
     def conversation(self) -> list[tuple[WireTurn, str]]:
         """The turns of a conversation, and the findings on the history of each."""
-        turns = zip(self.trial.wire.turns, read_history(self.trial.wire), strict=True)
-        return [(turn, found.text) for turn, found in turns]
+        found = read_history(self.trial.wire, self.query.policy if self.query else "")
+        return [(turn, one.text) for turn, one in zip(self.trial.wire.turns, found, strict=True)]
 
     @cached_property
     def timeline(self) -> Timeline:

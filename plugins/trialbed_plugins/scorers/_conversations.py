@@ -2,13 +2,20 @@
 
 from __future__ import annotations
 
+import math
+from bisect import bisect_right
 from collections.abc import Iterable, Iterator
+from operator import itemgetter
+from typing import TYPE_CHECKING
 
 from trialbed.evidence import carries
 from trialbed.records import Json, Score, ScoreDescription
-from trialbed.scoring import ScoreContext, expectations, never_called, scorer
+from trialbed.scoring import NOT_OFFERED, ScoreContext, expectations, never_called, scorer
 from trialbed.texts import json_leaves
 from trialbed_plugins.scorers._reasons import reason
+
+if TYPE_CHECKING:
+    from trialbed.tool_calls import AlignedCall
 
 TURNS = (1, 3, 10)
 """The turns with their own score, in addition to the last one."""
@@ -45,11 +52,12 @@ SINGLE = "the task is one message of the user"
             "policy_kept",
             meaning="no tool was called where the task says never",
             quality=False,
-            missing="the task has no policy or turns, or forbids no tool, or the agent's calls are not observed",
+            missing="the task has no policy or turns, no request has the policy or a tool that the task forbids, or "
+            "the agent's calls are not observed",
         ),
         ScoreDescription(
             "history_kept",
-            meaning="each turn's first request has all messages of the turns before, in their order",
+            meaning="each turn's first request has all messages of the turns before, in their order, and the policy",
             quality=False,
             missing=f"{SINGLE}, or a request could not be compared",
         ),
@@ -71,7 +79,8 @@ def conversation_scores(context: ScoreContext) -> Iterable[Score]:
     """Measure the course of a conversation, the history in each turn, and the tokens.
 
     The detail of ``history_kept`` has the findings for each turn. Its value is 0 if a message or the system prompt was
-    dropped, or if the order of messages changed. Tokens are estimated if the model did not report them.
+    dropped, if the task's policy was not sent, or if the order of messages changed. Tokens are estimated if the model
+    did not report them.
     """
     if context.wire.turns or context.query.policy:
         found = (read(context) for read in (_turns_solved, _turns_needed, _remembered, _policy_kept))
@@ -80,7 +89,7 @@ def conversation_scores(context: ScoreContext) -> Iterable[Score]:
         return
     from trialbed.history import read_history  # only conversations need it
 
-    turns = read_history(context.wire)
+    turns = read_history(context.wire, context.query.policy)
     listed: list[Json] = [turn.as_json() for turn in turns]
     detail = {"turns": listed, **reason(turn.text for turn in turns if not turn.is_kept)}
     if all(turn.messages is not None for turn in turns):
@@ -121,6 +130,7 @@ def _remembered(context: ScoreContext) -> Score | None:
     """Return how much information from earlier turns was used by calls and facts that need it.
 
     A call needs it if one of its values occurs in an earlier turn and not in its own message. The same holds for facts.
+    Calls and facts that are right count only if the value is not in the instructions alone, such as in a policy.
     """
     found = dict(_each_remembered(context))
     if not found:
@@ -130,34 +140,60 @@ def _remembered(context: ScoreContext) -> Score | None:
 
 
 def _each_remembered(context: ScoreContext) -> Iterator[tuple[str, bool]]:
+    from trialbed.history import is_only_instructed  # only conversations need it
+
+    begins = [turn.started for turn in context.wire.turns]
+    texts = [turn.text for turn in (context.query.turns if context.query.user is None else context.wire.turns)]
+    needing = [
+        (number, one.gold.api.api_name, _values(one.gold.arguments), one.right)
+        for number, one in (() if context.unobserved else _each_call(context))
+    ]
+    for number, turn in enumerate(() if context.query.user else context.query.turns, 1):
+        said = context.wire.turns[number - 1].answer or "" if number <= len(begins) else ""
+        needing += [(number, repr(fact), [fact], carries(said, fact)) for fact in turn.facts]
+    for number, name, leaves, right in sorted(needing, key=itemgetter(0)):
+        begin = begins[number - 1] if number <= len(begins) else math.inf
+        results = (str(call.response) for call in context.asked if call.accepted and call.started < begin)
+        earlier, own = "\n".join([*texts[: number - 1], *results]), texts[number - 1]
+        values = [value for value in leaves if carries(earlier, value) and not carries(own, value)]
+        if values and not (right and any(is_only_instructed(context.wire, number, value) for value in values)):
+            yield f"turn {number}: {name}", right
+
+
+def _values(arguments: Json) -> list[str]:
+    return [str(value) for value in json_leaves(arguments) if not isinstance(value, bool | None)]
+
+
+def _each_call(context: ScoreContext) -> Iterator[tuple[int, AlignedCall]]:
+    """Yield the expected calls with their turns; for a user who answers, it is when they were made, or the last one."""
     from trialbed.tool_calls import align_gold_calls  # only conversations need it
 
-    first, earlier = 0, ""
-    for number, turn in enumerate(context.query.turns, 1):
-        gold = context.query.gold_calls[first : first + turn.calls]
+    begins, query = [turn.started for turn in context.wire.turns], context.query
+    if query.user is not None:
+        for one in align_gold_calls(query.gold_calls, context.asked, context.tools).gold if begins else ():
+            yield bisect_right(begins, one.call.started) if one.call else len(begins), one
+        return
+    first = 0
+    for number, turn in enumerate(query.turns, 1):
+        asked = context.of_turn(number).asked if number <= len(begins) else ()
+        gold = query.gold_calls[first : first + turn.calls]
+        yield from ((number, one) for one in align_gold_calls(gold, asked, context.tools).gold)
         first += turn.calls
-        part = context.of_turn(number) if number <= len(context.wire.turns) else None
-        own, said = (part.asked, part.text) if part else ((), "")
-        for one in () if context.unobserved else align_gold_calls(gold, own, context.tools).gold:
-            values = [str(value) for value in json_leaves(one.gold.arguments) if not isinstance(value, bool | None)]
-            if any(carries(earlier, value) and not carries(turn.text, value) for value in values):
-                yield f"turn {number}: {one.gold.api.api_name}", one.right
-        for fact in turn.facts:
-            if carries(earlier, fact) and not carries(turn.text, fact):
-                yield f"turn {number}: {fact!r}", carries(said, fact)
-        results = (str(call.response) for call in own if call.accepted)
-        earlier = "\n".join([earlier, turn.text, *results])
 
 
 def _policy_kept(context: ScoreContext) -> Score | None:
     """Return 1 if no call was forbidden by the task or by the user's message at that time, else 0."""
     expected = context.query.expected
-    if expected is None:
+    from trialbed.history import sends_policy  # most tasks have no policy
+
+    is_told = not context.wire.model_calls or sends_policy(context.wire, context.query.policy)
+    if expected is None or not is_told:
         return None
     turns = range(1, len(context.wire.turns) + 1)
     parts = [(context, expected.never)]
     parts += [(context.of_turn(test.turn), test.expected.never) for test in expected.tests if test.turn in turns]
-    found = [(api.api_name, never_called(part, api).met) for part, never in parts for api in never]
+    never = [(api.api_name, never_called(part, api)) for part, apis in parts for api in apis]
+    found = [(name, one.met) for name, one in never if not one.text.endswith(NOT_OFFERED)]
     broken = [name for name, kept in found if kept is False]
     if not found or not (broken or all(kept for _, kept in found)):
         return None

@@ -12,7 +12,7 @@ import httpx
 import pytest
 from support.evaluation import trials
 
-from trialbed import Answer, BaseAgent, Expect, Task, Turn, UsageError, call, evaluate, open_store
+from trialbed import Answer, BaseAgent, Expect, Task, Turn, UsageError, User, call, evaluate, open_store
 from trialbed.cli import main
 from trialbed.tasks import compile_tasks
 from trialbed_pages.report import run_report
@@ -201,7 +201,8 @@ def test_a_call_is_lost_by_the_framework_that_forgot_its_argument(capsys: pytest
     assert refund.reason.startswith("the fact was no longer in the request: '7' is in request 3 (user: Hello")
     assert main(["show", "latest", "mine/refund"]) == 0
     shown = capsys.readouterr().out
-    assert "turn 3: 4 of 6 messages dropped (first: user: Hello, my order number is 7.); 1 tool result gone" in shown
+    dropped = "4 of 6 messages dropped (first: user: Hello, my order number is 7.); 1 tool result gone"
+    assert f"turn 3: the task's policy was not sent; {dropped}" in shown
     assert "seen in: request 3, request 5" in shown
     assert main(["show", "latest"]) == 0
     assert "history kept" in capsys.readouterr().out
@@ -222,6 +223,44 @@ def test_a_call_that_a_message_forbids_is_against_the_policy() -> None:
     values = {name: [trial.score(key).value for key in names] for name, trial in found.items()}
     assert values == {"hasty": [0, 0, 0], "remembering": [1, 1, 1]}
     assert found["hasty"].score("policy_kept").detail["reason"] == "refund: called against the policy"
+
+
+def test_what_a_user_said_is_forgotten_by_the_framework() -> None:
+    class Desk:
+        """A desk."""
+
+        def rename(self, id: int, name: str) -> str:  # noqa: A002 - the model's word
+            """Rename an order."""
+            return f"{id}: {name}"
+
+    task = Task(
+        user=User("Rename it.", knows={"id": 7, "name": "Ann"}), tools=[Desk], calls=[call("rename", id=7, name="Ann")]
+    )
+
+    def once(query: str, history: list[dict[str, str]], base_url: str, model: str, tools: Any) -> str:
+        return forgetting(query, [], base_url, model, tools)
+
+    evaluate({"once": once, "kept": remembering}, [task], model="scripted:gold", progress=False)
+    found = {trial.key.framework: trial for trial in trials()}
+    assert found["once"].gold_calls[0].reason.startswith("the fact was no longer in the request: ")
+    assert {name: trial.score("remembered").value for name, trial in found.items()} == {"once": 0, "kept": 1}
+
+
+def prompted(query: str, base_url: str, model: str, tools: Any, system_prompt: str, history: list[Any]) -> str:
+    """Send the system prompt and the message alone."""
+    return chat(
+        [{"role": "system", "content": system_prompt}, {"role": "user", "content": query}], base_url, model, tools
+    )
+
+
+def test_a_policy_that_was_not_sent_or_shows_the_value_is_not_measured() -> None:
+    turns = ["My order is 7.", Turn("Refund it.", calls=[call("refund", id=7)])]
+    task = Task(turns=turns, tools=[Shop], policy="Refunds take 7 days.", expect=Expect(never=["find_order"]))
+    evaluate([prompted, remembering], [task], model="scripted:gold", progress=False)
+    found = {trial.key.framework: trial for trial in trials()}
+    names = ("sopr_score", "remembered", "policy_kept", "history_kept")
+    values = {name: [(one := trial.score(key)) and one.value for key in names] for name, trial in found.items()}
+    assert values == {"prompted": [1, None, 1, 0], "remembering": [1, 1, None, 0]}
 
 
 def claiming(query: str, history: list[dict[str, str]]) -> str:

@@ -196,6 +196,43 @@ def test_a_value_is_forgotten_if_only_earlier_turns_have_it() -> None:
     assert find_forgotten(wire(TEXTS, *FIRST, short, unreadable), 3, [4711]) is None
 
 
+@pytest.mark.parametrize(
+    ("shown", "is_lost"),
+    [
+        ("In 14711.", True),
+        ("In 1970.", True),
+        ("Not 4711.", False),
+        ("It has 4,711.", False),
+        (r"[{\"text\": \"First:\n4711\"}]", False),
+        (r"\u0034\u0037\u0031\u0031", False),
+    ],
+)
+def test_a_value_is_in_a_request_as_a_whole_only(shown: str, is_lost: bool) -> None:
+    short = request(2.1, [S, u(shown)], a("Which order?"))
+    assert (find_forgotten(wire(TEXTS, *FIRST, short), 3, [4711]) is not None) == is_lost
+
+
+@pytest.mark.parametrize(
+    ("messages", "says"),
+    [
+        ([u("Yes."), a("Noted."), u("Yes.")], "2 of 4 messages dropped (first: user: Yes.)"),
+        ([u("Yes."), a("Noted."), u("Yes."), u("Yes.")], "1 of 4 messages dropped (first: assistant: Noted.)"),
+    ],
+)
+def test_equal_messages_are_dropped_and_neither_rewritten_nor_moved(messages: list[Any], says: str) -> None:
+    said = [u("Yes."), a("Noted."), u("Yes.")]
+    calls = [request(0.1, [S, *said[:1]], said[1]), request(1.1, [S, *said], a("Noted."))]
+    now = request(2.1, [S, *messages], a("Noted."), usage={"prompt_tokens": 90})
+    assert read_history(wire(["Yes."] * 3, *calls, now))[2].text == f"turn 3: {says}; 90 tokens"
+
+
+def test_a_policy_that_no_request_has_is_named() -> None:
+    found = read_history(wire(TEXTS, *FIRST), "Be kind.")
+    assert [turn.is_kept for turn in found[:2]] == [False, False]
+    assert found[1].text.startswith("turn 2: the task's policy was not sent; all 2 messages kept; ")
+    assert all(turn.is_kept for turn in read_history(wire(TEXTS, *FIRST), "You are \n a clerk."))
+
+
 def test_long_texts_end_the_comparison() -> None:
     many = [u(f"{number} {'x' * 20_000}") for number in range(200)]
     changed = [u(f"{number} {'y' * 20_000}") for number in range(200)]

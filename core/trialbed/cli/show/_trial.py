@@ -110,7 +110,7 @@ def _lines(
         expected = [Line(f"{label}: {text}", 1) for label, text in expected_lines(query)]
         yield from _title("Task", [Line(query.text, 1), *expected])
     if result.wire.turns:
-        yield from _title("Conversation", list(_turns(result.wire)))
+        yield from _title("Conversation", list(_turns(result.wire, query.policy if query else "")))
     yield from _title("What went wrong", list(_problem_lines(found)))
     yield from _title("What the server saw", list(conversation(result.wire)))
     answer = result.outcome.answer
@@ -128,9 +128,9 @@ def _lines(
         yield from _title("Details of the failure", [Line(failure.detail, 1)])
 
 
-def _turns(wire: WireLog) -> Iterator[Line]:
+def _turns(wire: WireLog, policy: str) -> Iterator[Line]:
     """Yield the user's messages, the agent's answers, and the findings on the history of each turn."""
-    for turn, found in zip(wire.turns, read_history(wire), strict=True):
+    for turn, found in zip(wire.turns, read_history(wire, policy), strict=True):
         yield Line(f"user{f' ({turn.why})' if turn.why else ''}: {turn.text}", 1)
         yield Line(f"agent: {turn.answer or '(no answer)'}", 1)
         yield Line(found.text, 2)
