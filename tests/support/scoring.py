@@ -126,7 +126,7 @@ def context(
     **answer: Any,
 ) -> ScoreContext:
     """A trial; its gold calls have no arguments where they are letters, its states are the wanted one and its own."""
-    user = tuple(WireTurn(started=turn, text="Go on.") for turn in range(turns))
+    user = tuple(WireTurn(started=turn, text="Go on." if turn else "x is 2") for turn in range(turns))
     calls = tuple(call if isinstance(call, GoldCall) else GoldCall(api=ref(call)) for call in gold)
     query = Query(query_id=1, text="?", apis=(), gold_calls=calls, final_state=states[0])
     if turns:

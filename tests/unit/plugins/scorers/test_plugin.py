@@ -37,7 +37,7 @@ async def test_the_plugin_is_found_by_its_entry_point_and_gives_every_score() ->
 async def test_every_score_is_declared() -> None:
     calls = [
         api_call("a", {"x": 1}, error="bad", fault="injection:INJ-1"),
-        api_call("a", {"x": 2}, response={"city": "Pelluin"}),
+        api_call("a", {"x": 2}, response={"city": "Pelluin"}, started=9),
     ]
     found = await scores([gold_call("a", x=2)], calls, TURNS, states=(1, 1), prices=read_prices("1,2"), turns=10)
     assert set(found) == {score.name for score in CATALOG}
@@ -47,7 +47,7 @@ async def test_the_catalog_says_how_failures_count() -> None:
     """As the scores themselves say it."""
     calls = [
         api_call("a", {"x": 1}, error="bad", fault="injection:INJ-1"),
-        api_call("a", {"x": 2}, response={"city": "Pelluin"}),
+        api_call("a", {"x": 2}, response={"city": "Pelluin"}, started=9),
     ]
     found = await scores([gold_call("a", x=2)], calls, TURNS, states=(1, 1), turns=10)
     described = {score.name: score for score in CATALOG}
