@@ -287,8 +287,7 @@ def _match(before: Sequence[_Message], now: Mapping[int, _Message]) -> dict[int,
         found = SequenceMatcher(None, before, list(now.values()), autojunk=False).get_matching_blocks()
         aligned = {one.a + at: numbers[one.b + at] for one in found for at in range(one.size)}
         places = max(places, aligned, key=len)
-    used = set(places.values())
-    free = {place: message for place, message in now.items() if place not in used}
+    free = {place: now[place] for place in sorted(now.keys() - set(places.values()))}
     for place in reversed(range(len(before))):
         if place not in places and (at := [one for one, message in free.items() if message == before[place]]):
             places[place] = at[-1]
@@ -356,12 +355,11 @@ def is_only_instructed(wire: WireLog, turn: int, value: str) -> bool:
     """Return whether a turn begins with a value in the trial's first system prompt and nowhere else."""
     read = [(call.started, request) for call, request in _conversations(wire) if request is not None]
     given = {one.text for _, request in read[:1] for one in map(_plain, request.messages) if one.role in PROMPTS}
-    if not any(carries(text, value) for text in given):
-        return False
     begins, ends = wire.span_of_turn(turn)
     now = next((request for started, request in read if begins <= started < ends), None)
     shown = map(_plain, now.messages) if now else ()
-    return not any(message.says(value) for message in shown if message.text not in given)
+    said = (message.says(value) for message in shown if message.text not in given)
+    return any(carries(text, value) for text in given) and not any(said)
 
 
 def _conversations(wire: WireLog) -> Iterator[tuple[ModelCall, ModelRequest | None]]:
