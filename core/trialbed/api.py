@@ -139,11 +139,7 @@ async def run_agents(
     options, objects = run_parts(agents, tasks, chosen, **given)
     options = await with_environments(options, objects, folder=env_folder, build=may_build if build is None else build)
     return await run_and_report(
-        options,
-        objects=objects,
-        ambient=ambient,
-        progress=progress,
-        documents=documents or "output" in chosen,
+        options, objects=objects, ambient=ambient, progress=progress, documents=documents or "output" in chosen
     )
 
 
@@ -159,7 +155,7 @@ def configured_settings(start: Path) -> dict[str, Any]:
         return {}
     import click  # most programs configure nothing
 
-    from trialbed.cli._settings import default_map
+    from trialbed.cli._main import default_map
     from trialbed.cli.run import command
 
     defaults = default_map(file).get("run", {}) if file is not None else {}
@@ -214,7 +210,7 @@ def function_progress(wanted: bool | None) -> RunProgress:
     if not (wanted or (wanted is None and (sys.stderr.isatty() or "ipykernel" in sys.modules))):
         return RunProgress()
     from trialbed.cli.progress import new_display
-    from trialbed.cli.run._progress import WAIT, TrialProgress
+    from trialbed.cli.run_progress import WAIT, TrialProgress
 
     return TrialProgress(new_display(), after=0.0 if wanted else WAIT)
 

@@ -1,11 +1,14 @@
-"""Results cached by the identity of objects, if comparing or hashing their contents takes too long."""
+"""Results cached by the identity of objects, and the source of objects, for noticing changes."""
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable
 from functools import wraps
 from threading import Lock
-from typing import ParamSpec, TypeVar
+from types import CodeType
+from typing import Any, ParamSpec, TypeVar
+from weakref import WeakKeyDictionary
 
 Args = ParamSpec("Args")
 Result = TypeVar("Result")
@@ -44,3 +47,28 @@ def once_for(most: int) -> Callable[[Callable[Args, Result]], Callable[Args, Res
         return call
 
     return decorate
+
+
+KNOWN: WeakKeyDictionary[Any, tuple[CodeType, str]] = WeakKeyDictionary()
+"""Function -> its code and source, because other lines may later be in the function's place."""
+
+
+def source_of(thing: Any) -> str:
+    """Return the source of a function, a class, or an object's class, or its name without a source."""
+    named = thing if hasattr(thing, "__qualname__") else type(thing)
+    if not inspect.isfunction(named):
+        return _source_of(named)
+    code, source = KNOWN.get(named, (None, ""))
+    if code is not named.__code__:
+        source = _source_of(named)
+        KNOWN[named] = named.__code__, source
+    return source
+
+
+def _source_of(named: Any) -> str:
+    try:
+        return inspect.getsource(named)
+    except (OSError, TypeError):
+        code = getattr(named, "__code__", None)
+        text = f"{named.__module__}.{named.__qualname__}"
+        return text if code is None else f"{text} {code.co_code.hex()} {code.co_consts!r}"

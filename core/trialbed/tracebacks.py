@@ -63,8 +63,4 @@ def tool_failure(name: str, error: BaseException, code: object) -> Failure:
         return Failure(kind="tool", message=f"{name} {error}")
     if isinstance(error, TrialbedError):  # its line would be Trialbed's own
         return Failure(kind="tool", message=f"{name}: {error}")
-    return Failure(
-        kind="tool",
-        message=f"{name} raised {exception_text(error, code)}",
-        detail=foreign_traceback(error),
-    )
+    return Failure(kind="tool", message=f"{name} raised {exception_text(error, code)}", detail=foreign_traceback(error))

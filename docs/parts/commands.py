@@ -11,7 +11,7 @@ import click
 from parts.markdown import escaped, markdown, table
 from trialbed.cli import cli
 from trialbed.cli._group import COMMANDS, SECTIONS
-from trialbed.cli.sections import SectionedCommand
+from trialbed.cli.options import SectionedCommand
 from trialbed.drivers import list_drivers
 from trialbed.settings import declared_settings
 

@@ -31,7 +31,7 @@ from pydantic import Field, ValidationError
 import trialbed.wire
 import trialbed_scripted
 import trialbed_server
-from trialbed.cli._build_progress import build_progress
+from trialbed.cli.progress import build_progress
 from trialbed.environments import (
     BuildRequest,
     EnvironmentStore,

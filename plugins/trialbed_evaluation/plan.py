@@ -97,7 +97,7 @@ def read_findings(values: Sequence[str], store: str | None) -> list[ScoreFinding
     Raises:
         UsageError: there are not two different setups.
     """
-    from trialbed.cli.waiting import names_reading
+    from trialbed.cli.stored import names_reading
     from trialbed.report.comparison import are_same_trials, paired_findings, read_groups, run_pairs, unique_names
 
     with names_reading():

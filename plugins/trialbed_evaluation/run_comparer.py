@@ -50,7 +50,7 @@ class RunComparer(Comparer):
 
     def compare(self, values: Sequence[str], options: Mapping[str, Any]) -> Comparison:
         """Compare the sides of the later values with the first value's side of the same framework, or its only one."""
-        from trialbed.cli.waiting import names_reading
+        from trialbed.cli.stored import names_reading
         from trialbed.plugins import described_scores
         from trialbed.records import score_title
         from trialbed.report.comparison import (

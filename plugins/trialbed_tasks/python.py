@@ -20,7 +20,7 @@ from types import ModuleType
 from typing import Any
 
 from trialbed.errors import DataError
-from trialbed.import_path import put_last
+from trialbed.plugin_files import put_last
 from trialbed.records import Query
 from trialbed.scoring import Scorer
 from trialbed.suggestions import closest, did_you_mean

@@ -257,7 +257,7 @@ class ObservedTrial:
 
     def timeline(self) -> str:
         """Format the trial as ``bench show`` does."""
-        from trialbed.cli.show import trial_text
+        from trialbed.cli.show_trial import trial_text
 
         return trial_text(self.single.run, self.result, self.single.tools, self.single.query)
 

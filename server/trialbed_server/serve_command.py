@@ -9,14 +9,14 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from trialbed.cli.options import FiniteRange, option, plain_option
-from trialbed.cli.plugin_files import DriverOrFile, plugin_option
-from trialbed.cli.sections import SectionedCommand
+from trialbed.cli.options import FiniteRange, SectionedCommand, option, plain_option
 from trialbed.cli.setting_options import (
+    DriverOrFile,
     api_key_env_option,
     base_url_option,
     endpoint_patience_option,
     model_retries_option,
+    plugin_option,
     response_cache_option,
     setting_option,
 )

@@ -31,21 +31,8 @@ class Import(NamedTuple):
 @cache
 def imports_of(file: Path) -> tuple[Import, ...]:
     """All imports of a file."""
-    return _read(file)[0]
-
-
-@cache
-def classes_of(file: Path) -> tuple[str, ...]:
-    """The names of all classes of a file."""
-    return _read(file)[1]
-
-
-@cache
-def _read(file: Path) -> tuple[tuple[Import, ...], tuple[str, ...]]:
-    tree = ast.parse(file.read_text(encoding="utf-8"))
-    statements = [*_statements(tree.body)]
-    imports = tuple(found for node in statements for found in _imports(node))
-    return imports, tuple(node.name for node in statements if isinstance(node, ast.ClassDef))
+    statements = _statements(ast.parse(file.read_text(encoding="utf-8")).body)
+    return tuple(found for node in statements for found in _imports(node))
 
 
 def _statements(nodes: Sequence[ast.AST]) -> Iterator[ast.AST]:

@@ -11,8 +11,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from trialbed.cli.options import Numbers, json_option, plain_option, print_json
-from trialbed.cli.plugin_files import DriverOrFile
-from trialbed.cli.setting_options import data_dir_option, setting_option, setting_options
+from trialbed.cli.setting_options import DriverOrFile, data_dir_option, setting_option, setting_options
 
 if TYPE_CHECKING:
     from trialbed.catalogs import ApiCatalog

@@ -1,7 +1,7 @@
 """The command line: ``bench``, ``trialbed`` and ``python -m trialbed``.
 
-Nothing heavy is imported before a command needs it. Each command is a module that is loaded by its name, or a package
-if it has parts that no other command uses. The modules next to them hold what several commands share.
+Nothing heavy is imported before a command needs it. Each command is a module that is loaded by its name. The modules
+next to them hold what several commands share.
 """
 
 from trialbed.cli._group import cli

@@ -1,4 +1,4 @@
-"""Run the commands, with settings, errors and exit codes around them.
+"""Run the commands, with defaults from a settings file, errors and exit codes around them.
 
 Exit codes: 0 done · 1 done, but below ``--fail-under`` or with problems found · 2 usage · 3 nothing could be
 measured · 70 a crash · 130 interrupted.
@@ -13,11 +13,14 @@ import io
 import sys
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from trialbed.cli._group import cli
+
+if TYPE_CHECKING:
+    from trialbed.settings import SettingsFile
 
 INTERRUPTED = 130
 
@@ -90,11 +93,7 @@ def _context(arguments: list[str]) -> dict[str, Any]:
 
     read_env_file(Path.cwd())
     settings = read_settings_file(Path.cwd())
-    if settings is None:
-        return {}
-    from trialbed.cli._settings import default_map
-
-    return {"default_map": default_map(settings)}
+    return {} if settings is None else {"default_map": default_map(settings)}
 
 
 def _name_variable(error: click.ClickException) -> None:
@@ -104,3 +103,44 @@ def _name_variable(error: click.ClickException) -> None:
     source = error.ctx.get_parameter_source(error.param.name or "")
     if source is click.core.ParameterSource.ENVIRONMENT:
         click.echo(f"The value is set by the environment variable {error.param.envvar}.", err=True)
+
+
+def default_map(settings: SettingsFile) -> dict[str, Any]:
+    """Return the file's values in click's form.
+
+    Raises:
+        SettingsError: a command or an option is unknown, or a value is not of the option's; names file and key.
+    """
+    return {command: _options(settings, command, values) for command, values in settings.values.items()}
+
+
+def _options(settings: SettingsFile, command: str, values: dict[str, Any]) -> dict[str, Any]:
+    from trialbed.errors import SettingsError
+    from trialbed.suggestions import closest, did_you_mean
+
+    context = click.Context(cli)
+    found = cli.get_command(context, command)
+    if found is None:
+        names = ", ".join(cli.list_commands(context))
+        close = closest(command, cli.list_commands(context))
+        hint = did_you_mean(close) if close else f"; commands are {names}"
+        raise SettingsError(f"{settings.path}: [{command}] is not a command{hint}")
+    known = {name.lstrip("-").replace("-", "_"): option for option in found.params for name in option.opts}
+    for key in values:
+        if key.replace("-", "_") not in known:
+            close = closest(key.replace("-", "_"), known)
+            hint = did_you_mean(close.replace("_", "-")) if close else f"; see bench {command} --help"
+            raise SettingsError(f"{settings.path}: [{command}] has no option {key!r}{hint}")
+    return dict(_option(settings, f"[{command}] {key}", known[key.replace("-", "_")], values[key]) for key in values)
+
+
+def _option(settings: SettingsFile, key: str, option: click.Parameter, value: Any) -> tuple[str, Any]:
+    from trialbed.errors import SettingsError
+
+    if option.multiple and not isinstance(value, list):
+        value = [value]
+    try:
+        option.type_cast_value(click.Context(cli), value)
+    except (click.BadParameter, TypeError) as error:
+        raise SettingsError(f"{settings.path}: {key}: {getattr(error, 'message', error)}") from error
+    return str(option.name), value

@@ -10,8 +10,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from trialbed.cli.formats import chosen_format, format_option, records_text
-from trialbed.cli.options import FILE, json_option, json_text, make_option
-from trialbed.cli.sections import SectionedCommand
+from trialbed.cli.options import FILE, SectionedCommand, json_option, json_text, make_option
 from trialbed.errors import DriverError, UsageError
 
 if TYPE_CHECKING:

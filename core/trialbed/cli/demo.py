@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from trialbed.cli.environments import chosen_environments, env_dir_option
+from trialbed.cli.env import chosen_environments, env_dir_option
 
 if TYPE_CHECKING:
     from trialbed.report import Report, Summary
@@ -38,9 +38,8 @@ def command(env_dir: Path | None) -> None:
     A plain loop does the same tasks. The models are scripted, so that no key is needed. If LangGraph is not installed
     here, it gets its own environment.
     """
-    from trialbed.cli.progress import followed, new_display
-    from trialbed.cli.run._progress import TrialProgress
-    from trialbed.cli.signals import cancel_on_terminate
+    from trialbed.cli.progress import cancel_on_terminate, followed, new_display
+    from trialbed.cli.run_progress import TrialProgress
     from trialbed.errors import EnvironmentFailed, NothingMeasured
     from trialbed.preparation import RunOptions
     from trialbed.run_report import run_and_report

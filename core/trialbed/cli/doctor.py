@@ -8,7 +8,7 @@ import shutil
 import sys
 from collections.abc import Iterator
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 
 import click
@@ -37,33 +37,29 @@ Examples:
   bench doctor --json
 """
 
-COLOURS = {"ok  ": "green", "none": "yellow", "bad ": "red"}
+COLOURS = {"ok": "green", "none": "yellow", "bad": "red"}
 ENOUGH_SPACE = 2e9
 """Bytes that the environment of a large framework takes, with space for another."""
 
 
 @dataclass(frozen=True)
 class DoctorCheck:
-    """One finding: ``ok  ``, ``none`` (missing, and not needed for everything) or ``bad `` (installed, but broken)."""
+    """One finding: ``ok``, ``none`` (missing, and not needed for everything) or ``bad`` (installed, but broken)."""
 
-    mark: str
+    state: str
     subject: str
     finding: str
     remedy: str = ""
 
-    def as_json(self) -> dict[str, str]:
-        """Return it for ``--json``."""
-        return {"state": self.mark.strip(), "subject": self.subject, "finding": self.finding, "remedy": self.remedy}
-
 
 def checks() -> Iterator[DoctorCheck]:
     """Yield every check, in the order a new user meets its subject."""
-    yield DoctorCheck("ok  ", "python", f"{platform.python_version()} at {os.path.realpath(sys.executable)}")
+    yield DoctorCheck("ok", "python", f"{platform.python_version()} at {os.path.realpath(sys.executable)}")
     yield _settings()
     for subject, folder in (("state", state_dir()), ("data", data_dir()), ("env", env_dir())):
         is_writable, remedy = os.access(_nearest(folder), os.W_OK), f"TRIALBED_{subject.upper()}_DIR"
         found = f"{folder} is {'' if is_writable else 'not '}writable"
-        yield _either(is_writable, subject, found, remedy=f"set {remedy} to a writable folder", mark="bad ")
+        yield _either(is_writable, subject, found, remedy=f"set {remedy} to a writable folder", state="bad")
     free = shutil.disk_usage(_nearest(env_dir())).free
     found = f"{free / 1e9:,.1f} GB free for environments in {env_dir()}"
     more = "bench env remove NAME, or set TRIALBED_ENV_DIR to another disk"
@@ -77,23 +73,23 @@ def checks() -> Iterator[DoctorCheck]:
     remedy = "only real models need a key: put it into .env"
     yield _either(has_key, "key", hidden, "OPENAI_API_KEY is not set", remedy)
     uv, missing = find_uv(), "not found, so environments of frameworks cannot be built"
-    yield _either(uv is not None, "uv", uv or missing, remedy="pip install uv", mark="bad ")
+    yield _either(uv is not None, "uv", uv or missing, remedy="pip install uv", state="bad")
     yield from _sandbox()
 
 
 def _either(
-    met: bool, subject: str, found: str, missing: str = "", remedy: str = "", mark: str = "none"
+    met: bool, subject: str, found: str, missing: str = "", remedy: str = "", state: str = "none"
 ) -> DoctorCheck:
     """Return a check that is met, or else the other finding, if there is one, with the remedy."""
-    return DoctorCheck("ok  ", subject, found) if met else DoctorCheck(mark, subject, missing or found, remedy)
+    return DoctorCheck("ok", subject, found) if met else DoctorCheck(state, subject, missing or found, remedy)
 
 
 def _settings() -> DoctorCheck:
     try:
         found = read_settings_file(Path.cwd())
     except TrialbedError as error:
-        return DoctorCheck("bad ", "settings", str(error))
-    return DoctorCheck("ok  ", "settings", str(found.path) if found else "no bench.toml; the defaults apply")
+        return DoctorCheck("bad", "settings", str(error))
+    return DoctorCheck("ok", "settings", str(found.path) if found else "no bench.toml; the defaults apply")
 
 
 def _nearest(folder: Path) -> Path:
@@ -115,11 +111,11 @@ def _drivers() -> Iterator[DoctorCheck]:
     for item in items:
         if item.problem:
             yield DoctorCheck(
-                "bad ", f"{item.kind} {item.name}", item.problem, f"update or uninstall {item.distribution}"
+                "bad", f"{item.kind} {item.name}", item.problem, f"update or uninstall {item.distribution}"
             )
     for kind, own in {"frameworks": (), "commands": COMMANDS}.items():
         working = {item.name for item in items if item.kind == kind and not item.problem}
-        yield DoctorCheck("ok  ", kind, ", ".join(sorted(working.union(own))))
+        yield DoctorCheck("ok", kind, ", ".join(sorted(working.union(own))))
 
 
 def _sandbox() -> Iterator[DoctorCheck]:
@@ -127,7 +123,7 @@ def _sandbox() -> Iterator[DoctorCheck]:
     with suppress(DriverError):  # an executor that cannot be loaded is listed with the drivers
         executor: type[Executor] = load_driver("executors", "local")
         try:
-            yield DoctorCheck("ok  ", "sandbox", ", ".join(executor.check_sandbox()))
+            yield DoctorCheck("ok", "sandbox", ", ".join(executor.check_sandbox()))
         except SandboxUnavailable as error:
             yield DoctorCheck("none", "sandbox", error.missing, error.remedy)
 
@@ -142,10 +138,11 @@ def command(as_json: bool) -> int:
     """
     found = list(checks())
     if as_json:
-        print_json([check.as_json() for check in found])
+        print_json([asdict(check) for check in found])
     else:
         for check in found:
-            click.echo(f"{click.style(check.mark, fg=COLOURS[check.mark])} {check.subject}: {check.finding}")
+            mark = click.style(f"{check.state:4}", fg=COLOURS[check.state])
+            click.echo(f"{mark} {check.subject}: {check.finding}")
             if check.remedy:
                 click.echo(f"     {check.remedy}")
-    return int(any(check.mark == "bad " for check in found))
+    return int(any(check.state == "bad" for check in found))

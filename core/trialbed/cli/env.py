@@ -1,20 +1,139 @@
-"""The command ``bench env``."""
+"""Environments of frameworks that cannot run in this interpreter: their provision, and ``bench env``."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import sys
+from collections.abc import Callable, Sequence
 from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from trialbed.cli.environments import build_environments, env_dir_option, environment_store, report_third_party
-from trialbed.cli.options import json_option, plain_option, print_json
+from trialbed.cli.options import FOLDER, json_option, option, plain_option, print_json
+from trialbed.errors import EnvironmentFailed, UsageError
 from trialbed.texts import number_of
 
 if TYPE_CHECKING:
     from trialbed.environments import BuildRequest, EnvironmentStore, InstalledEnvironment
+    from trialbed.records import Environment
+
+yes_option = option("-y", "--yes", is_flag=True, help="Build missing environments without asking.")
+
+env_dir_option = option(
+    "--env-dir", type=FOLDER, help="Folder for the frameworks' environments. [default: the user's cache folder]"
+)
+
+
+def chosen_environments(
+    frameworks: Sequence[str], *, yes: bool, env_dir: Path | None = None, check: Callable[[], object] | None = None
+) -> dict[str, Environment]:
+    """Return the environments of frameworks that cannot run in this interpreter; build missing ones, and ask once.
+
+    Prints the environment of each to standard error. It starts its own event loop.
+
+    Args:
+        frameworks: frameworks as asked for, ``NAME[:PROFILE][==VERSION]``; profiles share an environment.
+        yes: build without asking.
+        env_dir: the folder of environments; default: ``TRIALBED_ENV_DIR`` or the user's cache folder.
+        check: called before anything is built; raises if the command cannot succeed anyway.
+
+    Returns:
+        framework as asked for -> its environment; a framework that is not in it runs in this interpreter.
+
+    Raises:
+        UsageError: a framework has the wrong form, or consent is needed and there is no terminal to ask on.
+        DriverNotFound: a name looks like a misspelt one.
+        EnvironmentFailed: an environment is missing and was not or could not be built.
+    """
+    from trialbed.environments import runs_here
+
+    if all(map(runs_here, frameworks)):
+        return {}
+    from trialbed.environments import needed_environments
+
+    store = environment_store(env_dir)
+    requests, missing = needed_environments(frameworks, store)
+    if missing:
+        if check is not None:
+            check()
+        _ask_consent(missing, store, yes=yes)
+    installed = build_environments(store, [*requests.values()])
+    return {label: installed[request.framework.text].environment for label, request in requests.items()}
+
+
+def environment_store(env_dir: Path | None) -> EnvironmentStore:
+    """Return the environments of the folder that an option, a variable or the default names."""
+    from trialbed.environments import EnvironmentStore
+    from trialbed.settings import env_dir as default
+
+    return EnvironmentStore(env_dir or default())
+
+
+def build_environments(store: EnvironmentStore, requests: Sequence[BuildRequest]) -> dict[str, InstalledEnvironment]:
+    """Find environments, or build them and show the progress; return framework as asked for -> environment.
+
+    Raises:
+        EnvironmentFailed: one cannot be built.
+    """
+    import asyncio
+
+    from trialbed.cli.progress import build_progress, cancel_on_terminate
+    from trialbed.environments import provide
+
+    async def build() -> dict[str, InstalledEnvironment]:
+        with cancel_on_terminate(), build_progress() as progress:
+            return await provide(store, requests, progress)
+
+    try:
+        return asyncio.run(build())
+    except asyncio.CancelledError:
+        raise click.Abort from None
+
+
+def report_third_party(store: EnvironmentStore, requests: Sequence[BuildRequest]) -> None:
+    """Print the adapters that come from the package index by their name alone and are not published with Trialbed."""
+    from trialbed.environments import FIRST_PARTY, adapter_distribution
+
+    for request in map(store.with_last_adapter, requests):
+        framework = request.framework
+        adapter = adapter_distribution(framework.name)
+        if framework.name not in FIRST_PARTY and adapter in request.requirements:
+            click.echo(
+                f"{framework.text}: not published with Trialbed; its adapter would be the third-party package "
+                f"{adapter}, if the index has it",
+                err=True,
+            )
+
+
+def _ask_consent(missing: Sequence[BuildRequest], store: EnvironmentStore, *, yes: bool) -> None:
+    report_third_party(store, missing)
+    if yes:
+        return
+    names = [request.framework.text for request in missing]
+    command = f"`bench env add {' '.join(names)}`"
+    if not (sys.stdin.isatty() and sys.stderr.isatty()):
+        raise UsageError(
+            f"{', '.join(names)}: not installed here, and there is no terminal to ask whether to build an "
+            f"environment: give --yes, or run {command} first{_install_hint(missing)}"
+        )
+    many = len(names) > 1
+    question = f"Build {'environments' if many else 'an environment'} for {', '.join(names)} with uv"
+    if not click.confirm(f"{question} in {store.folder} (minutes, hundreds of megabytes each)?", err=True):
+        raise EnvironmentFailed(f"{', '.join(names)}: not installed here; {command} builds what is missing")
+
+
+def _install_hint(missing: Sequence[BuildRequest]) -> str:
+    """Return the alternative for one framework; two in one environment may exclude each other's newest releases."""
+    from trialbed.environments import FIRST_PARTY, install_command
+
+    if len(missing) > 1:
+        return ""
+    framework = missing[0].framework
+    if framework.name not in FIRST_PARTY:  # anybody may have taken the name on the package index
+        return f"; for a program of your own, give its command: bench run --command '{framework.name}=…'"
+    return f", or install it next to Trialbed: `{install_command(framework.name, *framework.pins)}`"
+
 
 EPILOG = """\b
 Examples:
@@ -67,7 +186,6 @@ def add(
     the package trialbed-NAME; --adapter names another, as in a requirements file.
     """
     from trialbed.environments import read_lock, runs_here
-    from trialbed.errors import UsageError
     from trialbed.files import read_bytes
 
     frameworks = list(dict.fromkeys(name))
@@ -112,7 +230,6 @@ def lock(name: str, output: Path | None, env_dir: Path | None, as_json: bool) ->
     It names every package with its exact version.
     """
     from trialbed.environments import lock_digest
-    from trialbed.errors import UsageError
     from trialbed.files import write_text
 
     found = environment_store(env_dir).find(_request(name, None))
@@ -137,8 +254,6 @@ def remove(name: tuple[str, ...], every: bool, env_dir: Path | None, as_json: bo
 
     Select all environments of a framework, those of one release, or one by the digest of its lock.
     """
-    from trialbed.errors import UsageError
-
     if bool(name) == every:
         raise UsageError("name the environments: NAME, NAME==VERSION, a digest from `bench env list`, or --all")
     store = environment_store(env_dir)

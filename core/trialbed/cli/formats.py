@@ -1,13 +1,17 @@
-"""The option ``--format`` for the form of a printed result."""
+"""The form of a printed result: ``--format``, lists and documents."""
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
-from trialbed.cli.options import Decorated, plain_option
+from trialbed.cli.options import Decorated, escape_controls, plain_option
+
+if TYPE_CHECKING:
+    from trialbed.report import Report
 
 HELP = "Format of what is printed. [default: table]"
 
@@ -17,12 +21,7 @@ RUN_FORMATS = ("table", "json", "csv", "markdown", "html", "junit")
 
 def run_format_option(command: Decorated) -> Decorated:
     """Return the option for a command that prints the results of a run."""
-    return plain_option(
-        "--format",
-        "form",
-        metavar=f"[{'|'.join(RUN_FORMATS)}|REPORTER]",
-        help=HELP,
-    )(command)
+    return plain_option("--format", "form", metavar=f"[{'|'.join(RUN_FORMATS)}|REPORTER]", help=HELP)(command)
 
 
 def format_option(*formats: str) -> Callable[[Decorated], Decorated]:
@@ -68,3 +67,17 @@ def print_list(titles: Sequence[str], rows: Iterable[Sequence[str]]) -> None:
         table.add_row(*map(printable, row))
     console: Any = Console(highlight=False, markup=False, soft_wrap=False)
     console.print(table)
+
+
+def print_documents(report: Report) -> None:
+    """Write the documents of all frameworks on stdout as a list in JSON, trial by trial."""
+    from trialbed.report import document_parts, each_document
+
+    stdout, before = sys.stdout.buffer, b"[\n  "
+    for document, entries in each_document(report):
+        stdout.write(before)
+        for part in document_parts(document, entries):
+            stdout.write(escape_controls(part.decode()).encode().replace(b"\n", b"\n  "))
+        before = b",\n  "
+    stdout.write(b"\n]\n")
+    stdout.flush()

@@ -1,19 +1,32 @@
-"""Progress of every command on stderr, in live bars on a terminal, or in a line now and then."""
+"""Progress of every command on stderr, in live bars or spinners on a terminal, or in lines; and an early end."""
 
 from __future__ import annotations
 
+import asyncio
+import signal
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Protocol, TypeVar
+from typing import TYPE_CHECKING, Protocol, TypeVar
 
 import click
 from rich.console import Console
 from rich.markup import escape
-from rich.progress import BarColumn, MofNCompleteColumn, TaskID, TextColumn, TimeElapsedColumn, TimeRemainingColumn
-from rich.progress import Progress as Bar
+from rich.progress import (
+    BarColumn,
+    MofNCompleteColumn,
+    Progress,
+    SpinnerColumn,
+    TaskID,
+    TextColumn,
+    TimeElapsedColumn,
+    TimeRemainingColumn,
+)
 
 from trialbed.errors import NothingMeasured
+
+if TYPE_CHECKING:
+    from trialbed.environments import ShowStep
 
 LINES = 10
 """Number of lines that are printed without a terminal."""
@@ -96,7 +109,7 @@ class LiveProgress(PlainProgress):
             TimeRemainingColumn(),
             TextColumn("[red]{task.fields[failed]}"),
         )
-        self.bar = Bar(*columns, console=Console(stderr=True), transient=True)
+        self.bar = Progress(*columns, console=Console(stderr=True), transient=True)
         self._tasks: dict[str, TaskID] = {}
 
     def begin(self, part: str, total: int, done: int) -> None:
@@ -123,3 +136,40 @@ class LiveProgress(PlainProgress):
 def new_display() -> PlainProgress:
     """Return the display that suits stderr."""
     return LiveProgress() if sys.stderr.isatty() else PlainProgress()
+
+
+@contextmanager
+def build_progress() -> Iterator[ShowStep]:
+    """Yield what shows the steps of builds on standard error; its spinners stop at the end."""
+    columns = (SpinnerColumn(), TextColumn("{task.description}", markup=False), TimeElapsedColumn())
+    console = Console(stderr=True, highlight=False, markup=False, emoji=False)
+    tasks: dict[str, TaskID] = {}
+    with Progress(*columns, console=console, transient=True, disable=not sys.stderr.isatty()) as spinners:
+
+        def show(framework: str, step: str, line: str) -> None:
+            if not step and framework in tasks:
+                spinners.remove_task(tasks.pop(framework))
+            if line:
+                console.print(f"{framework}: {line}", soft_wrap=True)
+            if step and framework not in tasks:
+                tasks[framework] = spinners.add_task("", total=None)
+            if step:
+                spinners.update(tasks[framework], description=f"{framework}: {step}")
+
+        yield show
+
+
+@contextmanager
+def cancel_on_terminate() -> Iterator[None]:
+    """End the current task cleanly on SIGTERM, like Ctrl-C, with all finished work kept."""
+    loop, task = asyncio.get_running_loop(), asyncio.current_task()
+    assert task is not None  # noqa: S101 - called inside a task
+    try:
+        loop.add_signal_handler(signal.SIGTERM, task.cancel)
+    except NotImplementedError:  # event loops without signals (Windows)
+        yield
+        return
+    try:
+        yield
+    finally:
+        loop.remove_signal_handler(signal.SIGTERM)

@@ -39,13 +39,7 @@ Examples:
 )
 @plain_option("-m", "--model", metavar="NAME", help="Only runs of this model.")
 @plain_option("-d", "--dataset", metavar="NAME", help="Only runs of this dataset or test set.")
-@plain_option(
-    "--tag",
-    "tags",
-    multiple=True,
-    metavar="TAG",
-    help="Only runs with this tag; repeatable.",
-)
+@plain_option("--tag", "tags", multiple=True, metavar="TAG", help="Only runs with this tag; repeatable.")
 @plain_option("--status", type=click.Choice(STATUSES), help="Only runs of this status.")
 @plain_option("--limit", type=click.IntRange(min=1), default=20, show_default=True, help="Number of runs to list.")
 @store_option

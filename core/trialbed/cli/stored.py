@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import AbstractContextManager, contextmanager
 from datetime import UTC, datetime
+from threading import Timer
 from typing import TYPE_CHECKING, cast
+
+import click
 
 from trialbed.cli.options import option, plain_option
 
@@ -14,10 +18,7 @@ if TYPE_CHECKING:
     from trialbed.report import WorstQuery
 
 store_option = option(
-    "--store",
-    metavar="FILE|URL",
-    help="Where runs are kept. [default: .trialbed/trialbed.db]",
-    show_default=False,
+    "--store", metavar="FILE|URL", help="Where runs are kept. [default: .trialbed/trialbed.db]", show_default=False
 )
 
 legend_option = plain_option("--legend", is_flag=True, help="Say below the tables what each figure means.")
@@ -80,3 +81,24 @@ def run_reporter(name: str, *, explained: bool = False, brief: bool = False) -> 
     made = cast("type[Reporter]", load_driver("reporters", name))()
     made.explained, made.brief = explained, brief
     return made
+
+
+LONG = 5.0
+"""Seconds after which a phase of a command names itself."""
+
+
+@contextmanager
+def names_itself(text: str, seconds: float = LONG) -> Iterator[None]:
+    """Print a line on the error stream if the phase takes long."""
+    said = Timer(seconds, click.echo, (text,), {"err": True})
+    said.daemon = True
+    said.start()
+    try:
+        yield
+    finally:
+        said.cancel()
+
+
+def names_reading() -> AbstractContextManager[None]:
+    """Print a line if the reading of a run's trials takes long."""
+    return names_itself("reading the trials of the run")

@@ -7,12 +7,4 @@ the short values that say too little for a judge.
 from trialbed.evidence._carriage import Passages, carries
 from trialbed.evidence._responses import MAX_TEXT, MIN_TEXT, every_value, evidence_values, short_values
 
-__all__ = [
-    "MAX_TEXT",
-    "MIN_TEXT",
-    "Passages",
-    "carries",
-    "every_value",
-    "evidence_values",
-    "short_values",
-]
+__all__ = ["MAX_TEXT", "MIN_TEXT", "Passages", "carries", "every_value", "evidence_values", "short_values"]

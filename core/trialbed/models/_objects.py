@@ -19,10 +19,10 @@ from trialbed.conformity import check_function
 from trialbed.contracts import ModelDriver, ModelInfo, OpenedModel
 from trialbed.errors import UsageError
 from trialbed.foreign_code import ForeignCode
+from trialbed.identity import source_of
 from trialbed.local_endpoint import local_endpoint
 from trialbed.records import COMMON_NAME
 from trialbed.settings import RunSettings
-from trialbed.sources import source_of
 from trialbed.tracebacks import exception_text
 from trialbed.wire import Call, ModelAnswer, ModelRequest, parse_object
 from trialbed.wire.dialects import Dialect, dialect_at

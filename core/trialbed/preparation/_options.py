@@ -19,9 +19,9 @@ from trialbed.catalogs import ApiCatalog
 from trialbed.contracts import Dataset, Executor, Judge, ModelDriver, ToolSelector
 from trialbed.environments import check_wanted, expand_profiles
 from trialbed.errors import UsageError
+from trialbed.identity import source_of
 from trialbed.records import Api, ApiRef, Environment, Query, RunConfig, WireLog
 from trialbed.settings import FactorSettings, RunSettings, declared_settings, index_dir
-from trialbed.sources import source_of
 from trialbed.suggestions import closest, did_you_mean
 from trialbed.wire.addresses import is_loopback
 from trialbed.wire.redaction import shown_url

@@ -1,9 +1,9 @@
-"""The endpoint of a trial's model, the limits of a trial, and token counts."""
+"""Models: the endpoint and the limits of a trial, tokens, prices, budgets, and the use that helpers make of models."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
+from collections.abc import Iterable, Mapping
+from typing import Any, Literal
 
 from pydantic import Field
 
@@ -108,3 +108,130 @@ class Usage(Record):
 
     def __add__(self, other: Usage) -> Usage:
         return Usage(**{name: getattr(self, name) + getattr(other, name) for name in Usage.model_fields})
+
+
+MILLION = 1_000_000
+
+
+class TokenRate(Record):
+    """Prices in US dollars for a million tokens.
+
+    Attributes:
+        above: the prices apply to prompts with more tokens than this.
+        cached: of prompt tokens in the endpoint's cache; None if they cost the same.
+    """
+
+    above: int = 0
+    input: float = Field(ge=0, allow_inf_nan=False)
+    output: float = Field(ge=0, allow_inf_nan=False)
+    cached: float | None = Field(default=None, ge=0, allow_inf_nan=False)
+
+
+class Prices(Record):
+    """The prices of a model at the time its run began.
+
+    Attributes:
+        rates: by the length of the prompt, ascending; the first is for every length.
+        source: where they come from, with its version.
+    """
+
+    rates: tuple[TokenRate, ...] = Field(min_length=1)
+    source: str
+
+    def cost(self, usage: Usage) -> float:
+        """Return the cost of one request in US dollars.
+
+        Reasoning tokens count as output. The rate for a long prompt applies to all its tokens.
+        """
+        rate = next(rate for rate in reversed(self.rates) if usage.prompt_tokens > rate.above or not rate.above)
+        cached = rate.input if rate.cached is None else rate.cached
+        fresh = usage.prompt_tokens - usage.cached_tokens
+        return (fresh * rate.input + usage.cached_tokens * cached + usage.completion_tokens * rate.output) / MILLION
+
+
+HelperRole = Literal["judge", "selector", "simulator", "user"]
+
+
+class ModelUse(Record):
+    """Requests to a model, and their tokens and cost.
+
+    Attributes:
+        requests: how many were sent, without repetitions of failed ones.
+        cached: replies from earlier requests, which cost nothing.
+        unreported: answers without reported tokens.
+        usage: the tokens that the endpoint reported.
+        cost: their price in US dollars, None if no price is known.
+    """
+
+    requests: int = 0
+    cached: int = 0
+    unreported: int = 0
+    usage: Usage = Usage()
+    cost: float | None = None
+
+    @property
+    def tokens(self) -> int:
+        """Prompt and completion tokens together."""
+        return self.usage.total_tokens
+
+
+class HelperUse(ModelUse):
+    """The use that a helper of a run has made of its model.
+
+    Attributes:
+        role: the helper.
+        model: the name of its model.
+        prices: of the model, at the time of the first request; None if they are not known.
+    """
+
+    role: HelperRole
+    model: str
+    prices: Prices | None = None
+
+    def __add__(self, other: ModelUse) -> HelperUse:
+        added = ("requests", "cached", "unreported", "usage")
+        total: dict[str, Any] = {name: getattr(self, name) + getattr(other, name) for name in added}
+        costs = [use.cost for use in (self, other) if use.cost is not None]
+        return self.model_copy(update=total | {"cost": sum(costs) if costs else None})
+
+
+def added_uses(before: Iterable[HelperUse], more: Iterable[HelperUse]) -> tuple[HelperUse, ...]:
+    """Return the uses of several sessions, added up by role and model."""
+    found: dict[tuple[str, str], HelperUse] = {}
+    for use in (*before, *more):
+        key = use.role, use.model
+        found[key] = found[key] + use if key in found else use
+    return tuple(found.values())
+
+
+class Budget(Record):
+    """The most that the trials of a run and its helpers may use of their models.
+
+    Attributes:
+        limit: in US dollars, or in tokens of requests and answers.
+        prices: of the first model, if the limit is in US dollars.
+        others: the run's other models, with their prices if the limit is in US dollars.
+    """
+
+    limit: float = Field(gt=0, allow_inf_nan=False)
+    unit: Literal["USD", "tokens"]
+    prices: Prices | None = None
+    others: dict[str, Prices | None] = Field(default={})
+
+    def amount(self, usage: Usage, model: str = "") -> float:
+        """Return the part of the budget that one request uses.
+
+        Args:
+            model: its model, if that is not the first of the run.
+        """
+        prices = self.others.get(model, self.prices)
+        return float(usage.total_tokens) if prices is None else prices.cost(usage)
+
+    def helpers_part(self, use: ModelUse) -> float:
+        """Return the part of the budget that a helper has used, or 0 if its price is not known."""
+        return float(use.usage.total_tokens) if self.unit == "tokens" else use.cost or 0.0
+
+    def text_of(self, amount: float) -> str:
+        """Return an amount in words."""
+        form = ".2f" if amount >= 0.1 or not amount else ".3g"
+        return f"{amount:{form}} USD" if self.unit == "USD" else f"{amount:,.0f} tokens"

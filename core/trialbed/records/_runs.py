@@ -9,13 +9,11 @@ from typing import Any, Literal
 from pydantic import ConfigDict, Field
 
 from trialbed.errors import UsageError
-from trialbed.records._annotations import Annotation
 from trialbed.records._base import Json, Record, SparseRecord
 from trialbed.records._frameworks import FrameworkInfo
-from trialbed.records._helpers import HelperUse
-from trialbed.records._models import Limits
-from trialbed.records._prices import Prices
+from trialbed.records._models import HelperUse, Limits, Prices
 from trialbed.records._scores import ScoreDescription
+from trialbed.records._trials import Annotation
 from trialbed.settings import MARGIN, IdentitySettings, declared_settings
 
 

@@ -1,23 +1,192 @@
-"""The input of a worker and the server for one trial, and their output."""
+"""The input of a worker and the server for one trial, their output, and the findings about it."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from datetime import datetime
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, get_args
 
 from annotated_types import Gt
-from pydantic import Field
+from pydantic import Field, model_validator
 
-from trialbed.records._answers import Answer
-from trialbed.records._apis import Api, ApiRef
-from trialbed.records._attribution import AttributedCall
-from trialbed.records._base import Json, Record
+from trialbed.records._base import Json, Record, SparseRecord
 from trialbed.records._faults import FaultPlan
-from trialbed.records._integrity import IntegrityFinding
-from trialbed.records._models import Limits, ModelEndpoint
-from trialbed.records._queries import GoldCall, ScriptedCall, ToolSpec, User, UserCall, UserTurn
+from trialbed.records._models import Limits, ModelEndpoint, Usage
+from trialbed.records._queries import Api, ApiRef, GoldCall, ScriptedCall, ToolSpec, User, UserCall, UserTurn
 from trialbed.records._scores import NOT_MEASURED, Failure, Score
 from trialbed.records._wire import ApiCall, WireLog
+
+Finish = Literal["give_answer", "give_up_and_restart"]
+
+GIVE_UP = "GIVE_UP"
+"""A model writes this first when it cannot solve the task."""
+
+
+def finish_of(text: str) -> Finish | None:
+    """Return how an agent with this last message finished, or None if the message is empty."""
+    stripped = text.strip()
+    if not stripped:
+        return None
+    return "give_up_and_restart" if stripped.startswith(GIVE_UP) else "give_answer"
+
+
+class ClaimedCall(Record):
+    """A tool call that the framework reports.
+
+    Attributes:
+        name: the reported name, which is the tool's name or the original ``{tool_name}_{api_name}``.
+        api: the Api meant; None if no tool of this name was offered.
+        arguments: the reported arguments; text if the framework kept text that is not a JSON object.
+        response: the reported response, as text.
+    """
+
+    name: str
+    api: ApiRef | None = None
+    arguments: dict[str, Json] | str | None = None
+    response: str = ""
+
+
+LONG = 50_000
+"""Characters of an answer that is read in about 50 ms."""
+
+
+class Answer(Record):
+    """The outcome of a trial in the agent's own words, which are not verified.
+
+    The text alone is enough: ``Answer(final_answer="Paris")`` has answered and finished, and claims nothing else.
+
+    Attributes:
+        final_answer: text for the user; empty when the agent did not finish.
+        calls: in the order of the framework's report.
+        finish: how the agent ended: an answer, giving up, or None when it did not finish (step limit, empty text). If
+            it is not given, ``finish_of`` reads it from the text.
+        usage: tokens counted by the framework, None if it does not count them.
+        model_turns: model calls counted by the framework, None if it does not count them.
+        reports_calls: whether it says which calls were made; if not, ``calls`` is empty and claims nothing. By default
+            it is true if ``calls`` is given.
+    """
+
+    final_answer: str
+    calls: tuple[ClaimedCall, ...] = ()
+    finish: Finish | None = None
+    usage: Usage | None = None
+    model_turns: int | None = None
+    reports_calls: bool = True
+
+    @model_validator(mode="before")
+    @classmethod
+    def _with_defaults(cls, given: Any) -> Any:
+        if not isinstance(given, Mapping):
+            return given
+        text = given.get("final_answer")
+        finish = finish_of(text) if isinstance(text, str) else None
+        return {"finish": finish, "reports_calls": "calls" in given, **given}
+
+    @property
+    def is_long(self) -> bool:
+        """Return whether reading it takes long enough to be done in a thread."""
+        return len(self.final_answer) > LONG
+
+
+Stage = Literal[
+    "not offered",  # its Api was not among the tools that the model was offered
+    "not called",  # the model did not ask for it
+    "wrong arguments",  # the model asked for its Api, but not with its arguments
+    "not made",  # the model asked for it, but the framework did not call the Api, or with other arguments
+    "api failed",  # the Api answered with an error
+    "trial failed",  # the trial ended in an error, before the call or after it
+    "not used",  # nothing of the response is in the answer or in a later call
+]
+"""The stage that lost an expected call, in the order of its way to the answer."""
+
+STAGES: tuple[Stage, ...] = get_args(Stage)
+
+
+class AttributedCall(SparseRecord):
+    """An expected call, and the stage that lost it.
+
+    Attributes:
+        lost: the first stage that it did not pass; None if its result was used.
+        reason: why, in words; empty if it was not lost.
+        requests: the requests to the model that show a loss by the framework, from 1. They are the request that was
+            answered with the call, and the next, if there is one.
+    """
+
+    gold: GoldCall
+    lost: Stage | None = None
+    reason: str = ""
+    requests: tuple[int, ...] = ()
+
+    sparse = ("requests",)
+
+
+IntegrityKind = Literal[
+    "other_model",  # requests for another model than the run's, which were refused
+    "other_model_answered",  # requests that another model answered
+    "added_header",  # requests with headers or a query that no usual client sends
+    "old_functions",  # requests with tools in the old field; their calls do not count
+    "required_choice",  # requests that demand some call
+    "forced_choice",  # requests that force a call of one tool
+    "added_tool",  # tools on offer that are not the trial's
+    "answer_key",  # expected values that a request has, and nothing in the trial before it
+    "forced_call",  # calls that were made because the request forced them
+    "dictated_call",  # calls that the request had already
+    "changed_call",  # calls with arguments that the model did not write
+    "unasked_call",  # calls in no answer of the model
+    "invented_call",  # calls of the agent's own tools that stand in the conversation, and in no answer of the model
+    "outside_clock",  # requests outside of the time that the worker reported
+    "unwritten_answer",  # answers that differ from the model's last words
+    "unsourced_answer",  # answers that say things without a source in the trial
+    "invented_claim",  # calls that are claimed and were never made
+]
+
+
+class IntegrityFinding(Record):
+    """One kind of finding in one trial.
+
+    Attributes:
+        count: how many requests, calls, tools, answers or claims.
+        examples: the names of models, tools and Apis, each once; the first ones.
+    """
+
+    kind: IntegrityKind
+    count: int
+    examples: tuple[str, ...] = ()
+
+
+Rating = Literal["right", "wrong", "unclear"]
+
+
+class Annotation(Record):
+    """A person's words on a trial, which stay with its run and change no score.
+
+    Attributes:
+        framework, query_id, repeat: identify the trial within its run.
+        rating: the person's verdict on the answer, if any.
+        correction: a right answer, in place of the trial's.
+    """
+
+    framework: str
+    query_id: int | str
+    repeat: int = 0
+    rating: Rating | None = None
+    note: str = ""
+    correction: str = ""
+
+    @property
+    def key(self) -> tuple[str, int | str, int]:
+        """The trial."""
+        return self.framework, self.query_id, self.repeat
+
+    @property
+    def words(self) -> dict[str, str | None]:
+        """The rating, the note and the correction."""
+        return {"rating": self.rating, "note": self.note, "correction": self.correction}
+
+    @property
+    def is_empty(self) -> bool:
+        """Return whether it says nothing."""
+        return self.rating is None and not self.note and not self.correction
 
 
 class TrialKey(Record):

@@ -9,10 +9,9 @@ from typing import Literal
 
 from pydantic import ConfigDict
 
-from trialbed.records._apis import ApiRef
 from trialbed.records._base import Json, Record
 from trialbed.records._models import Usage
-from trialbed.records._queries import ToolSpec
+from trialbed.records._queries import ApiRef, ToolSpec
 from trialbed.records._scores import Failure
 
 CircuitState = Literal["closed", "open", "down"]

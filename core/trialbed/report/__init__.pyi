@@ -53,8 +53,8 @@ from ._summary import TrialRow as TrialRow
 from ._summary import TrialTable as TrialTable
 from ._summary import WorstQuery as WorstQuery
 from .comparison._findings import EnoughQueries as EnoughQueries
+from .comparison._findings import FrameworkComparison as FrameworkComparison
 from .comparison._findings import Interval as Interval
 from .comparison._findings import Pilot as Pilot
 from .comparison._findings import ScoreFinding as ScoreFinding
-from .comparison._run import FrameworkComparison as FrameworkComparison
 from .comparison._sides import Side as Side

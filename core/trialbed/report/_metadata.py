@@ -7,14 +7,7 @@ from collections.abc import Iterator, Sequence
 from datetime import UTC
 from typing import Any
 
-from trialbed.records import (
-    FrameworkInfo,
-    HelperUse,
-    Run,
-    framework_profile,
-    labels_in_words,
-    read_fault_plan,
-)
+from trialbed.records import FrameworkInfo, HelperUse, Run, framework_profile, labels_in_words, read_fault_plan
 from trialbed.report._files import clean
 from trialbed.settings import declared_settings
 from trialbed.store import TrialTable

@@ -1,14 +1,120 @@
-"""The context of a score."""
+"""The context of a score, its bounds, and the trials that count in it."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import NamedTuple
+from typing import Any, Literal, NamedTuple
 
 from trialbed.contracts import Judge
+from trialbed.identity import once_for
 from trialbed.records import Answer, ApiCall, ApiRef, Json, Prices, Query, Timing, ToolSpec, WireLog
 from trialbed.tool_calls import UNSEEN, AskedCall, asked_calls, is_written, with_accepted
+
+ALWAYS = ("sopr_score", "api_call_score", "api_precision", "api_f1", "has_finish")
+"""Scores of quality that a summary has even if every trial failed."""
+
+TIMES = ("wall_time", "model_time", "tool_time", "framework_time")
+"""Scores that separate a worker's first trial, because it does the work that later ones find done."""
+
+OF_GOLD_CALLS = ("api_call_score", "api_precision", "api_f1")
+"""Scores that there are only of queries that say which calls solve them."""
+
+OF_GOLD_ARGUMENTS = ("argument_accuracy", "tool_call_f1", "tool_call_accuracy")
+"""Scores that only exist for queries with arguments in the expected calls."""
+
+OF_GOLD = (*OF_GOLD_CALLS, *OF_GOLD_ARGUMENTS)
+"""Scores that there are only of queries that say something of the calls; a run may have them of no query."""
+
+OF_STATE = ("final_state",)
+"""Scores that only exist for queries with a final state, and for runs with such a query."""
+
+OF_SOME = (*OF_GOLD, *OF_STATE)
+"""Scores that not every query has."""
+
+
+def absent_scores(query: Query) -> tuple[str, ...]:
+    """Return the scores that no trial of a query can have."""
+    of_state = OF_STATE if query.final_state is None else ()
+    if not query.states_calls:
+        return (*OF_GOLD, *of_state)
+    return (*OF_GOLD_ARGUMENTS, *of_state) if all(call.arguments is None for call in query.gold_calls) else of_state
+
+
+LONGEST_ANSWER = 500_000
+"""The longest judged answer in characters, about a thousand pages. A trial with a longer one has failed."""
+
+LONG_ANSWER = 50_000
+"""Characters of an answer that Trialbed's own scorers read in about 50 ms; longer ones are scored in a process."""
+
+LARGE_LOG = 1_000_000
+"""The same limit for a server's log together with the agent's claims."""
+
+SMALL_LOG = 50_000
+"""Characters of both, and of the answer, that are read word by word in some milliseconds: 65 if all are new."""
+
+SMALL_TASK = 20_000
+"""The same limit for a task with its documentation, which is read for the first of its trials."""
+
+PROCESSOR_SECONDS = 60
+"""Seconds of work for the scores of one plugin on one trial."""
+
+SILENT_SECONDS = 600.0
+"""Seconds for these scores, or for a judge, which may wait for a model."""
+
+MEMORY = 4 * 2**30
+"""Bytes of data of a scoring process."""
+
+
+TrialSize = Literal["small", "medium", "large"]
+
+
+class ScoringStopped(Exception):
+    """The scoring of a trial passed a limit; says which one."""
+
+
+@once_for(128)
+def is_short(query: Query, tools: Sequence[ToolSpec]) -> bool:
+    """Return whether a task and the documentation of its Apis and tools are so small that reading them is, too."""
+    texts: list[Any] = [[tool.description, tool.parameters] for tool in tools]
+    for api in query.apis:
+        parameters = (*api.required_parameters, *api.optional_parameters)
+        values = [[one.description, one.default, *one.enum] for one in parameters]
+        texts.append([api.description, api.tool_description, values, api.template_response, api.json_schema])
+    return _size([query.text, *texts], SMALL_TASK) <= SMALL_TASK
+
+
+@once_for(8)
+def trial_size(answer: Answer, wire: WireLog) -> TrialSize:
+    """Return how large the texts of a trial are.
+
+    Reading every word of small ones holds up nothing; large ones are not scored between two events of the engine.
+    """
+    length, bodies = len(answer.final_answer), sum(len(call.request) + len(call.response) for call in wire.model_calls)
+    results = [[call.arguments, call.response] for calls in (wire.api_calls, answer.calls) for call in calls]
+    # Counted little beyond the larger bound.
+    size = bodies + _size(results, LARGE_LOG - bodies)
+    if length > LONG_ANSWER or size > LARGE_LOG:
+        return "large"
+    return "small" if size + length <= SMALL_LOG else "medium"
+
+
+def _size(value: Any, most: int) -> int:
+    """Return about as many characters as a value has, counted no further than ``most``."""
+    size, rest = 0, [value]
+    while rest and size <= most:
+        value = rest.pop()
+        if isinstance(value, str):
+            size += len(value)
+            continue
+        size += 8
+        if isinstance(value, dict):
+            size += sum(map(len, value))
+            rest.extend(value.values())
+        elif isinstance(value, list):
+            rest.extend(value)
+    return size
 
 
 class CheckResult(NamedTuple):

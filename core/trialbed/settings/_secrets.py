@@ -1,7 +1,7 @@
-"""Recognises settings that are secret, and chooses the variables that other programs get.
+"""Recognise settings that are secret, and choose the variables that other programs get.
 
 A variable is secret if its name looks like a key, token, password or credential, or if its value is a URL
-that carries a password.
+that carries a password. Keys and tokens stay off command lines and go to no other host.
 """
 
 from __future__ import annotations
@@ -10,6 +10,11 @@ import os
 import re
 from collections.abc import Mapping
 from functools import lru_cache
+from typing import TYPE_CHECKING
+from urllib.parse import urlsplit
+
+if TYPE_CHECKING:
+    from trialbed.settings._run import RunSettings
 
 MIN_SECRET = 8
 """The shortest value to redact; shorter ones occur in ordinary text by chance."""
@@ -68,3 +73,33 @@ def secret_values(environment: Mapping[str, str] | None = None) -> tuple[str, ..
     variables = os.environ if environment is None else environment
     found = {value for name, value in variables.items() if len(value) >= MIN_SECRET and is_secret(name, value)}
     return tuple(sorted(found, key=lambda value: (-len(value), value)))
+
+
+OPENAI = "api.openai.com"
+OPENAI_KEY = "OPENAI_API_KEY"
+
+SERVER_TOKEN = "TRIALBED_SERVER_TOKEN"  # noqa: S105 - the name of a variable, as below
+"""The token that the clients of a server send, which its user chooses."""
+
+CONTROL_TOKEN = "TRIALBED_CONTROL_TOKEN"  # noqa: S105
+"""The engine's token to control the server of its run."""
+
+UPSTREAM_KEY = "TRIALBED_UPSTREAM_KEY"
+UPSTREAM_KEYS = "TRIALBED_UPSTREAM_KEYS"
+"""The keys of the models' endpoint and of further endpoints, in a JSON object by address."""
+
+SIMULATOR_KEY = "TRIALBED_SIMULATOR_KEY"
+REAL_KEY = "TRIALBED_REAL_KEY"
+"""The keys of the simulators' own endpoint, and of that which calls real APIs."""
+
+
+def key_variable(settings: RunSettings, url: str) -> str:
+    """Return the name of the variable with an endpoint's key, or an empty text."""
+    parts = urlsplit(url)
+    known = dict(entry.partition("=")[::2] for entry in settings.endpoint_key_env)
+    for place in (parts.netloc, parts.hostname or ""):
+        if place in known:
+            return known[place]
+    if settings.base_url and urlsplit(settings.base_url).netloc == parts.netloc:
+        return settings.api_key_env
+    return OPENAI_KEY if parts.hostname == OPENAI else ""

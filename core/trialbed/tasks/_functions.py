@@ -16,8 +16,8 @@ from pydantic_core import ArgsKwargs, to_jsonable_python
 
 from trialbed.contracts import ApiRefused
 from trialbed.errors import UsageError
+from trialbed.identity import source_of
 from trialbed.records import Api, Json, Parameter
-from trialbed.sources import source_of
 
 FUNCTIONS = "functions"
 """The category of Apis that are functions. The category of methods is the name of their class."""

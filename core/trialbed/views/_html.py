@@ -7,12 +7,9 @@ from functools import cache
 from importlib.resources import files
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-from trialbed.views._bars import BarPlot, Timeline
-from trialbed.views._disclosures import Disclosures, Folded
-from trialbed.views._drawing import fit_label
 from trialbed.views._figures import UNKNOWN, compact, printable
-from trialbed.views._plot import IntervalPlot
-from trialbed.views._table import INTERVAL, Table
+from trialbed.views._plots import BarPlot, IntervalPlot, Timeline, fit_label
+from trialbed.views._table import INTERVAL, Disclosures, Folded, Table
 
 if TYPE_CHECKING:
     from jinja2 import Environment

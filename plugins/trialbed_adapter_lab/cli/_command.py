@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from trialbed.cli.environments import env_dir_option, yes_option
+from trialbed.cli.env import env_dir_option, yes_option
 from trialbed.cli.formats import chosen_format, format_option
 from trialbed.cli.options import FOLDER, FiniteRange, json_option, plain_option, print_json
 
@@ -134,7 +134,7 @@ def check(
     """
     import asyncio
 
-    from trialbed.cli.environments import chosen_environments
+    from trialbed.cli.env import chosen_environments
     from trialbed.environments import expand_profiles
     from trialbed.errors import UsageError
     from trialbed.records import framework_driver

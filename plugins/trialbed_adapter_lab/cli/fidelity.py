@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from trialbed.cli.environments import env_dir_option, yes_option
+from trialbed.cli.env import env_dir_option, yes_option
 from trialbed.cli.formats import chosen_format, format_option
 from trialbed.cli.options import json_option
 from trialbed.cli.setting_options import setting_option
@@ -88,8 +88,8 @@ def _measure(
     import asyncio
     from datetime import UTC, datetime
 
-    from trialbed.cli.environments import chosen_environments
-    from trialbed.cli.signals import cancel_on_terminate
+    from trialbed.cli.env import chosen_environments
+    from trialbed.cli.progress import cancel_on_terminate
     from trialbed.environments import expand_profiles
     from trialbed_adapter_lab.fidelity import REFERENCE, FidelityReport, MeasuredAdapter, measure
 

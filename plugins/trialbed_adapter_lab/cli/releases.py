@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from trialbed.cli.environments import env_dir_option, yes_option
+from trialbed.cli.env import env_dir_option, yes_option
 from trialbed.cli.formats import chosen_format, format_option
 from trialbed.cli.options import FOLDER, json_option, option, plain_option
 from trialbed.cli.setting_options import setting_option
@@ -121,8 +121,8 @@ async def _measure(
     folder: ReleaseFolder, wanted: SpecifierSet, given: dict[str, Any]
 ) -> tuple[KnownReleases, list[MeasuredRelease]]:
     """Measure the chosen releases that are still open; return all that the index has, and the measured ones."""
-    from trialbed.cli.environments import environment_store
-    from trialbed.cli.signals import cancel_on_terminate
+    from trialbed.cli.env import environment_store
+    from trialbed.cli.progress import cancel_on_terminate
     from trialbed.environments import BuildRequest, FrameworkSpec
     from trialbed.settings import make_folder
     from trialbed.texts import number_of

@@ -9,10 +9,8 @@ from typing import Any
 
 import click
 
-from trialbed.cli.options import FILE, FOLDER, json_option, plain_option
-from trialbed.cli.plugin_files import DriverOrFile
-from trialbed.cli.sections import SectionedCommand
-from trialbed.cli.setting_options import data_dir_option, setting_options
+from trialbed.cli.options import FILE, FOLDER, SectionedCommand, json_option, plain_option
+from trialbed.cli.setting_options import DriverOrFile, data_dir_option, setting_options
 from trialbed.cli.stored import store_option
 from trialbed_evaluation.judge_settings import JUDGE_SETTINGS
 from trialbed_evaluation.score import _files, _stored

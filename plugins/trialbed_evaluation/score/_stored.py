@@ -38,8 +38,8 @@ def score(target: str, given: Mapping[str, Any]) -> int:
     """
     import asyncio
 
+    from trialbed.cli.stored import names_itself
     from trialbed.cli.thresholds import below, check_scores, parse_thresholds
-    from trialbed.cli.waiting import names_itself
     from trialbed.views import print_tables
 
     if given["judge"] is not None and given["scorers"]:
@@ -68,7 +68,7 @@ async def _rescore(
     target: str, given: Mapping[str, Any], scorers: Mapping[str, Any]
 ) -> tuple[Rescored, Mapping[int | str, Query]]:
     from trialbed.catalogs import run_queries
-    from trialbed.cli.signals import cancel_on_terminate
+    from trialbed.cli.progress import cancel_on_terminate
     from trialbed.store import Store, open_store, require_frameworks
     from trialbed_evaluation.score._rescoring import rejudge, rescore
 
@@ -118,7 +118,7 @@ def _report(
     rescored: Rescored, queries: Mapping[int | str, Query], given: Mapping[str, Any]
 ) -> Iterator[Report | None]:
     """Yield the run's report from its trials, read again; None if no output needs it."""
-    from trialbed.cli.waiting import names_itself
+    from trialbed.cli.stored import names_itself
     from trialbed.plugins import installed_listeners
     from trialbed.report import read_report
     from trialbed.store import open_store
@@ -134,7 +134,7 @@ def _report(
 
 
 def _write(report: Report, given: Mapping[str, Any]) -> None:
-    from trialbed.cli.documents import print_documents
+    from trialbed.cli.formats import print_documents
     from trialbed.report import each_document, write_document
 
     if given["output"] is not None:

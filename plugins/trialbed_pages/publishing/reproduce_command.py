@@ -8,7 +8,7 @@ from pathlib import Path
 
 import click
 
-from trialbed.cli.environments import env_dir_option
+from trialbed.cli.env import env_dir_option
 from trialbed.cli.options import FOLDER, json_option, plain_option, print_json
 from trialbed.cli.setting_options import data_dir_option
 from trialbed.texts import number_of
@@ -60,7 +60,7 @@ def command(
     Tasks in Python or YAML files are code of the folder, which runs with your rights: read them first if you do not
     trust its authors. The command asks before, and starts the replay without the keys and settings of your environment.
     """
-    from trialbed.cli.environments import chosen_environments
+    from trialbed.cli.env import chosen_environments
     from trialbed.files import temporary_folder
     from trialbed.settings import data_dir as default_folder
     from trialbed_pages.publishing._folder import write_files

@@ -12,8 +12,17 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from trialbed.cli.formats import chosen_format, format_option
-from trialbed.cli.options import FILE, FOLDER, Finite, FiniteRange, json_option, option, plain_option, print_json
-from trialbed.cli.sections import SectionedCommand
+from trialbed.cli.options import (
+    FILE,
+    FOLDER,
+    Finite,
+    FiniteRange,
+    SectionedCommand,
+    json_option,
+    option,
+    plain_option,
+    print_json,
+)
 from trialbed.cli.setting_options import setting_option
 from trialbed.texts import number_of
 
@@ -135,7 +144,7 @@ def command(file: Path | None, *, as_json: bool, **given: Any) -> int:
 
 
 async def _verify(cases: TestSet, targets: list[Target], options: VerifyOptions) -> list[dict[str, Any]]:
-    from trialbed.cli.signals import cancel_on_terminate
+    from trialbed.cli.progress import cancel_on_terminate
     from trialbed_verify.verification import Verification
     from trialbed_verify.verification.progress import verify_progress
 

@@ -81,17 +81,6 @@ def test_a_framework_a_dataset_and_scores_of_others_work_together(
     assert [entry["scores"]["acme_begins_right"] for entry in document["results"]] == [1.0, 1.0, 1.0]
 
 
-def test_a_score_of_others_has_its_right_value_for_a_model_that_errs(
-    acme_run: Callable[..., dict[str, Any]],
-) -> None:
-    """Played in reverse, only the query with one gold call begins right."""
-    document = acme_run("scripted:reordered")
-    assert [entry["scores"]["acme_begins_right"] for entry in document["results"]] == [1.0, 0.0, 0.0]
-    assert document["summary"]["average_acme_begins_right"] == pytest.approx(1 / 3)
-    assert document["summary"]["acme_api_calls"] == 5
-    assert document["summary"]["average_sopr_score"] == 1.0
-
-
 def test_a_score_of_others_can_be_a_threshold(beside: Beside, tmp_path: Path) -> None:
     command = ("run", "-f", "acme", "-d", "acme", "--model", "scripted:reordered", "--fail-under")
     done = beside.bench(*command, "acme_begins_right=0.3", cwd=tmp_path)
@@ -101,14 +90,6 @@ def test_a_score_of_others_can_be_a_threshold(beside: Beside, tmp_path: Path) ->
     failed = beside.bench(*command, "acme_begins_right=0.5", cwd=tmp_path)
     assert failed.returncode == 1
     assert "acme: acme_begins_right is 0.3333, below 0.5" in failed.stderr
-
-
-def test_the_framework_of_others_stands_beside_ours(beside: Beside, tmp_path: Path) -> None:
-    documents = beside.bench_json("run", "-f", "reference", "-f", "acme", "--limit", "4", cwd=tmp_path)
-    ours, theirs = documents
-    assert [document["metadata"]["agent_name"] for document in documents] == ["reference", "acme"]
-    for score in ("average_sopr_score", "average_api_call_score", "average_claimed_vs_observed"):
-        assert ours["summary"][score] == theirs["summary"][score] == 1.0
 
 
 def helpful(request: ReceivedRequest) -> ModelTurn:
@@ -150,27 +131,10 @@ def test_helpers_of_others_ask_the_model_that_the_user_names(beside: Beside, tmp
     assert again["summary"]["average_sopr_score"] == 1.0
 
 
-def test_a_helper_of_others_keeps_to_its_budget(beside: Beside, tmp_path: Path) -> None:
-    with serve(helpful) as model:
-        command = ("run", "-f", "reference", "-d", "acme", "--model", "scripted:gold", "--base-url", model.url)
-        command += ("--judge", "acme", "--judge-model", "grader", "--max-helper-requests", "1", "-j", "1")
-        command += ("--allow-incomplete",)
-        (document,) = beside.bench_json(*command, cwd=tmp_path)
-    judged = [entry["scores"]["sopr_score"] for entry in document["results"]]
-    assert judged.count(None) == 2
-    assert "the budget of 1 request is used up" in json.dumps(document["summary"]["untold_reasons"])
-
-
 def test_the_dataset_of_others_is_listed_and_shown(installation: Installation, tmp_path: Path) -> None:
     listed = {row["name"]: row for row in installation.bench_json("data", "list", cwd=tmp_path)}
     assert listed["acme"]["test_sets"] == ["acme"]
     assert installation.bench_json("data", "show", "acme", cwd=tmp_path)["gold_apis"] == 5
-
-
-def test_a_command_of_others_is_there(installation: Installation, tmp_path: Path) -> None:
-    done = installation.bench("acme-hello", cwd=tmp_path)
-    assert (done.returncode, done.stdout) == (0, "Hello from Acme\n")
-    assert "Greet from another distribution." in installation.bench("--help", cwd=tmp_path).stdout
 
 
 def test_a_reporter_of_others_is_chosen_by_name(beside: Beside, tmp_path: Path) -> None:
@@ -203,55 +167,7 @@ def test_a_framework_that_cannot_be_used_ends_with_2_and_its_cause(
     assert "Traceback" not in done.stderr
 
 
-def test_plugins_names_each_broken_one_with_distribution_version_and_cause(
-    installation: Installation, tmp_path: Path
-) -> None:
-    items = {(item["kind"], item["name"]): item for item in installation.bench_json("plugins", cwd=tmp_path)}
-    for kind, name in (("frameworks", "acme"), ("datasets", "acme"), ("plugins", "acme")):
-        assert items[kind, name] == {
-            "kind": kind,
-            "name": name,
-            "distribution": "trialbed-acme",
-            "version": "1.2.3",
-            "problem": "",
-        }
-    problems = {key: item["problem"] for key, item in items.items() if item["distribution"] == "trialbed-broken"}
-    assert {key for key, problem in problems.items() if problem} == {
-        ("frameworks", "brokenone"),
-        ("frameworks", "brokenold"),
-        ("frameworks", "brokenname"),
-        ("plugins", "a-unimportable"),
-        ("plugins", "b-misfit"),
-        ("plugins", "c-unknown"),
-    }
-    assert "flux capacitor" in problems["plugins", "a-unimportable"]
-    assert "weather" in problems["plugins", "b-misfit"]
-    assert "trial_scored" in problems["plugins", "c-unknown"]
-    assert all("trialbed-broken 6.6.6" in problem for problem in problems.values())
-
-
-def test_doctor_finds_the_broken_ones_and_says_what_to_do(installation: Installation, tmp_path: Path) -> None:
-    done = installation.bench("doctor", cwd=tmp_path)
-    assert done.returncode == 1
-    assert done.stdout.count("update or uninstall trialbed-broken") == 6
-    assert "flux capacitor" in done.stdout
-    assert "acme, reference" in done.stdout
-
-
-@pytest.mark.parametrize("arguments", [("--version",), ("--help",), ("data", "list"), ("run", "--limit", "1")])
-def test_broken_plugins_harm_no_other_command(beside: Beside, tmp_path: Path, arguments: tuple[str, ...]) -> None:
-    done = beside.bench(*arguments, cwd=tmp_path)
-    assert done.returncode == 0, done.stderr
-    assert "Traceback" not in done.stderr
-
-
 def test_a_run_says_which_plugins_it_goes_without(beside: Beside, tmp_path: Path) -> None:
     done = beside.bench("run", "--limit", "1", cwd=tmp_path)
     for name in ("a-unimportable", "b-misfit", "c-unknown"):
         assert f"plugin '{name}' of trialbed-broken 6.6.6 cannot be loaded" in done.stderr
-
-
-def test_an_error_of_a_driver_of_others_is_shown_as_ours_are(beside: Beside, tmp_path: Path) -> None:
-    done = beside.bench("run", "--dataset", "acme:winter", cwd=tmp_path)
-    assert done.returncode == 2
-    assert "acme has no test set 'winter'; there is only 'acme'" in done.stderr

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any, ClassVar
@@ -11,15 +10,8 @@ import pytest
 from support.cases import for_each
 
 from trialbed import Task, evaluate
-from trialbed.conformity import (
-    CONTRACTS,
-    check_function,
-    check_object,
-    class_problems,
-    driver_problems,
-    made_world,
-)
-from trialbed.contracts import BaseAgent, Executor, Judge, Simulation, Simulator, ToolSelector, World
+from trialbed.conformity import CONTRACTS, class_problems
+from trialbed.contracts import Executor, Judge, Simulation, Simulator, ToolSelector
 from trialbed.drivers import GROUPS, list_drivers, load_driver
 from trialbed.errors import DriverBroken, UsageError
 
@@ -36,11 +28,6 @@ class NotAsync(Simulator):
         return Simulation()
 
 
-class TooFew(Simulator):
-    async def simulate(self, api, arguments):  # type: ignore[no-untyped-def, override]
-        return Simulation()
-
-
 class Abstract(Executor):
     async def describe(self, framework):  # type: ignore[no-untyped-def]
         raise NotImplementedError
@@ -52,11 +39,6 @@ class Abstract(Executor):
 class Needy(Weather):
     def __init__(self, city):  # type: ignore[no-untyped-def]
         self.city = city
-
-
-class Waiting(ToolSelector):
-    async def select(self, query, *, max_tools):  # type: ignore[no-untyped-def, override]
-        return []
 
 
 class Blind(ToolSelector):
@@ -73,10 +55,8 @@ class Unsaid(Judge):
     ("given", "contract", "said"),
     [
         (NotAsync, Simulator, "has `def simulate(self, api, ref, arguments)`, and must have `async def simulate("),
-        (TooFew, Simulator, "has `async def simulate(self, api, arguments)`, and must have `async def simulate(self, "),
         (Abstract, Executor, "Abstract lacks `async def __aexit__(self, kind, error, trace)`"),
         (Needy, Simulator, "has `def __init__(self, city)`, and must have `def __init__(self)`"),
-        (Waiting, ToolSelector, "has `async def select(self, query, *, max_tools)`, and must have `def select(self, "),
         (Blind, ToolSelector, "has `def select(self, query)`, and must have `def select(self, query, *, max_tools)`"),
         (Unsaid, Judge, "has `def judge(self, query, answer, wire)`, and must have `async def judge(self, "),
     ],
@@ -85,44 +65,6 @@ def test_each_departure_is_named_with_what_is_expected(given: type, contract: ty
     (problem,) = class_problems(given, contract)
     assert said in problem
     assert (f'(File "{__file__}", line ' in problem) == (given is not Abstract)
-
-
-def wrapped(function: Callable[..., Any]) -> Callable[..., Any]:
-    @functools.wraps(function)
-    def call(*args: Any, **kwargs: Any) -> Any:
-        return function(*args, **kwargs)
-
-    return call
-
-
-class Decorated(Weather):
-    @wrapped
-    async def simulate(self, api, ref, arguments):  # type: ignore[no-untyped-def]
-        return Simulation()
-
-
-class More(Weather):
-    def __init__(self, city="Oslo", **more):  # type: ignore[no-untyped-def]
-        self.city = city
-
-    async def simulate(self, *given, note=None, **named):  # type: ignore[no-untyped-def]
-        return Simulation()
-
-
-class AsyncAgent(BaseAgent):
-    async def answer(self, query):  # type: ignore[no-untyped-def]
-        return "yes"
-
-    async def close(self):  # type: ignore[no-untyped-def]
-        return None
-
-
-@for_each(
-    ("given", "contract"),
-    [(Weather, Simulator), (Decorated, Simulator), (More, Simulator), (AsyncAgent, BaseAgent)],
-)
-def test_what_can_be_called_as_the_contract_says_fits(given: type, contract: type) -> None:
-    assert class_problems(given, contract) == ()
 
 
 @for_each("kind", CONTRACTS)
@@ -155,36 +97,6 @@ def test_objects_are_checked_before_anything_runs(given: dict[str, Any], said: s
     with pytest.raises(UsageError) as raised:
         evaluate(lambda query: "yes", [Task("?", expect="yes")], **given)
     assert str(raised.value).startswith(said)
-
-
-def test_objects_may_be_made_as_they_like() -> None:
-    check_object("simulator", Needy("Oslo"), Simulator)
-    check_function("judge", lambda *given: True, "query", "answer", "wire")
-    check_function("scorers", len, "trial")
-
-
-def test_worlds_are_checked_when_they_are_made() -> None:
-    class Slow(World):
-        async def call(self, api, arguments):  # type: ignore[no-untyped-def]
-            return 1
-
-        def state(self) -> Any:
-            return 1
-
-    class Worlds(Weather):
-        def world(self) -> World:
-            return Slow()
-
-    with pytest.raises(TypeError, match=r"Slow has `async def call\(self, api, arguments\)`, and must have `def call"):
-        made_world(Worlds(), None)
-    assert made_world(Weather(), None) is None
-
-
-def test_a_driver_must_be_a_subclass_of_its_contract() -> None:
-    for kind, given, contract in (("frameworks", Weather, "BaseAgent"), ("judges", len, "contracts.Judge")):
-        said = f"it is not a subclass of trialbed.{contract}; correct the entry point"
-        assert driver_problems(kind, given) == [said]
-    assert driver_problems("commands", len) == []
 
 
 SOURCE = """

@@ -1,54 +1,33 @@
-"""Texts that are read, and files that are written whole or not at all."""
+"""Texts that are read, files that are written whole or not at all, and temporary folders."""
 
 from __future__ import annotations
 
 import contextlib
 import os
+import signal
+import subprocess
+import sys
+import tempfile
 from pathlib import Path
 
 import pytest
 
 from trialbed.cli import main
-from trialbed.errors import DataError, UsageError
+from trialbed.errors import DataError
 from trialbed.files import (
+    PREFIX,
     make_private_file,
     make_private_folder,
     read_bytes,
     read_lines,
     read_text,
     replace_file,
-    replacing,
-    write_text,
+    temporary_folder,
 )
 from trialbed.model_access import CompletionCache
 from trialbed.report import write_document
 from trialbed.store import Store
 from trialbed_server.response_store import ResponseStore
-
-
-def test_a_file_is_replaced_when_it_is_whole(tmp_path: Path) -> None:
-    path = tmp_path / "a.json"
-    path.write_bytes(b"old")
-    with replacing(path) as file:
-        file.write(b"new")
-        assert path.read_bytes() == b"old"
-    assert path.read_bytes() == b"new"
-    assert list(tmp_path.iterdir()) == [path]
-
-
-def test_what_fails_half_way_leaves_the_old_file_and_nothing_else(tmp_path: Path) -> None:
-    path = tmp_path / "a.json"
-    path.write_bytes(b"old")
-
-    def half() -> None:
-        with replacing(path) as file:
-            file.write(b"new")
-            raise RuntimeError("halfway")
-
-    with pytest.raises(RuntimeError, match="halfway"):
-        half()
-    assert path.read_bytes() == b"old"
-    assert list(tmp_path.iterdir()) == [path]
 
 
 def test_permissions_and_links_stay(tmp_path: Path) -> None:
@@ -97,17 +76,6 @@ def test_what_holds_prompts_and_answers_is_private(tmp_path: Path) -> None:
     assert {mode(path.parent) for path in files} == {0o700}
 
 
-def test_a_name_as_long_as_names_can_be_is_written(tmp_path: Path) -> None:
-    path = tmp_path / ("n" * 255)
-    replace_file(path, b"x")
-    assert path.read_bytes() == b"x"
-
-
-def test_a_file_that_cannot_be_written_is_named_with_its_option(tmp_path: Path) -> None:
-    with pytest.raises(UsageError, match=r"gone/a\.md: cannot be written: .*; name another file with --page"):
-        write_text(tmp_path / "gone" / "a.md", "x", "--page")
-
-
 def test_a_text_is_read_without_its_byte_order_mark_and_what_cannot_be_read_is_said(tmp_path: Path) -> None:
     path = tmp_path / "file.txt"
     path.write_bytes(b"\xef\xbb\xbfa\r\nb")
@@ -135,14 +103,6 @@ def test_a_file_that_is_too_large_is_refused_before_it_is_read(
     assert f"{path}: has more than 512 MiB, and is not read; split it, or leave out a part" in capsys.readouterr().err
 
 
-def test_a_line_that_is_too_large_is_refused_before_it_is_read(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    path = large(tmp_path / "desk.jsonl")
-    assert main(["run", "--dataset", str(path)]) == 2
-    assert f"{path}: line 1 has more than 32 MiB, and is not read" in capsys.readouterr().err
-
-
 def test_what_never_ends_is_refused() -> None:
     with pytest.raises(DataError, match="/dev/zero: has more than 4 MiB"):
         read_bytes(Path("/dev/zero"), 4 * 2**20)
@@ -150,13 +110,36 @@ def test_what_never_ends_is_refused() -> None:
         list(read_lines(file, 4 * 2**20))
 
 
-def test_pipes_and_lines_are_read(tmp_path: Path) -> None:
-    reading, writing = os.pipe()
-    os.write(writing, b"a\r\nb\n")
-    os.close(writing)
-    assert read_text(Path(f"/dev/fd/{reading}")) == "a\nb\n"
-    os.close(reading)
-    path = tmp_path / "lines"
-    path.write_bytes(b"one\n\ntwo")
-    with path.open("rb") as file:
-        assert list(read_lines(file, 4)) == [b"one\n", b"\n", b"two"]
+HOLDER = """
+import sys
+from trialbed.files import temporary_folder
+with temporary_folder() as folder:
+    (folder / "left").mkdir()
+    print(folder, flush=True)
+    sys.stdin.read()
+"""
+
+
+@pytest.fixture(autouse=True)
+def place(tmp_path, monkeypatch):
+    """A folder for temporary folders of these tests alone."""
+    monkeypatch.setenv("TMPDIR", str(tmp_path))
+    monkeypatch.setattr(tempfile, "tempdir", None)
+    yield tmp_path
+    tempfile.tempdir = None
+
+
+def test_the_folder_of_a_killed_process_is_removed_by_the_next_one_and_no_other(place):
+    command = [sys.executable, "-c", HOLDER]
+    pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "text": True}
+    (place / f"{PREFIX}without-mark").mkdir()
+    (place / "other").mkdir()
+    with subprocess.Popen(command, **pipes) as running, subprocess.Popen(command, **pipes) as killed:
+        kept, left = (Path(process.stdout.readline().strip()) for process in (running, killed))
+        os.kill(killed.pid, signal.SIGKILL)
+        killed.wait(60)
+        assert left.joinpath("left").is_dir()
+        with temporary_folder() as own:
+            assert {*place.iterdir()} == {kept, own, place / f"{PREFIX}without-mark", place / "other"}
+        running.stdin.close()
+    assert not kept.exists()

@@ -31,73 +31,6 @@ async def test_what_waits_behind_code_that_does_not_return_fails_with_it() -> No
     assert (first.goes_on, begun) == (False, []), "it does not begin what waited"
 
 
-async def test_a_function_that_is_given_up_takes_no_other_with_it() -> None:
-    code, go_on = ForeignCode(spin), threading.Event()
-    other = asyncio.create_task(code.do(go_on.wait))
-    with pytest.raises(StuckCode):
-        await code.do(spin, 0.1)
-    go_on.set()
-    assert await other
-
-
-def started_with(ident: int, go_on: threading.Event, ended: list[int]) -> threading.Thread | None:
-    """Start threads until one has a number, and return it; all wait, and note that nothing has ended them."""
-
-    def wait() -> None:
-        go_on.wait()
-        ended.append(threading.get_ident())
-
-    for _ in range(100):
-        thread = threading.Thread(target=wait, daemon=True)
-        thread.start()
-        if thread.ident == ident:
-            return thread
-    return None
-
-
-async def test_a_thread_that_is_over_is_not_taken_for_another_with_its_number() -> None:
-    code, go_on, ended = ForeignCode(spin, in_order=True), threading.Event(), list[int]()
-    thread = await code.do(threading.current_thread)
-    ident = thread.ident
-    code.end()
-    await asyncio.to_thread(thread.join, 60)
-    try:
-        other = started_with(ident, go_on, ended)
-        if other is None:
-            pytest.skip("this system gives the numbers of threads to no others")
-        stuck = await code.stop(0.1)
-    finally:
-        go_on.set()
-    await asyncio.to_thread(other.join, 60)
-    assert stuck is not None
-    assert stuck.place == ""
-    assert ident in ended
-
-
-async def test_a_coroutines_own_timeout_gives_up_no_loop_that_another_one_holds(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    monkeypatch.setattr("trialbed.foreign_code.GRACE", 0.1)
-    own, go_on = ForeignCode(), threading.Event()
-
-    async def raise_and_hold() -> None:
-        loop = asyncio.get_running_loop()
-        loop.call_soon(lambda: loop.call_soon(go_on.wait))  # once whoever asked has the exception
-        raise TimeoutError("its own")
-
-    async def thread() -> int:
-        return threading.get_ident()
-
-    ident = await own.call(thread)
-    try:
-        with pytest.raises(TimeoutError, match=r"^its own$"):
-            await own.call(raise_and_hold, 60)
-    finally:
-        go_on.set()
-    assert await own.call(thread) == ident
-    own.end()
-
-
 async def test_a_coroutine_that_is_late_says_so_and_the_loop_goes_on() -> None:
     own = ForeignCode()
 
@@ -108,23 +41,6 @@ async def test_a_coroutine_that_is_late_says_so_and_the_loop_goes_on() -> None:
     with pytest.raises(LateCode, match=r"^did not return within 0.05 s$"):
         await own.wait(lambda: asyncio.Event().wait(), 0.05)
     assert await own.call(thread) == ident
-    own.end()
-
-
-async def test_a_loop_that_its_own_code_has_ended_can_be_ended_and_is_replaced() -> None:
-    own = ForeignCode()
-
-    async def stop() -> None:
-        asyncio.get_running_loop().stop()
-
-    async def thread() -> threading.Thread:
-        return threading.current_thread()
-
-    first = await own.call(thread)
-    await own.call(stop)
-    await asyncio.to_thread(first.join, 60)
-    own.end()
-    assert await own.call(thread) is not first
     own.end()
 
 

@@ -32,30 +32,6 @@ def test_what_a_distribution_offers_is_known_when_it_is_installed(fake_distribut
     assert offers("odd") == []
 
 
-def test_of_a_distribution_that_is_there_twice_the_first_one_counts(fake_distribution: Callable[..., Path]) -> None:
-    fake_distribution("odd-name", entry_points={"trialbed.odd": {"one": "module"}}, modules={})
-    newer = fake_distribution("other", entry_points={}, modules={})
-    metadata = newer / "odd_name-9.0.dist-info"
-    metadata.mkdir()
-    (metadata / "METADATA").write_text("Metadata-Version: 2.1\nName: Odd.Name\nVersion: 9.0\n")
-    assert offers("odd") == []
-    (metadata / "METADATA").unlink()
-    metadata.rmdir()
-    assert [offer.version for offer in offers("odd")] == ["1.0"]
-
-
-def test_a_name_that_its_folder_does_not_have_is_no_obstacle(fake_distribution: Callable[..., Path]) -> None:
-    site = fake_distribution("odd-name", entry_points={"trialbed.odd": {"one": "module"}}, modules={})
-    metadata = site / "odd_name-1.0.dist-info"
-    (metadata / "METADATA").write_text("Metadata-Version: 2.1\nName: unheard-of\nVersion: 1.0\n")
-    assert [offer.distribution for offer in offers("odd")] == ["unheard-of"]
-    for name in ("nameless", "unnamed"):
-        other = fake_distribution(name, entry_points={"trialbed.odd": {name: "module"}}, modules={})
-        (other / f"{name}-1.0.dist-info" / "METADATA").unlink()
-    found = [(offer.name, offer.distribution, offer.version) for offer in offers("odd")]
-    assert found == [("unnamed", "?", "?"), ("nameless", "?", "?"), ("one", "unheard-of", "1.0")]
-
-
 @for_each(
     ("origin", "command"),
     [

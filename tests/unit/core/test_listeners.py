@@ -1,8 +1,6 @@
 from __future__ import annotations
 
-import dataclasses
 import logging
-import threading
 from collections.abc import Iterable
 from datetime import UTC, datetime
 from types import SimpleNamespace
@@ -25,12 +23,6 @@ class Good:
     @hookimpl
     def aggregate_scores(self) -> dict[str, Any]:
         return {"longest": 3}
-
-
-class Async:
-    @hookimpl
-    async def score_trial(self, context: ScoreContext) -> Iterable[Score]:
-        return [Score(name="later", value=1.0)]
 
 
 class Broken:
@@ -70,24 +62,6 @@ def context() -> ScoreContext:
         judge=judge,
         judge_name="rule",
     )
-
-
-async def test_sync_and_async_scorers_are_both_heard() -> None:
-    scores = await listeners(good=Good(), later=Async()).score(context())
-    assert {score.name: score.value for score in scores} == {"length": 3.0, "later": 1.0}
-
-
-@pytest.mark.parametrize(("characters", "in_loop"), [(100, True), (100_000, False)])
-async def test_a_long_answer_is_read_in_a_thread_so_that_other_trials_go_on(characters: int, in_loop: bool) -> None:
-    class Where:
-        @hookimpl
-        def score_trial(self) -> Iterable[Score]:
-            here = threading.current_thread() is threading.main_thread()
-            return [Score(name="in_loop", value=float(here))]
-
-    said = dataclasses.replace(context(), answer=Answer(final_answer="x" * characters))
-    (score,) = await listeners(where=Where()).score(said)
-    assert score.value == in_loop
 
 
 async def test_a_broken_scorer_costs_its_own_score_only() -> None:
@@ -143,45 +117,12 @@ async def test_a_score_beyond_its_bounds_is_named_once(caplog: pytest.LogCapture
     assert said.startswith("plugin 'wide': the score 'tall' of task 1 is 7, not from 0 to 1")
 
 
-async def test_a_score_given_twice_is_a_failure_of_the_second_plugin() -> None:
-    scores = {score.name: score for score in await listeners(a=Good(), b=Good()).score(context())}
-    assert scores["length"].value == 3.0
-    assert scores["b:failed"].failure is not None
-
-
 def test_a_broken_listener_is_named_in_the_log_and_the_others_still_hear(caplog: pytest.LogCaptureFixture) -> None:
     witness = Witness()
     with caplog.at_level(logging.ERROR):
         listeners(bad=Broken(), good=witness).notify("run_started", run="the run")
     assert witness.told == ["the run"]
     assert "'bad' failed in run_started" in caplog.text
-
-
-async def test_a_slow_listener_holds_up_no_event_loop_and_is_waited_for() -> None:
-    go_on, told = threading.Event(), list[str]()
-
-    class Slow:
-        @hookimpl
-        def run_started(self, run: Any) -> None:
-            go_on.wait()
-            told.append(run)
-
-    manager = empty_manager()
-    manager.register(Slow(), name="slow")
-    heard = Listeners(manager, {"slow"})
-    for run in ("first", "second"):
-        heard.notify("run_started", run=run)
-    assert not told
-    go_on.set()
-    heard.end()
-    assert told == ["first", "second"]
-
-
-def test_two_plugins_that_give_the_same_summary_key_are_named(caplog: pytest.LogCaptureFixture) -> None:
-    run: Any = None
-    assert listeners(a=Good()).aggregate(run, []) == {"longest": 3}
-    assert listeners(a=Good(), b=Good()).aggregate(run, []) == {"longest": 3}
-    assert "plugins 'a' and 'b' both give the summary's key 'longest'; the first counts" in caplog.text
 
 
 @pytest.mark.parametrize("given", [Score(name="alone", value=1.0), [{"name": "a", "value": 1}], [None], 7])

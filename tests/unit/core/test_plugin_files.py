@@ -12,10 +12,9 @@ import pytest
 from support.cases import for_each
 
 from trialbed.drivers import driver_info, load_driver
-from trialbed.environments import adapter_digest
 from trialbed.errors import UsageError
 from trialbed.installed import offers
-from trialbed.plugin_files import check_class, given_files, names_file, use_file
+from trialbed.plugin_files import given_files, use_file
 from trialbed.plugins import plugin_manager
 
 JUDGE = """\
@@ -33,20 +32,6 @@ from trialbed import Score, hookimpl
 @hookimpl
 def score_trial(context):
     return [Score(name="mine", value=1.0)]
-"""
-AGENT = """\
-from trialbed import BaseAgent
-
-
-class Agent(BaseAgent):
-    contract = "3"
-
-    def answer(self, query):
-        return "words"
-"""
-TOOL = """    @staticmethod
-    def tool(number: int) -> str:
-        return str(number)
 """
 
 ABSTRACT = "from trialbed.contracts import Judge\n\n\nclass Mine(Judge):\n    pass\n"
@@ -69,19 +54,6 @@ def write(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> WriteFile:
     return write_file
 
 
-def test_a_file_is_told_from_an_installed_name() -> None:
-    files = [("judges", "./judge.py:Mine"), ("datasets", "d.py:Mine:test"), ("plugins", "./scorer.py")]
-    assert all(names_file(kind, text) for kind, text in files)
-    names = [
-        ("judges", "rule"),
-        ("judges", "gpt-4o"),
-        ("frameworks", "langgraph:native==1.2"),
-        ("datasets", "tasks.py"),
-        ("plugins", "scorers"),
-    ]
-    assert not any(names_file(kind, text) for kind, text in names)
-
-
 def test_a_driver_in_a_file_is_found_by_its_name_and_goes_by_its_content(write: WriteFile) -> None:
     file = use_file("judges", f"{write('judge.py', JUDGE)}:Mine")
     assert (file.name, file.rest) == ("judge.Mine", "")
@@ -98,23 +70,6 @@ def test_a_plugin_in_a_file_scores_as_a_foreign_one(write: WriteFile) -> None:
     assert [offer.distribution for offer in offers("plugins") if offer.name == "scorer.py"] == ["scorer.py"]
 
 
-def test_an_agent_in_a_file_has_the_digest_of_an_adapter(write: WriteFile, tmp_path: Path) -> None:
-    use_file("frameworks", f"{write('agent.py', AGENT)}:Agent")
-    first = adapter_digest("agent.Agent")
-    assert len(first) == 64
-    # A second command, with another file.
-    (tmp_path / "agent.py").write_text(AGENT.replace("words", "other words"))
-    sys.path[:] = [entry for entry in sys.path if "plugin-files" not in entry]
-    use_file("frameworks", f"{tmp_path / 'agent.py'}:Agent")
-    assert adapter_digest("agent.Agent") != first
-
-
-def test_a_test_set_is_passed_on(write: WriteFile) -> None:
-    text = "from trialbed.contracts import DatasetDriver\n\n\nclass Mine(DatasetDriver):\n"
-    text += "    def test_sets(self, data_dir): ...\n\n    def open(self, test_set, data_dir): ...\n"
-    assert use_file("datasets", f"{write('d.py', text)}:Mine:first").rest == ":first"
-
-
 def test_other_processes_run_the_file_as_it_was_beside_its_own_modules(write: WriteFile, tmp_path: Path) -> None:
     write("words.py", "WORD = 'old'\n")
     path = write("judge.py", f"from words import WORD\n{JUDGE}\nSAID = WORD + ' judge'\n")
@@ -124,17 +79,6 @@ def test_other_processes_run_the_file_as_it_was_beside_its_own_modules(write: Wr
     code += "m = inspect.getmodule(j); print(m.SAID, m.__file__)"
     done = subprocess.run([sys.executable, "-P", "-c", code], capture_output=True, text=True, check=False)
     assert (done.stdout.split(), done.stderr) == (["old", "judge", path], "")
-
-
-def test_annotations_are_those_of_the_file_as_if_it_were_imported(write: WriteFile) -> None:
-    use_file("judges", f"{write('judge.py', f'{JUDGE}{TOOL}')}:Mine")
-    assert load_driver("judges", "judge.Mine").tool.__annotations__ == {"number": int, "return": str}
-
-
-def test_a_name_may_come_from_a_star_import(write: WriteFile) -> None:
-    write("module_of_the_judge.py", JUDGE)
-    use_file("judges", f"{write('judge.py', 'from module_of_the_judge import *')}:Mine")
-    assert load_driver("judges", "judge.Mine").__module__ == "module_of_the_judge"
 
 
 def test_two_files_of_one_name_are_refused(write: WriteFile, tmp_path: Path) -> None:
@@ -154,12 +98,7 @@ def test_two_files_of_one_name_are_refused(write: WriteFile, tmp_path: Path) -> 
         ("judges", ABSTRACT, "Mine", 'Mine lacks `async def judge(self, query, answer, wire)` (File "{path}", line 4)'),
         ("judges", JUDGE.replace("async ", ""), "Mine", "must have `async def judge(self, query, answer, wire)` (File"),
         ("judges", "class Mine: ...\n", "Mine", 'not a subclass of trialbed.contracts.Judge (File "{path}", line 1)'),
-        (
-            "judges",
-            "import os as Mine\n",
-            "Mine",
-            'not a subclass of trialbed.contracts.Judge (File "{path}", line 1)',
-        ),
+        ("judges", "import os as Mine\n", "Mine", 'not a subclass of trialbed.contracts.Judge (File "{path}", line 1)'),
         ("judges", "import os\nasync def Mine(): ...\n", "Mine", 'trialbed.contracts.Judge (File "{path}", line 2)'),
         ("judges", "from math import *\n", "Mine", "AttributeError: module 'wrong_"),
         ("plugins", SCORER.replace("@hookimpl", ""), "", "are for evaluate(scorers=[…])"),
@@ -183,20 +122,3 @@ def test_a_missing_file_names_a_close_one(write: WriteFile, tmp_path: Path) -> N
         UsageError, match=r"jugde\.py cannot be read: No such file or directory; did you mean 'judge\.py'"
     ):
         use_file("judges", f"{tmp_path / 'jugde.py'}:Mine")
-
-
-@for_each(
-    ("text", "expected"),
-    [
-        ("class Short: ...\nclass Long: ...\n", "{path} is a file: name its class, {path}:Short or {path}:Long"),
-        ("SHORT = 1\n", "{path} is a file: it has no class"),
-    ],
-)
-def test_a_file_without_its_class_is_no_model(tmp_path: Path, text: str, expected: str) -> None:
-    path = tmp_path / "judge.py"
-    path.write_text(text)
-    with pytest.raises(UsageError) as refused:
-        check_class("judges", str(path))
-    assert str(refused.value) == expected.format(path=path)
-    check_class("datasets", "tasks.py")
-    check_class("judges", "gpt-4o")

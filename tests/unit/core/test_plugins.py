@@ -9,12 +9,10 @@ import pytest
 
 from trialbed.errors import DriverBroken, UsageError
 from trialbed.hook_markers import hookimpl
-from trialbed.installed import offers
 from trialbed.plugins import described_scores, empty_manager, installed_listeners, plugin_manager
 
 FakeDistribution = Callable[..., Path]
 
-GOOD = "from trialbed import hookimpl\n\n@hookimpl\ndef aggregate_scores(results):\n    return {'good': len(results)}\n"
 UNKNOWN_HOOK = "from trialbed import hookimpl\n\n@hookimpl\ndef no_such_hook(run):\n    pass\n"
 UNKNOWN_ARGUMENT = "from trialbed import hookimpl\n\n@hookimpl\ndef run_started(weather):\n    pass\n"
 WRAPPER = "from trialbed import hookimpl\n\n@hookimpl(wrapper=True)\ndef run_started(run):\n    return (yield)\n"
@@ -35,22 +33,6 @@ def test_every_hook_has_a_manual_and_a_version() -> None:
         text = caller.spec.function.__doc__ or ""
         assert ".. versionadded:: " in text, caller.name
         assert caller.spec.function.__annotations__["return"], caller.name
-
-
-def test_the_scorers_of_the_main_distribution_are_found_without_an_import() -> None:
-    found = [(offer.distribution, offer.name) for offer in offers("plugins")]
-    assert ("trialbed", "scorers") in found
-    assert len(found) == len(set(found))
-
-
-def test_an_installed_plugin_is_called(fake_distribution: FakeDistribution) -> None:
-    plugin(fake_distribution, "good", GOOD)
-    manager = plugin_manager(own=False)
-    assert {"good": 2} in manager.hook.aggregate_scores(run=None, results=[1, 2])
-
-
-def test_own_plugins_can_be_left_out() -> None:
-    assert plugin_manager(own=False).get_plugin("scorers") is None
 
 
 @pytest.mark.parametrize(
@@ -75,28 +57,6 @@ def test_a_broken_plugin_is_named_with_its_distribution_version_and_cause(
     assert "'bad-one' of bad-one 0.7" in text
     assert cause in text
     assert "Uninstall or update bad-one." in text
-
-
-@pytest.mark.parametrize("source", ["raise RuntimeError('no licence')", UNKNOWN_HOOK, UNKNOWN_ARGUMENT])
-def test_a_broken_plugin_does_not_take_the_next_one_with_it(fake_distribution: FakeDistribution, source: str) -> None:
-    plugin(fake_distribution, "good", GOOD)
-    plugin(fake_distribution, "bad", source)  # on the path before the good one
-    broken: list[DriverBroken] = []
-    manager = plugin_manager(own=False, on_broken=broken.append)
-    assert [str(error).split()[1] for error in broken] == ["'bad'"]
-    assert manager.get_plugin("bad") is None
-    assert manager.hook.aggregate_scores(run=None, results=[1]) == [{"good": 1}]
-
-
-def test_two_plugins_of_one_name_leave_the_first_in_place(fake_distribution: FakeDistribution) -> None:
-    plugin(fake_distribution, "good", GOOD)
-    fake_distribution(
-        "other", entry_points={"trialbed.plugins": {"good": "other_module"}}, modules={"other_module": GOOD}
-    )
-    broken: list[DriverBroken] = []
-    manager = plugin_manager(own=False, on_broken=broken.append)
-    assert len(broken) == 1
-    assert manager.hook.aggregate_scores(run=None, results=[1]) == [{"good": 1}]
 
 
 def test_an_object_that_wraps_a_hook_is_refused() -> None:
@@ -131,8 +91,3 @@ def test_the_scores_of_plugins_that_describe_them_are_known(fake_distribution: F
     assert names.keys() > {"boot_time", "sopr_score"}
     assert [names[name].label for name in ("boot_time", "total_tokens")] == ["boot_time, ms", "tokens"]
     assert complete
-
-
-def test_a_plugin_that_describes_no_scores_may_give_any(fake_distribution: FakeDistribution) -> None:
-    plugin(fake_distribution, "secretive", SCORES)
-    assert not described_scores()[1]

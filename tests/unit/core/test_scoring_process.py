@@ -4,10 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import os
-import signal
 import sys
 from collections.abc import AsyncIterator, Iterator
-from contextlib import suppress
 from pathlib import Path
 
 import psutil
@@ -35,10 +33,6 @@ def score_trial(context):
         # Not at the limit of a real run, which would take a minute.
         signal.setitimer(signal.ITIMER_PROF, 0.3)
         re.fullmatch("(a+)+b", "a" * 60)
-    if what == "forever":
-        with open(os.environ["HEAVY_PIPE"], "w") as pipe:
-            pipe.write(str(os.getpid()))
-        signal.pause()
     if what == "error":
         raise KeyError("no such thing")
     return [Score(name="process", value=float(os.getpid()), bounded=False)]
@@ -84,10 +78,7 @@ async def test_what_passes_a_limit_costs_its_own_scores_alone(heard: Listeners) 
     whole = await by_name(heard, trial("light"))
     assert whole["process"].value != os.getpid()
     assert (await by_name(heard, trial("light")))["process"] == whole["process"], "a process serves many trials"
-    for text, reason in {
-        "exponential": "takes more than 60 s of work",
-        "error": "KeyError: 'no such thing'",
-    }.items():
+    for text, reason in {"exponential": "takes more than 60 s of work", "error": "KeyError: 'no such thing'"}.items():
         found = await by_name(heard, trial(text))
         failure = found["heavy:failed"].failure
         assert failure is not None
@@ -138,25 +129,6 @@ async def test_a_judge_of_the_program_is_asked_about_a_trial_that_a_process_read
     assert failed.failure.message.startswith(f"judge rule: KeyError: 'no such answer' (File \"{__file__}\", line ")
 
 
-async def test_a_call_whose_process_is_killed_is_done_again(tmp_path: Path) -> None:
-    done = tmp_path / "done"
-    async with ScoringProcesses() as processes:
-        idle = await processes.call(os.getpid)
-        os.kill(idle, signal.SIGKILL)
-        assert await processes.call(os.getpid) != idle
-        assert await processes.call(die_once, done) == "done"
-        with pytest.raises(ScoringStopped, match="was ended by SIGKILL"):
-            await processes.call(die_once, tmp_path / "absent" / "done")
-
-
-def die_once(done: Path) -> str:
-    if not done.exists():
-        with suppress(OSError):
-            done.touch()
-        os.kill(os.getpid(), signal.SIGKILL)
-    return "done"
-
-
 USER = """
 import asyncio, os
 from trialbed.scoring_process import ScoringProcesses
@@ -186,26 +158,3 @@ async def test_a_process_ends_with_the_program_and_runs_neither_it_nor_its_folde
     program.kill()
     await program.wait()
     await asyncio.to_thread(process.wait, 60)
-
-
-async def test_small_trials_start_no_process_for_own_scorers() -> None:
-    small = trial("x")
-    assert trial_size(small.answer, small.wire) == "small"
-    assert (await ScoringProcesses().judge_score(small)).value is not None
-    log = small.wire.model_copy(update={"api_calls": (api_call("a", {}, response=["x" * 300] * 5000),)})
-    assert trial_size(small.answer, log) == "large"
-
-
-async def test_a_run_that_is_interrupted_waits_for_no_scores(
-    heard: Listeners, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    pipe = tmp_path / "pipe"
-    os.mkfifo(pipe)
-    monkeypatch.setenv("HEAVY_PIPE", str(pipe))
-    scoring = asyncio.create_task(heard.score(trial("forever")))
-    process = int(await asyncio.to_thread(pipe.read_text))
-    scoring.cancel()
-    with pytest.raises(asyncio.CancelledError):
-        await scoring
-    with pytest.raises(ProcessLookupError):
-        os.kill(process, 0)

@@ -17,7 +17,8 @@ import pytest
 from click.testing import CliRunner, Result
 from support.stored_runs import BEGUN, add_begun_run, trial
 
-from trialbed.cli import cli, waiting
+from trialbed.cli import cli
+from trialbed.cli.stored import names_itself
 from trialbed.errors import DataError, UsageError
 from trialbed.records import ApiRef, GoldCall, Query
 from trialbed.store import Store, counted_attempts
@@ -375,7 +376,7 @@ def test_answers_without_a_verdict_are_no_success(bench: Run, know_queries: Know
 
 
 def test_scoring_that_takes_long_says_so(bench: Run, monkeypatch: pytest.MonkeyPatch, know_queries: Know) -> None:
-    monkeypatch.setattr(waiting, "names_itself", partial(waiting.names_itself, seconds=0.0))
+    monkeypatch.setattr("trialbed.cli.stored.names_itself", partial(names_itself, seconds=0.0))
     know_queries()
     assert "scoring the trials again" in bench("score", "latest").stderr
 

@@ -143,7 +143,7 @@ def _run(options: RunOptions) -> Report:
 
 
 def _print(report: Report, table: Table, *, as_json: bool) -> None:
-    from trialbed.cli.documents import print_documents
+    from trialbed.cli.formats import print_documents
     from trialbed.views import print_tables
 
     if as_json:

@@ -21,9 +21,9 @@ from trialbed.report.comparison._findings import (
     open_ranks,
     paired_findings,
     rank_notes,
+    run_pairs,
     verdict_notes,
 )
-from trialbed.report.comparison._run import run_pairs
 from trialbed.report.comparison._sides import (
     JUDGE_KEYS,
     Side,

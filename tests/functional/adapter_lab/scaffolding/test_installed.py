@@ -69,7 +69,7 @@ def test_it_is_checked_where_it_is(
 ) -> None:
     """By a Trialbed that does not have it, in the environment that does."""
     own = Environment(python=str(installation.python), lock="")
-    monkeypatch.setattr("trialbed.cli.environments.chosen_environments", lambda labels, **_: dict.fromkeys(labels, own))
+    monkeypatch.setattr("trialbed.cli.env.chosen_environments", lambda labels, **_: dict.fromkeys(labels, own))
     monkeypatch.setenv("PYTHONPATH", str(tmp_path / "ours"))
     monkeypatch.chdir(tmp_path)
     label = f"{NAME}==0.1.0"

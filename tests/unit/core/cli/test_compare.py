@@ -12,7 +12,7 @@ import pytest
 from click.testing import CliRunner
 
 from trialbed import Comparer, Comparison, Table
-from trialbed.cli.compare import CompareCommand, command
+from trialbed.cli.compare import CompareCommand
 
 
 class Fruit(Comparer):
@@ -53,10 +53,6 @@ def test_what_is_given_is_compared_by_its_kind(run) -> None:
     assert run("p1", "p2").output.startswith("pears\n")
 
 
-def test_options_of_a_kind_are_enough(run) -> None:
-    assert run("--pears", "3").output.startswith("pears\n")
-
-
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
@@ -78,13 +74,6 @@ def test_every_format_is_written(run, tmp_path: Path) -> None:
     assert run("a1", "--apples", "2", "--format", "csv").output.split() == ["n", "2"]
 
 
-def test_a_kind_with_a_page_of_its_own_prints_it(run, monkeypatch: pytest.MonkeyPatch) -> None:
-    found = Comparison({}, [Table("apples", notes=["so"])], [], page=lambda: "<p>own</p>")
-    assert run("a1", "--apples", "2", "--format", "html").output.startswith("<!DOCTYPE html>")
-    monkeypatch.setattr(Fruit, "compare", lambda *_: found)
-    assert run("a1", "--format", "html").output == "<p>own</p>\n"
-
-
 def test_json_controls_no_terminal_and_has_null_for_a_number_that_json_lacks(
     run, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -100,13 +89,3 @@ def test_a_check_that_fails_is_exit_code_1_and_a_failed_test(run) -> None:
     assert 'failures="1"' in (found := run("a1", "--apples", "0", "--format", "junit").output)
     assert 'name="apples: too few"' in found
     assert 'failures="0"' in run("a1", "--apples", "2", "--format", "junit").output
-
-
-def test_the_help_says_which_option_is_for_what(run) -> None:
-    text = run("--help").output
-    assert text.index("--force") < text.index("Options for apples:") < text.index("--apples")
-    assert text.index("--apples") < text.index("Options for pears:") < text.index("--pears")
-
-
-def test_runs_and_vendors_are_there() -> None:
-    assert [type(kind).__name__ for kind in command.kinds] == ["RunComparer", "VendorComparer"]

@@ -15,7 +15,7 @@ from trialbed.cli import main
 from trialbed.settings import Declared, declared_settings
 
 SETTINGS = declared_settings()
-run_module = import_module("trialbed.cli.run._command")
+run_module = import_module("trialbed.cli.run")
 
 
 @pytest.fixture
@@ -64,13 +64,6 @@ def test_an_env_file_is_environment(asked: Any, tmp_path: Path, monkeypatch: pyt
     monkeypatch.delenv("TRIALBED_SEED")
 
 
-def test_a_repeatable_option_is_a_list_without_doubles(asked: Any) -> None:
-    assert asked(toml='[run]\nframework = ["reference", "langgraph", "reference"]\n').frameworks == (
-        "reference",
-        "langgraph",
-    )
-
-
 @for_each("setting", SETTINGS)
 def test_every_setting_of_a_run_has_its_key(asked: Any, setting: Declared) -> None:
     values: dict[type, Any] = {str: "other", int: 7, float: 7.5, Path: "other", bool: True}
@@ -80,16 +73,6 @@ def test_every_setting_of_a_run_has_its_key(asked: Any, setting: Declared) -> No
     needs = 'model = "other"\n' if setting.name == "base_url" else ""
     found = getattr(asked(toml=f"[run]\n{needs}{setting.key} = {json.dumps(value)}\n"), setting.name)
     assert found == ((value,) if setting.repeatable else setting.kind(value))
-
-
-def test_dashes_and_underscores_are_one(asked: Any) -> None:
-    assert asked(toml="[run]\nmax-tools = 5\n").max_tools == (5,)
-    assert asked(toml="[run]\nmax_tools = 6\nfresh = true\n").fresh is True
-
-
-def test_several_values_in_one_variable(asked: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("TRIALBED_FRAMEWORK", "langgraph reference")
-    assert asked().frameworks == ("langgraph", "reference")
 
 
 @pytest.mark.parametrize(

@@ -3,16 +3,12 @@
 from __future__ import annotations
 
 import json
-import os
-import shutil
 from collections.abc import Callable
 from pathlib import Path
-from types import SimpleNamespace
 
 import pytest
 
 from trialbed.cli import main
-from trialbed.errors import SandboxUnavailable
 
 FakeDistribution = Callable[..., Path]
 
@@ -51,12 +47,6 @@ def test_a_sound_installation_is_ok_and_what_is_absent_is_told(capsys: pytest.Ca
     assert "bench data import" in found["stabletoolbench"]["remedy"]
 
 
-def test_data_that_were_imported_are_told(capsys: pytest.CaptureFixture[str], stabletoolbench_dir: Path) -> None:
-    assert main(["data", "import", str(stabletoolbench_dir)]) == 0
-    assert main(["doctor"]) == 0
-    assert "stabletoolbench: imported" in capsys.readouterr().out
-
-
 def test_known_frameworks_are_told_with_where_they_run(
     capsys: pytest.CaptureFixture[str], fake_distribution: FakeDistribution
 ) -> None:
@@ -70,33 +60,12 @@ def test_known_frameworks_are_told_with_where_they_run(
     assert "GB free" in found["space"]["finding"]
 
 
-def test_little_space_is_told(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(shutil, "disk_usage", lambda folder: SimpleNamespace(free=10**8))
-    _, found = doctor(capsys)
-    assert found["space"]["state"] == "none"
-    assert "TRIALBED_ENV_DIR" in found["space"]["remedy"]
-
-
 def test_a_key_is_seen_and_never_shown(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("OPENAI_API_KEY", "sk-do-not-show-this")
     assert main(["doctor"]) == 0
     shown = capsys.readouterr()
     assert "OPENAI_API_KEY is set" in shown.out
     assert "sk-do-not-show-this" not in shown.out + shown.err
-
-
-def test_a_folder_that_cannot_be_written_is_bad(
-    capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    closed = tmp_path / "closed"
-    closed.mkdir()
-    # A mode would not do: the tests may run as root, who can write everywhere.
-    monkeypatch.setattr(os, "access", lambda path, mode: Path(path) != closed)
-    monkeypatch.setenv("TRIALBED_STATE_DIR", str(closed / "state"))
-    code, found = doctor(capsys)
-    assert code == 1
-    assert found["state"]["state"] == "bad"
-    assert "TRIALBED_STATE_DIR" in found["state"]["remedy"]
 
 
 @pytest.mark.usefixtures("broken")
@@ -109,42 +78,6 @@ def test_a_broken_driver_and_plugin_are_bad_with_distribution_and_cause(capsys: 
         assert "no licence" in found[subject]["finding"]
         assert found[subject]["remedy"] == "update or uninstall trialbed-bad"
     assert found["python"]["state"] == "ok"
-
-
-@pytest.mark.usefixtures("broken")
-def test_plugins_lists_all_with_their_distribution_and_the_reason(capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["plugins", "--json"]) == 0
-    items = {(item["kind"], item["name"]): item for item in json.loads(capsys.readouterr().out)}
-    assert items["frameworks", "reference"]["problem"] == ""
-    assert items["plugins", "scorers"]["distribution"] == "trialbed"
-    assert "no licence" in items["frameworks", "bad"]["problem"]
-    assert items["plugins", "bad"]["version"] == "3.1"
-
-
-def test_a_driver_of_another_version_of_its_contract_is_broken(
-    fake_distribution: FakeDistribution, capsys: pytest.CaptureFixture[str]
-) -> None:
-    source = "from trialbed.contracts import ModelDriver\n\n\nclass Old(ModelDriver):\n    contract = '0'\n\n"
-    source += "    def describe(self, name, settings): ...\n"
-    fake_distribution("old-models", entry_points={"trialbed.models": {"old": "old:Old"}}, modules={"old": source})
-    assert main(["plugins", "--json"]) == 0
-    problems = {item["name"]: item["problem"] for item in json.loads(capsys.readouterr().out)}
-    assert "is written for contract '0'" in problems["old"]
-    assert problems["scripted"] == problems["openai"] == ""
-
-
-@pytest.mark.usefixtures("broken")
-def test_the_table_shows_the_same(capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["plugins"]) == 0
-    shown = " ".join(capsys.readouterr().out.split())
-    assert "trialbed-bad 3.1" in shown
-    assert "ok" in shown
-
-
-@pytest.mark.usefixtures("broken")
-@pytest.mark.parametrize("arguments", [["--help"], ["data", "list"], ["run", "--help"], ["plugins"]])
-def test_a_broken_plugin_harms_no_other_command(arguments: list[str]) -> None:
-    assert main(arguments) == 0
 
 
 def add_command(fake_distribution: FakeDistribution, name: str, source: str) -> None:
@@ -202,15 +135,6 @@ def test_a_command_that_cannot_be_loaded_is_named_and_harms_no_other(
     assert "Say hello." in shown.out
 
 
-def test_two_distributions_with_one_command_are_both_named(
-    fake_distribution: FakeDistribution, capsys: pytest.CaptureFixture[str]
-) -> None:
-    add_command(fake_distribution, "greet", GREETER)
-    fake_distribution("other", "1.0", entry_points={"trialbed.commands": {"greet": "elsewhere:command"}}, modules={})
-    assert main(["greet"]) == 2
-    assert "'greet' is offered by" in capsys.readouterr().err
-
-
 def test_commands_that_cannot_be_used_are_listed_with_the_reason(
     fake_distribution: FakeDistribution, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -226,23 +150,3 @@ def test_commands_that_cannot_be_used_are_listed_with_the_reason(
     assert code == 1
     assert {found[subject]["state"] for subject in ("commands clumsy", "commands run")} == {"bad"}
     assert {"adapter", "env", "run", "verify"} <= set(found["commands"]["finding"].split(", "))
-
-
-def test_a_sandbox_that_cannot_be_created_is_reported_with_what_to_do(
-    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    _, found = doctor(capsys)
-    assert (found["sandbox"]["state"], found["sandbox"]["finding"]) == ("ok", "a mechanism")
-
-    def refuse(*_: object) -> tuple[str, ...]:
-        raise SandboxUnavailable("pyseccomp is not installed", "install it")
-
-    monkeypatch.setattr("trialbed_plugins.executors.sandbox.check_sandbox", refuse)
-    code, found = doctor(capsys)
-    assert code == 0
-    assert found["sandbox"] == {
-        "state": "none",
-        "subject": "sandbox",
-        "finding": "pyseccomp is not installed",
-        "remedy": "install it",
-    }

@@ -71,16 +71,6 @@ def test_output_that_nobody_reads_ends_with_3_and_without_a_word(arguments: tupl
     assert (done.returncode, done.stderr.decode()) == (3, read.stderr)
 
 
-def test_an_error_is_said_as_it_is_on_stderr(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    add(monkeypatch, errors.DataError("answers.json: line 3: no such key"))
-    main(["probe"])
-    shown = capsys.readouterr()
-    assert shown.out == ""
-    assert shown.err == "Error: answers.json: line 3: no such key\n"
-
-
 def test_what_an_error_quotes_does_not_control_the_terminal(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -115,52 +105,7 @@ def test_a_character_that_the_output_lacks_is_shown_by_its_code(monkeypatch: pyt
     assert shown.read() == "cut\\u2026\n"
 
 
-def test_a_fault_of_ours_is_not_hidden(monkeypatch: pytest.MonkeyPatch) -> None:
-    add(monkeypatch, ZeroDivisionError())
-    with pytest.raises(ZeroDivisionError):
-        main(["probe"])
-
-
-def test_a_variable_of_another_command_is_not_misspelt(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    monkeypatch.setenv("TRIALBED_REAL_URL", "http://127.0.0.1:1")
-    monkeypatch.setenv("TRIALBED_REPEAT", "3")
-    main(["models"])
-    assert "Warning" not in capsys.readouterr().err
-
-
-@pytest.mark.parametrize("arguments", [["no-such-command"], ["run", "--no-such-option"], ["run", "--limit", "0"]])
-def test_what_cannot_be_understood_ends_with_2(arguments: list[str], capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(arguments) == 2
-    assert "Error" in capsys.readouterr().err
-
-
-@pytest.mark.parametrize("arguments", [["--version"], ["--help"], ["-h"], ["run", "--help"], ["data", "--help"]])
-def test_asking_is_no_error(arguments: list[str], capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(arguments) == 0
-    assert "bench" in capsys.readouterr().out
-
-
 def test_help_is_shown_even_where_the_settings_file_is_broken(tmp_path: Path) -> None:
     (tmp_path / "bench.toml").write_text("[run\n")
     assert main(["run", "--help"]) == 0
     assert main(["doctor"]) == 2
-
-
-def test_output_that_the_disk_does_not_take_is_an_error_of_one_line(tmp_path: Path) -> None:
-    full = Path("/dev/full")
-    if not full.exists():
-        pytest.skip("there is no /dev/full here")
-    with full.open("w") as out:
-        done = subprocess.run(
-            [sys.executable, "-m", "trialbed", "--help"], stdout=out, stderr=subprocess.PIPE, text=True, timeout=60
-        )
-    assert (done.returncode, done.stderr.count("\n")) == (3, 1)
-    assert done.stderr.startswith("Error: the output could not be written completely: ")
-
-
-def test_other_errors_of_the_system_are_not_hidden(monkeypatch: pytest.MonkeyPatch) -> None:
-    add(monkeypatch, PermissionError(errno.EACCES, "no"))
-    with pytest.raises(PermissionError):
-        main(["probe"])

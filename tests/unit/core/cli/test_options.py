@@ -1,8 +1,9 @@
-"""Options that several commands share, and their values."""
+"""Options that several commands share, their values, and the help that shows them."""
 
 from __future__ import annotations
 
 import json
+from collections import Counter
 from typing import Any
 
 import click
@@ -11,40 +12,8 @@ from click.testing import CliRunner
 from support.cases import for_each
 
 from trialbed.cli import cli
-from trialbed.cli.options import Numbers, escape_controls, json_text, option
-
-
-def ask(*arguments: str, **settings: Any) -> Any:
-    """The value of --name as a command gets it."""
-    seen: list[Any] = []
-
-    @click.command()
-    @option("--name", **settings)
-    def command(name: Any) -> None:
-        seen.append(name)
-
-    done = CliRunner().invoke(command, arguments, env={"TRIALBED_NAME": None})
-    assert done.exit_code == 0, done.output
-    return seen[0]
-
-
-def test_a_single_value_is_the_value() -> None:
-    assert ask("--name", "a") == "a"
-    assert ask("--name", "3", type=int) == 3
-    assert ask(default="b") == "b"
-    assert ask() is None
-
-
-def test_repeatable_options_and_flags_are_as_click_has_them() -> None:
-    assert ask("--name", "a", "--name", "b", multiple=True) == ("a", "b")
-    assert ask("--name", "--name", is_flag=True) is True
-
-
-def test_the_value_of_an_option_may_be_left_out_where_it_says_so() -> None:
-    settings = {"is_flag": False, "flag_value": "last"}
-    assert ask(**settings) is None
-    assert ask("--name", **settings) == "last"
-    assert ask("--name", "r1", **settings) == "r1"
+from trialbed.cli.formats import chosen_format
+from trialbed.cli.options import FIRST, Numbers, SectionedCommand, escape_controls, json_text
 
 
 def test_json_keeps_letters_and_lines_and_escapes_all_that_controls_a_terminal() -> None:
@@ -72,3 +41,42 @@ def test_an_option_takes_a_number_or_several(text: Any, value: Any) -> None:
 def test_an_option_rejects_other_texts_than_numbers(text: str) -> None:
     with pytest.raises(click.BadParameter, match="is not a number from 1 on, or several"):
         Numbers().convert(text, None, None)
+
+
+def test_every_option_stands_in_one_section() -> None:
+    context = click.Context(cli)
+    for name in cli.list_commands(context):
+        command = cli.get_command(context, name)
+        if isinstance(command, SectionedCommand):
+            own = click.Context(command)
+            shown = Counter(option.name for _, options in command.sections(own) for option in options)
+            assert shown == Counter(
+                parameter.name for parameter in command.get_params(own) if isinstance(parameter, click.Option)
+            )
+
+
+def test_the_first_section_of_a_run_is_what_a_newcomer_needs() -> None:
+    command = cli.get_command(click.Context(cli), "run")
+    assert isinstance(command, SectionedCommand)
+    (title, first), *others = command.sections(click.Context(command))
+    assert title == FIRST
+    assert [option.opts[-1] for option in first] == [
+        "--framework",
+        "--model",
+        "--dataset",
+        "--base-url",
+        "--judge",
+        "--limit",
+        "--concurrency",
+        "--format",
+        "--json",
+        "--help",
+    ]
+    assert len(others) > 1
+
+
+def test_one_format_is_chosen_by_either_option() -> None:
+    assert [chosen_format(None, as_json=False), chosen_format(None, as_json=True)] == ["table", "json"]
+    assert [chosen_format("csv", as_json=False), chosen_format("json", as_json=True)] == ["csv", "json"]
+    with pytest.raises(click.UsageError, match="--json and --format table ask for different formats"):
+        chosen_format("table", as_json=True)

@@ -4,14 +4,12 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
-from io import StringIO
 from statistics import fmean, median
 from typing import Any
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from support.cases import for_each
 from support.examples import examples
 from support.memory_runs import report_of, stored_run
 from support.scoring import api_call, gold_call, model_call, sent_call
@@ -21,7 +19,6 @@ from trialbed.prices import read_prices
 from trialbed.records import (
     AttributedCall,
     FilledArgument,
-    GoldAnswer,
     IntegrityFinding,
     LostCall,
     Query,
@@ -30,18 +27,8 @@ from trialbed.records import (
     TrialResult,
     Usage,
 )
-from trialbed.report import (
-    Counts,
-    Reason,
-    Report,
-    Summary,
-    how_to_complete,
-    read_report,
-    reason_lines,
-    worst_queries,
-)
+from trialbed.report import Counts, Reason, Report, Summary, how_to_complete, read_report, reason_lines, worst_queries
 from trialbed.statistics import wilson_interval
-from trialbed_plugins.reporters import MarkdownReporter
 
 GOLD = gold_call("a", city="Ulm")
 QUERIES: dict[int | str, Query] = {
@@ -121,15 +108,6 @@ def test_failures_are_0_in_scores_of_quality_and_enter_no_others() -> None:
     assert found.times.answer == pytest.approx((2 + 4 + 2) / 3)
 
 
-def test_a_trial_that_was_not_measured_or_never_began_enters_nothing() -> None:
-    found = own(*basic(), trial_of(2, 2, "endpoint"), repeat=4)
-    assert (found.counts.planned, found.counts.not_measured, found.counts.unsolved) == (8, 4, 1)
-    assert means(found.scores)["api_call_score"] == (0.375, 4)
-    nothing = own()
-    assert (nothing.scores["sopr_score"].value, nothing.scores["sopr_score"].interval) == (None, None)
-    assert (nothing.times.answer, nothing.counts.trials, nothing.counts.not_measured) == (None, 0, 0)
-
-
 def test_scores_of_other_plugins_count_failures_unless_they_say_otherwise() -> None:
     given = [score("polite", 1.0), number("length", 9), score("rude", 0.5, quality=False), score("odd", 3.0)]
     crashed = (trial_of(2, 0, "crash"), trial_of(1, 0, "crash", framework="b"))
@@ -141,16 +119,6 @@ def test_scores_of_other_plugins_count_failures_unless_they_say_otherwise() -> N
     assert found["reference"].scores["odd"].interval is None, "it says that it is bounded, and is not"
     infinite = own(trial_of(1, scores=[score("s", float("inf"))]), trial_of(2, scores=[score("s", 1.0)]))
     assert means(infinite.scores)["s"] == (1.0, 1)
-
-
-def test_a_failed_trial_is_0_only_in_scores_that_its_query_can_have() -> None:
-    bare = Query(query_id="a/b", text="?", apis=(), states_calls=False)
-    trials = [trial_of(2, scores=[score("argument_accuracy", 1.0)]), trial_of("a/b", 0, "crash")]
-    found = report_of(run_with(trials), {**QUERIES, "a/b": bare}, trials)["reference"]
-    assert means(found.scores)["argument_accuracy"] == (1.0, 1)
-    assert means(found.scores)["sopr_score"] == (0.0, 1)
-    stated = own(trial_of(2, scores=[score("argument_accuracy", 1.0)]), trial_of(1, 0, "crash"))
-    assert means(stated.scores)["argument_accuracy"] == (0.5, 2)
 
 
 def timed(framework: str, *walls: float, first: int = 1) -> list[TrialResult]:
@@ -168,16 +136,6 @@ def test_first_trials_of_workers_are_left_out_of_times_alone() -> None:
     assert (steps.value, steps.median) == (pytest.approx(94 / 3), 3)
     assert (found.times.answer, found.times.timed, found.times.first_trials, found.times.first_apart) == (2, 2, 1, True)
     assert found.times.first["wall_time"] == 90
-
-
-def test_first_trials_count_in_all_frameworks_if_one_has_no_others() -> None:
-    """Otherwise a framework whose workers ran one trial each seems slower by their start-up."""
-    found = reported(*timed("warm", 4.0, 0.5), *timed("cold", 4.0, 4.0, first=2))
-    assert [summary.scores["wall_time"].value for summary in found.frameworks] == [2.25, 4.0]
-    assert not any(summary.times.first_apart for summary in found.frameworks)
-    written = StringIO()
-    MarkdownReporter().report(found, written)
-    assert "cold: times include the start-up of its workers: 2 of 2 trials were the first" in written.getvalue()
 
 
 def test_success_over_repeats() -> None:
@@ -219,19 +177,6 @@ def test_reasons_are_told_once_for_each_kind_without_secrets(monkeypatch: pytest
     assert how_to_complete([own(trial_of(1, 0, "tool"))]).startswith("fix the tool first; ")
 
 
-@for_each(
-    ("messages", "said"),
-    [
-        (["killed", "killed"], "2 of 2 trials failed (crash): killed [task 1"),
-        (["killed", "status 7", "killed"], "3 of 3 trials failed (crash); 2 of them: killed [task 1"),
-        (["killed", "status 7", "status 7"], "3 of 3 trials failed (crash); the first of them: killed [task 1"),
-    ],
-)
-def test_a_reason_is_said_of_those_trials_alone_that_have_it(messages: list[str], said: str) -> None:
-    found = own(*(trial_of(1, place, "crash", message=message) for place, message in enumerate(messages)))
-    assert next(iter(reason_lines(found))).startswith(said)
-
-
 def test_tokens_and_cost_are_those_of_all_attempts() -> None:
     asked = [model_call(USAGE), model_call(None), model_call(USAGE, recorded=1.5), model_call(None, 429)]
     trials = [
@@ -250,21 +195,6 @@ def test_tokens_and_cost_are_those_of_all_attempts() -> None:
     assert priced.cost_per_solved == priced.tokens.cost
     again = own(trial_of(1), trial_of(1, attempt=1))
     assert (again.counts.trials, again.repeated) == (1, {"trials": 1, "replaced": 0})
-
-
-def test_claims_stand_against_what_was_observed() -> None:
-    honest, boast = {"usage": USAGE, "model_turns": 1}, {"usage": Usage(prompt_tokens=500), "model_turns": 3}
-    calls = {"invented": [["a", "b"]], "unreported": [["c", "d"]] * 2, "unasked": [["e", "f"]]}
-    told = score("claimed_vs_observed", 0.0, quality=False, detail=calls)
-    found = own(
-        trial_of(1, 0, model_calls=[model_call(USAGE)], answer=honest),
-        trial_of(1, 1, model_calls=[model_call(USAGE)], answer=boast, scores=[told]),
-        trial_of(2, 0, model_calls=[model_call(USAGE)]),
-        trial_of(2, 1, "crash", model_calls=[model_call(USAGE)]),
-    )
-    tokens = {"claimed": 511, "observed": 22, "trials": 2, "differ": 1}
-    turns = {"claimed": 4, "observed": 2, "trials": 2, "differ": 1}
-    assert found.claims == {"invented": 1, "unreported": 2, "unasked": 1, "tokens": tokens, "turns": turns}
 
 
 def test_facts_of_the_wire_are_counted_over_all_trials() -> None:
@@ -292,12 +222,6 @@ def test_facts_of_the_wire_are_counted_over_all_trials() -> None:
         "cached_calls": {"calls": 2, "cached": 1},
     }
     assert not any(count for one in own(trial_of()).wire.values() for count in one.values())
-
-
-def test_the_times_of_expected_calls_count_for_each_trial_of_their_query() -> None:
-    gold = {query: GoldAnswer(query_id=query, seconds=seconds, calls=()) for query, seconds in ((1, 3.0), (2, 6.0))}
-    times = own(trial_of(1, 0), trial_of(1, 1), trial_of(2, 0), gold=gold).times
-    assert (times.gold, times.gold_trials) == (4.0, 3)
 
 
 def test_expected_calls_are_counted_by_stage_and_by_who_lost_them() -> None:
@@ -361,17 +285,6 @@ def test_an_incomplete_run_has_figures_over_the_trials_that_all_have() -> None:
     refused = reported(*trials, status="running")["acme"]
     assert (refused.comparisons, refused.common, refused.ranks) == ((), None, None)
     assert "nothing is decided: 1 trial was not measured" in "".join(found.below(sopr_score=0.0))
-
-
-def test_plugins_sum_up_whole_trials() -> None:
-    def count(run: Run, results: Iterable[TrialResult]) -> dict[str, int]:
-        return {"bytes": sum(len(call.request) for result in results for call in result.wire.model_calls)}
-
-    asked = [model_call(request="ask" * 100)]
-    found = reported(trial_of(1, model_calls=asked), trial_of(2, framework="b"), aggregate=count)
-    assert [one.extra for one in found.frameworks] == [{"bytes": 300}, {"bytes": 0}]
-    assert [len(one.wire.model_calls) for one in found.trials("reference")] == [1]
-    assert [one.key.framework for one in found.trials()] == ["reference", "b"]
 
 
 def test_queries_on_which_most_went_wrong_come_first() -> None:

@@ -1,4 +1,4 @@
-"""The expectations of a task."""
+"""The expectations of a task, and the functions that look at a trial for it."""
 
 from __future__ import annotations
 
@@ -6,13 +6,22 @@ import asyncio
 from dataclasses import replace
 from typing import Any
 
+import pytest
 from support.cases import for_each
-from support.scoring import NOON, Says, api_call, context, gold_call, model_call, ref
+from support.scoring import NOON, api_call, context, gold_call, model_call, ref
 
 from trialbed.contracts import Judge, Verdict
 from trialbed.errors import JudgeError
 from trialbed.records import Expected, TaskTest, Usage, WireLog
-from trialbed.scoring import CheckResult, ScoreContext, expectations, judged_score, open_criteria, run_criteria
+from trialbed.scoring import (
+    CheckResult,
+    ScoreContext,
+    expectations,
+    judged_score,
+    open_criteria,
+    run_checks,
+    run_criteria,
+)
 
 
 def trial(expected: Expected | None = None, facts: tuple[str, ...] = (), **more: Any) -> ScoreContext:
@@ -50,10 +59,7 @@ CALLED_A7, CALLED_B = api_call("a", {"id": 7}), api_call("b")
         ({"gold": [], "called": [CALLED_B]}, ["t_b is not expected"]),
         ({"called": [CALLED_B] * 2, "expected": Expected(never=(ref("b"),))}, ["b was called 2 times"]),
         ({"gold": ["a"], "called": [CALLED_A7, CALLED_B]}, []),
-        (
-            {"gold": ["a"], "called": [CALLED_A7, CALLED_B], "expected": Expected(only=True)},
-            ["t_b is not expected"],
-        ),
+        ({"gold": ["a"], "called": [CALLED_A7, CALLED_B], "expected": Expected(only=True)}, ["t_b is not expected"]),
         ({"gold": [A7], "called": [api_call("a", {"id": 7}, "busy"), CALLED_A7], "expected": Expected(only=True)}, []),
         ({"gold": ["a", "b"], "called": [CALLED_B, CALLED_A7]}, []),
         ({"gold": ["a", "b"], "called": [CALLED_A7, CALLED_B], "expected": Expected(in_order=True)}, []),
@@ -77,6 +83,7 @@ CALLED_A7, CALLED_B = api_call("a", {"id": 7}), api_call("b")
             {"asked": [model_call(Usage(prompt_tokens=9, completion_tokens=2))], "expected": Expected(most_tokens=10)},
             ["11 tokens, of at most 10"],
         ),
+        ({"called": [CALLED_B] * 2, "expected": Expected(most_calls=2)}, []),
         ({"expected": Expected(most_seconds=3)}, ["4 seconds, of at most 3"]),
         ({"expected": Expected(most_seconds=5)}, []),
     ],
@@ -115,19 +122,6 @@ async def test_what_cannot_be_told_is_no_verdict() -> None:
         trial(Expected(most_tokens=1)), wire=WireLog(trial="t", opened_at=NOON, model_calls=(model_call(),))
     )
     assert (await judged_score(silent)).value is None
-
-
-async def test_what_was_found_is_kept_where_the_judge_fails() -> None:
-    checks = (CheckResult("criterion: polite", True),)
-    for error in (JudgeError("no reply"), ValueError("odd")):
-        task = trial(Expected(criteria=("polite",)), judge=Says(error))
-        failed = await judged_score(replace(task, judge_name="gpt", checks=checks))
-        assert failed.value is None
-        assert failed.detail["checks"] == [{"name": "criterion: polite", "met": True, "reason": ""}]
-
-
-def test_a_query_that_expects_nothing_leaves_it_to_the_judge() -> None:
-    assert expectations(context()) == ()
 
 
 async def test_each_test_of_a_task_is_reported_by_its_name() -> None:
@@ -206,3 +200,39 @@ DEAF = Expected(tests=(TaskTest(name="kind", facts=("43",), expected=Expected(cr
 )
 def test_a_judge_is_asked_for_criteria_only_where_they_decide_something(given: dict[str, Any], asked: set[str]) -> None:
     assert open_criteria(trial(**given)) == asked
+
+
+async def later(trial: Any) -> str:
+    return "" if trial.text == "42" else "wrong"
+
+
+def asserts(trial: Any) -> None:
+    assert trial.text == "43", "it is not 43"
+
+
+def breaks(_trial: Any) -> None:
+    raise OSError("no database")
+
+
+@pytest.mark.parametrize(
+    ("check", "met", "says"),
+    [
+        (lambda trial: trial.text == "42", True, ""),
+        (lambda _: False, False, "it is not"),
+        (lambda _: None, True, ""),
+        (lambda _: "too long", False, "too long"),
+        (later, True, ""),
+        (asserts, False, "it is not 43"),
+        (breaks, None, "the check raised OSError: no database"),
+        (lambda _: [1], None, "the check returned [1]; return a bool"),
+        (lambda _: 5, None, "the check returned 5; return a bool"),
+        (lambda _: 0, None, "the check returned 0; return a bool"),
+    ],
+)
+async def test_a_check_says_whether_a_trial_is_right(check: Any, met: bool | None, says: str) -> None:
+    found = context()
+    expected = Expected(checks=("it", "missing"))
+    found = replace(found, query=found.query.model_copy(update={"expected": expected}))
+    (result,) = await run_checks({"it": check, "other": breaks}, found)
+    assert (result.name, result.met) == ("it", met)
+    assert result.reason.startswith(says)

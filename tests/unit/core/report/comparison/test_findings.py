@@ -1,4 +1,4 @@
-"""Findings: figures, verdicts, ranks and words, and how often they are right where the truth is known."""
+"""Findings: figures, verdicts and ranks, within a run and between runs, and how often they are right."""
 
 from __future__ import annotations
 
@@ -8,24 +8,25 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 from support.cases import for_each
 from support.run_reports import finding as finding_of
 from support.sides import SCORE, side
+from support.sides import side as side_of
 
+from trialbed.errors import UsageError
 from trialbed.report.comparison import (
+    FrameworkComparison,
     ScoreFinding,
     Side,
     changes_text,
+    chosen_baseline,
+    compare_frameworks,
     open_ranks,
     paired_findings,
     rank_notes,
     read_groups,
     verdict_notes,
 )
-from trialbed.statistics import mcnemar, paired_interval
-from trialbed_evaluation.run_comparer import RunComparer
 
 MARGIN = 0.05
 
@@ -39,46 +40,12 @@ def finding(baseline: Mapping[int, Any], candidate: Mapping[int, Any], margin: f
     return found
 
 
-def test_what_changed_is_named_and_tested_pair_by_pair() -> None:
-    ones = dict.fromkeys(range(20), 1.0)
-    found = finding(ones, ones | dict.fromkeys(range(8), 0.0))
-    assert found.difference == -0.4
-    assert found.worse == tuple(range(8))
-    assert found.better == ()
-    assert found.p == found.p_adjusted == mcnemar(0, 8)
-    assert found.verdict == "worse"
-    assert found.queries_needed is None
-
-
 def test_differences_are_those_of_means_over_repeats_on_the_queries_that_both_have() -> None:
     ours, theirs = {"b": [1.0, 0.0], 3: 1.0, 1: 0.0, "only": 1.0}, {1: 1.0, 3: [0.0, 1.0], "b": 1.0, "other": 0.0}
     found = finding(ours, theirs)
     assert (found.n, found.baseline_mean, found.candidate_mean) == (3, 0.5, pytest.approx(2.5 / 3))
     assert found.difference == pytest.approx((0.5 - 0.5 + 1.0) / 3)
     assert (found.better, found.worse) == (("b", 1), (3,)), "in the order of the baseline"
-
-
-def test_the_same_values_are_identical_however_few_they_are() -> None:
-    found = finding({1: 1.0, 2: 0.0}, {1: 1.0, 2: 0.0})
-    assert (found.verdict, found.queries_needed, found.p) == ("identical", None, 1.0)
-
-
-def test_too_few_queries_say_how_many_would_do() -> None:
-    found = finding(dict.fromkeys(range(20), 1.0), dict.fromkeys(range(20), 1.0) | {3: 0.0, 4: 0.0})
-    assert found.verdict == "too few"
-    assert found.queries_needed is not None
-    assert 20 < found.queries_needed < 200
-
-
-def test_many_queries_with_few_changes_are_equivalent() -> None:
-    ones = dict.fromkeys(range(600), 1.0)
-    found = finding(ones | {1: 0.0}, ones | {2: 0.0})
-    assert found.verdict == "equivalent"
-
-
-def test_repeats_of_a_query_are_one_observation() -> None:
-    once = finding({1: [1.0] * 9, 2: [1.0] * 9}, {1: [0.0] * 9, 2: [0.0] * 9})
-    assert (once.n, once.verdict) == (2, "too few")
 
 
 def test_p_values_are_adjusted_over_all_that_is_compared() -> None:
@@ -97,25 +64,6 @@ def test_what_is_identical_does_not_count_as_a_test() -> None:
     found = findings((base, worse), *[(base, same)] * 9)
     assert [finding.verdict for finding in found] == ["worse", *["identical"] * 9]
     assert found[0].p_adjusted == found[0].p
-
-
-def test_what_all_goes_one_way_needs_as_many_as_an_exact_test_does() -> None:
-    found = finding(dict.fromkeys(range(4), 1.0), dict.fromkeys(range(4), 0.0))
-    assert (found.verdict, found.queries_needed) == ("too few", 6)
-
-
-def test_a_score_that_no_query_has_on_both_sides_gives_no_finding() -> None:
-    assert findings((side("a", {1: 1.0}), side("b", {2: 1.0}))) == []
-
-
-@given(st.lists(st.floats(-1, 1, allow_nan=False), min_size=1, max_size=40))
-def test_the_interval_holds_the_mean_and_lies_where_differences_can(differences: list[float]) -> None:
-    low, high, _ = paired_interval(differences)
-    mean = float(np.mean(differences))
-    assert -1 <= low <= mean + 1e-9
-    assert mean - 1e-9 <= high <= 1
-    mirrored = paired_interval([-difference for difference in differences])
-    assert (mirrored.low, mirrored.high) == pytest.approx((-high, -low))
 
 
 SAMPLES = 100
@@ -146,13 +94,6 @@ def test_a_difference_at_the_margin_is_called_equivalent_once_in_twenty_at_most(
     assert np.mean([verdict == "equivalent" for verdict in verdicts]) <= 0.05 + 0.04
 
 
-def test_a_verdict_allows_for_losses_that_were_not_seen() -> None:
-    """Twenty small differences lie within the margin; one more query may lose all, and the interval says so."""
-    found = finding(dict.fromkeys(range(20), 0.5), {query: 0.5 + (0.05 if query % 2 else -0.05) for query in range(20)})
-    assert found.interval.low < -MARGIN
-    assert found.verdict == "too few"
-
-
 def test_of_a_score_without_bounds_unseen_queries_differ_as_those_seen() -> None:
     sides = [side("a", dict.fromkeys(range(20), 30.0)), side("b", dict.fromkeys(range(20), 30.0) | {3: 10.0})]
     unbounded = [replace(one, bounded=frozenset(), quality=frozenset()) for one in sides]
@@ -160,17 +101,6 @@ def test_of_a_score_without_bounds_unseen_queries_differ_as_those_seen() -> None
     assert -6 < found.interval.low < -1 < 2 < found.interval.high < 4
     assert any("no bounds are declared" in note for note in verdict_notes([found]))
     assert not any("no bounds are declared" in note for note in verdict_notes([replace(found, bounded=True)]))
-
-
-def test_what_a_few_queries_lose_and_many_gain_a_little_of_is_not_called_worse_too_often() -> None:
-    random = np.random.default_rng(5)
-    loses = random.random((SAMPLES, 20)) < 0.05
-    ours = random.binomial(3, np.where(loses, 1.0, 0.5))
-    theirs = random.binomial(3, np.where(loses, 0.0, 0.5 + 0.05 / 0.95))
-    verdicts = [
-        finding(dict.fromkeys(range(20), 1.0), dict(enumerate(1.0 + row))).verdict for row in (theirs - ours) / 3
-    ]
-    assert np.mean([verdict in ("better", "worse") for verdict in verdicts]) <= 0.05 + 0.04
 
 
 FIGURES = {"n": 1, "difference": 0, "low": 0, "high": 0, "margin": 0, "p_adjusted": 1, "verdict": "worse"}
@@ -185,18 +115,6 @@ def test_queries_that_changed_are_in_order_and_some_are_left_to_the_document() -
     assert words(worse=[], better=[]) == ""
     many = words(worse=range(1030), better=[])
     assert many.endswith("18, 19 and 1,010 more (--json has all)")
-
-
-def test_one_comparison_is_adjusted_over_none() -> None:
-    def notes(*comparisons: int) -> list[str]:
-        one = finding_of("sopr_score", {**FIGURES, "worse": [1], "better": []})
-        found = [replace(one, comparisons=number) for number in comparisons]
-        return list(verdict_notes(found))
-
-    test = "p: McNemar's exact or a paired permutation test"
-    meaning = "better and worse have p below 0.05 and an interval without 0."
-    assert notes(1) == [f"{test}; {meaning}"]
-    assert notes(2, 2) == [f"{test}, adjusted by Holm's method over the 2 comparisons made at once; {meaning}"]
 
 
 def solved(count: int) -> dict[int, dict[str, float]]:
@@ -216,24 +134,70 @@ def test_only_differences_that_are_shown_part_ranks(write: Any) -> None:
     assert open_ranks(sides[:2], 0.05) == {}
 
 
-def test_names_of_scores_in_words_leave_names_that_hold_one_as_they_are() -> None:
-    ranks = {"cost": {"my-cost-agent": (1, 1), "b": (2, 2), "c": (3, 3)}}
-    note, _ = rank_notes(ranks, named=lambda score: {"cost": "cost, USD"}[score])
-    assert note == "ranks by cost, USD: 1 my-cost-agent; 2 b; 3 c."
+ONES, ZEROS = dict.fromkeys(range(12), 1.0), dict.fromkeys(range(12), 0.0)
 
 
-def test_what_ranks_mean_is_said_below_them() -> None:
-    _, meaning = rank_notes({"sopr_score": {"a": (1, 1), "b": (2, 3), "c": (2, 3)}})
-    assert meaning.startswith(
-        "Frameworks share a rank unless one is shown to be better. p is adjusted over all 3 pairs"
-    )
-    assert list(rank_notes({})) == []
+def twelve(name: str, values: Mapping[int, float] = ONES) -> Side:
+    return side_of(name, values)
 
 
-def test_a_comparison_of_several_ranks_them(write: Any) -> None:
-    files = [str(write(name, solved(count))) for name, count in (("a", 38), ("b", 38), ("c", 5))]
-    options = {"margin": None, "force": False, "resamples": 100, "seed": 0, "store": None, "fail_on_regression": False}
-    found = RunComparer().compare(files, options)
-    assert found.document[1]["ranks"] == {"sopr_score": {"a": [1, 2], "b": [1, 2], "c": [3, 3]}}
-    assert "3 c" in found.tables[-1].notes[-2]
-    assert any("worse on tasks 6, 7" in note and "13 more" in note for note in found.tables[-1].notes)
+def compared(*sides: Side, **more: Any) -> dict[str, tuple[FrameworkComparison, ...]]:
+    every = {side.name: side for side in sides}
+    options = {"against": None, "margin": 0.05, **more}
+    return compare_frameworks(every, **options)
+
+
+def against(*sides: Side, **more: Any) -> dict[str, list[tuple[str, str]]]:
+    found = compared(*sides, **more)
+    return {name: [(one.kind, one.against) for one in comparisons] for name, comparisons in found.items()}
+
+
+def test_every_framework_is_compared_with_the_reference() -> None:
+    sides = [twelve("acme", ZEROS), twelve("reference"), twelve("other")]
+    assert against(*sides) == {
+        "acme": [("reference", "reference")],
+        "reference": [],
+        "other": [("reference", "reference")],
+    }
+    found = compared(*sides)
+    finding = found["acme"][0].scores["sopr_score"]
+    assert (finding.verdict, finding.worse) == ("worse", tuple(range(12)))
+    assert found["other"][0].scores["sopr_score"].verdict == "identical"
+
+
+def test_without_a_reference_the_first_is_the_one_unless_another_is_named() -> None:
+    sides = [twelve("acme", ZEROS), twelve("other")]
+    assert against(*sides)["other"] == [("reference", "acme")]
+    assert against(*sides, against="other")["acme"] == [("reference", "other")]
+
+
+def test_a_native_profile_is_also_compared_with_the_controlled_one() -> None:
+    names = ("acme:native", "acme:controlled", "other:native", "acme:native==2")
+    found = against(twelve("reference"), *map(twelve, names))
+    assert found["acme:native"] == [("reference", "reference"), ("profile", "acme:controlled")]
+    assert found["acme:controlled"] == found["other:native"] == found["acme:native==2"] == [("reference", "reference")]
+
+
+def test_nothing_is_compared_with_a_row_that_is_void() -> None:
+    cheat, others = replace(twelve("cheat"), void="strong answered"), (twelve("acme"), twelve("other"))
+    assert against(cheat, *others) == {"cheat": [], "acme": [], "other": []}
+    assert against(cheat, *others, against="acme")["other"] == [("reference", "acme")]
+    assert against(cheat, *others, against="acme")["cheat"] == []
+
+
+def test_the_baseline_can_be_named_by_the_framework_alone() -> None:
+    assert chosen_baseline(["a", "acme:native==2"], "acme") == "acme:native==2"
+    for against in ("acme", "nothing"):
+        with pytest.raises(UsageError, match=f"--against: '{against}' is not one framework of the run: acme:native, a"):
+            chosen_baseline(["acme:native", "acme:controlled"], against)
+
+
+def test_a_framework_with_settings_of_its_own_is_compared_with_the_baseline_that_has_them() -> None:
+    names = ("reference", "langgraph:native", "reference@large", "langgraph:native@large", "langgraph:native@odd")
+    assert against(*map(twelve, names)) == {
+        "reference": [],
+        "langgraph:native": [("reference", "reference")],
+        "reference@large": [("reference", "reference")],
+        "langgraph:native@large": [("reference", "reference@large")],
+        "langgraph:native@odd": [("reference", "reference")],
+    }

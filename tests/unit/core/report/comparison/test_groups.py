@@ -1,33 +1,40 @@
-"""Runs beside each other: what is compared, what is refused, and what is said."""
+"""Runs beside each other: what they can be called, what is compared, what is refused, and what is said."""
 
 from __future__ import annotations
 
 import json
+import math
 import re
 from collections.abc import Sequence
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree
 
 import pytest
 from support.cases import for_each
+from support.memory_runs import stored_run
+from support.trials import run_config, run_of, trial_of, verdict
+from support.written_documents import Write
 
 from trialbed.cli import main
 from trialbed.contracts import Comparison
 from trialbed.errors import DataError, UsageError
+from trialbed.records import Run, RunStatus, Score
+from trialbed.report import json_bytes, legacy_documents, read_report
 from trialbed.report.comparison import (
     Side,
     baseline_comparisons,
     compared_settings,
-    complete_sides,
     lost_task_lines,
     powerless_notes,
     read_groups,
     regression_lines,
 )
+from trialbed.scoring import ALWAYS
 from trialbed.settings import declared_settings
+from trialbed.store import Store, open_store
 from trialbed.views import markdown
-from trialbed_evaluation.calibration import CaseFinding, calibration
 from trialbed_evaluation.run_comparer import RunComparer
 
 OPTIONS: dict[str, Any] = {
@@ -41,7 +48,7 @@ OPTIONS: dict[str, Any] = {
 }
 
 
-def compared(*paths: Path, **options: Any) -> Comparison:
+def compared(*paths: Path | str, **options: Any) -> Comparison:
     return RunComparer().compare(list(map(str, paths)), OPTIONS | options)
 
 
@@ -75,20 +82,6 @@ def test_means_and_paired_differences_are_over_common_queries(write) -> None:
     assert "20 tasks are left out, as only b has them." in text(found)
 
 
-def test_repeats_of_a_query_count_as_one(write) -> None:
-    a = write("a", {1: [scores(0.0), scores(1.0)], 2: [scores(1.0)]})
-    b = write("b", {1: scores(1.0), 2: scores(1.0)})
-    score = compared(a, b).document[0]["scores"]["sopr_score"]
-    assert (score["baseline"], score["difference"]["value"], score["n"]) == (0.75, 0.25, 2)
-
-
-@pytest.mark.parametrize("score", ["sopr_score", "gold_offered"])
-def test_no_share_is_known_exactly_where_no_query_changed(write, score: str) -> None:
-    found = compared(*(write(name, {number: {score: 1.0} for number in range(20)}) for name in "ab"))
-    difference = found.document[0]["scores"][score]["difference"]
-    assert difference["low"] < -0.1 < 0.1 < difference["high"]
-
-
 def test_a_failure_of_the_agent_is_zero_and_one_of_the_rig_is_not_measured(write) -> None:
     a = write("a", {1: scores(1.0), 2: scores(1.0), 3: scores(1.0)})
     b = write("b", {1: scores(1.0), 2: "crash", 3: "server"})
@@ -104,11 +97,6 @@ def test_other_datasets_are_refused_unless_forced(write) -> None:
     with pytest.raises(UsageError, match=r"the datasets differ \(mini dddddddddddd and mini eeeeeeeeeeee\).*--force"):
         compared(a, b)
     assert "tasks of the same id may be different tasks" in text(compared(a, b, force=True))
-
-
-def test_without_a_common_query_there_is_nothing_to_compare(write) -> None:
-    with pytest.raises(UsageError, match="no task in common"):
-        compared(write("a", {1: scores(1.0)}), write("b", {"1": scores(1.0)}), force=True)
 
 
 def test_verdicts_of_different_judges_are_left_out_unless_forced(write) -> None:
@@ -128,41 +116,6 @@ def test_a_judge_is_another_with_other_rules_or_another_model(other: dict[str, A
     assert "sopr_score" in compared(a, earlier).document[0]["scores"]
 
 
-def test_documents_without_digests_are_told_by_the_names_of_their_datasets(write) -> None:
-    a, b = (write(name, {1: scores(1.0)}, test_set=name, dataset_digest=None) for name in ("G1", "G3"))
-    with pytest.raises(UsageError, match="the datasets differ"):
-        compared(a, b)
-    same = write("same", {1: scores(1.0)}, test_set="G1", dataset_digest=None)
-    assert "sopr_score" in compared(a, same).document[0]["scores"]
-
-
-def test_it_says_how_far_the_judge_can_be_trusted(write) -> None:
-    labels = ["Solved", "Solved", "Unsolved", "Unsure"]
-    found = [CaseFinding(id=str(place), label=label, found="Solved") for place, label in enumerate(labels)]
-    measured = calibration(found, labels="own.jsonl", labels_digest="0" * 64)
-    assert measured is not None
-    judge = {"model": None, "prompt": None, "calibration": measured.model_dump()}
-    a, b = (write(name, {1: scores(1.0)}, judge=judge) for name in "ab")
-    assert (
-        text(compared(a, b)).count("The judge rule agrees with 50 % [15 %, 85 %] of 4 labelled cases (own.jsonl)") == 1
-    )
-    c = write("c", {1: scores(1.0)}, judge=judge | {"calibration": None})
-    assert "The judge rule is uncalibrated" in text(compared(a, c))
-    assert "The judge" not in text(compared(write("a", {1: {"api_f1": 1.0}}, judge=judge), b))
-
-
-def test_settings_that_differ_are_named_with_their_values(write) -> None:
-    a, b = write("a", {1: scores(1.0)}), write("b", {1: scores(1.0)}, model="gpt-4o", model_name="told", seed=7)
-    found = compared(a, b)
-    assert found.document[0]["settings"] == {
-        "model": ["scripted:gold", "gpt-4o"],
-        "model_name": [None, "told"],
-        "seed": [0, 7],
-    }
-    assert 'model: "scripted:gold" and "gpt-4o", which are not the same.' in text(found)
-    assert "only 1 task:" in text(found).lower()
-
-
 def test_each_setting_of_a_run_is_compared_and_one_that_a_version_lacked_has_its_default(write) -> None:
     compared_keys = set(compared_settings())
     assert {item.document for item in declared_settings() if item.document} - {"dataset"} <= compared_keys
@@ -171,122 +124,6 @@ def test_each_setting_of_a_run_is_compared_and_one_that_a_version_lacked_has_its
     found = compared(a, b)
     assert found.document[0]["settings"] == {"simulator_model": [None, "gpt-4o-mini"], "sandbox": [False, True]}
     assert 'simulator model: none and "gpt-4o-mini", which are not the same.' in text(found)
-
-
-def test_trials_that_count_half_are_said_of_both(write) -> None:
-    unsure = write("a", {number: scores(0.5) for number in range(20)})
-    solved = write("b", {number: scores(1.0) for number in range(10, 40)})
-    (more,) = compared(unsure, solved).tables[0].notes
-    assert "b solves 100 % of 10 common tasks, 50 points more than a" in more
-    (less,) = compared(solved, unsure).tables[0].notes
-    assert "a solves 50 % of 10 common tasks (with 10 unsure as half), 50 points less than b (" in less
-
-
-def test_frameworks_of_one_name_are_told_apart_by_their_runs(write) -> None:
-    runs = [write("a", {1: scores(1.0)}, run_id=f"20260101T00000{n}-aaaaaa") for n in (1, 2)]
-    found = compared(*runs)
-    assert found.records[0]["baseline"] == "a (20260101T000001-aaaaaa)"
-    assert found.records[0]["candidate"] == "a (20260101T000002-aaaaaa)"
-
-
-def test_frameworks_of_one_name_are_told_apart_by_few_settings_in_which_they_differ(write) -> None:
-    runs = [write("a", {1: scores(1.0)}, run_id=f"2026010{n}", model=f"scripted:{n}") for n in (1, 2)]
-    found = compared(*runs)
-    assert (
-        found.tables[0].notes[0].startswith("a (scripted:2) solves 100 % of 1 common task, the same as a (scripted:1)")
-    )
-    assert found.tables[1].legend[-1] == "a (scripted:1) is of run 20260101, and a (scripted:2) of run 20260102."
-    page = found.page() if found.page else ""
-    assert "<h1>a (scripted:2) compared with a (scripted:1)</h1>" in page
-    assert '<th scope="row">solved</th>' in page
-    assert '<th scope="row">tokens</th>' in page, "a page names scores in words"
-
-
-def test_a_plan_of_faults_is_told_in_words(write) -> None:
-    plan = '{"tools": {"rate": 0.5, "faults": ["error"]}}'
-    found = compared(*(write("a", {1: scores(1.0)}, run_id=str(n), faults=own) for n, own in enumerate((None, plan))))
-    said = text(found)
-    assert "a (injected faults) solves 100 % of 1 common task, the same as a (no faults) on every task" in said
-    assert "faults: none and 50 % of the calls of tools (error), which are not the same." in said
-
-
-def test_notes_on_several_comparisons_stand_once_on_a_page_and_what_is_worse_is_alarming(write) -> None:
-    good = {number: scores(1.0) for number in range(12)}
-    bad = {number: scores(0.0) for number in range(12)}
-    found = compared(write("a", good), write("b", bad), write("c", bad))
-    page = found.page() if found.page else ""
-    assert page.count("better and worse have p below 0.05") == 1
-    assert page.count('<tr class="alarming"><th scope="row">solved</th>') == 2
-    assert text(found).count("better and worse have p below 0.05") == 2
-
-
-def test_several_are_held_against_the_first(write) -> None:
-    found = compared(*(write(name, {1: scores(1.0)}) for name in "abc"))
-    assert [(one["baseline"]["name"], one["candidate"]["name"]) for one in found.document] == [("a", "b"), ("a", "c")]
-    assert len(found.tables) == 3
-    assert found.tables[0].notes == [
-        f"{name} solves 100 % of 1 common task, the same as a on every task." for name in "bc"
-    ]
-
-
-def test_p_values_are_adjusted_over_all_scores_and_candidates(write) -> None:
-    ones = {number: {"sopr_score": 1.0, "api_call_score": 1.0} for number in range(20)}
-    worse = ones | {number: {"sopr_score": 0.0, "api_call_score": 1.0} for number in range(6)}
-    a, b, c = (write(name, trials) for name, trials in (("a", ones), ("b", worse), ("c", worse)))
-    alone = compared(a, b).document[0]["findings"]["sopr_score"]
-    assert alone["p_adjusted"] == alone["p"]
-    both = compared(a, b, c)
-    found = [one["findings"]["sopr_score"] for one in both.document]
-    assert [one["p_adjusted"] for one in found] == [pytest.approx(2 * alone["p"])] * 2
-    assert text(both).count("adjusted by Holm's method over the 2 comparisons made at once") == 2
-
-
-def test_one_alone_is_not_a_comparison(write) -> None:
-    with pytest.raises(UsageError, match="has results of a only; name another run"):
-        compared(write("a", {1: scores(1.0)}))
-
-
-def test_a_document_with_parts_missing_is_named(write) -> None:
-    path = write("a", {1: scores(1.0)})
-    document = json.loads(path.read_text())
-    del document["results"][0]["query_id"]
-    path.write_text(json.dumps(document))
-    with pytest.raises(DataError, match=r"a_\.json: not a result document of bench run: it lacks"):
-        compared(path, path)
-
-
-def test_it_recognises_documents_and_ids(write, tmp_path: Path) -> None:
-    recognises = RunComparer().recognises
-    rows = tmp_path / "rows.jsonl"
-    rows.write_text('{"metadata": 1}\n{}\n')
-    assert recognises(str(write("a", {})))
-    assert recognises("20261121T231039-52d790")
-    assert not recognises(str(rows))
-    assert not recognises("no-such-file.json")
-
-
-def test_the_same_gives_the_same_figures(write) -> None:
-    a = write("a", {number: scores(number % 3 / 2) for number in range(30)})
-    b = write("b", {number: scores(number % 2) for number in reversed(range(30))})
-    assert compared(a, b).document == compared(a, b).document
-
-
-def test_only_a_trial_that_was_not_measured_is_left_out(write) -> None:
-    """Of a document that says so; a limit and a model's refusal count as 0."""
-    one = write("a", dict.fromkeys((1, 2, 3, 4), scores(1.0)))
-    two = write("b", {1: scores(1.0), 2: "model failed", 3: "limit failed", 4: "endpoint not measured"})
-    found = compared(one, two).document[0]["scores"]["sopr_score"]
-    assert (found["n"], found["candidate"]) == (3, pytest.approx(1 / 3))
-
-
-def test_a_regression_fails_only_where_that_is_asked_for(write) -> None:
-    a = write("a", {number: scores(1.0) for number in range(20)})
-    b = write("b", {number: scores(float(number > 8)) for number in range(20)})
-    assert compared(a, b).failed == ()
-    (line,) = compared(a, b, fail_on_regression=True).failed
-    assert line.startswith("b is worse than a: solved differs by -0.4500 [-")
-    assert line.endswith("over 20 tasks")
-    assert compared(b, a, fail_on_regression=True).failed == []
 
 
 @pytest.mark.parametrize(
@@ -357,24 +194,6 @@ def test_lost_tasks_and_comparisons_that_cannot_fail_are_told(write, old, new, l
     assert notes == (said if powerless else [])
 
 
-def test_what_is_worse_than_a_baseline_is_told_for_each_score(write) -> None:
-    baseline = complete_sides(str(write("a", {number: scores(1.0) for number in range(20)}, run_id="old")), None)
-    worse = read_groups([str(write("a", {number: scores(0.0) for number in range(20)}, run_id="new"))], None)[0]
-    (line,) = regressions(baseline, worse, 0.05)
-    assert line.startswith("a (new) is worse than a (old): solved differs by -1.0000 [-1.0000, -0.6777]")
-    assert line.endswith("over 20 tasks")
-    other = read_groups(
-        [str(write("a", {number: scores(0.0) for number in range(20)}, run_id="b", model="small"))], None
-    )[0]
-    (line,) = regressions(baseline, other, 0.05)
-    assert line.endswith('over 20 tasks; model is "small" in place of "scripted:gold"')
-    same = read_groups([str(write("a", {number: scores(1.0) for number in range(20)}, run_id="same"))], None)[0]
-    assert regressions(baseline, same, 0.05) == []
-    lacking = write("a", {1: scores(1.0)}, run_id="lacking", status="incomplete", num_queries=2)
-    with pytest.raises(UsageError, match="1 of 2 trials of a measured"):
-        complete_sides(str(lacking), None)
-
-
 VOID = "strong answered in place of the run's model"
 
 
@@ -395,7 +214,139 @@ def test_a_void_row_is_not_compared_and_the_gate_for_regressions_says_why(write)
         assert regressions(read_groups([str(baseline)], None)[0], read_groups([str(sides)], None)[0], 0.05) == [line]
 
 
-def test_a_void_row_has_no_rank(write) -> None:
-    given = [write(name, {query: scores(value) for query in range(30)}) for name, value in (("a", 1.0), ("b", 0.0))]
-    given += [write("c", {query: scores(1.0) for query in range(30)}), write("d", {0: scores(1.0)}, VOID)]
-    assert compared(*given).document[0]["ranks"]["sopr_score"] == {"a": [1, 2], "b": [3, 3], "c": [1, 2]}
+OLD, NEW, EMPTY = "20260101T120000-aaaaaa", "20260202T120000-bbbbbb", "20260303T120000-cccccc"
+BOTH = ("reference", "langgraph:native")
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> str:
+    """A finished run of two queries, an incomplete one that lacks a trial of one framework, and one without trials."""
+    place = str(tmp_path / "runs.db")
+    runs: tuple[tuple[str, RunStatus, dict[str, tuple[int, ...]]], ...] = (
+        (OLD, "finished", dict.fromkeys(BOTH, (1, 2))),
+        (NEW, "incomplete", {"reference": (1, 2), "langgraph:native": (2,)}),
+        (EMPTY, "interrupted", {}),
+    )
+    with Store.open(place) as store:
+        for month, (run_id, status, trials) in enumerate(runs, 1):
+            created = datetime(2026, month, 1, tzinfo=UTC)
+            config = run_config(frameworks=BOTH, adapter_versions=dict.fromkeys(BOTH, "1"))
+            fields = {"config": config, "config_digest": run_id, "status": status}
+            store.create_run(Run(run_id=run_id, created_at=created, environment_digest="", **fields))
+            for name, query_id in ((name, query_id) for name, queries in trials.items() for query_id in queries):
+                store.add_trial(run_id, trial_of(query_id, 0, "agent", framework=name))
+    return place
+
+
+@for_each(
+    ("name", "expected"),
+    [
+        ("202602", [(NEW, "reference"), (NEW, "langgraph:native")]),
+        (f"{OLD}/langgraph", [(OLD, "langgraph:native")]),
+        ("latest/reference", [(EMPTY, "reference")]),
+    ],
+)
+def test_a_run_and_a_framework_are_found_by_name(store: str, name: str, expected: list[tuple[str, str]]) -> None:
+    assert RunComparer().recognises(name)
+    sides = read_groups([name], store)[0]
+    assert [(side.source, side.name) for side in sides] == expected
+    assert {side.about["run_id"] for side in sides} == {source for source, _ in expected}
+
+
+def test_a_name_that_means_none_or_several_is_refused(store: str) -> None:
+    with pytest.raises(DataError, match="several runs begin with '2026'"):
+        read_groups(["2026"], store)
+    with pytest.raises(UsageError, match="no framework 'crewai'"):
+        read_groups(["latest/crewai"], store)
+
+
+def test_a_report_and_a_comparison_of_a_run_that_lacks_trials_give_the_same_verdicts(store: str) -> None:
+    with open_store(store) as reader:
+        usual, accepted = (read_report(reader.run(NEW), allow_incomplete=allowed) for allowed in (None, True))
+    assert all(summary.common and not summary.comparisons for summary in usual.frameworks)
+    (own,) = accepted["langgraph"].comparisons
+    (found,) = compared(NEW, store=store, allow_incomplete=True).document
+    assert {score: one.as_json() for score, one in own.scores.items()} == found["findings"]
+
+
+def test_a_run_that_lacks_trials_is_refused_unless_that_is_accepted(store: str) -> None:
+    ours, theirs = f"{OLD}/langgraph", f"{NEW}/langgraph"
+    lacks = f"run {NEW} is incomplete, with 1 of 2 trials of langgraph:native measured"
+    with pytest.raises(UsageError, match=f"{lacks}.*--allow-incomplete"):
+        compared(ours, theirs, store=store)
+    found = compared(ours, theirs, store=store, allow_incomplete=True)
+    (document,) = found.document
+    assert document["queries"]["common"] == 1
+    states = [(document[side]["status"], document[side]["missing"]) for side in ("baseline", "candidate")]
+    assert states == [("finished", 0), ("incomplete", 1)]
+    assert f"INCOMPLETE: {lacks}" in text(found)
+    with pytest.raises(UsageError, match="have measured no task in common yet"):
+        compared(ours, f"{EMPTY}/langgraph", store=store, allow_incomplete=True)
+
+
+@for_each("values", [(OLD, OLD), (OLD, f"{OLD}/langgraph"), (OLD, NEW, OLD)])
+def test_a_run_is_not_compared_with_itself(store: str, values: tuple[str, ...]) -> None:
+    with pytest.raises(UsageError, match=f"are the same trials: those of .* in run {OLD}; name another run"):
+        compared(*values, store=store, allow_incomplete=True)
+
+
+@for_each(
+    ("place", "value", "said"),
+    [
+        *(
+            (("results", 0, "repeat"), value, "task 1: repeat is .*, not a whole number")
+            for value in (-1, 2**70, "a", 0.5)
+        ),
+        *(
+            (("results", 0, "scores", "sopr_score"), value, "task 1: sopr_score is .*, not a number from 0 to 1")
+            for value in (5.0, -0.5, "1.0", float("nan"), float("inf"), [1])
+        ),
+        (("results", 1, "repeat"), 0, "task 1 has repeat 0 more than once"),
+        (("summary", "intervals"), None, "lacks 'intervals'"),
+        (("results", 0, "query_id"), None, r"a_\.json: not a result document of bench run: it lacks"),
+    ],
+)
+def test_a_document_that_was_changed_by_hand_is_refused(write: Write, place: Any, value: Any, said: str) -> None:
+    path = write("a", {1: [{"sopr_score": 1.0}] * 2})
+    changed = document = json.loads(path.read_text())
+    *parents, last = place
+    for key in parents:
+        changed = changed[key]
+    changed[last] = value
+    if value is None:
+        del changed[last]
+    path.write_text(json.dumps(document))
+    with pytest.raises(DataError, match=said):
+        read_groups([str(path)], None)
+
+
+def known(side: Side, score: str) -> list[float]:
+    """The values of a score in the trials in which it counts."""
+    return [value for value in side.column(score).tolist() if not math.isnan(value)]
+
+
+def test_a_side_is_the_same_from_the_store_a_report_and_a_document(tmp_path: Path) -> None:
+    given = [verdict("Unsure"), *(Score(name=name, value=1.0) for name in ALWAYS[1:])]
+    given.append(Score(name="wall_time", value=2.0, bounded=False))
+    trials = [
+        trial_of(query, repeat, scores=given, framework=name, first=not repeat, selected_tools=("x",))
+        for name in ("reference", "b")
+        for query in (1, "1")
+        for repeat in range(2)
+    ]
+    trials[1] = trial_of(1, 1, "crash")
+    trials[6] = trial_of("1", 0, "endpoint", framework="b")
+    config = run_config(frameworks=("reference", "b"), query_ids=(1, "1"), repeat=2)
+    store, path = str(tmp_path / "runs.db"), tmp_path / "both.json"
+    with stored_run(run_of(config, OLD), trials, location=store) as stored:
+        report = read_report(stored)
+        path.write_bytes(json_bytes(legacy_documents(report)))
+    for read in (list(report.sides.values()), read_groups([OLD], store)[0], read_groups([str(path)], None)[0]):
+        reference, other = read
+        assert (reference.failures, other.failures) == ({"crash": 1}, {"endpoint": 1})
+        assert (reference.first_apart, other.first_apart) == (True, True)
+        assert (reference.scores, other.scores) == ([*ALWAYS, "wall_time"], [*ALWAYS, "wall_time"])
+        assert known(reference, "sopr_score") == [0.5, 0.0, 0.5, 0.5]
+        assert known(reference, "api_f1") == [1.0, 0.0, 1.0, 1.0]
+        assert (known(reference, "wall_time"), known(other, "wall_time")) == ([2.0], [2.0] * 2)
+        assert known(other, "sopr_score") == [0.5] * 3
