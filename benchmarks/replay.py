@@ -30,7 +30,7 @@ from trialbed.contracts import ServedAnswer
 from trialbed.wire.dialects import CHAT
 from trialbed_plugins.recordings import KeptAnswer, ModelCache
 from trialbed_plugins.recordings._cassette import Cassette, RecordedReply, write_cassette
-from trialbed_plugins.recordings._key import canonical, canonical_text, request_key
+from trialbed_plugins.recordings._requests import canonical, canonical_text, request_key
 
 TOKEN_VARIABLE = "TRIALBED_SERVER_TOKEN"
 MODEL, IDENTITY, SEED, SMALL = "gpt-4o", "benchmark", 7, 100

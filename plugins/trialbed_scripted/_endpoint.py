@@ -12,10 +12,7 @@ from trialbed.contracts import QuestionRefused
 from trialbed.errors import UsageError
 from trialbed.wire import parse_object, read_served
 from trialbed.wire.dialects.responses import KeptResponses, ResponsesRequest
-from trialbed_scripted._requests import ReceivedRequest
-from trialbed_scripted._responses import Response, fail
-from trialbed_scripted._scripts import Model, ask_model
-from trialbed_scripted._turns import ModelTurn
+from trialbed_scripted._scripts import Model, ModelTurn, ReceivedRequest, Response, ask_model, fail
 from trialbed_scripted.faults import Fault, FaultScript
 from trialbed_scripted.policies import PolicyModel
 from trialbed_scripted.vendor import SimulatedVendor

@@ -236,10 +236,10 @@ def server_connection(
 ) -> McpConnection:
     """Return a connection to a server. The first request starts it."""
     if form.command is not None:
-        from trialbed_tools._programs import open_program
+        from trialbed_tools._transports import open_program
 
         return McpConnection(partial(open_program, form, folder), redaction)
-    from trialbed_tools._urls import open_url
+    from trialbed_tools._transports import open_url
 
     return McpConnection(partial(open_url, expand_url(str(form.url), "mcp.url"), headers), redaction)
 

@@ -121,8 +121,8 @@ def _documents(
 ) -> dict[str, Any]:
     from trialbed.engine import standing_selector
     from trialbed.settings import RunSettings
-    from trialbed_selection.choices import explain_choices
     from trialbed_selection.recall import rankings, summarize_recall
+    from trialbed_selection.tools import explain_choices
 
     found: dict[str, Any] = {}
     for name in selectors:

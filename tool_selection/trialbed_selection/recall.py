@@ -12,7 +12,7 @@ from trialbed.contracts import ToolSelector
 from trialbed.records import ApiRef, Query
 from trialbed.statistics import Estimate, wilson_interval
 from trialbed.texts import group_by_key
-from trialbed_selection.choices import choose
+from trialbed_selection.tools import choose
 
 MEASURES = ("recall", "coverage")
 """The share of expected Apis among the first k, and whether all of them are there."""

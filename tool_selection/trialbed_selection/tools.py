@@ -1,15 +1,145 @@
-"""Turn the Apis of a dataset, or a selector's choice, into tools."""
+"""The tools of a trial: their names for models, a selector's choices, and what is offered."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import hashlib
+import json
+import re
+from abc import abstractmethod
+from collections import Counter
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from typing import Any
 
 from trialbed.catalogs import ApiCatalog
 from trialbed.contracts import SelectionStage, ToolSelector
-from trialbed.errors import DataError
-from trialbed.records import Api, ApiRef, Query, ToolSpec
-from trialbed_selection.choices import choose
-from trialbed_selection.names import tool_names
+from trialbed.errors import DataError, UsageError
+from trialbed.records import Api, ApiRef, Query, Record, ToolSpec
+
+MAX_LENGTH = 64
+"""The longest name that OpenAI-compatible endpoints take."""
+
+OTHERS = re.compile(r"[^A-Za-z0-9-]+")
+"""Runs of characters that are replaced, ``_`` among them."""
+
+ALLOWED = re.compile(r"[A-Za-z0-9_-]{1,64}", re.ASCII)
+"""The names that OpenAI-compatible endpoints take."""
+
+SUFFIX_LENGTH = 8
+"""Hexadecimal digits that distinguish Apis with equal names."""
+
+
+def safe_name(original: str) -> str:
+    """Return the model-safe form of an original name; two originals may meet in one.
+
+    Characters other than ASCII letters, digits, ``_`` and ``-`` become ``_``, runs of ``_`` collapse, outer
+    ``_`` go, a leading ``-`` gets ``tool_``, an empty name is ``tool``; cut to 64.
+    """
+    name = OTHERS.sub("_", original).strip("_")
+    if not name:
+        return "tool"
+    if not name[0].isalnum():
+        name = f"tool_{name}"
+    return name[:MAX_LENGTH].rstrip("_")
+
+
+def function_name(original: str) -> str:
+    """Return the model-safe form of a function's name, with ``_`` for each dot.
+
+    That is how the function-calling leaderboard BFCL maps names. If endpoints would still reject the name,
+    ``safe_name`` changes it.
+    """
+    name = original.replace(".", "_")
+    return name if ALLOWED.fullmatch(name) else safe_name(original)
+
+
+def tool_names(refs: Iterable[ApiRef], taken: Collection[str] = ()) -> dict[ApiRef, str]:
+    """Return a unique model-safe name for each Api, independent of the order of ``refs``.
+
+    If names of Apis are equal (among themselves or to a name in ``taken``), they all get a suffix from the SHA-256 of
+    their identity: the triple, as Apis of two categories may share both names. If a suffixed name is again taken, the
+    next round uses another hash.
+    """
+    names = {ref: _name(ref, 0) for ref in refs}
+    rounds = dict.fromkeys(names, 0)
+    while True:
+        uses = Counter(names.values())
+        uses.update(set(taken))
+        meeting = [ref for ref, name in names.items() if uses[name] > 1]
+        if not meeting:
+            return names
+        for ref in meeting:
+            rounds[ref] += 1
+            names[ref] = _name(ref, rounds[ref])
+
+
+def _name(ref: ApiRef, number: int) -> str:
+    name = safe_name(ref.title) if ref.tool_name else function_name(ref.api_name)
+    if not number:
+        return name
+    kept = name[: MAX_LENGTH - 1 - SUFFIX_LENGTH].rstrip("_")
+    identity = json.dumps([ref.category, ref.tool_name, ref.api_name, number])
+    return f"{kept}_{hashlib.sha256(identity.encode()).hexdigest()[:SUFFIX_LENGTH]}"
+
+
+class ChosenApi(Record):
+    """An Api that a selector chose.
+
+    Attributes:
+        api: its identity.
+        by: what chose it: ``words``, ``meaning``, ``both`` or ``model``.
+        score: how well it fits, in units of ``by``'s own; None if only the order is known.
+        topped_up: whether it fills up a choice of a model that was too short.
+    """
+
+    api: ApiRef
+    by: str
+    score: float | None = None
+    topped_up: bool = False
+
+
+class ExplainedSelector(ToolSelector):
+    """A selector that says why it chose."""
+
+    @abstractmethod
+    def choices(self, query: Query, *, max_tools: int) -> list[ChosenApi]:
+        """Return at most ``max_tools`` choices, best first, each Api once."""
+
+    def select(self, query: Query, *, max_tools: int) -> Sequence[ApiRef]:
+        """Return the Apis of the choices."""
+        return [choice.api for choice in self.choices(query, max_tools=max_tools)]
+
+
+def choose(selector: ToolSelector, query: Query, max_tools: int) -> list[ChosenApi]:
+    """Ask a selector for its choice, best first, each Api once. The reason is the selector's class unless it gives one.
+
+    Raises:
+        UsageError: it gives something else than identities of Apis.
+    """
+    if isinstance(selector, ExplainedSelector):
+        return selector.choices(query, max_tools=max_tools)
+    refs = list(selector.select(query, max_tools=max_tools))
+    if wrong := [ref for ref in refs if not isinstance(ref, ApiRef)]:
+        title, given = type(selector).__name__, type(wrong[0]).__name__
+        raise UsageError(f"{title}.select must return a list of ApiRef, such as api.ref, not of {given}")
+    refs = list(dict.fromkeys(refs))[:max_tools]
+    return [ChosenApi(api=ref, by=type(selector).__name__) for ref in refs]
+
+
+def explain_choices(selector: ToolSelector, query: Query, max_tools: int) -> dict[str, Any]:
+    """Return a selector's choices for a query with rank and reason, and the expected Apis that are missing."""
+    choices = choose(selector, query, max_tools)
+    gold = set(query.gold_apis)
+    offered = {choice.api for choice in choices}
+    return {
+        "query_id": query.query_id,
+        "query": query.text,
+        "choices": [
+            {"rank": rank, **choice.api.model_dump(), "gold": choice.api in gold, **choice.model_dump(exclude={"api"})}
+            for rank, choice in enumerate(choices, 1)
+        ],
+        "missed": [[ref.category, ref.tool_name, ref.api_name] for ref in query.gold_apis if ref not in offered],
+    }
+
 
 MAX_DESCRIPTION = 1024
 """Characters of a tool's description; OpenAI-compatible endpoints refuse longer ones."""

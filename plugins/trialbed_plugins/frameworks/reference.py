@@ -2,7 +2,8 @@
 
 It asks the model, makes all calls of a turn concurrently, returns the results in the model's order, and ends when the
 model answers with a text. It adds nothing to the prompt and changes no schema. Arguments are not validated, since the
-API does this. Authors of adapters can read here what an adapter has to do.
+API does this. Authors of adapters can read here what an adapter has to do. The loop is there for each dialect, as the
+baseline of frameworks that use it.
 """
 
 from __future__ import annotations
@@ -15,6 +16,8 @@ from typing import Any
 import aiohttp
 
 from trialbed import Answer, BaseAgent, ClaimedCall, Limits, ModelEndpoint, ModelFailed, Tool, Usage, finish_of
+from trialbed.wire import Call, ModelMessage, OfferedTool
+from trialbed.wire.dialects import dialect
 from trialbed.wire.dialects.chat_completions import read_body
 from trialbed_controlled import assistant_message
 
@@ -147,3 +150,57 @@ class ReferenceAgent(BaseAgent):
     def _finish(self, text: str, turns: int) -> Answer:
         finish = finish_of(text)
         return Answer(final_answer=text, calls=tuple(self._calls), finish=finish, usage=self._usage, model_turns=turns)
+
+
+class OtherDialectAgent(ReferenceAgent):
+    """The reference loop. A subclass names the dialect, and a dialect skips settings that it lacks."""
+
+    def bind_tools(self, tools: Sequence[Tool], *, server_url: str) -> None:
+        """Store the tools by name and in the form of the offer."""
+        super().bind_tools(tools, server_url=server_url)
+        self._offered = [OfferedTool(tool.name, tool.description, tool.parameters) for tool in tools]
+
+    async def answer(self, query: str) -> Answer:
+        """Run the loop until the model answers with a text or reaches the limit of turns."""
+        self._calls, self._usage = [], Usage()
+        messages = self._messages = self._messages or [ModelMessage(role="system", content=self.system_prompt)]
+        messages.append(ModelMessage(role="user", content=query))
+        for turn in range(1, self.limits.max_steps + 1):
+            said = await self._ask_for_message(messages)
+            messages.append(said)
+            if not said.calls:
+                return self._finish(said.text, turn)
+            messages += await asyncio.gather(*map(self._tell, said.calls))
+        return Answer(final_answer="", calls=tuple(self._calls), usage=self._usage, model_turns=self.limits.max_steps)
+
+    async def _ask_for_message(self, messages: Sequence[ModelMessage]) -> ModelMessage:
+        spoken = dialect(self.dialect)
+        request = spoken.write_request(self.endpoint.model, messages, self._settings(), self._offered)
+        reading = spoken.read_body(await self._post(spoken.PATH, request, spoken.HEADERS))
+        if reading.problem is not None:
+            raise ModelFailed(f"the model's endpoint did not answer with a message: {reading.problem.message}")
+        self._count(reading.answer.usage or {})
+        said = reading.answer
+        # Without an id, a call cannot have a result.
+        calls = tuple(call for call in said.calls if call.id)
+        return ModelMessage(content=said.content, calls=calls, source=said.source if calls == said.calls else None)
+
+    def _settings(self) -> dict[str, Any]:
+        asked = self.endpoint
+        settings: dict[str, Any] = {"temperature": asked.temperature or 0.0, "seed": asked.seed}
+        return settings if asked.max_tokens is None else {**settings, "max_tokens": asked.max_tokens}
+
+    async def _tell(self, call: Call) -> ModelMessage:
+        return ModelMessage(role="tool", call_id=call.id, content=await self._call(call.name, call.arguments))
+
+
+class MessagesReferenceAgent(OtherDialectAgent):
+    """The loop over Messages."""
+
+    dialect = "messages"
+
+
+class ResponsesReferenceAgent(OtherDialectAgent):
+    """The loop over Responses."""
+
+    dialect = "responses"

@@ -2,9 +2,15 @@ from ._cache import CachedModel as CachedModel
 from ._cache import KeptAnswer as KeptAnswer
 from ._cache import ModelCache as ModelCache
 from ._cassette import MOST as MOST
+from ._cassette import Cassette as Cassette
+from ._cassette import RecordedReply as RecordedReply
 from ._cassette import read_cassette as read_cassette
 from ._cassette import write_cassette as write_cassette
-from ._key import IGNORING as IGNORING
-from ._key import canonical_text as canonical_text
 from ._of_run import recording_of as recording_of
 from ._of_run import requests_of as requests_of
+from ._requests import IGNORING as IGNORING
+from ._requests import apply_masks as apply_masks
+from ._requests import canonical as canonical
+from ._requests import canonical_text as canonical_text
+from ._requests import find_masks as find_masks
+from ._requests import request_key as request_key

@@ -20,8 +20,8 @@ from trialbed.files import make_private_file
 from trialbed.records import TrialRegistration, WireLog
 from trialbed.settings import secret_values
 from trialbed.wire.redaction import redaction_of
-from trialbed_plugins.recordings._key import canonical, canonical_text, request_key
-from trialbed_plugins.recordings._replayed import reply_of
+from trialbed_plugins.recordings._requests import canonical, canonical_text, request_key
+from trialbed_plugins.recordings.driver import reply_of
 
 logger = logging.getLogger(__name__)
 

@@ -24,8 +24,7 @@ from trialbed.files import replacing
 from trialbed.texts import one_line
 from trialbed.wire import parse_json
 from trialbed.wire.dialects import CHAT, dialect
-from trialbed_plugins.recordings._key import VERSION, canonical_text, request_key, text_digest
-from trialbed_plugins.recordings._mask import MASK
+from trialbed_plugins.recordings._requests import MASK, VERSION, canonical_text, request_key, text_digest
 
 FORMAT = "trialbed cassette"
 MOST = 4 * 2**30

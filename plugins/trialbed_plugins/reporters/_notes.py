@@ -1,4 +1,4 @@
-"""The notes below a run's table, and the legend that explains its figures."""
+"""The scores of a run, the notes below its table, and the legend that explains its figures."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from trialbed.records import Run, TokenRate, score_title, shown_name
+from trialbed.records import Run, ScoreDescription, TokenRate, leading_scores, score_title, shown_name
 from trialbed.report import (
     Integrity,
     Report,
@@ -21,7 +21,27 @@ from trialbed.statistics import LEVEL
 from trialbed.texts import first_of, group_by_key, number_of, number_were, percent
 from trialbed.views import compact, counts, estimate, helper_line, lost_line
 from trialbed_plugins.recordings import IGNORING
-from trialbed_plugins.reporters._scores import telling_names
+
+SKEWED = ("ns", "us", "µs", "ms", "s", "min", "h", "tokens", "USD")
+"""Units of skewed figures. Their median says more than their mean."""
+
+
+def score_names(summaries: Sequence[Summary], described: Mapping[str, ScoreDescription]) -> list[str]:
+    """Return every score of any framework, the dataset's own first, then bounded ones as far as this is known."""
+    given = [name for summary in summaries for name in summary.shown]
+    names = dict.fromkeys([*(name for name in leading_scores(described) if name in given), *given])
+    known = [score for summary in summaries for score in summary.shown.items()]
+    with_median = {name for name, score in known if score.median is not None}
+    return sorted(names, key=lambda name: name in with_median)
+
+
+def telling_names(report: Report) -> list[str]:
+    """Return all scores except explanatory ones without a value other than their ideal."""
+    ideal = {name: score.ideal for name, score in report.described.items() if score.ideal is not None}
+    values = {(name, score.value) for summary in report.frameworks for name, score in summary.shown.items()}
+    told = {name for name, value in values if name not in ideal or value not in (None, ideal[name])}
+    return [name for name in score_names(report.frameworks, report.described) if name in told]
+
 
 PLAIN = ("prompt_tokens", "completion_tokens", "total_tokens", "wall_time", "model_time")
 """Scores with names that need no explanation."""

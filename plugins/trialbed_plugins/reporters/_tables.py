@@ -13,8 +13,15 @@ from trialbed.scoring import JUDGED
 from trialbed.texts import number_of, percent
 from trialbed.views import UNKNOWN, Table, TableRow, compact, counts
 from trialbed.wire.addresses import short_address
-from trialbed_plugins.reporters._notes import brief_notes, mean_text, run_legend, run_notes
-from trialbed_plugins.reporters._scores import SKEWED, score_names, telling_names
+from trialbed_plugins.reporters._notes import (
+    SKEWED,
+    brief_notes,
+    mean_text,
+    run_legend,
+    run_notes,
+    score_names,
+    telling_names,
+)
 
 TOKENS, TIME, COST = "total_tokens", "wall_time", "cost"
 """The scores of the first table, in addition to the leading one."""

@@ -5,13 +5,17 @@ from __future__ import annotations
 from trialbed.hook_markers import hookimpl
 from trialbed.records import Score, ScoreDescription
 from trialbed.scoring import ScoreContext
-from trialbed_plugins.scorers._answers import claimed_vs_observed, final_state, has_finish, sopr_score, used_results
-from trialbed_plugins.scorers._apis import api_scores, gold_offered
-from trialbed_plugins.scorers._arguments import argument_scores
-from trialbed_plugins.scorers._calls import call_scores
+from trialbed_plugins.scorers._answers import (
+    claimed_vs_observed,
+    fault_scores,
+    final_state,
+    has_finish,
+    sopr_score,
+    used_results,
+)
+from trialbed_plugins.scorers._calls import api_scores, argument_scores, call_scores, gold_offered
 from trialbed_plugins.scorers._conversations import conversation_scores
 from trialbed_plugins.scorers._costs import cost_score, model_turns, time_scores, token_scores
-from trialbed_plugins.scorers._faults import fault_scores
 
 SCORERS = (
     sopr_score,

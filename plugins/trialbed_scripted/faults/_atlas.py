@@ -13,10 +13,8 @@ from types import MappingProxyType
 from typing import Any
 
 from trialbed.wire import Call, ModelRequest, lenient_json
-from trialbed_scripted._requests import ReceivedRequest
-from trialbed_scripted._responses import EVENTS, JSON, Response
-from trialbed_scripted._turns import ModelTurn
-from trialbed_scripted.faults._behaviours import Settings
+from trialbed_scripted._scripts import EVENTS, JSON, ModelTurn, ReceivedRequest, Response
+from trialbed_scripted.faults._changes import Settings
 from trialbed_scripted.faults._edits import Document, calls_of, choices_of, documents_of
 from trialbed_scripted.vendor import possible_calls
 

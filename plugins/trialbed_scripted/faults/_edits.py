@@ -12,7 +12,7 @@ from typing import Any
 from trialbed.wire import event_bytes
 from trialbed.wire.dialects import CHAT
 from trialbed.wire.dialects.chat_completions import DONE_EVENT
-from trialbed_scripted._responses import EVENTS, Response
+from trialbed_scripted._scripts import EVENTS, Response
 
 Document = dict[str, Any]
 Edit = Callable[[list[Any], bool], list[Any]]

@@ -10,12 +10,9 @@ from typing import Any, NamedTuple
 
 from trialbed.wire import ModelRequest
 from trialbed.wire.dialects import CHAT
-from trialbed_scripted._requests import ReceivedRequest
-from trialbed_scripted._responses import Response, fail
-from trialbed_scripted._turns import ModelTurn
+from trialbed_scripted._scripts import ModelTurn, ReceivedRequest, Response, fail
 from trialbed_scripted.faults import _atlas
-from trialbed_scripted.faults import _behaviours as behaviours
-from trialbed_scripted.faults import _breaks as breaks
+from trialbed_scripted.faults import _changes as changes
 from trialbed_scripted.faults._edits import EDITS, ROWS, Edit, rewrite
 
 NONE = "none"
@@ -40,9 +37,9 @@ class FaultKind(NamedTuple):
     settings: Settings = MappingProxyType({})
     ignores: str = ""
     refuses: str = ""
-    turn: behaviours.TurnChange | None = None
+    turn: changes.TurnChange | None = None
     edits: Mapping[str, Edit] = MappingProxyType({})
-    response: breaks.ResponseChange | None = None
+    response: changes.ResponseChange | None = None
 
 
 def _kind_of(name: str, row: Mapping[str, Any]) -> FaultKind:
@@ -51,9 +48,9 @@ def _kind_of(name: str, row: Mapping[str, Any]) -> FaultKind:
         MappingProxyType(row.get("settings", {})),
         row.get("ignores", ""),
         row.get("refuses", ""),
-        turn=getattr(behaviours, row["turn"]) if "turn" in row else None,
+        turn=getattr(changes, row["turn"]) if "turn" in row else None,
         edits={dialect: edits[name] for dialect, edits in EDITS.items() if name in edits},
-        response=getattr(breaks, row["response"]) if "response" in row else None,
+        response=getattr(changes, row["response"]) if "response" in row else None,
     )
 
 

@@ -10,7 +10,7 @@ from typing import Any
 
 from trialbed.errors import UsageError
 from trialbed.suggestions import closest, did_you_mean
-from trialbed_scripted._requests import ReceivedRequest
+from trialbed_scripted._scripts import ReceivedRequest
 from trialbed_scripted.faults._atlas import atlas
 from trialbed_scripted.faults._kinds import FAULTS, NONE, Fault, find_kind
 from trialbed_scripted.vendor import ANSWERS

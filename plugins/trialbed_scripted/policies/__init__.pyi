@@ -1,9 +1,9 @@
 from ._ending import as_demanded as as_demanded
 from ._fields import FieldSpeaker as FieldSpeaker
 from ._fields import in_calls as in_calls
-from ._histories import TextHistories as TextHistories
 from ._model import PolicyModel as PolicyModel
 from ._model import ScriptedTrialModel as ScriptedTrialModel
+from ._model import TextHistories as TextHistories
 from ._model import TurnTakingModel as TurnTakingModel
 from ._model import answer_of as answer_of
 from ._model import estimate_usage as estimate_usage

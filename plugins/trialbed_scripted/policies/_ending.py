@@ -9,7 +9,7 @@ from dataclasses import replace
 from trialbed.records import ToolSpec
 from trialbed.wire import Call, ModelRequest, OfferedTool
 from trialbed.wire.offers import Offers, plain_name
-from trialbed_scripted._turns import ModelTurn
+from trialbed_scripted._scripts import ModelTurn
 from trialbed_scripted.schemas import filled_json, filled_with, minimal_arguments
 
 DEMANDS = frozenset({"required", "any"})

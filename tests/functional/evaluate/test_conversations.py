@@ -12,10 +12,9 @@ import httpx
 import pytest
 from support.evaluation import trials
 
-from trialbed import Answer, BaseAgent, Expect, Task, Turn, UsageError, User, call, evaluate, open_store
+from trialbed import Answer, BaseAgent, Expect, Task, Turn, UsageError, User, call, evaluate
 from trialbed.cli import main
 from trialbed.tasks import compile_tasks
-from trialbed_pages.report import run_report
 from trialbed_tasks.reading import read_tasks
 
 ORDER = {"id": 7, "item": "teapot", "price": "25 euros"}
@@ -58,12 +57,6 @@ tasks:
         expect: "7"
     policy: Refund no order twice.
     expect: {state: {refunded: [7]}}
-"""
-LINES = """{"tools": "shop.py"}
-{"id": "refund", "turns": ["Hello, my order number is 7.", {"user": "How much did it cost?", "expect": \
-{"facts": "25 euros", "calls": [{"find_order": {"id": 7}}]}}, {"user": "And refund it, please.", "expect": \
-{"calls": [{"refund": {"id": 7}}]}}, {"user": "Which order was that?", "expect": "7"}], \
-"policy": "Refund no order twice.", "expect": {"state": {"refunded": [7]}}}
 """
 
 
@@ -364,33 +357,15 @@ def test_an_agent_that_can_be_asked_once_is_refused() -> None:
     [
         ({"text": "Hi", "turns": ["Hi"]}, "give it a text or turns, not both"),
         ({"turns": ["Hi", 3]}, "turns: .* is not a list of texts and Turn"),
-        ({"turns": ["Hi", Turn(" ")]}, "turn 2: text: ' ' is not a message in words"),
         ({"turns": [Turn("Hi", expect=Expect(state=1))]}, "turn 1: give the state"),
-        ({"turns": [Turn("Hi", expect=Expect(), calls=[])]}, r"turn 1: give calls to Expect\(calls=…\)"),
         ({"turns": [Turn("Hi", calls=["refund"])], "calls": ["refund"]}, "to the turns or to the task, not to both"),
-        ({"turns": [Turn("Hi", calls=["refund"])], "calls": []}, "to the turns or to the task, not to both"),
-        ({"turns": ["Hi"], "policy": 3}, "policy: 3 is not a text"),
         ({"turns": ["Hi", "Bye", "?"], "lengths": [2, 5]}, "lengths: .* is not a list of different numbers from 3 to"),
-        ({"turns": ["Hi", "Bye"], "lengths": [5, 5]}, "lengths: .* of different numbers"),
         ({"turns": ["Hi"] * 1001}, "turns: 1,001 messages; a task has at most 1,000"),
-        ({"text": "Hi", "lengths": [5]}, "lengths: .*, of a task with turns"),
     ],
 )
 def test_malformed_turns_are_named(given: dict[str, Any], says: str) -> None:
     with pytest.raises(UsageError, match=says):
         compile_tasks([Task(**given, tools=[Shop])])
-
-
-def test_files_say_the_same(tmp_path: Path) -> None:
-    (tmp_path / "shop.py").write_text(SHOP)
-    (expected,) = compile_tasks([TASK]).queries
-    for name, text in (("tasks.yaml", YAML), ("tasks.jsonl", LINES)):
-        (tmp_path / name).write_text(text)
-        (query,) = read_tasks(tmp_path / name).queries()
-        assert query.turns == expected.turns
-        assert query.expected == expected.expected
-        assert query.gold_calls == expected.gold_calls
-        assert (query.text, query.policy, query.final_state) == (expected.text, expected.policy, expected.final_state)
 
 
 def test_a_task_of_several_lengths_has_small_talk_before_the_last_message(tmp_path: Path) -> None:
@@ -422,16 +397,6 @@ def test_a_task_of_several_lengths_has_small_talk_before_the_last_message(tmp_pa
     (tmp_path / "tasks.yaml").write_text(YAML.replace("    turns:", "    lengths: [4, 10, 60]\n    turns:"))
     found = read_tasks(tmp_path / "tasks.yaml").queries()
     assert [query.turns for query in found] == [query.turns for query in queries]
-
-
-def test_a_trial_is_shown_as_a_conversation(capsys: pytest.CaptureFixture[str]) -> None:
-    evaluate("reference", [TASK], model="scripted:none", progress=False)
-    assert main(["show", "latest", "reference/refund"]) == 0
-    shown = capsys.readouterr().out
-    assert "Conversation\n  user: Hello, my order number is 7.\n  agent: I can answer" in shown
-    with open_store() as store:
-        page = run_report(store.run("latest"))
-    assert page.count("<b>user</b>") == len(TASK.turns)
 
 
 PROGRAM = """

@@ -87,15 +87,3 @@ def test_a_model_that_reads_criteria_is_calibrated_on_them(tmp_path: Path) -> No
     assert measured.out.startswith("rule:grader agrees with 98 % [87 %, 100 %] of 40 labelled cases (cases.jsonl)")
     assert "The judge rule" not in before + after, "the expectations of the task decide, and no verdict of the judge"
     assert "grader reads the criteria of tasks, and agrees with 98 % [87 %, 100 %] of 40 labelled cases" in after
-
-
-def test_tests_of_a_task_are_shown_by_their_names(tmp_path: Path) -> None:
-    (tmp_path / "desk.yaml").write_text(FILE, encoding="utf-8")
-    bench = bench_in(tmp_path, bare_environment(tmp_path, OPENAI_API_KEY="k"))
-    assert bench("tasks", "check", "desk.yaml").out == "desk.yaml: 1 task, no findings\n"
-    with serve(grade) as server:
-        bench("run", "-d", "desk.yaml", "-m", "scripted:gold", "--judge-model", "grader", "--base-url", server.url)
-    shown = bench("show", "latest", "reference/price").out
-    assert "met: looks once\n" in shown
-    assert "not met: is kind: criterion: The answer is kind.: so I find" in shown
-    assert "met: criterion: The answer has a price.\n" in shown

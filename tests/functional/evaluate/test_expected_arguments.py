@@ -66,15 +66,6 @@ def test_a_call_is_right_if_its_values_meet_the_expected_ones(change: dict[str, 
     assert solved(TOLERANT, made) is right
 
 
-def test_a_function_looks_at_an_argument() -> None:
-    def is_small(amount: float) -> bool:
-        return amount < 20
-
-    expected = {"amount": is_small, "to": any}
-    assert solved(expected, {"amount": 12, "to": "ann"})
-    assert not solved(expected, {"amount": 30, "to": "ann"})
-
-
 def test_a_call_with_an_argument_that_a_function_refuses_is_wrong_wherever_it_is_counted() -> None:
     def agent(query: str, tools: list[Any]) -> str:
         tools[0].invoke({"amount": 30, "to": "ann"})
@@ -90,37 +81,6 @@ def test_a_call_with_an_argument_that_a_function_refuses_is_wrong_wherever_it_is
     assert trial.score("tool_call_f1").value == 0.5  # type: ignore[union-attr]
     (lost,) = trial.gold_calls or ()
     assert (lost.lost, lost.reason) == ("wrong arguments", "amount: 30 is refused by pay(amount): is_small")
-
-
-def test_functions_of_one_call_hold_for_one_call_made() -> None:
-    def agent(query: str, tools: list[Any]) -> str:
-        tools[0].invoke({"amount": 5, "to": "ann"})
-        tools[0].invoke({"amount": 30, "to": "bo"})
-        return "done"
-
-    def outcome(*calls: Any) -> tuple[str | None, float | None]:
-        task = Task("Pay.", tools=[pay], expect="done", calls=list(calls))
-        (trial,) = evaluate(agent, [task], progress=False).trials()
-        solved, right = trial.score("sopr_score"), trial.score("argument_accuracy")
-        assert solved is not None
-        assert right is not None
-        return solved.label, right.value
-
-    small, bo = (lambda amount: amount < 20), (lambda to: to == "bo")
-    assert outcome(call("pay", amount=small, to=any)) == ("Solved", 1)
-    assert outcome(call("pay", amount=small, to=bo)) == ("Unsolved", 0.5)
-    assert outcome(*[call("pay", amount=small, to=any)] * 2) == ("Unsolved", 0.75)
-
-
-def test_each_task_has_its_own_function() -> None:
-    def agent(query: str, tools: list[Any]) -> str:
-        tools[0].invoke({"amount": 5, "to": "ann"})
-        return "done"
-
-    bounds = [lambda amount: amount < 10, lambda amount: amount < 3]
-    tasks = [Task("Pay.", tools=[pay], expect="done", calls=[call("pay", amount=one, to=any)]) for one in bounds]
-    labels = [trial.score("sopr_score").label for trial in evaluate(agent, tasks, progress=False).trials()]  # type: ignore[union-attr]
-    assert labels == ["Solved", "Unsolved"]
 
 
 def test_scripted_models_send_examples() -> None:
@@ -143,16 +103,9 @@ def test_scripted_models_send_examples() -> None:
     [
         (re.compile("a+"), r"task 1: calls: pay: to: re.compile\('a\+'\) is not a value of JSON; write regex"),
         (regex("a+", "b"), r"task 1: calls: pay: to: \$matches takes a pattern, and as 'example'"),
-        (
-            [len],
-            r"task 1: calls: pay: to\[0\]: <built-in function len> is not a value of JSON; a function that is",
-        ),
         (unawaited, r"to: <function unawaited at .*> is not a value of JSON; a function that is not async can stand"),
-        ([{1}], r"task 1: calls: pay: to\[0\]: \{1\} is not a value of JSON"),
         ({"$about": 1}, r"pay: to: \$about takes a number, and the largest difference"),
-        ({"$one_of": []}, r"pay: to: \$one_of takes a list of values"),
         ({"by": {"$aboot": 12}}, r"pay: to\.by: \$aboot: these are not the keys of a matcher; did you mean '\$about"),
-        ({"$about": 12, "withn": 1}, r"to: \$about, withn: these are not the keys of a matcher; did you mean"),
     ],
 )
 def test_a_wrong_one_is_refused_by_task_and_argument(value: Any, message: str) -> None:

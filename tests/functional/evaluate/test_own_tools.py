@@ -11,8 +11,6 @@ import pytest
 from openai import OpenAI
 
 from trialbed import Expect, Task, call, evaluate, open_run
-from trialbed.report import read_report
-from trialbed_scripted import call as scripted_call
 
 ORDERS = {7: {"item": "lamp", "price": 12.5}}
 SCHEMA = {"type": "object", "properties": {"id": {"type": "integer"}}, "required": ["id"]}
@@ -245,94 +243,9 @@ def test_what_is_not_measured_has_no_value(report: Any) -> None:
     assert report.calls_frame()["source"].unique().tolist() == ["conversation"]
 
 
-def test_a_result_belongs_to_the_call_that_stands_before_it(tmp_path: Path) -> None:
-    lines: Iterator[Any] = iter([scripted_call("hand_over"), scripted_call("find_order", id=7), "12.5"])
-    names = ("hand_over", *NAMES)
-
-    def hands_over(query: str, base_url: str, api_key: str, model: str) -> str:
-        """Its first call has no result, and the second has the same id."""
-        client, sent = opened(OpenAI(base_url=base_url, api_key=api_key)), [{"role": "user", "content": query}]
-        tools = [{"type": "function", "function": {"name": name, "parameters": SCHEMA}} for name in names]
-        _text(client, model, sent, tools=tools)
-        asked = _text(client, model, sent, tools=tools).tool_calls[0].model_dump()
-        sent.append({"role": "assistant", "tool_calls": [asked]})  # type: ignore[dict-item]
-        sent.append({"role": "tool", "tool_call_id": asked["id"], "content": json.dumps(ORDERS[7])})
-        return str(_text(client, model, sent, tools=tools).content)
-
-    task = Task("How much did order 7 cost?", expect=Expect("12.5", calls=[call("find_order", id=7)]))
-    store = str(tmp_path / "store.db")
-    evaluate(hands_over, [task], model=lambda messages: next(lines), store=store, progress=False)
-    (trial,) = open_run("latest", store).trials()
-    assert [(one.api.api_name, one.response) for one in trial.wire.api_calls] == [("find_order", ORDERS[7])]
-    solved = trial.score("sopr_score")
-    assert solved is not None and solved.label == "Solved"  # noqa: PT018
-
-
-@pytest.mark.parametrize("model", ["scripted:gold", "scripted:parallel"])
-def test_a_scripted_model_plays_an_agent_that_begins_with_an_example(tmp_path: Path, model: str) -> None:
-    def begins_with_an_example(query: str, base_url: str, api_key: str, model: str) -> str:
-        asked = {"id": "old", "type": "function", "function": {"name": "find_order", "arguments": '{"id": 1}'}}
-        sent: list[Any] = [
-            {"role": "user", "content": "How much did order 1 cost?"},
-            {"role": "assistant", "content": None, "tool_calls": [asked]},
-            {"role": "tool", "tool_call_id": "old", "content": '{"price": 3.25}'},
-            {"role": "user", "content": query},
-        ]
-        tools = [{"type": "function", "function": {"name": name, "parameters": SCHEMA}} for name in NAMES]
-        client = opened(OpenAI(base_url=base_url, api_key=api_key))
-        while (said := _text(client, model, sent, tools=tools)).tool_calls:
-            sent.append(said.model_dump(exclude_none=True))
-            result = json.dumps(ORDERS[7])
-            sent += [{"role": "tool", "tool_call_id": one.id, "content": result} for one in said.tool_calls]
-        return said.content or ""
-
-    task = Task("How much did it cost?", expect=Expect("12.5", calls=[call("find_order", id=any)]))
-    report = evaluate(begins_with_an_example, [task], model=model, store=str(tmp_path / "store.db"), progress=False)
-    (trial,) = report.trials()
-    assert [made.arguments for made in trial.wire.api_calls] == [{"id": 1}]
-    assert trial.score("sopr_score").value == 1
-    said = trial.outcome.answer.final_answer
-    assert "12.5" in said
-    assert "3.25" not in said
-
-
-def test_a_rejected_structured_output_is_no_call(tmp_path: Path) -> None:
-    asked = [scripted_call("find_order", id=7), *(scripted_call("final_result", id=price) for price in ("dear", 12))]
-
-    def structured(query: str, base_url: str, api_key: str, model: str) -> str:
-        """Takes calls of a tool of its own for its answer, and has the first one repeated."""
-        client, sent = opened(OpenAI(base_url=base_url, api_key=api_key)), [{"role": "user", "content": query}]
-        tools = [{"type": "function", "function": {"name": name}} for name in ("find_order", "final_result")]
-        for result in ("12", "validation error: id is no number", ""):
-            said = _text(client, model, sent, tools=tools, tool_choice="required")
-            told = {"role": "tool", "tool_call_id": said.tool_calls[0].id, "content": result}
-            sent += [said.model_dump(exclude_none=True), told]
-        return str(said.tool_calls[0].function.arguments)
-
-    calls = [call("find_order", id=7)]
-    tasks = [
-        Task("What did order 7 cost?", expect=Expect("12", calls=calls)),
-        Task("And what is it?", expect=Expect("12", calls=[*calls, call("final_result", id="dear")])),
-    ]
-    lines: Iterator[Any] = iter(asked * len(tasks))
-    evaluate(structured, tasks, model=lambda messages: next(lines), concurrency=1, store=str(tmp_path / "store.db"))
-    plain, named = open_run("latest", str(tmp_path / "store.db")).trials()
-    assert [one.api.api_name for one in plain.wire.api_calls] == ["find_order"]
-    assert [one.api.api_name for one in named.wire.api_calls] == ["find_order", "final_result"]
-    precision = plain.score("api_precision")
-    assert precision is not None
-    assert precision.value == 1
-
-
 def test_a_call_that_was_edited_is_the_one_that_was_made(report: Any) -> None:
     edited = found(report, "edits", "own")
     assert (edited["calls"], edited["solved"]) == ([("find_order", {"id": 99}, "", "conversation")], "Unsolved")
-
-
-def test_what_is_not_observed_is_no_part_of_calls_right(report: Any) -> None:
-    # A trial that fails counts: its calls are lost with it.
-    for agent, calls in (("says_nothing", 0), ("ends_with_the_result", 1), ("chat", 5)):
-        assert read_report(report)[agent].attribution.gold_calls == calls
 
 
 def test_a_forbidden_tool_that_an_agent_lacks_is_reported_once(

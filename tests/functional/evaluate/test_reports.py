@@ -9,16 +9,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from support.evaluation import about, counting, trials
+from support.evaluation import trials
 
-from trialbed import (
-    Expect,
-    Score,
-    Task,
-    evaluate,
-    open_store,
-    scorer,
-)
+from trialbed import Expect, Score, Task, evaluate, open_store, scorer
 from trialbed.errors import UsageError
 from trialbed.report import read_report
 
@@ -45,42 +38,6 @@ def test_scores_have_what_their_scorer_says() -> None:
     assert trial.score("whole").label == "quarter"
     assert trial.score("none") is None
     assert "not from 0 to 1; say so with @scorer(bounded=False)" in trial.score("wrong:failed").failure.message
-
-
-def test_a_report_is_its_trials() -> None:
-    report = evaluate(counting, [about("Paris"), about("Oslo")])
-    assert [trial.key.query_id for trial in report] == [trial.key.query_id for trial in report.trials()] == [1, 2]
-
-
-def test_scores_of_a_run_without_an_answer_are_named_and_not_known() -> None:
-    def breaks(query: str) -> str:
-        raise RuntimeError("no answer")
-
-    def mine(trial: Any) -> float:
-        return 0.5
-
-    report = evaluate({"mine": breaks}, [Task("?", expect="Paris")], scorers=[mine])
-    assert report["mine"].scores["mine"].value is None
-    heading, _, row = str(report).partition("\nscores ")[2].splitlines()[:3]
-    assert dict(zip(heading.split()[::-1], row.split()[::-1], strict=False))["mine"] == "-"
-    assert report.below(mine=0.5) == ["mine: mine is not measured, below 0.5"]
-    with pytest.raises(UsageError, match="there is no score 'yours'"):
-        report.below(yours=0.5)
-
-
-def test_a_scorer_that_fails_has_no_figure_where_trials_fail_too() -> None:
-    def answers_half(query: str) -> str:
-        if query == "no":
-            raise RuntimeError("no answer")
-        return "Paris"
-
-    def wrong(trial: Any) -> float:
-        return math.nan
-
-    report = evaluate({"mine": answers_half}, [Task("yes"), Task("no")], scorers=[wrong])
-    assert report["mine"].scores["wrong:failed"].value is None
-    assert report["mine"].scores["has_finish"].value == 0.5
-    assert "could not be determined" in str(report)
 
 
 def test_a_stored_run_keeps_the_descriptions_of_its_scorers() -> None:
@@ -210,22 +167,3 @@ def test_a_run_that_lacks_trials_passes_no_gate() -> None:
     report = evaluate({"mine": looking}, tasks)
     assert report.incomplete
     assert report.below(solved=0.9) == ["the run is incomplete, so that nothing is decided: 1 trial was not measured"]
-
-
-def test_documents_are_written_where_they_are_asked_for() -> None:
-    evaluate(counting, [about("Paris")], output="documents")
-    document = json.loads(Path("documents/counting_tasks.json").read_text())
-    assert document["summary"]["average_sopr_score"] == 1.0
-
-
-def test_the_tasks_are_found_again_when_the_run_is_looked_at() -> None:
-    from trialbed.catalogs import known_queries
-
-    evaluate(counting, [about("Paris", id="paris")])
-    with open_store() as store:
-        config = store.run("latest").config
-    found = known_queries(config, Path("data"))
-    assert found is not None
-    assert found["paris"].text == "How many live in Paris?"
-    assert config.test_set == "tasks"
-    assert json.loads(Path(config.dataset).read_text())["name"] == "tasks"

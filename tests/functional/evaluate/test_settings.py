@@ -10,15 +10,8 @@ import pytest
 from support.cases import for_each
 from support.evaluation import about, counting, population
 
-from trialbed import (
-    Query,
-    Setup,
-    Task,
-    evaluate,
-    open_store,
-    scorer,
-)
-from trialbed.errors import EnvironmentFailed, SettingsError, UsageError
+from trialbed import Setup, Task, evaluate, scorer
+from trialbed.errors import SettingsError, UsageError
 from trialbed_plugins.frameworks.reference import ReferenceAgent
 
 
@@ -34,88 +27,27 @@ def test_settings_come_from_keywords_variables_and_the_file_in_this_order(monkey
         evaluate(counting, [about("Paris")])
 
 
-def test_progress_is_shown_where_it_is_asked_for(capsys: pytest.CaptureFixture[str]) -> None:
-    evaluate(counting, [about("Paris")])
-    assert capsys.readouterr().err == ""
-    report = evaluate(counting, [about("Paris")], progress=True)
-    assert capsys.readouterr().err.startswith(f"run {report.run.run_id}: 1 trial\n[1/1]")
-
-
-def test_environments_are_built_where_that_is_asked_for(monkeypatch: pytest.MonkeyPatch) -> None:
-    asked: list[str] = []
-
-    async def provide(store: Any, requests: Any) -> dict[str, Any]:
-        asked.extend(request.framework.text for request in requests)
-        raise EnvironmentFailed("not here")
-
-    monkeypatch.setattr("trialbed.environments.provide", provide)
-    monkeypatch.setenv("TRIALBED_ENV_DIR", "environments")
-    agents = ["crewai==0.0.1", "crewai:controlled==0.0.1"]
-    with pytest.raises(EnvironmentFailed, match=r"crewai==0.0.1 is not installed here: build an environment"):
-        evaluate(agents, Task("?"))
-    with pytest.raises(EnvironmentFailed, match="not here"):
-        evaluate(agents, Task("?"), build=True)
-    monkeypatch.setenv("TRIALBED_YES", "true")
-    with pytest.raises(EnvironmentFailed, match="not here"):
-        evaluate(agents, Task("?"))
-    assert set(asked) == {"crewai==0.0.1"}
-
-
-def test_a_dataset_by_its_name_and_a_sweep() -> None:
-    for model in ("scripted:gold", "scripted:none"):
-        evaluate(["reference"], "mini", model=model, query_ids=[1])
-    with open_store() as store:
-        models = [run.config.models[0] for run in store.runs()]
-    assert models == ["scripted:none", "scripted:gold"]
-
-
-def test_changed_code_is_a_new_run_and_the_same_code_goes_on() -> None:
-    def first(query: str) -> str:
-        raise ValueError
-
-    evaluate({"mine": first}, Task("?"))
-    with open_store() as store:
-        before = store.run("latest").config
-    evaluate({"mine": counting}, Task("?"))
-    with open_store() as store:
-        after = store.run("latest").config
-    assert before.code_digest != after.code_digest
-    assert before.dataset_digest == after.dataset_digest
-
-
 @for_each(
     ("given", "says"),
     [
         ({"repat": 2}, r"evaluate: unknown setting 'repat'; did you mean 'repeat'\?"),
         ({"model": ["scripted:gold", counting]}, "model: give several by name; an object is the only model of a run"),
         ({"judge": "rul"}, "did you mean 'rule'"),
-        ({"judge": Query}, "judge: .* is not a judge"),
         ({"scorers": [3]}, r"scorers: 3 is neither a function nor an object with score_trial"),
         ({"scorers": [scorer(counting), counting]}, "scorers: two are called 'counting'"),
         ({"agents": [counting, counting]}, "agents: two are called 'counting'; give them names"),
-        ({"agents": []}, "agents: there are none"),
         ({"agents": {"mine": 3}}, "mine: int is not an agent"),
         ({"agents": {"mine": lambda query, secret: ""}}, "mine: unknown parameter 'secret'"),
-        ({"system_prompt": " "}, "system_prompt: ' ' is empty"),
-        ({"system_prompt": "promt.txt"}, "system_prompt: promt.txt: cannot be read: .*No such file"),
-        (
-            {"system_prompt": ["Be brief.", "Be long."]},
-            "never: the agent takes no system_prompt, so the prompt is not sent",
-        ),
         ({"agents": "lang-graph"}, "did you mean 'langgraph'"),
         ({"tasks": ["What?"]}, r"tasks: 'What\?' is not a task; write Task\('What\?', …\)"),
         ({"agents": {"": counting}}, "agents: '' cannot be an agent's name"),
         ({"agents": {None: counting}}, "agents: None cannot be an agent's name"),
-        ({"tasks": None}, "tasks: None was given; leave tasks out to run the dataset of the settings"),
-        ({"tasks": []}, "tasks: there are none"),
         ({"tasks": [Task("?", tools=[3])]}, "task 1: 3 is not a tool"),
         (
             {"tasks": [Task("?", tools=[population], calls=["poplation"])]},
             "no tool 'poplation'; did you mean 'population'",
         ),
         ({"tasks": [Task("?", tools=[lambda x, /: x])]}, "cannot be a tool"),
-        ({"tasks": [Task("?", tools=[print])]}, r"print cannot be a tool: .* arguments$"),
-        ({"tasks": "mni"}, "did you mean 'mini'"),
         ({"sandbox": True}, "cannot be put into a sandbox"),
         ({"server_url": "http://127.0.0.1:9", "tasks": [Task("?", tools=[population])]}, "leave out server_url"),
     ],
@@ -171,16 +103,6 @@ def test_a_prompt_that_an_agent_does_not_take_is_named_before_the_run(caplog: py
     caplog.clear()
     evaluate(counting, Task("?"))
     assert not caplog.records
-
-
-def test_a_setup_with_its_own_value_stands_once() -> None:
-    told, hot = Setup("reference", system_prompt="Tell it."), Setup("reference", temperature=0.7)
-    given = {"system_prompt": ["Be short.", "Be long."], "temperature": [0.0, 1.0]}
-    report = evaluate({"told": told, "hot": hot}, "mini", limit=1, **given)
-    cells = [cell for cell in report.run.config.cells if cell.framework == "reference"]
-    assert sum(cell.system_prompt == "Tell it." for cell in cells) == len(given["temperature"])
-    assert sum(cell.temperature == 0.7 for cell in cells) == len(given["system_prompt"])
-    assert len(cells) == 4
 
 
 def tell(query: str, system_prompt: str) -> str:

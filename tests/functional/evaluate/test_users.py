@@ -11,14 +11,12 @@ from pydantic import ValidationError
 from support.bench import bare_environment, bench_in
 from support.evaluation import trials
 
-from trialbed import Expect, Task, Turn, UsageError, User, call, evaluate, open_store
+from trialbed import Expect, Task, UsageError, User, call, evaluate, open_store
 from trialbed.cli import main
 from trialbed.errors import NothingMeasured
-from trialbed.tasks import compile_tasks
 from trialbed_pages.report import run_report
 from trialbed_scripted import ModelTurn, ask, say, serve
 from trialbed_scripted import call as sent
-from trialbed_tasks.reading import read_tasks
 
 pytestmark = pytest.mark.slow(15)
 
@@ -50,21 +48,6 @@ USER = User(goal=GOAL, knows={"order": 7, "email": "ann@shop.example"})
 CALLS = [call("find_order", order=7, email="ann@shop.example"), call("refund", order=7)]
 TASK = Task(id="refund", user=USER, tools=[Shop], expect=Expect("25 euros", calls=CALLS, state={"refunded": [7]}))
 
-YAML = """
-tools: shop.py
-tasks:
-  - id: refund
-    user:
-      goal: I want my money back.
-      knows: {order: 7}
-      says: {1: "Sorry, I meant order 8.", newsletter: No newsletters!}
-    expect: {calls: [refund: {order: 8}], facts: done}
-"""
-LINES = """{"tools": "shop.py"}
-{"id": "refund", "user": {"goal": "I want my money back.", "knows": {"order": 7}, "says": {"1": \
-"Sorry, I meant order 8.", "newsletter": "No newsletters!"}}, "expect": {"calls": [{"refund": {"order": 8}}], \
-"facts": "done"}}
-"""
 TOOLS = '''
 from trialbed import tool
 
@@ -104,12 +87,6 @@ def test_a_scripted_model_and_a_scripted_user_have_known_conversations(
     assert len(found) == 2
     for trial in found:
         assert (trial.score("sopr_score").value, reasons(trial)) == expected
-
-
-def test_a_scripted_model_asks_before_a_call_that_does_not_parse_too() -> None:
-    evaluate("reference", [TASK], model="scripted:bad-json", progress=False)
-    (trial,) = trials()
-    assert (trial.score("sopr_score").value, reasons(trial)) == (1, ASKED)
 
 
 def test_what_the_user_knows_is_told_when_it_is_asked_for(capsys: pytest.CaptureFixture[str]) -> None:
@@ -195,65 +172,21 @@ def test_a_correction_is_said_after_its_answer_and_the_model_has_to_follow_it() 
     assert trial.score("sopr_score").value == 1
 
 
-def test_without_expected_calls_and_facts_an_answer_ends_the_conversation() -> None:
-    evaluate("reference", [Task(user=User(goal="Hello"), tools=[Shop])], model="scripted:none", progress=False)
-    assert reasons(trials()[0]) == ["goal", "end: answered"]
-
-
-def test_files_say_the_same(tmp_path: Path) -> None:
-    (tmp_path / "shop.py").write_text(TOOLS)
-    user = User(
-        goal="I want my money back.",
-        knows={"order": 7},
-        says={1: "Sorry, I meant order 8.", "newsletter": "No newsletters!"},
-    )
-    for name, text in (("tasks.yaml", YAML), ("tasks.jsonl", LINES)):
-        (tmp_path / name).write_text(text)
-        (query,) = read_tasks(tmp_path / name).queries()
-        assert (query.user, query.text) == (user, user.goal)
-        assert (query.turns[0].calls, query.turns[0].facts) == (1, ("done",))
-
-
-@pytest.mark.parametrize(
-    ("given", "says"),
-    [
-        ({"user": USER, "text": "Hi"}, "give it a text, turns or a user"),
-        ({"user": USER, "turns": [Turn("Hi")]}, "give it a text, turns or a user"),
-        ({"user": {"goal": "Hi"}}, r"user: .* is not a User\(…\)"),
-    ],
-)
-def test_malformed_users_are_named(given: dict[str, Any], says: str) -> None:
-    with pytest.raises(UsageError, match=says):
-        compile_tasks([Task(**given, tools=[Shop])])
-    with pytest.raises(ValidationError):
-        User(" ")
-
-
 @pytest.mark.parametrize(
     ("given", "says"),
     [
         ({"knows": {"": 7}}, "knows: '' is not the name of a fact"),
         ({"knows": {"order": [float("nan")]}}, r"knows.order: \[nan\] cannot be said"),
         ({"says": {0: "Hi"}}, "0 is not the number of an answer"),
-        ({"says": {1.5: "Hi"}}, "1.5 is not the number of an answer"),
-        ({"says": {True: "Hi"}}, "True is not the number of an answer"),
         ({"says": {"-1": "Hi"}}, "says.-1: with most_messages 10, the user replies to the answers 1 to 9"),
-        ({"says": {"9" * 5000: "Hi"}}, "says.9{60}: with most_messages 10"),
         ({"says": {2: "Hi"}, "most_messages": 2}, "says.2: with most_messages 2"),
         ({"says": {"order": " "}}, "says.order: the reply is blank"),
-        ({"says": {" ": "Hi"}}, "says: give each reply a word"),
-        ({"most_messages": True}, "most_messages\n.* valid integer"),
     ],
 )
 def test_a_user_who_could_not_say_something_is_refused(given: dict[str, Any], says: str) -> None:
     assert User("Hi", says={9: "Bye", "12.5": "Too much"}) == User(goal="Hi", says={"9": "Bye", "12.5": "Too much"})
     with pytest.raises(ValidationError, match=says):
         User("Hi", **given)
-
-
-def test_an_agent_that_can_be_asked_once_is_refused() -> None:
-    with pytest.raises(UsageError, match="task refund has answers of the user, and mine can only be asked once"):
-        evaluate({"mine": lambda query: query}, [TASK], model="scripted:gold", progress=False)
 
 
 def test_a_model_plays_the_user_and_is_counted_apart() -> None:
@@ -359,11 +292,3 @@ def test_the_conversations_of_the_desk_have_known_scores() -> None:
         evaluate("reference", "desk:till", progress=False)
     longer = evaluate("reference", "desk:long", progress=False).trials()
     assert {(len(trial.wire.turns), trial.score("sopr_score").value) for trial in longer} == {(3, 1), (10, 1), (30, 1)}
-
-
-def test_a_run_at_the_desk_is_published_and_made_again(tmp_path: Path) -> None:
-    bench = bench_in(tmp_path, bare_environment(tmp_path))
-    bench("run", "-d", "desk", "-f", "reference", "-m", "scripted:gold", "--only-tag", "correction")
-    bench("publish", "latest", "-o", "published")
-    done = bench("reproduce", "published")
-    assert "2 trials replayed; every number is the published one" in done.out + done.err

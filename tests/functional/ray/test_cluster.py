@@ -19,7 +19,6 @@ from collections import Counter
 from collections.abc import Callable, Collection, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import suppress
-from dataclasses import replace
 from pathlib import Path
 
 import psutil
@@ -130,39 +129,6 @@ def test_every_trial_is_measured_once_whichever_nodes_are_killed(cluster: RayClu
     killer.wait()
     assert killer.killed == KILLS
     assert report.run.status == "finished", killer.said
-    assert_each_is_measured_once(asked, report)
-
-
-class Replacer(RunProgress):
-    """Replaces the head of a cluster, and its nodes, when some trials have ended."""
-
-    def __init__(self, cluster: RayCluster) -> None:
-        self.said: list[str] = []
-        self._cluster = cluster
-        self.replacing = threading.Thread(target=cluster.replace)
-        self._ended = 0
-
-    def note(self, text: str) -> None:
-        self.said.append(text)
-
-    def advance(self, result: TrialResult) -> None:
-        self._ended += 1
-        if self._ended == 4:
-            # The run is held meanwhile: it could end while a node is left.
-            self._cluster.kill_all()
-            self.replacing.start()
-
-
-def test_a_run_goes_on_at_a_head_that_takes_the_place_of_another(
-    cluster: RayCluster, tmp_path: Path, caplog: pytest.LogCaptureFixture
-) -> None:
-    # Trials are slow, so that most are still to run when the nodes are killed.
-    slow = json.dumps({"tools": {"rate": 1, "faults": ["slow"]}, "slow_seconds": 0.1})
-    asked, replacer = replace(options_on(cluster, tmp_path, repeat=2), faults=slow), Replacer(cluster)
-    report = asyncio.run(run_and_report(asked, progress=replacer))
-    replacer.replacing.join()
-    assert report.run.status == "finished", replacer.said
-    assert "no node is left; one is waited for, at most 900 s" in caplog.text
     assert_each_is_measured_once(asked, report)
 
 

@@ -14,12 +14,6 @@ from typing import Any
 
 import pytest
 
-DEATH = """The actor died unexpectedly before finishing this task.
-\tclass_name: Place
-\tactor_id: 9a5ea3bd8ad6f0b1d2f4e8c601000000
-The actor is dead because its worker process has died. Worker exit detail: End of file. Some common causes include: \
-(1) the process was killed by the OOM killer due to high memory usage, (2) ray stop --force was called."""
-
 
 class RayActorError(Exception):
     """The death of an actor."""
@@ -156,36 +150,6 @@ async def test_a_place_that_is_gone_is_made_again_and_its_calls_are_lost(played:
         assert {"opened": 3, "node": "10.0.0.8/node"} in said
 
 
-async def test_a_death_is_told_in_words_without_guesses(played: Played) -> None:
-    async with served(played) as one:
-        played.actors[0].die(RayActorError(DEATH))
-        gone = await one.next()
-    assert gone["reason"] == (
-        "its actor died unexpectedly before finishing this task. "
-        "its actor is dead because its worker process has died. Worker exit detail: End of file"
-    )
-
-
-async def test_pauses_grow_until_a_place_has_run_a_trial(played: Played, monkeypatch: pytest.MonkeyPatch) -> None:
-    slept: list[float] = []
-    sleep = asyncio.sleep
-
-    async def note(seconds: float) -> None:
-        slept.append(seconds)
-        await sleep(0)
-
-    monkeypatch.setattr("trialbed_ray.bridge.asyncio.sleep", note)
-    async with served(played) as one:
-        for number in range(2, 7):
-            if number == 5:
-                one.execute(1, number, "good")
-                await one.next()
-            one.send(end=number)
-            assert (await one.next())["gone"] == number
-            await one.next()
-    assert [seconds for seconds in slept if seconds] == [0.01, 0.02, 0.04, 0.08, 0.01, 0.02]
-
-
 async def test_a_cluster_that_gives_no_places_any_more_is_given_up(
     played: Played, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -200,9 +164,3 @@ async def test_a_cluster_that_gives_no_places_any_more_is_given_up(
         one.send(end=2)
         async with asyncio.timeout(60):
             await given_up.wait()
-
-
-async def test_places_end_their_workers_before_they_are_killed(played: Played) -> None:
-    async with served(played):
-        """Its input ends at once."""
-    assert played.events == ["has ended its workers", "killed"]

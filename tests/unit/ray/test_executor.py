@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import json
-import os
-import re
 import sys
 from collections import Counter
 from collections.abc import AsyncIterator, Callable
@@ -19,7 +17,6 @@ from support.played_bridge import BRIDGE
 
 from trialbed.contracts import LostTrial
 from trialbed.errors import DriverError, DriverNotFound, NothingMeasured, UsageError
-from trialbed.installed import extra_command
 from trialbed.records import Environment, Limits, ModelEndpoint, Outcome, TrialKey, TrialSpec
 from trialbed_ray import executor as executor_module
 from trialbed_ray.executor import RayExecutor
@@ -103,17 +100,6 @@ async def test_places_are_found_described_and_used(folder: Path, monkeypatch: py
     assert lines(folder / "servers") == ["http://10.0.0.7:1"]
 
 
-async def test_a_sandboxed_framework_is_described_once_the_server_is_known(folder: Path) -> None:
-    executor = RayExecutor()
-    executor.hidden = (folder / "store",)
-    async with executor:
-        described = asyncio.create_task(executor.describe("f"))
-        await until(lambda: len(executor.places) == 1)
-        assert not described.done()
-        executor.connect("http://10.0.0.7:1")
-        assert (await described).name == "f"
-
-
 async def test_a_lost_place_costs_its_trial_and_no_other(folder: Path) -> None:
     async with entered() as executor:
         lost = await executor.execute(spec("be lost"))
@@ -132,30 +118,10 @@ async def test_a_lost_place_costs_its_trial_and_no_other(folder: Path) -> None:
 
 
 @pytest.mark.usefixtures("folder")
-async def test_a_place_that_is_lost_while_it_describes_is_not_its_node() -> None:
-    async with entered() as executor:
-        for _ in range(2):  # those with the fewest frameworks are asked
-            await executor.execute(spec("be lost"))
-        assert (await executor.describe("fragile")).name == "fragile"
-
-
-@pytest.mark.usefixtures("folder")
 async def test_a_run_does_not_begin_on_nodes_that_differ() -> None:
     async with entered() as executor:
         with pytest.raises(DriverError, match=f"the nodes {NODE_1} and {NODE_0} differ: odd: version 1 and 0; install"):
             await executor.describe("odd")
-
-
-async def test_a_node_that_joins_and_differs_is_not_used(folder: Path, caplog: pytest.LogCaptureFixture) -> None:
-    async with entered() as executor:
-        await executor.describe("renewed")
-        (folder / "again").touch()
-        (folder / "unplug").touch()
-        await until(lambda: {*executor.places} == {2, 4, 5, 6})
-        found = await asyncio.gather(*(executor.execute(spec("good", "renewed")) for _ in range(8)))
-        assert {outcome.node for outcome in found} == {NODE_0}
-        assert f"the node {NODE_1} is not used: renewed: version 1 and 2" in caplog.text
-        assert isinstance(await executor.execute(spec("good")), Outcome)
 
 
 @pytest.mark.usefixtures("folder")
@@ -184,18 +150,6 @@ async def test_the_end_of_the_bridge_costs_trials_a_repetition(query: str, absen
         assert isinstance(await executor.execute(spec("good")), Outcome)
 
 
-async def test_a_trial_that_is_given_up_costs_its_place(folder: Path) -> None:
-    (folder / "again").touch()
-    async with entered() as executor:
-        given_up = asyncio.create_task(executor.execute(spec("wait")))
-        await asyncio.sleep(0)
-        given_up.cancel()
-        await asyncio.wait([given_up])
-        assert places(executor).total() == 3
-        await until(lambda: places(executor).total() == 4)
-    assert len(lines(folder / "made")) == 5
-
-
 async def test_a_cluster_that_is_not_there_is_named_with_the_reason(folder: Path) -> None:
     text = "import sys\nsys.exit('there is no cluster at 10.0.0.9:6379')\n"
     (folder / "trialbed_ray" / "bridge.py").write_text(text, encoding="utf-8")
@@ -219,10 +173,3 @@ def test_wrong_options_are_refused(options: dict[str, str], text: str, monkeypat
     monkeypatch.setattr("importlib.util.find_spec", lambda name: sys)
     with pytest.raises(UsageError, match=text):
         RayExecutor.check_options(options)
-
-
-def test_it_says_how_to_install_ray(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
-    with pytest.raises(UsageError, match=re.escape(extra_command("ray"))):
-        RayExecutor.check_options({})
-    assert os.environ.get("RAY_ADDRESS", "") == ""

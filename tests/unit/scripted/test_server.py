@@ -2,29 +2,14 @@
 
 from __future__ import annotations
 
-import asyncio
-import socket
 from typing import Any
 
 import httpx
 import pytest
 from openai import AsyncOpenAI, BadRequestError, InternalServerError, OpenAI, RateLimitError
 
-from trialbed.errors import ServerUnavailable, UsageError
-from trialbed_scripted import (
-    ModelTurn,
-    ReceivedRequest,
-    Response,
-    ScriptedServer,
-    ask,
-    call,
-    fail,
-    forever,
-    policy,
-    say,
-    script,
-    serve,
-)
+from trialbed.errors import UsageError
+from trialbed_scripted import ModelTurn, ReceivedRequest, Response, ask, call, fail, forever, policy, say, script, serve
 
 QUESTION: Any = [{"role": "user", "content": "q"}]
 FIND = {"type": "object", "properties": {"id": {"type": "integer"}}, "required": ["id"]}
@@ -90,11 +75,6 @@ def test_a_request_that_met_a_fault_gets_its_line_again() -> None:
     assert model.met == {"status": 2, "none": 2}
 
 
-def test_a_fault_changes_the_turn_of_any_model() -> None:
-    with serve(script(call("find", id=7), "two"), faults="bad_arguments") as model:
-        assert said(post(model.url, tools=TOOLS)) == [("find", '{"broken": ')]
-
-
 def test_a_response_may_follow_another_and_what_vendors_refuse_is_refused() -> None:
     seen: list[tuple[str, ...]] = []
 
@@ -114,30 +94,11 @@ def test_a_response_may_follow_another_and_what_vendors_refuse_is_refused() -> N
     assert seen == [("user",), ("user", "assistant", "user")]
 
 
-def test_a_function_is_a_model() -> None:
-    def model(request: ReceivedRequest) -> ModelTurn:
-        return say(f"{request.document['model']} {request.headers['authorization']} {request.attempt}")
-
-    with serve(model) as server:
-        assert [said(post(server.url)) for _ in range(2)] == ["m Bearer - 0", "m Bearer - 1"]
-
-
 @pytest.mark.parametrize("line", [5, None, ["text"]])
 def test_what_is_no_line_is_refused_when_a_script_is_made(line: Any) -> None:
     for made in (script, forever):
         with pytest.raises(UsageError, match=r"is no line of a script; a line is a text, call\(…\)"):
             made(line)
-
-
-def test_a_line_that_is_never_reached_is_refused_when_a_script_is_made() -> None:
-    with pytest.raises(UsageError, match=r"no line of a script is reached after forever\(…\)"):
-        script(forever("again"), say("done"))
-
-
-@pytest.mark.parametrize("status", ["x", "500", None, 1000, 20])
-def test_what_is_no_status_is_refused_when_a_failure_is_made(status: Any) -> None:
-    with pytest.raises(UsageError, match="is no status of HTTP; give a number such as 429 or 500"):
-        fail(status)
 
 
 @pytest.mark.parametrize("returned", [5, None])
@@ -151,24 +112,6 @@ def test_a_function_that_returns_no_line_is_named_to_the_client(returned: Any) -
             pytest.raises(InternalServerError, match=r"slip\(\) of the script returned no line"),
         ):
             post(server.url)
-
-
-def test_a_function_may_return_a_text_or_a_call() -> None:
-    with serve(script(lambda request: "yes", lambda request: call("find", id=7))) as model:
-        assert [said(post(model.url)), said(post(model.url, tools=TOOLS))] == ["yes", [("find", '{"id": 7}')]]
-
-
-async def test_a_line_may_wait() -> None:
-    due = asyncio.Event()
-
-    async def line(_: ReceivedRequest) -> ModelTurn:
-        await due.wait()
-        return say("at last")
-
-    async with serve(script(line)) as model, AsyncOpenAI(base_url=model.url, api_key="-") as client:
-        asked = asyncio.ensure_future(client.chat.completions.create(model="m", messages=QUESTION))
-        due.set()
-        assert said(await asked) == "at last"
 
 
 def test_a_policy_plays_over_known_calls() -> None:
@@ -201,19 +144,6 @@ def test_a_served_policy_is_as_strict_as_that_of_a_run_and_keeps_responses() -> 
             client.responses.create(model="m", input=[output], tools=tools)
 
 
-def test_a_served_policy_goes_on_where_calls_and_results_come_as_text() -> None:
-    with serve(policy("gold", call("find", id=7))) as model:
-        post(model.url, tools=TOOLS)
-        told: Any = [
-            *QUESTION,
-            {"role": "assistant", "content": "find"},
-            {"role": "user", "content": '{"a": "kxqzvv"}'},
-        ]
-        with OpenAI(base_url=model.url, api_key="-", max_retries=0) as client:
-            answer = client.chat.completions.create(model="m", messages=told, tools=TOOLS)
-        assert "kxqzvv" in str(said(answer))
-
-
 def test_without_a_model_any_request_is_answered_rightly() -> None:
     with serve() as model:
         assert said(post(model.url, tools=TOOLS, tool_choice="required")) == [("find", '{"id": 1}')]
@@ -231,21 +161,3 @@ def test_a_request_that_is_none_is_refused() -> None:
             refused = httpx.post(f"{model.url}/chat/completions", content=body)
             assert refused.status_code == 400
             assert reason in refused.json()["error"]["message"]
-
-
-def test_a_port_that_is_taken_is_named() -> None:
-    with socket.create_server(("127.0.0.1", 0)) as taken:
-        port = taken.getsockname()[1]
-        with pytest.raises(ServerUnavailable, match=f"cannot listen on 127.0.0.1 port {port}"), serve(port=port):
-            pass
-
-
-def test_very_many_requests_are_not_all_kept() -> None:
-    with ScriptedServer(say_hello, kept=2) as model:
-        for _ in range(3):
-            post(model.url)
-        assert [request.number for request in model.requests] == [1, 2]
-
-
-def say_hello(_: ReceivedRequest) -> ModelTurn:
-    return say("hello")

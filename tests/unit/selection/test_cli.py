@@ -57,16 +57,6 @@ def test_the_table_has_a_row_for_each_selector() -> None:
     assert re.search(r"^Catalog [0-9a-f]{16} of 110 tools\.$", text, re.MULTILINE)
 
 
-def test_an_explanation_names_what_was_chosen_and_what_is_missing() -> None:
-    found = json.loads(select("--explain", "--limit", "1", "--k", "1", "--json").output)
-    (item,) = found["explanations"]["bm25"]
-    (choice,) = item["choices"]
-    assert (choice["rank"], choice["by"], choice["topped_up"]) == (1, "words", False)
-    assert len(item["missed"]) >= 1 - choice["gold"]
-    text = select("--explain", "--limit", "1", "--k", "1", "--selector", "query").output
-    assert "QuerySelector" in text
-
-
 def test_the_table_of_an_explanation_marks_what_is_expected_and_lists_what_is_not_offered() -> None:
     arguments = ("--explain", "--query-id", "11", "--k", "3", "--selector", "bm25")
     (item,) = json.loads(select(*arguments, "--json").output)["explanations"]["bm25"]
@@ -103,26 +93,12 @@ def test_what_cannot_be_measured_is_an_error_that_says_why(arguments: tuple[str,
         select(*arguments)
 
 
-def test_a_selector_that_is_not_there_is_refused() -> None:
-    with pytest.raises(Exception, match="did you mean 'bm25'"):
-        select("--selector", "bm52")
-
-
 def test_a_dataset_without_gold_is_refused(tmp_path: Path) -> None:
     file = tmp_path / "plain.json"
     api = {"category": "c", "tool_name": "t", "api_name": "a"}
     file.write_text(json.dumps({"name": "plain", "queries": [{"query_id": 1, "text": "?", "apis": [api]}]}))
     with pytest.raises(UsageError, match="no task says which tools solve it"):
         select("--dataset", str(file))
-
-
-def test_more_apis_make_the_catalog_larger() -> None:
-    own, more = (
-        json.loads(select("--k", "5", "--limit", "2", "--json", *arguments).output)["catalog"]
-        for arguments in ((), ("--catalog", "mini"))
-    )
-    assert (own["apis"], more["apis"]) == (110, 116)
-    assert own["digest"] != more["digest"]
 
 
 def test_a_selector_in_a_file_is_measured(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -7,14 +7,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
-from support.examples import examples
 
-from trialbed.cli import main
-from trialbed.conversations import Message, Sample, ToolCall, read_samples
-from trialbed.settings import is_secret
-from trialbed_tasks.drafting import NAMES, draft_tasks
+from trialbed.conversations import read_samples
+from trialbed_tasks.drafting import draft_tasks
 from trialbed_tasks.reading import read_tasks
 
 HELLO = {"role": "assistant", "content": "How can I help?"}
@@ -68,13 +63,6 @@ def test_keys_are_masked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Non
     path, _ = draft_file(tmp_path, conversation(f"Use {KEY}, please", {"key": KEY}, f"Used {KEY}"))
     assert KEY not in path.read_text(encoding="utf-8")
     assert len(read_tasks(path).queries()) == 1
-
-
-def test_nothing_is_written_of_a_faulty_trace(tmp_path: Path) -> None:
-    path = tmp_path / "traces.jsonl"
-    path.write_text(json.dumps(conversation("Find 7", {"id": 7}, "12.5")) + '\n{"messages": 3}\n', encoding="utf-8")
-    assert main(["tasks", "draft", "--from", str(path), "-o", str(tmp_path / "tasks.yaml")]) == 2
-    assert list(tmp_path.iterdir()) == [path]
 
 
 def test_what_looks_like_a_key_is_masked(tmp_path: Path) -> None:
@@ -178,47 +166,3 @@ def test_traces_of_one_conversation_are_one_task(tmp_path: Path, parts: Any, tex
         assert f"joined with {len(parts) - 1} later traces" in text
         assert all(note in text for note in notes)
         assert text.count("is there 2 times") == (texts == "cc")
-
-
-def test_calls_that_a_later_history_lacks_are_kept(tmp_path: Path) -> None:
-    called = conversation("Cost of 7?", {"id": 7}, "12.50")["messages"]
-    texts = [called[1], called[-1]]
-    later = conversation("Of 8?", {"id": 8}, "9")["messages"][1:]
-    early = [*called[2:4], *YES]
-    spans = [
-        trace(number, said, number, session_id="s") for number, said in enumerate((called, [*texts, *later], early))
-    ]
-    path, _ = draft_file(tmp_path, *spans)
-    (task,) = read_tasks(path).queries()
-    assert [(turn.text, turn.calls) for turn in task.turns] == [("Cost of 7?", 1), ("Of 8?", 1), ("c", 0)]
-    assert "calls before the first message of the user in" in path.read_text(encoding="utf-8")
-
-
-def test_a_trace_of_two_conversations_has_a_note(tmp_path: Path) -> None:
-    both = [trace(1, ONE, 1, session_id="s"), trace(1, TWO, 2, session_id="r")]
-    path, _ = draft_file(tmp_path, *both, trace(2, YES, 3, session_id="s"))
-    assert "names 2 conversations" in path.read_text(encoding="utf-8")
-    assert len(read_tasks(path).queries()) == 1
-
-
-# Fields that are named like keys are masked.
-PLAIN_NAMES = st.text().filter(lambda name: not is_secret(name.replace("-", "_")) and name.lower() not in NAMES)
-
-
-@given(st.text(min_size=1), st.dictionaries(PLAIN_NAMES, st.one_of(st.text(), st.integers(), st.booleans(), st.none())))
-@settings(max_examples=examples(0.5))
-def test_any_text_is_drafted_as_it_was(tmp_path_factory: Any, text: str, arguments: dict[str, Any]) -> None:
-    query = "?" + text.replace("\r", " ").strip()
-    said = (Message("user", query),)
-    found = draft_tasks([Sample(id="1", place="f:1", messages=said, calls=(ToolCall("find", arguments),))], "f")
-    path = tmp_path_factory.mktemp("drafts") / "tasks.yaml"
-    path.write_text(found.text, encoding="utf-8")
-    (task,) = read_tasks(path).queries()
-    assert task.text == query.strip()
-    assert [call.arguments for call in task.gold_calls] == [arguments]
-
-
-def test_a_drafted_schema_fits_all_calls(tmp_path: Path) -> None:
-    seen = ({"id": 7, "price": 7.5}, {"id": "8", "price": 8})
-    path, _ = draft_file(tmp_path, *(conversation(f"What of {place}?", given) for place, given in enumerate(seen)))
-    assert '"properties": {"id": {}, "price": {"type": "number"}}' in path.read_text(encoding="utf-8")

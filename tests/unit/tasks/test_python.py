@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import py_compile
 import sys
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
-from trialbed_tasks.python import first_then_last, read_python
+from trialbed_tasks.python import read_python
 
 
 @pytest.fixture(autouse=True)
@@ -92,41 +91,3 @@ tasks = []
         *("imports.py", "later.py"),
         *("shelf/__init__.py", "shelf/deep.py", "shelf/gold.py", "shelf/near.py", "values.py"),
     ]
-
-
-def test_a_compiled_module_beside_a_file_is_its_own(tmp_path: Path) -> None:
-    py_compile.compile(str(write(tmp_path, "LEFT = 3\n", "compiled.py")), str(tmp_path / "compiled.pyc"))
-    (tmp_path / "compiled.py").unlink()
-    assert names_of(write(tmp_path, "import compiled\ntasks = []\n", "uses.py")) == ["uses.py", "compiled.pyc"]
-
-
-def test_data_that_a_file_names_are_its_own_wherever_they_lie(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    empty(tmp_path, "evals/desk.py", "data/orders.json", "data/prices.csv", "agent/main.py")
-    desk = tmp_path / "evals" / "desk.py"
-    prices = str(tmp_path / "data" / "prices.csv")
-    texts = ["../data/orders.json", prices, "../data", "../agent/main.py", "..", "/bin/sh"]
-    desk.write_text("\n".join(f"print({text!r})" for text in texts))
-    for folder in (tmp_path / "evals", tmp_path):
-        monkeypatch.chdir(folder)
-        files = read_python(desk).files
-        assert {str(file.relative_to(tmp_path)) for file in files} == {
-            *("evals/desk.py", "evals/__pycache__", "data/orders.json", "data/prices.csv")
-        }
-
-
-def test_a_folder_with_python_further_below_stays_in_reach_without_the_data_beside_it(tmp_path: Path) -> None:
-    empty(tmp_path, "src/agent/main.py", "data/orders.json", "data/scripts/load.py", "data/more/prices.csv")
-    (tmp_path / "data" / "scripts" / "up").symlink_to(tmp_path / "data")
-    desk = tmp_path / "desk.py"
-    desk.write_text("print('src', 'data', '/', 'data/scripts/up')")
-    assert names_of(desk) == ["desk.py", "data/more", "data/orders.json"]
-
-
-def test_a_folder_comes_first_and_then_last(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(sys, "path", ["/lib"])
-    with first_then_last("/mine"):
-        assert sys.path == ["/mine", "/lib"]
-    assert sys.path == ["/lib", "/mine"]
-    with pytest.raises(ValueError, match="it fails"), first_then_last("/lib"):
-        raise ValueError("it fails")
-    assert sys.path == ["/lib", "/mine"]

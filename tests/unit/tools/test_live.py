@@ -1,25 +1,29 @@
-"""Live tools: MCP servers and HTTP requests whose answers are kept and given again."""
+"""Live tools, whose answers are kept and given again, and their ends."""
 
 from __future__ import annotations
 
+import asyncio
+import os
+import shlex
 import sys
 from pathlib import Path
 from typing import Any
 
+import psutil
 import pytest
-from click.testing import CliRunner
 from support.cases import for_each
-from support.live_tools import ADD, FAIL, IMAGE, KEY, LIST, SERVER, VARIABLE, Trial, starts, written
+from support.live_tools import ADD, FAIL, KEY, LIST, SERVER, VARIABLE, Trial, starts, written
+from support.processes import is_alive
+from support.servers import until
 
 from trialbed.catalogs import open_dataset
 from trialbed.contracts import ApiRefused, Dataset
 from trialbed.errors import DataError, UsageError
-from trialbed.tasks import AnsweredApi
 from trialbed.wire.redaction import Redaction
-from trialbed_tools.command import command
+from trialbed.worker import SUPERVISED
 from trialbed_tools.forms import ServerForm
-from trialbed_tools.live import CallAnswer, LiveBody, ToolsUnreachable, TrialCalls
-from trialbed_tools.servers import list_server, tool_answer
+from trialbed_tools.live import CallAnswer, KeptAnswers, LiveTools, ToolsUnreachable, TrialCalls, UnkeptAnswer
+from trialbed_tools.servers import list_server, server_connection, tool_answer
 from trialbed_tools.worlds import open_world
 
 
@@ -59,16 +63,6 @@ async def test_kept_answers_are_given_without_the_server(tmp_path: Path) -> None
     assert starts(tmp_path) == 1
 
 
-async def test_trials_share_a_server_whose_calls_change_nothing(tmp_path: Path) -> None:
-    trial = Trial(written(tmp_path, state=False))
-    await trial.call(LIST)
-    await trial.end()
-    trial.begin()
-    assert await trial.call(VARIABLE, name="HOME")
-    assert starts(tmp_path) == 1
-    await trial.end_run()
-
-
 async def test_a_server_has_few_variables_and_its_keys_are_kept_nowhere(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -87,15 +81,6 @@ async def test_a_server_has_few_variables_and_its_keys_are_kept_nowhere(
     monkeypatch.delenv("SHOP_KEY")
     with pytest.raises(DataError, match=r"shop\.yaml:1: answers: mcp\.environment: the variable SHOP_KEY is not set"):
         open_world(tmp_path / "shop.yaml")
-
-
-async def test_what_a_server_says_beside_its_answers_is_left(tmp_path: Path) -> None:
-    trial = Trial(written(tmp_path, "talks"))
-    assert await trial.call(ADD, item="lamp") == "1 items"
-    assert await trial.call(IMAGE) == [{"type": "image", "mimeType": "image/png", "base64_characters": 4}, "hi"]
-    with pytest.raises(ApiRefused, match="no such tool"):
-        await trial.call("other")
-    await trial.end()
 
 
 HABITS = {
@@ -119,41 +104,6 @@ async def test_a_server_that_fails_is_no_fault_of_the_agent(
     assert KEY not in str(raised.value)
     await trial.end()
     assert not (tmp_path / "shop.answers.jsonl").exists()
-
-
-async def test_a_program_that_is_not_there_is_named(tmp_path: Path) -> None:
-    path = written(tmp_path, command="./nowhere --now")
-    with pytest.raises(ToolsUnreachable, match=r"the server has ended; it wrote: \./nowhere cannot be started: "):
-        await Trial(path).call(LIST)
-
-
-def test_a_command_names_the_new_folder_too(tmp_path: Path) -> None:
-    serve = f"'echo $0 > place; test -d $(dirname $0) && exec {sys.executable} -I {SERVER}'"
-    list_server(ServerForm(command=f"sh -c {serve} ${{TRIAL_FOLDER}}/cart"), tmp_path, {}, Redaction(()))
-    place = Path((tmp_path / "place").read_text(encoding="utf-8").strip())
-    assert place.is_absolute()
-    assert not place.parent.exists()
-
-
-def test_a_server_lists_its_tools(tmp_path: Path) -> None:
-    form = ServerForm(command=f"{sys.executable} -I {SERVER}")
-    found = list_server(form, tmp_path, {}, Redaction(()))
-    assert [tool["name"] for tool in found.value["tools"]] == ["cart.add", "list", "variable", "fail", "image"]
-    with pytest.raises(ToolsUnreachable, match=r"true: the server has ended"):
-        list_server(ServerForm(command="true"), tmp_path, {}, Redaction(()))
-    with pytest.raises(ToolsUnreachable, match=r"the server refuses to begin: .*\[redacted\]"):
-        list_server(ServerForm(command=f"{sys.executable} -I {SERVER} refuses"), tmp_path, {}, Redaction(["not today"]))
-
-
-def test_a_server_that_is_silent_is_not_waited_for_long(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("trialbed_tools.servers.IMPORT_SECONDS", 0.1)
-    with pytest.raises(ToolsUnreachable, match=r"sleep 60: the server lists no tools within 0\.1 s"):
-        list_server(ServerForm(command="sleep 60"), tmp_path, {}, Redaction(()))
-
-
-def test_an_import_says_what_it_waits_for(tmp_path: Path) -> None:
-    found = CliRunner().invoke(command, ["import", "--mcp", "true", "-o", str(tmp_path / "shop.yaml")])
-    assert found.stderr.startswith("waiting for true to list its tools, for up to 300 s\n")
 
 
 @for_each(
@@ -180,12 +130,8 @@ def test_a_result_is_an_answer(result: dict[str, Any], answer: CallAnswer) -> No
 
 FAULTS = [
     ("answers: live", "shop.yaml:1: answers: live needs mcp, or a url and tools with a request"),
-    ("answers: recorded", "recorded needs mcp, or a url and tools with a request"),
     ("mcp: {}", "shop.yaml:1: mcp: value error, give a command or a url"),
-    ("mcp: {command: a, url: 'http://b'}", "mcp: value error, give a command or a url"),
     ("mcp: {url: b}", "shop.yaml:1: mcp.url: string should match pattern"),
-    ("mcp: {command: a, memory: 1}", "mcp.memory: input should be greater"),
-    ("mcp: {command: a, environment: [B]}", "mcp.environment: input should be a valid dict"),
     ("{answers: live, mcp: {command: a, environment: {KEY: b}}", "mcp.environment.KEY: keys do not stand in files"),
     ("{answers: live, mcp: {command: 'serve --token 0123456789'}", "mcp.command: keys do not stand in files"),
     (
@@ -193,10 +139,7 @@ FAULTS = [
         "headers.Cookie: keys do not stand in files; write ${NAME}",
     ),
     ("{answers: recorded, mcp: {command: a, environment: {KEY: b}}", "shop.yaml:1: mcp.environment.KEY: keys do not"),
-    ("{answers: recorded, mcp: {command: 'serve --token 0123456789'}", "shop.yaml:1: mcp.command: keys do not stand"),
     ("{answers: recorded, mcp: {url: 'http://a/?api_key=b'}", "shop.yaml:1: mcp.url.api_key: keys do not stand"),
-    ("{answers: recorded, url: 'http://a', headers: {Cookie: b}", "shop.yaml:1: headers.Cookie: keys do not stand"),
-    ("{answers: schema, url: 'http://a', headers: {Cookie: b}", "shop.yaml:1: headers.Cookie: keys do not stand"),
     ("{answers: live, url: 'http://a', headers: {A: '${NO_SUCH_1}'}", "headers: the variable NO_SUCH_1 is not set"),
 ]
 
@@ -211,21 +154,6 @@ def test_a_fault_of_a_live_file_is_named(tmp_path: Path, text: str, says: str) -
     with pytest.raises(DataError) as raised:
         open_world(path)
     assert says in str(raised.value)
-
-
-def test_versions_of_live_tools_differ(tmp_path: Path) -> None:
-    def source(**mcp: Any) -> str:
-        world = open_world(written(tmp_path, answers="recorded", **mcp))
-        (body, *_) = [tool.body for tool in world.tools if isinstance(tool, AnsweredApi)]
-        assert isinstance(body, LiveBody)
-        assert isinstance(body.make_owner(None), TrialCalls)
-        return body.source()
-
-    first = source()
-    assert first == source()
-    assert first != source(state=False)
-    (tmp_path / "shop.answers.jsonl").write_text('{"tool": "a", "arguments": {}, "response": 1}\n', encoding="utf-8")
-    assert first != source()
 
 
 def test_the_tools_of_a_server_are_kept_beside_the_tasks(tmp_path: Path) -> None:
@@ -251,3 +179,170 @@ def test_the_tools_of_a_server_are_kept_beside_the_tasks(tmp_path: Path) -> None
     assert not (tmp_path / "desk.mcp.yaml").exists()
     with pytest.raises(UsageError, match="--mcp and --tool-answers are for files of tasks"):
         open_dataset("mini", tmp_path, ["true"])
+
+
+@for_each(
+    ("text", "says"),
+    [
+        ("{", "shop.answers.jsonl:1: is not valid JSON"),
+        (
+            '{"tool": "a", "arguments": {}, "response": 1}\n\n{"tool": "a"}',
+            "shop.answers.jsonl:3: an answer has a tool, its arguments",
+        ),
+        ('{"tool": 3, "arguments": {}}', "shop.answers.jsonl:1: an answer has a tool"),
+        ('{"tool": "a", "arguments": {}}', "shop.answers.jsonl:1: an answer has a response or an error"),
+        ('{"tool": "a", "arguments": {}, "reponse": 1}', ":1: unknown key 'reponse'; an answer has tool, arguments"),
+        ('{"tool": "a", "arguments": {}, "response": "sk-0123\\u0034567"}', ":1: a key of this program's variables"),
+    ],
+)
+def test_a_fault_of_kept_answers_is_named_with_its_line(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, text: str, says: str
+) -> None:
+    monkeypatch.setenv("SHOP_API_KEY", "sk-01234567")
+    path = tmp_path / "shop.answers.jsonl"
+    path.write_text(text, encoding="utf-8")
+    with pytest.raises(DataError) as raised:
+        KeptAnswers(path, Redaction(())).find(("a", {}), ())
+    assert "sk-0" not in str(raised.value)
+    assert says in str(raised.value)
+
+
+def test_an_answer_with_a_key_leaves_the_file_readable(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("SHOP_API_KEY", "12345678")
+    path = tmp_path / "shop.answers.jsonl"
+    kept = KeptAnswers(path, Redaction(("12345678", "production", "87654321")))
+    for call, answer in [
+        (("get", {"id": 12345678}), "a"),
+        (("get_12345678", {}), "a"),
+        (("get", {}), {"id": 12345678}),
+        (("get", {"id": 87654321}), "a"),
+    ]:
+        with pytest.raises(UnkeptAnswer, match="a key of this program's variables stands in it"):
+            kept.add(call, (), CallAnswer(answer))
+    # The value of a variable that is no key may be the word for anything.
+    kept.add(("production_status", {"of": "production"}), (), CallAnswer("in production"))
+    assert kept.find(("production_status", {"of": "production"}), ()) == CallAnswer("in [redacted]")
+    with path.open("a", encoding="utf-8") as file:
+        file.write('{"tool": "a", "arguments": {}, "response": "production"}\n')
+    assert KeptAnswers(path, kept.redaction).find(("a", {}), ()) == CallAnswer("production")
+
+
+def answers(folder: Path) -> KeptAnswers:
+    return KeptAnswers(folder / "shop.answers.jsonl", Redaction(()))
+
+
+def nested(depth: int) -> Any:
+    value: Any = []
+    for _ in range(depth):
+        value = [value]
+    return value
+
+
+UNKEPT = [(float("nan"),), (float("inf"),), (nested(5000),)]
+
+
+class Answering:
+    """Gives one answer."""
+
+    def __init__(self, response: Any) -> None:
+        self.response = response
+        self.calls: list[dict[str, Any]] = []
+
+    async def call(self, name: str, arguments: dict[str, Any]) -> CallAnswer:
+        self.calls.append(arguments)
+        return CallAnswer(self.response)
+
+    async def close(self) -> None:
+        """Nothing is held."""
+
+
+@pytest.mark.parametrize("value", [value for (value,) in UNKEPT], ids=range(len(UNKEPT)))
+async def test_what_no_file_can_have_is_neither_kept_nor_asked_for(tmp_path: Path, value: Any) -> None:
+    answering = Answering(value)
+    calls = TrialCalls(LiveTools(answers(tmp_path), lambda: answering, "shop", has_state=False))
+    with pytest.raises(ToolsUnreachable, match="the answer cannot be kept: it "):
+        await calls.call("a", {})
+    # These are the model's own.
+    with pytest.raises(ApiRefused, match="the call cannot be made: it "):
+        await calls.call("a", {"value": value})
+    assert answering.calls == [{}]
+    answering.response = "b"
+    assert await calls.call("a", {}) == "b"
+    assert answers(tmp_path).find(("a", {}), ()) == CallAnswer("b")
+
+
+def test_the_first_answer_of_two_programs_stays(tmp_path: Path) -> None:
+    first, second = answers(tmp_path), answers(tmp_path)
+    assert first.find(("a", {}), ()) is second.find(("a", {}), ()) is None
+    assert first.add(("a", {}), (), CallAnswer(1)) == CallAnswer(1)
+    assert second.add(("a", {}), (), CallAnswer(2)) == CallAnswer(1)
+    assert second.add(("b", {}), (), CallAnswer(3)) == first.add(("b", {}), (), CallAnswer(4)) == CallAnswer(3)
+    assert len(first.path.read_text(encoding="utf-8").splitlines()) == 2
+    assert first.digest() == second.digest() == answers(tmp_path).digest()
+
+
+async def test_a_trial_whose_server_fails_has_no_more_answers(tmp_path: Path) -> None:
+    trial = Trial(written(tmp_path, "crashes"))
+    assert await trial.call(ADD, item="lamp") == "1 items"
+    with pytest.raises(ToolsUnreachable, match="the server has ended"):
+        await trial.call(FAIL)
+    # A new server would say that the cart is empty.
+    with pytest.raises(ToolsUnreachable, match="an earlier call got no answer"):
+        await trial.call(LIST)
+    await trial.end()
+    assert len((tmp_path / "shop.answers.jsonl").read_text(encoding="utf-8").splitlines()) == 1
+
+
+def family(folder: Path) -> list[psutil.Process]:
+    """The server, and its child in a session of its own."""
+    processes = [psutil.Process(int(pid)) for pid in (folder / "started").read_text().split()]
+    assert len(processes) == 2
+    return processes
+
+
+async def until_ended(processes: list[psutil.Process]) -> None:
+    await until(lambda: not any(map(is_alive, processes)))
+
+
+async def test_a_server_that_does_not_end_is_ended_with_its_children(tmp_path: Path) -> None:
+    trial = Trial(written(tmp_path, "stays", environment={"PLACE": "${TRIAL_FOLDER}"}))
+    place = (await trial.call("variable", name="PLACE"))["value"]
+    processes = family(tmp_path)
+    ending = asyncio.create_task(trial.end())
+    await asyncio.sleep(0)
+    ending.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await ending
+    await until_ended(processes)
+    await until(lambda: not os.path.lexists(place))
+
+
+WRITES_FOR_EVER = "import sys\nwhile True: sys.stdout.write(chr(120) * 9999 + chr(10))"
+
+
+async def test_a_server_that_writes_without_end_is_ended(tmp_path: Path) -> None:
+    command = shlex.join([sys.executable, "-c", WRITES_FOR_EVER])
+    connection = server_connection(ServerForm(command=command), tmp_path, {}, Redaction(()))
+    async with asyncio.timeout(60):
+        with pytest.raises(ToolsUnreachable, match="sends 10,000 lines and no answer"):
+            await connection.list_tools()
+
+
+DAEMON = """
+import os, sys, time
+if os.fork() == 0:
+    os.setsid()
+    if os.fork() == 0:
+        print(os.getpid(), file=open("daemon", "w"), flush=True)
+        os.execve(sys.executable, [sys.executable, "-c", "import time; time.sleep(600)"], {})
+    os._exit(0)
+while not os.path.exists("daemon"): time.sleep(0.01)
+"""
+
+
+@pytest.mark.skipif(not SUPERVISED, reason="only Linux gives daemons back to a supervisor")
+def test_a_daemon_that_a_server_leaves_is_ended(tmp_path: Path) -> None:
+    (tmp_path / "daemon.py").write_text(DAEMON, encoding="utf-8")
+    command = f"sh -c '{sys.executable} daemon.py; exec {sys.executable} -I {SERVER}'"
+    list_server(ServerForm(command=command), tmp_path, {}, Redaction(()))
+    assert not psutil.pid_exists(int((tmp_path / "daemon").read_text()))

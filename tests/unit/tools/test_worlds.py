@@ -15,13 +15,12 @@ from support.cases import for_each
 from support.examples import examples
 
 from trialbed.catalogs import open_dataset
-from trialbed.cli import main
 from trialbed.errors import DataError, UsageError
 from trialbed.records import Api
 from trialbed.wire.json_schemas import JsonSchema
 from trialbed_server.simulators.template import TemplateSimulator
 from trialbed_tools.command import command
-from trialbed_tools.imports import unique_names, write_tools, yaml_text
+from trialbed_tools.imports import yaml_text
 from trialbed_tools.located import parse_yaml
 from trialbed_tools.schemas import Skeletons
 from trialbed_tools.worlds import open_world
@@ -83,21 +82,6 @@ def test_the_call_of_the_hint_is_one_that_the_tool_takes(tmp_path: Path, monkeyp
     assert call.arguments.keys() == {"name", "status"}
 
 
-def test_some_tools_are_chosen_by_name_and_a_model_may_answer(definitions: str, tmp_path: Path) -> None:
-    found = json.loads(run(definitions, "-o", "shop.yaml", "--only", "find_*", "--answers", "model", "--json"))
-    assert found == {"file": "shop.yaml", "tools": ["find_order", "find_order_2"], "left_out": []}
-    (tmp_path / "desk.yaml").write_text("tools: shop.yaml\ntasks:\n  - query: Find it.\n", encoding="utf-8")
-    assert open_dataset("desk.yaml", tmp_path).simulator == "llm"
-
-
-def test_files_of_tools_that_are_answered_otherwise_do_not_go_together(definitions: str, tmp_path: Path) -> None:
-    run(definitions, "-o", "a.yaml", "--answers", "model")
-    run(definitions, "-o", "b.yaml")
-    (tmp_path / "desk.yaml").write_text("tools: [a.yaml, b.yaml]\ntasks:\n  - query: Find it.\n", encoding="utf-8")
-    with pytest.raises(DataError, match=r"desk\.yaml: a\.yaml and b\.yaml: answers: they differ"):
-        open_dataset("desk.yaml", tmp_path)
-
-
 @for_each(
     ("arguments", "says"),
     [
@@ -124,7 +108,6 @@ def test_nothing_is_written_where_something_is_wrong(
 
 FUNCTION = "{name: a}"
 FAULTS = [
-    ("", "shop.yaml: input should be a valid dictionary"),
     ("tools: [", "shop.yaml:1: is not valid YAML"),
     ("tools: []", "shop.yaml:1: tools: is empty; give at least one"),
     ("answers: schema", "shop.yaml:1: tools: the key is missing"),
@@ -133,17 +116,9 @@ FAULTS = [
         f"tools:\n - function: {FUNCTION}\n   sample: 3",
         "shop.yaml:3: tools[0].sample: there is no such key; did you mean 'example'?",
     ),
-    (f"tools: [function: {FUNCTION}]\nanswers: none", "shop.yaml:2: answers: input should be"),
-    (f"tools: [function: {FUNCTION}]\nname: a/b", "shop.yaml:2: name: string should match pattern"),
-    (f"tools: [function: {FUNCTION}]\nurl: file:///etc", "shop.yaml:2: url: string should match pattern"),
     (f"tools: [function: {FUNCTION}]\ntasks: []", "shop.yaml:2: tasks: there is no such key; the keys are answers, "),
     ("tools: [function: {name: 7}]", "shop.yaml:1: tools[0].function.name: must be a text; write '7' in quotes"),
     ("tools: [{function: {name: a}}, {function: {name: a}}]", "shop.yaml: tools: 'a' occurs twice"),
-    (
-        "tools:\n - function: {name: a}\n   request: {path: /, method: get it}",
-        "shop.yaml:3: tools[0].request.method: string should match",
-    ),
-    ("tools: [function: {name: a, parameters: [1]}]", "tools[0].function.parameters: input should be a valid dict"),
 ]
 
 
@@ -154,23 +129,6 @@ def test_a_fault_of_a_file_of_tools_is_named_with_its_line(tmp_path: Path, text:
     with pytest.raises(DataError) as raised:
         open_world(path)
     assert says in str(raised.value)
-
-
-@for_each(
-    "document",
-    [
-        '{"openapi": "3.0.0", "paths": {}}',
-        '{"swagger": "2.0", "paths": {}}',
-        '[{"name": ""}, {}]',
-        "a: [",
-        "",
-    ],
-)
-def test_nothing_is_written_of_a_faulty_document(tmp_path: Path, document: str) -> None:
-    source = tmp_path / "api.json"
-    source.write_text(document, encoding="utf-8")
-    assert main(["tools", "import", str(source), "-o", str(tmp_path / "tools.yaml")]) == 2
-    assert list(tmp_path.iterdir()) == [source]
 
 
 def test_answers_by_schema_fit_it(tmp_path: Path) -> None:
@@ -207,36 +165,6 @@ def test_answers_by_schema_fit_it(tmp_path: Path) -> None:
         assert JsonSchema(schema).problems(answer.response) == ()
 
 
-DEEP: list[Any] = []
-for _ in range(200):
-    DEEP = [DEEP]
-NO_FILE = [
-    ("shop.yaml", float("nan"), "a value would be read as another one; choose tools with --only"),
-    ("shop.json", float("inf"), "is not valid JSON: Infinity is not JSON"),
-    ("shop.yaml", 10**400, "a value would be read as another one"),
-    ("shop.yaml", DEEP, "the file stands for more than can be read"),
-]
-
-
-@for_each(("name", "value", "says"), NO_FILE)
-def test_tools_that_no_file_holds_are_not_written(tmp_path: Path, name: str, value: Any, says: str) -> None:
-    parameters = {"type": "object", "properties": {"a": {"default": value}}}
-    with pytest.raises(DataError) as raised:
-        write_tools({"tools": [{"function": {"name": "find", "parameters": parameters}}]}, tmp_path / name)
-    assert says in str(raised.value)
-    assert str(raised.value).startswith(str(tmp_path / name))
-    assert not list(tmp_path.iterdir())
-
-
-@for_each("name", ["shop.yaml", "shop.json"])
-def test_numbers_of_any_size_are_read_as_they_were_written(tmp_path: Path, name: str) -> None:
-    numbers = [1.7976931348623157e308, 5e-324, -1e-300, 1e22, "1e300", "1e999"]
-    write_tools({"tools": [{"function": {"name": "find"}, "example": numbers}]}, tmp_path / name)
-    (api,) = open_world(tmp_path / name).tools
-    assert isinstance(api, Api)
-    assert api.template_response == numbers
-
-
 TEXTS = st.text(alphabet=st.sampled_from("a1e-+.:0 #\n\t~'\"&*[]{}|>%@`!,?yesnulltrue\u2028\x85é"), max_size=12)
 TREES = st.recursive(
     TEXTS
@@ -253,24 +181,3 @@ TREES = st.recursive(
 @settings(max_examples=examples(1), deadline=None)
 def test_written_values_are_read_as_the_same(value: Any) -> None:
     assert parse_yaml(yaml_text({"a": value}), "x").value == {"a": value}
-
-
-@given(st.lists(st.text(max_size=80), max_size=8))
-@settings(max_examples=examples(1), deadline=None)
-def test_names_are_valid_and_unique(texts: list[str]) -> None:
-    names = unique_names(texts)
-    assert len(set(names)) == len(texts)
-    schema = JsonSchema({"type": "string", "pattern": "^[a-zA-Z_][a-zA-Z0-9_-]{0,63}$"})
-    assert all(schema.is_valid(name) for name in names)
-
-
-def test_texts_that_are_all_the_same_get_numbers_in_order() -> None:
-    count = 20_000
-    names = unique_names(["find order"] * count + ["find_order_2"])
-    assert names[:3] == ["find_order", "find_order_2", "find_order_3"]
-    assert names[-2:] == [f"find_order_{count}", "find_order_2_2"]
-
-
-def test_half_of_a_pair_of_surrogates_in_yaml_is_an_error_of_the_file() -> None:
-    with pytest.raises(DataError, match=r"shop\.yaml.*is not valid YAML"):
-        parse_yaml('a: "\ud800"', "shop.yaml")

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 from trialbed.records import Api, ApiRef, Query
 from trialbed.settings import index_dir
-from trialbed_selection.choices import ChosenApi, ExplainedSelector
 from trialbed_selection.embedders import MiniLm
 from trialbed_selection.retrieval import CatalogIndex, LexicalIndex, SemanticIndex, best, fuse
+from trialbed_selection.tools import ChosenApi, ExplainedSelector
 
 if TYPE_CHECKING:
     import numpy as np

@@ -34,7 +34,7 @@ async def score_trial(context: ScoreContext) -> list[Score]:
     if not NUMBER.search(str(query.query_id)):
         return []
     # Every run loads its scorers, and few are about this dataset.
-    from trialbed_plugins.datasets.bfcl._source import CATEGORIES, CATEGORY, TURNS, data_folder, read_rows
+    from trialbed_plugins.datasets.bfcl._driver import CATEGORIES, CATEGORY, TURNS, data_folder, read_rows
 
     category = NUMBER.sub("", str(query.query_id))
     if category not in (*CATEGORIES, *TURNS) or any(api.category != CATEGORY for api in query.apis):
@@ -44,8 +44,8 @@ async def score_trial(context: ScoreContext) -> list[Score]:
     if row is None:
         return []
     from trialbed_plugins.datasets.bfcl._checker import problem_of
-    from trialbed_plugins.datasets.bfcl._requests import function_called, start_of
-    from trialbed_plugins.datasets.bfcl._turns import problem_of_turns
+    from trialbed_plugins.datasets.bfcl._driver import function_called, start_of
+    from trialbed_plugins.datasets.bfcl._objects import problem_of_turns
 
     if category in TURNS:
         wires = [context.of_turn(number) for number in range(1, len(context.wire.turns) + 1)]

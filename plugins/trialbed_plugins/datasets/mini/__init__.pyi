@@ -1,3 +1,3 @@
 from ._dataset import MiniDriver as MiniDriver
-from ._shop import ShopSimulator as ShopSimulator
+from ._dataset import ShopSimulator as ShopSimulator
 from ._simulator import MiniSimulator as MiniSimulator

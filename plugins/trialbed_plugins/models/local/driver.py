@@ -22,7 +22,7 @@ from trialbed.files import make_private_file, make_private_folder
 from trialbed.installed import extra_command
 from trialbed.records import COMMON_NAME
 from trialbed.settings import RunSettings, state_dir
-from trialbed_plugins.models._probe import probe
+from trialbed_plugins.models.endpoint import probe
 from trialbed_plugins.models.local._weights import (
     ENDING,
     OWN,

@@ -15,8 +15,7 @@ from trialbed_adapter_lab.errors import CheckFailed
 from trialbed_adapter_lab.harness import tool
 from trialbed_adapter_lab.probes.conditions import only_the_model_is_asked
 from trialbed_adapter_lab.probes.faulty_answers import FAULTY_ANSWERS
-from trialbed_plugins.frameworks.other_dialects import MessagesReferenceAgent, ResponsesReferenceAgent
-from trialbed_plugins.frameworks.reference import ReferenceAgent
+from trialbed_plugins.frameworks.reference import MessagesReferenceAgent, ReferenceAgent, ResponsesReferenceAgent
 from trialbed_scripted import ask, call, fail, say
 
 OTHERS: list[type[BaseAgent]] = [MessagesReferenceAgent, ResponsesReferenceAgent]

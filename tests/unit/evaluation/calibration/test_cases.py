@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from trialbed.errors import DataError
-from trialbed_evaluation.calibration import embedded_cases, labels_digest, read_cases
+from trialbed_evaluation.calibration import embedded_cases, read_cases
 
 CASE = {"id": "a", "query": "q?", "answer": "x", "label": "Solved"}
 
@@ -36,13 +36,6 @@ def test_a_case_has_what_a_judge_sees(tmp_path: Path) -> None:
     assert (case.query.reference_facts, case.query.reference_answer) == (("2",), "two")
 
 
-def test_several_answers_to_one_task(tmp_path: Path) -> None:
-    answers = [{"answer": "x", "label": "Solved"}, {"answer": "y", "label": "Unsolved"}]
-    cases = read_cases(written(tmp_path, {"id": "a", "query": "q?", "answers": answers}))
-    assert [(case.id, case.label) for case in cases] == [("a/1", "Solved"), ("a/2", "Unsolved")]
-    assert labels_digest(cases) != labels_digest(cases[:1])
-
-
 @pytest.mark.parametrize(
     ("lines", "message"),
     [
@@ -54,18 +47,10 @@ def test_several_answers_to_one_task(tmp_path: Path) -> None:
         ([{"id": "a", "query": "q?"}], "must have answer and label"),
         ([CASE | {"answers": [{"answer": "x", "label": "Solved"}]}], "must have answer and label, or answers"),
         ([CASE | {"wrong": 1}], "line 1: wrong"),
-        (
-            [CASE, CASE | {"id": "b", "criterion": "It is kind."}],
-            "and cases without are two questions",
-        ),
+        ([CASE, CASE | {"id": "b", "criterion": "It is kind."}], "and cases without are two questions"),
         ([CASE | {"criterion": ""}], "line 1: criterion"),
     ],
 )
 def test_a_wrong_line_is_named(tmp_path: Path, lines: list[object], message: str) -> None:
     with pytest.raises(DataError, match=message):
         read_cases(written(tmp_path, *lines))
-
-
-def test_a_missing_file_is_named(tmp_path: Path) -> None:
-    with pytest.raises(DataError, match=r"nothing\.jsonl: cannot be read"):
-        read_cases(tmp_path / "nothing.jsonl")

@@ -35,12 +35,6 @@ async def test_the_rule_judge_agrees_with_most_labels() -> None:
     assert len(findings) == measured.cases
 
 
-async def test_a_judge_that_always_says_the_same_has_no_kappa_to_speak_of() -> None:
-    measured, _ = await calibrate(Stubborn(), embedded_cases())
-    assert measured.failures > 0
-    assert measured.kappa == pytest.approx(0.0)
-
-
 async def test_a_judge_without_any_verdict_is_not_calibrated() -> None:
     class Silent(Judge):
         async def judge(self, query: Query, answer: Answer, wire: WireLog) -> Verdict:

@@ -291,28 +291,3 @@ def test_a_call_failed_if_its_protocol_says_so(tmp_path: Path, result: Any, fail
 def test_what_is_not_read_is_named(tmp_path: Path, value: Any, says: str) -> None:
     with pytest.raises(DataError, match=says):
         read_samples(written(tmp_path, value))
-
-
-def test_media_of_a_result_is_shown_by_its_kind(tmp_path: Path) -> None:
-    content = [{"type": "text", "text": "a"}, {"type": "image", "source": {"type": "base64", "data": "aGVsbG8="}}]
-    result = {"role": "user", "content": [{"type": "tool_result", "tool_use_id": "c1", "content": content}]}
-    assert [one.content for one in only(written(tmp_path, [*CHAT[:2], result])).messages or ()][2:] == ["a\n[image]"]
-    listed = {"role": "tool", "tool_call_id": "c1", "content": [{"title": "a"}]}
-    assert (only(written(tmp_path, [*CHAT[:2], listed])).messages or ())[-1].content == '[{"title": "a"}]'
-
-
-def test_a_repeated_call_of_one_conversation_counts_each_time(tmp_path: Path) -> None:
-    again = [{**CHAT[1], "tool_calls": [{"id": "c2", "type": "function", "function": FUNCTION}]}]
-    whole = [*CHAT[:3], *again]
-    first, second = steps(OTEL, INPUT, OUTPUT)
-    second["attributes"] = {**OTEL, INPUT: json.dumps(CHAT[:3]), OUTPUT: json.dumps(again)}
-    assert [call.id for call in only(written(tmp_path, whole)).calls] == ["c1", "c2"]
-    assert [call.id for call in only(written(tmp_path, [first, second])).calls] == ["c1", "c2"]
-
-
-def test_a_tool_s_span_says_that_its_call_failed(tmp_path: Path) -> None:
-    name, arguments, result = "gen_ai.tool.name", "gen_ai.tool.call.arguments", "gen_ai.tool.call.result"
-    ran = {"gen_ai.operation.name": "execute_tool", name: "find_order", arguments: '{"id": 7}', result: "no"}
-    for status, failed in (({"code": 2}, True), ({"status_code": "ERROR"}, True), ({"code": 1}, False), ({}, False)):
-        (_, said) = only(written(tmp_path, span(1, ran, status=status))).messages or ()
-        assert (said.content, said.failed) == ("no", failed)

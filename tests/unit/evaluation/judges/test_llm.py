@@ -11,9 +11,9 @@ from support.cases import for_each
 from support.judge_endpoint import JudgeEndpoint, shown, vote
 
 from trialbed.contracts import STATUS_VALUES, Verdict, Vote
-from trialbed.errors import JudgeError, UsageError
+from trialbed.errors import JudgeError
 from trialbed.model_access import Unreadable
-from trialbed.records import Answer, ApiCall, ApiRef, ModelEndpoint, Query, WireLog
+from trialbed.records import Answer, ApiCall, ApiRef, Query, WireLog
 from trialbed_evaluation.judges.llm import ModelJudge, count_votes, read_vote
 from trialbed_evaluation.judges.rule import RuleJudge
 from trialbed_scripted import say
@@ -62,15 +62,6 @@ async def test_the_model_sees_the_material_as_data_and_is_told_not_to_obey_it(mo
     assert model.asked[0]["model"] == "grader"
 
 
-@pytest.mark.parametrize(
-    ("text", "finish"), [("sunny", None), ("sunny", "give_up_and_restart"), ("", "give_answer"), ("  ", "give_answer")]
-)
-async def test_without_an_answer_no_model_is_asked(model: JudgeEndpoint, text: str, finish: str | None) -> None:
-    found = await judged(model, 3, text=text, finish=finish)
-    assert (found.status, found.value, len(found.votes)) == ("Unsolved", 0.0, 3)
-    assert model.asked == []
-
-
 async def test_votes_have_their_own_seeds_and_are_averaged(model: JudgeEndpoint) -> None:
     model.gives(vote("Solved"), vote("Unsolved", "no"), vote("Unsolved", "never"))
     found = await judged(model, 3)
@@ -109,19 +100,6 @@ async def test_a_reply_that_does_not_say_whether_a_criterion_is_met_is_no_verdic
         await RuleJudge().meets("It is polite.", QUERY, Answer(final_answer="sunny"), WIRE)
 
 
-async def test_a_model_that_cannot_be_reached_is_an_error(model: JudgeEndpoint, unused_tcp_port: int) -> None:
-    model.url = f"http://127.0.0.1:{unused_tcp_port}/v1"
-    with pytest.raises(JudgeError, match="could not be reached"):
-        await judged(model)
-
-
-def test_a_judge_needs_a_model_and_a_vote() -> None:
-    with pytest.raises(UsageError, match="--judge"):
-        ModelJudge(None)
-    with pytest.raises(UsageError, match="at least one vote"):
-        ModelJudge(ModelEndpoint(base_url="http://x/v1", api_key="", model="m"), votes=0)
-
-
 @for_each(
     "reply",
     [
@@ -139,10 +117,6 @@ def test_a_judge_needs_a_model_and_a_vote() -> None:
 )
 def test_replies_that_are_votes(reply: str) -> None:
     assert read_vote(reply) == Vote(status="Solved", reason="r")
-
-
-def test_a_vote_may_have_no_reason() -> None:
-    assert read_vote('{"answer_status": "Unsure"}') == Vote(status="Unsure")
 
 
 @for_each(

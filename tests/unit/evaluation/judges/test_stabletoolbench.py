@@ -3,20 +3,18 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
 import pytest
-from support.judge_endpoint import NEVER, JudgeEndpoint, shown, vote
+from support.judge_endpoint import JudgeEndpoint, shown, vote
 
 from trialbed.answers import read_answer
 from trialbed.contracts import STATUS_VALUES, Verdict
-from trialbed.errors import JudgeError, UsageError
+from trialbed.errors import JudgeError
 from trialbed.model_access import ModelAccess
 from trialbed.records import Answer, ApiCall, ApiRef, Query, WireLog
-from trialbed_evaluation.calibration import LabelledCase, judge_cases
 from trialbed_evaluation.judges.stabletoolbench import StableToolBenchJudge
 from trialbed_scripted import ModelTurn, Response, say
 
@@ -50,16 +48,6 @@ async def judged(
         return await judge.judge(QUERY, Answer(final_answer=text, finish=finish), WIRE)
     finally:
         await judge.close()
-
-
-@pytest.mark.parametrize("status", ["Solved", "Unsolved"])
-async def test_a_decided_answer_takes_one_look(model: JudgeEndpoint, status: str) -> None:
-    model.gives(vote(status, "it is so"))
-    found = await judged(model)
-    assert (found.status, found.value, found.reason) == (status, STATUS_VALUES[found.status], "it is so")
-    assert [ballot.step for ballot in found.ballots] == ["final answer"]
-    assert len(model.asked) == 1
-    assert shown(model.asked[0]) == {"query": "Weather?", "answer": "It is sunny."}
 
 
 @pytest.mark.parametrize("second", STATUS_VALUES)
@@ -134,33 +122,6 @@ async def test_a_lasting_fault_is_an_error_and_never_a_verdict(
         assert len(model.asked) == 1
 
 
-async def test_a_model_that_hangs_is_an_error(model: JudgeEndpoint) -> None:
-    model.gives(NEVER)
-    access = ModelAccess(model.endpoint(), timeout=0.25)
-    with pytest.raises(JudgeError, match="did not answer in time"):
-        await judged(model, access=access)
-    assert len(model.asked) == 4
-
-
-async def test_a_fault_loses_no_other_query(model: JudgeEndpoint) -> None:
-    def decide(request: Mapping[str, Any]) -> ModelTurn | Response:
-        return Response.text("", "text/plain", 401) if "broken" in shown(request)["answer"] else vote("Solved")
-
-    model.decide = decide
-    texts = ["fine", "broken", "well", "broken too", "good"]
-    cases = [
-        LabelledCase(
-            id=text, query=QUERY, answer=Answer(final_answer=text, finish="give_answer"), wire=WIRE, label="Solved"
-        )
-        for text in texts
-    ]
-    judge = StableToolBenchJudge(model.endpoint(), votes=2)
-    found = await judge_cases(judge, cases)
-    await judge.close()
-    assert [finding.id for finding in found] == texts
-    assert [finding.found for finding in found] == ["Solved", None, "Solved", None, "Solved"]
-
-
 TEMPLATE = """<function>
 <name>check_answer_status</name>
 <description>
@@ -188,26 +149,6 @@ async def test_the_prompts_of_an_installed_copy_are_used(model: JudgeEndpoint, t
     finish = json.dumps({"return_type": "give_answer", "final_answer": "a {query} {answer}"})
     assert first == f"\nRules first. Query:\nWeather?\nAnswer:\n{finish}\nas {{JSON}}\n"
     assert second.startswith("All of it: Weather? / {")
-
-
-def test_a_judge_says_whose_prompts_it_asks_with(tmp_path: Path) -> None:
-    judge = StableToolBenchJudge(JudgeEndpoint().endpoint())
-    assert judge.about["prompts"] == "Trialbed's"
-    (tmp_path / "template.txt").write_text(TEMPLATE)
-    installed = StableToolBenchJudge(JudgeEndpoint().endpoint())
-    installed.prompts = tmp_path
-    assert installed.about["prompts"] == "StableToolBench's"
-    assert installed.about["prompt"] != judge.about["prompt"]
-
-
-@pytest.mark.parametrize(("template", "message"), [(None, "there is no"), ("<function></function>", "has no prompt")])
-async def test_a_folder_without_prompts_is_refused(
-    model: JudgeEndpoint, tmp_path: Path, template: str | None, message: str
-) -> None:
-    if template is not None:
-        (tmp_path / "template.txt").write_text(template)
-    with pytest.raises(UsageError, match=message):
-        await judged(model, prompts=tmp_path)
 
 
 @pytest.mark.skipif(not EXAMPLE.is_dir(), reason=f"StableToolBench's data_example is not at {EXAMPLE}")

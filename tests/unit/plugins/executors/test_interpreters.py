@@ -58,26 +58,6 @@ def test_of_a_folder_of_sources_only_what_has_no_dot_is_seen(tmp_path):
     assert tmp_path in found.listed
 
 
-def test_an_archive_on_the_path_is_read_and_no_folder_to_list(tmp_path):
-    archive = tmp_path / "agent.zip"
-    archive.touch()
-    found = own_interpreter(str(archive))
-    assert archive in found.readable
-    assert archive not in found.listed
-
-
-def test_an_environment_sees_itself_and_its_base(environment):
-    found = environment_interpreter(python(environment))
-    assert {environment, Path(sys.base_prefix).resolve()} <= set(found.readable)
-    assert environment / "pyvenv.cfg" in found.needed
-
-
-def test_packages_of_the_base_are_not_the_environments(environment):
-    found = environment_interpreter(python(environment))
-    base = Path(sys.base_prefix) / "lib" / VERSION / "site-packages"
-    assert base in found.hidden or not base.exists()
-
-
 @pytest.mark.parametrize(
     ("entry_points", "modules", "hidden"),
     [

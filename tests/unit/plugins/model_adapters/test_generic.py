@@ -2,7 +2,7 @@ from __future__ import annotations
 
 from support.cases import for_each
 
-from trialbed_plugins.model_adapters.generic import GenericAdapter
+from trialbed_plugins.model_adapters import GenericAdapter
 
 
 @for_each(

@@ -6,15 +6,11 @@ from types import ModuleType
 from typing import Any
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 from support.cases import for_each
 
 from trialbed.errors import UsageError
 from trialbed.installed import extra_command
-from trialbed_plugins.model_adapters._tokenizers import _tokenizer
-from trialbed_plugins.model_adapters.generic import GenericAdapter
-from trialbed_plugins.model_adapters.kimi import KimiAdapter, enclosed, without_enclosed
+from trialbed_plugins.model_adapters import GenericAdapter, KimiAdapter
 
 BEGIN, END = "<|tool_calls_section_begin|>", "<|tool_calls_section_end|>"
 
@@ -32,12 +28,6 @@ def calls(text: str) -> list[tuple[str, str, str]]:
 def test_the_family_is_recognised_by_its_names(model: str) -> None:
     assert KimiAdapter.recognises(model)
     assert not GenericAdapter.recognises(model)
-
-
-def test_what_is_no_message_is_left_alone() -> None:
-    odd: list[Any] = ["text", None, {"role": "user"}, {"role": "assistant", "tool_calls": []}]
-    assert KimiAdapter().transform(odd) == odd
-    assert GenericAdapter().transform(odd) is odd
 
 
 A, B = ("functions.a:0", "a", "{}"), ("functions.b:1", "b", "{}")
@@ -62,11 +52,6 @@ def test_calls_are_found_in_complete_sections(text: str, found: list[tuple[str, 
     assert calls(text) == found
 
 
-def test_the_rest_of_the_text_is_kept() -> None:
-    text = f"before{BEGIN}{call('functions.a:0')}{END}after"
-    assert KimiAdapter().calls_of(text)[0] == "beforeafter"
-
-
 @pytest.fixture
 def transformers(monkeypatch: pytest.MonkeyPatch) -> ModuleType:
     """A library of tokenizers that notes how it is used."""
@@ -86,7 +71,6 @@ def transformers(monkeypatch: pytest.MonkeyPatch) -> ModuleType:
 
     module.AutoTokenizer = Tokenizer  # type: ignore[attr-defined]
     monkeypatch.setitem(sys.modules, "transformers", module)
-    _tokenizer.cache_clear()
     return module
 
 
@@ -107,25 +91,7 @@ def test_code_of_a_tokenizer_runs_only_if_it_is_trusted(transformers: ModuleType
         KimiAdapter().prompt([], None, "missing")
 
 
-def test_a_tokenizer_that_cannot_be_loaded_is_named(transformers: ModuleType) -> None:
-    with pytest.raises(UsageError, match=r"--tokenizer-model missing: cannot be loaded.*no such folder"):
-        KimiAdapter().prompt([], None, "missing")
-
-
 def test_without_the_library_it_says_how_to_get_it(monkeypatch: pytest.MonkeyPatch) -> None:
-    _tokenizer.cache_clear()
     monkeypatch.setitem(sys.modules, "transformers", None)
     with pytest.raises(UsageError, match=re.escape(extra_command("raw"))):
         KimiAdapter().prompt([], None, "x")
-
-
-MARKS = st.lists(st.sampled_from(["<a>", "</a>", "<", "a", " ", "\n"])).map("".join)
-
-
-ENCLOSED = re.compile("<a>(.*?)</a>", re.DOTALL)
-
-
-@given(MARKS)
-def test_parts_are_found_as_by_the_plain_pattern(text: str) -> None:
-    assert list(enclosed(text, "<a>", "</a>")) == [(*found.span(), found[1]) for found in ENCLOSED.finditer(text)]
-    assert without_enclosed(text, "<a>", "</a>", lambda part: True) == ENCLOSED.sub("", text)

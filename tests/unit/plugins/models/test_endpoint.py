@@ -12,11 +12,9 @@ from aiohttp import web
 from support.cases import for_each
 
 from trialbed.contracts import ModelInfo, OpenedModel
-from trialbed.errors import ServerUnavailable, UsageError
-from trialbed.models import find_model, list_models
+from trialbed.errors import UsageError
+from trialbed.models import find_model
 from trialbed.settings import RunSettings
-from trialbed.wire.addresses import SCRIPT
-from trialbed_scripted import script, serve
 
 CALL = {"id": "c", "type": "function", "function": {"name": "get_weather", "arguments": '{"city": "Paris"}'}}
 AS_TEXT = '```json\n{"name": "get_weather", "arguments": {"city": "Paris"}}\n```'
@@ -88,41 +86,6 @@ async def test_a_name_that_is_neither_listed_nor_answered_is_refused() -> None:
         UsageError, match=r"the endpoint has no model 'smal'; did you mean 'small'\? It lists large, small"
     ):
         await Endpoint({"content": "x"}).notes("smal")
-
-
-async def test_a_name_that_is_answered_though_not_listed_is_only_noted() -> None:
-    endpoint = Endpoint({"content": None, "tool_calls": [CALL]}, known=frozenset({"smal"}))
-    assert await endpoint.notes("smal") == ("the endpoint does not list the model 'smal'; did you mean 'small'?",)
-
-
-@pytest.mark.parametrize("models", ["", "no json", '{"data": 7}', '{"data": [7, {"id": 8}]}', "[]"])
-async def test_an_endpoint_without_a_list_is_asked_all_the_same(models: str) -> None:
-    endpoint = Endpoint({"content": None, "tool_calls": [CALL]}, models=models)
-    assert await endpoint.notes("small") == ()
-    assert len(endpoint.asked) == 1
-
-
-async def test_no_look_is_taken_where_none_is_wanted_or_nobody_is_there() -> None:
-    endpoint = Endpoint({"content": "x"})
-    assert await endpoint.notes("smal", probe=0) == ()
-    assert endpoint.asked == []
-    async with find_model("small").open(RunSettings(base_url=endpoint.url)) as opened:
-        assert opened.notes == ()
-
-
-async def test_a_served_script_loses_no_line_to_the_look() -> None:
-    async with serve(script("first")) as model:
-        settings = RunSettings(base_url=model.url)
-        async with find_model("any").open(settings) as opened:
-            assert opened.notes == ()
-        assert list(model.requests) == []
-        listed = await asyncio.to_thread(lambda: dict(list_models(settings)))
-        assert SCRIPT in listed
-
-
-def test_an_address_that_lists_nothing_is_an_error_of_the_listing() -> None:
-    with pytest.raises(ServerUnavailable, match="its models cannot be listed"):
-        list(list_models(RunSettings(base_url="http://127.0.0.1:9/v1")))
 
 
 def described(model: str, **settings: Any) -> ModelInfo:

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -31,13 +30,6 @@ def test_an_answer_comes_back_as_it_was_also_to_another_process(open_cache: Open
     assert theirs.find("other") is None
 
 
-def test_the_first_answer_of_a_key_stays(open_cache: OpenCache) -> None:
-    cache = open_cache()
-    cache.keep("k", KEPT)
-    cache.keep("k", KEPT._replace(answer=ServedAnswer(b"later", stream=False, duration=1)))
-    assert cache.find("k") == KEPT
-
-
 def test_secrets_of_this_process_are_masked(open_cache: OpenCache, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("SOME_API_KEY", "sk-very-secret-value")
     cache = open_cache()
@@ -61,41 +53,6 @@ def test_a_file_of_something_else_is_refused_and_stays(tmp_path: Path, content: 
     with pytest.raises(UsageError, match=r"--model-cache .*: cannot be used: .*; name another file"):
         ModelCache(path)
     assert path.read_bytes() == before
-
-
-def test_a_file_that_breaks_later_is_said_once_and_the_model_is_asked(
-    open_cache: OpenCache, tmp_path: Path, caplog: pytest.LogCaptureFixture
-) -> None:
-    cache = open_cache()
-    with sqlite3.connect(tmp_path / "a.db") as connection:
-        connection.execute("DROP TABLE replies")
-    connection.close()
-    cache.keep("k", KEPT)
-    assert cache.find("k") is None
-    assert [record.levelname for record in caplog.records] == ["WARNING"]
-
-
-@contextmanager
-def another_that_writes(path: Path) -> Iterator[None]:
-    """Let another program write all the while."""
-    connection = sqlite3.connect(path, isolation_level=None)
-    connection.execute("BEGIN IMMEDIATE")
-    try:
-        yield
-    finally:
-        connection.close()
-
-
-def test_an_answer_is_not_kept_while_others_write_and_the_next_one_is(
-    open_cache: OpenCache, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
-) -> None:
-    monkeypatch.setattr("trialbed_plugins.recordings._cache.PATIENCE", 0.0)
-    cache = open_cache()
-    with another_that_writes(tmp_path / "a.db"):
-        cache.keep("k", KEPT)
-    cache.keep("l", KEPT)
-    assert (cache.find("k"), cache.find("l")) == (None, KEPT)
-    assert not caplog.records
 
 
 def question(place: int) -> ModelQuestion:

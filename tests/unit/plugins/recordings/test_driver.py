@@ -10,10 +10,9 @@ from support.trials import run_config
 
 from trialbed.errors import UsageError
 from trialbed.models import find_model
-from trialbed.records import TrialRegistration
 from trialbed.settings import RunSettings
 from trialbed.store import Store, new_run
-from trialbed_plugins.recordings._cassette import Cassette, RecordedReply, write_cassette
+from trialbed_plugins.recordings import Cassette, RecordedReply, write_cassette
 
 
 @pytest.fixture
@@ -27,11 +26,6 @@ def settings(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> RunSettings:
 
 def test_cassettes_of_this_folder_are_listed_after_those_that_come_with_trialbed(settings: RunSettings) -> None:
     assert find_model("replay:").driver.names(settings) == ["qwen2.5-coder-0.5b", "good.cassette"]
-
-
-def test_a_cassette_that_comes_with_trialbed_is_known_by_its_name(settings: RunSettings) -> None:
-    described = find_model("replay:qwen2.5-coder-0.5b").describe(settings)
-    assert (described.told_name, described.costs, described.deterministic) == ("gpt-4o", False, True)
 
 
 def test_a_cassette_is_known_by_its_content_and_told_as_it_was_recorded(settings: RunSettings) -> None:
@@ -61,10 +55,3 @@ def test_the_latest_run_is_to_be_named(settings: RunSettings) -> None:
         store.create_run(run)
     with pytest.raises(UsageError, match=f"name it: replay:{run.run_id}$"):
         find_model("replay:latest").describe(settings)
-
-
-def test_the_server_takes_only_what_open_names(settings: RunSettings) -> None:
-    for name in ("replay:good.cassette", "replay:maybe:good.cassette", "replay:stop:none"):
-        with pytest.raises(UsageError, match="there is no recording"):
-            find_model(name).begin(TrialRegistration(trial="trial-12345", model=name))
-    assert find_model("replay:stop:good.cassette").begin(TrialRegistration(trial="trial-12345", model="m")) is not None

@@ -10,10 +10,9 @@ from support.cases import for_each
 
 from trialbed.records import ApiRef, ScriptedCall, ToolSpec
 from trialbed.wire.dialects import dialect
-from trialbed_scripted import ReceivedRequest, call, policy
 from trialbed_scripted.policies import PolicyModel, TextHistories
-from trialbed_scripted.policies._policies import NO_TOOL_TEXT
 
+NO_TOOL_TEXT = "I can answer this without any tool."
 CITY = {"type": "object", "properties": {"city": {"type": "string"}}, "required": ["city"]}
 TOOLS = tuple(
     ToolSpec(name=name, description="", parameters=CITY, api=ApiRef(category="C", tool_name="T", api_name=name))
@@ -93,19 +92,6 @@ def test_a_named_tool_is_called_with_the_arguments_of_the_script() -> None:
     )
 
 
-def test_only_allowed_tools_are_called() -> None:
-    calls = [("weather", {"city": "Oslo"}), ("places", {"city": "Oslo"})]
-    assert played("parallel", OWN, "auto") == (None, calls)
-    assert played("parallel", OWN, allowed("auto", "places")) == (None, calls[1:])
-    body = {"model": "m", "messages": [{"role": "user", "content": "q"}], "tools": OWN}
-    turn = PolicyModel("gold", SCRIPT, TOOLS).turn(
-        dialect().read_request({**body, "tool_choice": allowed("auto", "places")})
-    )
-    assert [(lost.tool, lost.reason, lost.detail) for lost in turn.lost] == [
-        ("weather", "not offered", "the request does not allow weather to be called")
-    ]
-
-
 PERSON = {"type": "object", "properties": {"age": {"type": "integer"}}, "required": ["age"]}
 SCHEMAS: list[tuple[dict[str, Any], Any]] = [
     (
@@ -154,21 +140,6 @@ def test_a_structured_answer_is_filled_to_its_schema_with_the_answer_in_it(schem
     assert json.loads(text or "") == answer
 
 
-@pytest.mark.parametrize("schema", [schema for schema, _ in SCHEMAS[:3]])
-def test_an_output_tool_is_filled_likewise(schema: dict[str, Any]) -> None:
-    _, ((name, arguments),) = played("none", [*OWN, offer("final_result", schema)], "required")
-    assert name == "final_result"
-    assert NO_TOOL_TEXT in json.dumps(arguments)
-
-
-def test_a_schema_that_refers_to_itself_ends() -> None:
-    names = [f"p{number}" for number in range(12)]
-    node = {"type": "object", "properties": {name: {"$ref": "#"} for name in names}}
-    wanted = {"type": "json_schema", "json_schema": {"name": "reply", "schema": node}}
-    text, _ = played("none", OWN, "auto", response_format=wanted)
-    assert json.loads(text or "") == {}
-
-
 @pytest.mark.parametrize("fails", [False, True])
 def test_a_framework_whose_history_is_text_gets_through_the_script(*, fails: bool) -> None:
     """As smolagents does: calls as text of the assistant, results as text of the user; failed calls are left out."""
@@ -190,112 +161,3 @@ def test_a_framework_whose_history_is_text_gets_through_the_script(*, fails: boo
     assert made == ["weather", "places", "final_answer"]
     assert "Evidence 1 of places" in json.loads(call.arguments)["answer"]
     assert ("Evidence 0 of weather" in json.loads(call.arguments)["answer"]) is not fails
-
-
-def test_the_results_of_several_calls_in_one_text_are_all_evidence() -> None:
-    model, histories = PolicyModel("parallel", SCRIPT, TOOLS), TextHistories()
-    messages: list[dict[str, Any]] = [{"role": "user", "content": "New task: q"}]
-    body = {"model": "m", "messages": messages, "tools": [*OWN, FINISH], "tool_choice": "required"}
-    assert len(model.turn(dialect().read_request(body), histories).calls) == 2
-    messages.append({"role": "assistant", "content": "Calling tools:\n[weather, places]"})
-    text = '{"found": "Evidence of weather"}\n{"found": "Evidence of places"}\nError: no such city'
-    messages.append({"role": "user", "content": f"Observation:\n{text}"})
-    (call,) = model.turn(dialect().read_request(body), histories).calls
-    assert "Evidence of weather; Evidence of places." in json.loads(call.arguments)["answer"]
-
-
-def test_an_own_tool_of_the_script_that_takes_a_text_is_not_the_finish_tool() -> None:
-    model = policy("none", call("lookup", city="Oslo"))
-    body = {"messages": [], "tools": [offer("lookup"), offer("Price", ANSWER)], "tool_choice": "required"}
-    (end,) = model.turn(dialect().read_request(body)).calls
-    assert (end.name, json.loads(end.arguments)) == ("Price", {"answer": NO_TOOL_TEXT})
-
-
-@for_each("name", ["gold", "parallel", "retry"])
-def test_calls_of_the_history_that_an_agent_gives_are_not_of_the_script(name: str) -> None:
-    asked = {"id": "old", "type": "function", "function": {"name": "weather", "arguments": '{"city": "Bonn"}'}}
-    history: list[Any] = [
-        {"role": "user", "content": "an example"},
-        {"role": "assistant", "content": None, "tool_calls": [asked]},
-        {"role": "tool", "tool_call_id": "old", "content": '{"found": "frost"}'},
-        {"role": "assistant", "content": "frost"},
-    ]
-
-    def play(*given: dict[str, Any]) -> list[Any]:
-        model, histories = PolicyModel(name, SCRIPT, TOOLS), TextHistories()
-        messages: list[Any] = [*given, {"role": "user", "content": "q"}]
-        turns = []
-        while True:
-            body = {"model": "m", "messages": messages, "tools": OWN}
-            turn = model.turn(dialect().read_request(body), histories)
-            turns.append((turn.text, turn.calls))
-            if not turn.calls:
-                return turns
-            calls = [
-                {"id": str(at), "type": "function", "function": {"name": one.name, "arguments": one.arguments}}
-                for at, one in enumerate(turn.calls)
-            ]
-            messages = [*messages, {"role": "assistant", "content": None, "tool_calls": calls}]
-            messages += [{"role": "tool", "tool_call_id": one["id"], "content": '{"found": "rain"}'} for one in calls]
-
-    turns = play(*history)
-    assert turns == play()
-    assert len(turns) > 1
-    assert "rain" in turns[-1][0]
-
-
-def test_a_conversation_that_does_not_begin_with_the_history_is_read_as_a_whole() -> None:
-    model, histories = PolicyModel("gold", SCRIPT, TOOLS), TextHistories()
-    asked = {"id": "old", "type": "function", "function": {"name": "weather", "arguments": "{}"}}
-    made: list[Any] = [
-            {"role": "assistant", "content": None, "tool_calls": [asked]},
-            {"role": "tool", "tool_call_id": "old", "content": "{}"}]  # fmt: skip
-
-    def called(*messages: dict[str, Any]) -> list[str]:
-        body = {"model": "m", "messages": [*messages], "tools": OWN}
-        return [made.name for made in model.turn(dialect().read_request(body), histories).calls]
-
-    assert called({"role": "user", "content": "before"}, *made, {"role": "user", "content": "q"}) == ["weather"]
-    assert called({"role": "user", "content": "q"}, *made) == ["places"]
-    # Calls of later requests only are the model's.
-    histories = TextHistories()
-    assert called({"role": "user", "content": "q"}) == ["weather"]
-    assert called({"role": "user", "content": "q"}, *made) == ["places"]
-
-
-def test_another_conversation_of_the_trial_begins_the_script_anew() -> None:
-    model, histories = PolicyModel("gold", SCRIPT, TOOLS), TextHistories()
-    for text in ("first", "second", "first"):
-        body = {"model": "m", "messages": [{"role": "user", "content": text}], "tools": OWN}
-        (call,) = model.turn(dialect().read_request(body), histories).calls
-        assert call.name == "weather"
-
-
-def test_a_conversation_of_another_client_that_begins_alike_is_another_one() -> None:
-    model = policy("gold", call("find", id=7))
-    find = offer("find", {"type": "object", "properties": {"id": {"type": "integer"}}})
-
-    def calls(*messages: dict[str, Any]) -> list[str]:
-        turn = model(ReceivedRequest(0, {"model": "m", "messages": [*messages], "tools": [find]}))
-        return [made.name for made in turn.calls]
-
-    asked = {"role": "user", "content": "List my orders"}
-    assert calls(asked) == ["find"]
-    assert calls({"role": "user", "content": "List my orders of May"}) == ["find"]
-    # What goes on has a text of its own.
-    assert calls(asked, {"role": "user", "content": 'Observation:\n{"found": 3}'}) == []
-
-
-def test_the_call_that_is_not_needed_is_no_call_of_a_finish_tool() -> None:
-    for finish, declared in (("final_answer", ""), ("submit_it", "submit_it")):
-        model = PolicyModel("extra", SCRIPT, TOOLS, declared)
-        body: dict[str, Any] = {"messages": [], "tools": [*OWN, offer(finish, ANSWER)]}
-        first = model.turn(dialect().read_request(body))
-        assert [call.name for call in first.calls] == ["weather"]
-        done = [{"id": name, "type": "function", "function": {"name": name, "arguments": "{}"}} for name in ("a", "b")]
-        results = [{"role": "tool", "tool_call_id": one["id"], "content": "{}"} for one in done]
-        body["messages"] = [{"role": "assistant", "content": None, "tool_calls": done}, *results]
-        (end,) = model.turn(dialect().read_request(body)).calls
-        # There is no other tool to call: the answer follows.
-        assert end.name == finish
-        assert json.loads(end.arguments)["answer"] != "sample"

@@ -1,15 +1,16 @@
-"""Policies where tools are offered and called in words, in the marked fields of DSPy."""
+"""Policies where tools are offered and called in words: in DSPy's fields, or in blocks of code."""
 
 from __future__ import annotations
 
+import ast
 import json
 from typing import Any
 
 import pytest
 
 from trialbed.wire import written_calls
-from trialbed_scripted import ModelTurn, ReceivedRequest, Response, ask, call, fail, policy, say
-from trialbed_scripted.policies import FieldSpeaker, in_calls
+from trialbed_scripted import ModelTurn, ReceivedRequest, ask, call, policy, say
+from trialbed_scripted.policies import FieldSpeaker
 
 CALLS = (call("find", id=7), call("refund", id=7))
 STEP = "next_thought", "next_tool_name", "next_tool_args"
@@ -126,51 +127,87 @@ def test_the_answer_stands_in_the_fields_that_are_wanted() -> None:
     assert "without any tool" in (answered("none").text or "")
 
 
-@pytest.mark.parametrize("as_json", [False, True])
-def test_one_of_several_values_may_have_any_words(as_json: bool) -> None:
-    said = answered("gold", "mood", as_json=as_json).text or ""
-    assert ("interesting" in said, "floating" in said) == (True, False)
+CODE_CALLS = (call("find", id=7), call("refund", **{"from": "me"}))
+CODE_TOOLS = "\n\n".join(
+    f'def {name}({signature}) -> any:\n    """Does it.\n\n    Args:\n        id: its number\n    """'
+    for name, signature in {
+        "find": "id: integer, kind: ['string', 'null']",
+        "refund": "from: string",
+        "look": "",
+        "final_answer": "answer: any",
+    }.items()
+)
+SYSTEM = f"You have tools, behaving like regular python functions:\n<code>\n{CODE_TOOLS}\n</code>\nBe brief."
+CODE_RESULTS = {"find": '{"code": "kxqzvv 48213"}', "refund": '{"receipt": "R-90817"}', "look": "nothing"}
 
 
-@pytest.mark.parametrize("as_json", [False, True])
-def test_half_a_step_is_answered_as_other_fields_are(as_json: bool) -> None:
-    said = policy("gold", *CALLS)(asked(STEPS, ("next_thought", "next_tool_name"), as_json=as_json)).text or ""
-    assert "next_tool_name" in said
-    assert "next_tool_args" not in said
+def asked_in_code(blocks: list[tuple[str, str]]) -> ReceivedRequest:
+    """A request as smolagents 1.26.0 writes it."""
+    messages: list[dict[str, Any]] = [
+        {"role": "system", "content": SYSTEM},
+        {"role": "user", "content": "New task:\nWhere?"},
+    ]
+    for said, observed in blocks:
+        messages.append({"role": "assistant", "content": f"{said}\nCalling tools:\n[{{'arguments': {said!r}}}]"})
+        messages.append({"role": "user", "content": observed})
+    return ReceivedRequest(len(blocks), {"model": "m", "messages": messages})
+
+
+def run(code: str) -> str:
+    """Return the words of smolagents about a block: the printed results, or an error."""
+    try:
+        nodes = [node for node in ast.walk(ast.parse(code)) if isinstance(node, ast.Call)]
+    except SyntaxError as error:
+        return f"Call id: call_1\nError:\nCode parsing failed: {error}"
+    names = [node.func.id for node in nodes if isinstance(node.func, ast.Name) and node.func.id != "print"]
+    if not {*names} <= {*CODE_RESULTS}:
+        return "Call id: call_1\nError:\nForbidden function evaluation"
+    logs = "\n".join(CODE_RESULTS[name] for name in names)
+    return f"Observation:\nExecution logs:\n{logs}\nLast output from code snippet:\nNone"
+
+
+def played_in_code(name: str) -> list[str]:
+    """The blocks of a policy until it ends, at most five."""
+    model, blocks = policy(name, *CODE_CALLS), list[tuple[str, str]]()
+    while len(blocks) < 5:
+        said = model(asked_in_code(blocks)).text or ""
+        code = said.partition("<code>\n")[2].partition("\n</code>")[0]
+        blocks.append((said, run(code)))
+        if code.startswith("final_answer("):
+            break
+    return [said.partition("<code>\n")[2].partition("\n</code>")[0] for said, _ in blocks]
+
+
+FIND_LINE, REFUND_LINE = "print(find(id=7))", "print(refund(**{'from': 'me'}))"
+UNKNOWN, BROKEN = "print(tool_that_is_not_offered())", 'print(find(**{"id": 7))'
+ALL = "final_answer('Here is what I found: kxqzvv 48213; R-90817.')"
 
 
 @pytest.mark.parametrize(
-    "system", ["", "Your output fields are:\n", "Your input\nYour output fields are:\nAll interactions"]
+    ("name", "blocks"),
+    [
+        ("gold", [FIND_LINE, REFUND_LINE, ALL]),
+        ("parallel", [f"{FIND_LINE}\n{REFUND_LINE}", ALL]),
+        ("none", ["final_answer('I can answer this without any tool.')"]),
+        ("bad-json", [BROKEN, FIND_LINE, REFUND_LINE, ALL]),
+        ("unknown-tool", [UNKNOWN, FIND_LINE, REFUND_LINE, ALL]),
+        ("loop", [FIND_LINE] * 5),
+    ],
 )
-def test_other_requests_are_answered_as_ever(system: str) -> None:
-    messages = [{"role": "system", "content": system}, {"role": "user", "content": "?"}]
-    assert policy("none")(ReceivedRequest(0, {"messages": messages})).text == "I can answer this without any tool."
+def test_policies_write_blocks_of_code(name: str, blocks: list[str]) -> None:
+    assert played_in_code(name) == blocks
 
 
-async def test_a_script_is_said_step_by_step_and_its_text_again_as_the_answer() -> None:
-    turns = iter([ask(*CALLS), say("Refunded."), fail(500)])
+async def test_a_script_is_said_in_blocks() -> None:
+    turns = iter([ask(*CODE_CALLS), say("Refunded."), say("")])
 
-    async def take_turn() -> ModelTurn | Response:
+    async def take_turn() -> Any:
         return next(turns)
 
     speaker = FieldSpeaker()
-    steps = [asked([]), asked(STEPS[:1]), asked(STEPS[:2]), asked(STEPS[:2], ("reasoning", "answer")), asked([])]
-    said = [await speaker.say(request.asked, take_turn) for request in steps]
-    assert [turn and (turn.text, [made.name for made in turn.calls]) for _, turn in said] == [
-        (None, ["find"]),
-        (None, ["refund"]),
-        ("Refunded.", []),
-        ("Refunded.", []),
-        None,
+    texts = [(await speaker.say(asked_in_code([]).asked, take_turn))[0].text for _ in range(3)]
+    assert [text and text.partition("<code>\n")[2].removesuffix("\n</code>") for text in texts] == [
+        f"{FIND_LINE}\n{REFUND_LINE}",
+        "final_answer('Refunded.')",
+        "",
     ]
-    texts = [answer.text or "" for answer, _ in said[:4] if isinstance(answer, ModelTurn)]
-    assert ["finish" in text for text in texts] == [False, False, True, False]
-    assert "Refunded." in texts[3]
-
-
-def test_a_request_in_words_is_read_with_its_tools_and_calls() -> None:
-    read = in_calls(asked(STEPS[:2]).asked)
-    assert [tool.name for tool in read.tools] == ["find", "refund", "look"]
-    assert [message.role for message in read.messages] == ["system", "user", "assistant", "tool", "assistant", "tool"]
-    plain = ReceivedRequest(0, {"model": "m", "messages": [{"role": "user", "content": "Where?"}]}).asked
-    assert in_calls(plain) is plain

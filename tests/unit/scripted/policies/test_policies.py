@@ -1,4 +1,4 @@
-"""Every policy, played against a framework that answers each call."""
+"""Every policy, played with tools as frameworks offer them."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ import pytest
 from jsonschema_rs import Draft202012Validator
 from support.cases import for_each
 
-from trialbed.evidence import carries
-from trialbed.records import ScriptedCall, finish_of
+from trialbed.records import ApiRef, ScriptedCall, ToolSpec, finish_of
 from trialbed.wire import OfferedTool
 from trialbed.wire.dialects.chat_completions import read_message
 from trialbed_scripted import POLICIES, ModelTurn
 from trialbed_scripted.policies import PolicyInput, Tools
-from trialbed_scripted.policies._policies import NO_RESULT_TEXT, NO_TOOL_TEXT
 
+NO_TOOL_TEXT = "I can answer this without any tool."
+NO_RESULT_TEXT = "I called the tools but have no result to report."
 CITY = {"type": "object", "properties": {"city": {"type": "string"}}, "required": ["city"]}
 DAYS = {"type": "object", "properties": {"days": {"type": "integer"}}}
 NOTHING = {"type": "object", "properties": {}}
@@ -85,14 +85,6 @@ def test_policies_that_make_every_call_answer_with_the_evidence_of_every_call(po
     assert all(f"evidence of {name}" in text for name in ("first", "second", "third"))
 
 
-def test_an_agent_that_takes_over_with_other_tools_goes_on() -> None:
-    script = (ScriptedCall(name="hand_over", arguments={}), ScriptedCall(name="refund", arguments={}))
-    asked = read_message({"role": "assistant", "tool_calls": [{"function": {"name": "hand_over", "arguments": "{}"}}]})
-    offered = {"refund": {"type": "object", "properties": {}}}
-    turn = POLICIES["gold"](PolicyInput(script, tools(offered), (asked,)))
-    assert (calls([turn]), turn.lost) == ([[("refund", {})]], ())
-
-
 def test_partial_answers_with_the_evidence_of_what_it_called() -> None:
     text = play("partial")[1]
     assert "evidence of second" in text
@@ -103,10 +95,6 @@ def test_partial_answers_with_the_evidence_of_what_it_called() -> None:
 def test_policies_that_answer_without_evidence(policy: str, text: str) -> None:
     assert play(policy)[1] == text
     assert finish_of(text) == "give_answer"
-
-
-def test_giveup_gives_up() -> None:
-    assert finish_of(play("giveup")[1]) == "give_up_and_restart"
 
 
 def test_wrong_args_violates_every_schema_once() -> None:
@@ -130,16 +118,6 @@ def test_bad_json_first_sends_arguments_that_do_not_parse() -> None:
     assert calls(turns[1:]) == [[call] for call in RIGHT]
 
 
-def test_the_unknown_tool_is_unknown_whatever_is_offered() -> None:
-    turns, _ = play("unknown-tool", offered={**OFFERED, "tool_that_is_not_offered": {}})
-    assert turns[0].calls[0].name not in {*OFFERED, "tool_that_is_not_offered"}
-
-
-def test_extra_without_another_tool_is_gold() -> None:
-    offered = {name: OFFERED[name] for name in ("first", "second", "third")}
-    assert calls(play("extra", offered=offered)[0]) == [[call] for call in RIGHT]
-
-
 @for_each("policy", sorted(set(POLICIES) - {"unknown-tool", "extra"}))
 def test_without_gold_calls_every_policy_answers_at_once(policy: str) -> None:
     turns, text = play(policy, script=())
@@ -147,36 +125,89 @@ def test_without_gold_calls_every_policy_answers_at_once(policy: str) -> None:
     assert text
 
 
-def test_errors_are_no_evidence_and_content_in_parts_is_read() -> None:
-    messages = [
-        {"role": "tool", "content": "Error: nothing here 12345"},
-        {"role": "tool", "content": '{"error": [{"input": "12345"}]}'},
-        {"role": "tool", "content": [{"type": "text", "text": '{"a": "kept value"}'}]},
-        {"role": "tool", "content": json.dumps({"result": '{"b": "wrapped value", "c": "other one"}'})},
-        {"role": "user", "content": "not a tool"},
-    ]
-    text = POLICIES["gold"](PolicyInput((), Tools((), ()), tuple(map(read_message, messages)))).text
-    assert "kept value; wrapped value; other one" in text
-    assert "12345" not in text
+REF = ApiRef(category="c", tool_name="t", api_name="a")
+FORECAST: dict[str, Any] = {
+    "type": "object",
+    "properties": {"city": {"type": "string"}, "days": {"type": "integer"}},
+    "required": ["city"],
+}
+MAP: dict[str, Any] = {"type": "object", "properties": {"map": {"type": "object"}}, "required": ["map"]}
+TOOLS = tuple(
+    ToolSpec(name=name, description=f"{name}, which is described here.", parameters=schema, api=REF)
+    for name, schema in {"Weather_Now": FORECAST, "Map_Draw": MAP, "Other_Tool": FORECAST}.items()
+)
+TOOL_SCRIPT = (
+    ScriptedCall(name="Map_Draw", arguments={"map": {"x": 1}}),
+    ScriptedCall(name="Weather_Now", arguments={"city": "Oslo"}),
+)
+STRICT = {
+    "type": "object",
+    "properties": {"city": {"type": "string"}, "days": {"anyOf": [{"type": "integer"}, {"type": "null"}]}},
+    "required": ["city", "days"],
+    "additionalProperties": False,
+}
+CLOSED = {"type": "object", "properties": {"map": {"type": "object", "properties": {}, "additionalProperties": False}}}
+RENAMED = {"weather_now": STRICT, "map_draw": MAP, "other_tool": STRICT}
+QUESTION = [{"role": "user", "content": "?"}]
+
+
+def turn(policy: str, offered: dict[str, Any], messages: list[Any] = QUESTION) -> ModelTurn:
+    functions = [OfferedTool(name, "", schema) for name, schema in offered.items()]
+    return POLICIES[policy](PolicyInput(TOOL_SCRIPT, Tools(TOOLS, functions), tuple(map(read_message, messages))))
+
+
+def asked(*turns: ModelTurn, before: list[Any] = QUESTION) -> list[Any]:
+    """The conversation after these turns."""
+    messages = list(before)
+    for one in turns:
+        messages.append({"role": "assistant", "tool_calls": [{"function": {"name": call.name}} for call in one.calls]})
+        messages += [{"role": "tool", "content": f'{{"v": "evidence of {call.name}"}}'} for call in one.calls]
+    return messages
+
+
+def sent(played: ModelTurn) -> list[tuple[str, Any]]:
+    return [(call.name, json.loads(call.arguments)) for call in played.calls]
+
+
+def test_calls_have_the_names_and_the_schemas_of_the_request() -> None:
+    first = turn("gold", RENAMED)
+    second = turn("gold", RENAMED, asked(first))
+    assert sent(first) == [("map_draw", {"map": {"x": 1}})]
+    assert sent(second) == [("weather_now", {"city": "Oslo", "days": None})]
+    assert (first.played, second.played, first.lost) == ((0,), (1,), ())
+    assert "evidence of weather_now" in turn("gold", RENAMED, asked(first, second)).text
+    assert sent(turn("parallel", RENAMED)) == sent(first) + sent(second)
+
+
+def test_a_call_that_cannot_be_made_is_left_out_and_told() -> None:
+    offered = {**RENAMED, "map_draw": CLOSED}
+    only = turn("gold", offered)
+    assert sent(only)[0][0] == "weather_now"
+    (lost,) = only.lost
+    assert (lost.position, lost.tool, lost.reason) == (0, "Map_Draw", "arguments")
+    assert "map.x" in lost.detail
+    assert "evidence of weather_now" in turn("gold", offered, asked(only)).text
+    for policy in ("bad-json", "retry", "loop", "giveup"):
+        assert [call.tool for call in turn(policy, offered).lost][:1] == ["Map_Draw"], policy
 
 
 @for_each(
-    ("result", "fact"),
+    ("offered", "reason", "detail"),
     [
-        ("43", "43"),
-        ('"43"', "43"),
-        ('{"left": 7, "of": 43}', "7"),
-        ("true", "true"),
-        ('{"open": "no", "at": 43}', "43"),
+        ({}, "no tools", "offers no tools"),
+        ({"weather_now": STRICT}, "not offered", "offers 1 function, "),
+        ({"Map-Draw": MAP, "mapDraw": MAP}, "ambiguous", "Map-Draw, mapDraw"),
     ],
 )
-def test_short_results_are_repeated(result: str, fact: str) -> None:
-    messages = (read_message({"role": "tool", "content": result}),)
-    assert carries(POLICIES["gold"](PolicyInput((), Tools((), ()), messages)).text or "", fact)
+def test_the_reason_of_a_loss(offered: dict[str, Any], reason: str, detail: str) -> None:
+    lost = turn("loop", offered).lost[0]
+    assert (lost.tool, lost.reason) == ("Map_Draw", reason)
+    assert detail in lost.detail
 
 
-def test_there_are_the_thirteen_documented_policies() -> None:
-    assert set(POLICIES) == {
-        *("gold", "parallel", "none", "partial", "reordered", "extra", "wrong-args"),
-        *("bad-json", "unknown-tool", "retry", "loop", "slow", "giveup"),
-    }
+def test_a_required_argument_that_was_optional_is_made_up_and_told() -> None:
+    offered = {"weather_now": {**FORECAST, "required": ["city", "days"]}, "map_draw": MAP}
+    second = turn("gold", offered, asked(turn("gold", offered)))
+    assert sent(second) == [("weather_now", {"city": "Oslo", "days": 0})]
+    (filled,) = second.filled
+    assert (filled.position, filled.tool, filled.argument, filled.value) == (1, "Weather_Now", "days", 0)

@@ -6,11 +6,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from support.cases import for_each
 
 from trialbed.errors import ModelFailed
 from trialbed.records import Api, Query
-from trialbed_selection.choices import ChosenApi
-from trialbed_selection.selectors import LlmSelector, _llm
+from trialbed_selection.selectors import LlmSelector
+from trialbed_selection.tools import ChosenApi
 
 APIS = [
     Api(category="C", tool_name=tool, api_name=name, description=words)
@@ -72,6 +73,31 @@ def test_the_model_sees_names_and_its_order_holds() -> None:
     assert user["content"].endswith("Request:\nweather tomorrow")
 
 
+@for_each(
+    "reply",
+    [
+        '["Shares_quote", "Skies_pollen"]',
+        '["Shares_quote", "Skies_pollen", "Shares_quote", "unknown", 7, null]',
+        '```json\n["Shares_quote", "Skies_pollen"]\n```',
+        'Here you are: ["Shares_quote", "Skies_pollen"] because "Skies_forecast" does not fit.',
+        '{"tools": ["Shares_quote", "Skies_pollen"]}',
+        '[{"name": "Shares_quote", "why": "it fits"}, {"tool": "Skies_pollen"}]',
+        '{"selected": [{"function": "SHARES_QUOTE"}, {"api": " Skies_pollen "}]}',
+        '["Shares_quote", "Skies_pollen", "Skies_',
+        '["Shares_quote", "Skies_pollen",]',
+        "['Shares_quote', 'Skies_pollen']",
+        '<think>["Skies_forecast"]</think>["Shares_quote","Skies_pollen"]',
+        "1. Shares_quote\n2. Skies_pollen: it fits\n",
+        "- `Shares_quote`\n- `Skies_pollen`",
+        "Shares_quote\nSkies_pollen - it fits",
+        'Request [7] asks: ["Shares_quote", "Skies_pollen"]',
+    ],
+)
+def test_names_are_read_however_they_are_written(reply: str) -> None:
+    chosen = selector(Model(reply)).choices(query(), max_tools=2)
+    assert [(choice.api.api_name, choice.by) for choice in chosen] == [("quote", "model"), ("pollen", "model")]
+
+
 def test_unknown_and_repeated_names_are_dropped_and_a_short_choice_is_filled_up_and_marked() -> None:
     chosen = selector(Model('["Shares_quote", "Made_up", "Shares_quote"]')).choices(query(), max_tools=3)
     assert names(chosen) == ["quote", "forecast", "pollen"]
@@ -92,14 +118,10 @@ def test_a_model_out_of_reach_is_an_error() -> None:
 
 
 def test_of_a_large_catalog_the_model_sees_what_the_words_find(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(_llm, "MOST_NAMES", 3)
+    monkeypatch.setattr("trialbed_selection.selectors._llm.MOST_NAMES", 3)
     apis = [*APIS, Api(category="C", tool_name="Skies", api_name="tides", description="weather at sea")]
     model = Model('["Skies_tides"]')
     assert names(selector(model, apis).choices(query(), max_tools=1)) == ["tides"]
     (request,) = model.requests
     tools = request[1]["content"].split("\n\n")[0]
     assert tools.splitlines()[1:] == ["Skies_forecast", "Skies_tides", "Skies_pollen"]
-
-
-def test_an_empty_catalog_asks_no_model() -> None:
-    assert selector(Model(), []).choices(query(), max_tools=3) == []

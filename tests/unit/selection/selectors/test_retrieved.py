@@ -10,7 +10,7 @@ import pytest
 from support.cases import for_each
 
 from trialbed.records import Api, Parameter, Query
-from trialbed_selection.selectors import Bm25Selector, EmbeddingSelector, HybridSelector, _retrieved
+from trialbed_selection.selectors import Bm25Selector, EmbeddingSelector, HybridSelector
 
 APIS = [
     Api(category=category, tool_name=tool, api_name=name, description=words)
@@ -45,7 +45,7 @@ def index_dir(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 @pytest.fixture
 def letters(monkeypatch: pytest.MonkeyPatch) -> Letters:
     made = Letters()
-    monkeypatch.setattr(_retrieved, "MiniLm", lambda: made)
+    monkeypatch.setattr("trialbed_selection.selectors._retrieved.MiniLm", lambda: made)
     return made
 
 
@@ -70,10 +70,6 @@ def test_bm25_knows_stems_and_parts_of_names(text: str, first: str) -> None:
     assert chosen(Bm25Selector(), text)[0] == first
 
 
-def test_bm25_offers_the_other_apis_of_a_tool_after_the_one_in_question() -> None:
-    assert chosen(Bm25Selector(), "weather tomorrow") == ["forecast", "pollenCount"]
-
-
 @for_each("text", ["", "zebra", "could you please do this for me", "!?", "\ud800", "日本"])
 def test_bm25_offers_nothing_for_a_text_without_a_word_of_the_catalog(text: str) -> None:
     assert chosen(Bm25Selector(), text) == []
@@ -87,11 +83,6 @@ def test_bm25_reads_parameters_and_the_keys_of_responses() -> None:
     ]
     assert chosen(Bm25Selector(), "postal", apis=apis) == ["x"]
     assert chosen(Bm25Selector(), "altitudes", apis=apis) == ["y"]
-
-
-@pytest.mark.parametrize("apis", [[], [Api(category="", tool_name="!", api_name="?")]])
-def test_a_catalog_without_words_offers_nothing(apis: list[Api]) -> None:
-    assert chosen(Bm25Selector(), "weather", apis=apis) == []
 
 
 def test_the_order_of_the_catalog_does_not_matter() -> None:
@@ -121,20 +112,6 @@ def test_embedding_ranks_every_api_and_embeds_a_catalog_once(letters: Letters) -
     assert letters.asked == asked + 1
 
 
-def test_a_query_is_embedded_once_however_often_it_is_asked(letters: Letters) -> None:
-    selector = EmbeddingSelector()
-    selector.prepare(APIS)
-    asked = letters.asked
-    found = [selector.select(query("quiz. abc."), max_tools=count) for count in (4, 2, 4)]
-    assert found[0] == found[2]
-    assert found[1] == found[0][:2]
-    assert letters.asked == asked + 1
-
-
-def test_embedding_of_an_empty_catalog_offers_nothing(letters: Letters) -> None:
-    assert chosen(EmbeddingSelector(), "q", apis=[]) == []
-
-
 def test_hybrid_puts_first_what_words_find_and_fills_up_by_meaning(letters: Letters) -> None:
     found = chosen(HybridSelector(), "weather tomorrow", 4)
     assert found[:2] == ["forecast", "pollenCount"]
@@ -144,7 +121,7 @@ def test_hybrid_puts_first_what_words_find_and_fills_up_by_meaning(letters: Lett
 def test_the_index_of_a_large_catalog_is_kept_and_a_damaged_one_made_anew(
     monkeypatch: pytest.MonkeyPatch, index_dir: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
-    monkeypatch.setattr(_retrieved, "KEPT_FROM", 1)
+    monkeypatch.setattr("trialbed_selection.selectors._retrieved.KEPT_FROM", 1)
     found = chosen(Bm25Selector(), "weather tomorrow")
     (kept,) = index_dir.glob("*/terms-1")
     assert chosen(Bm25Selector(), "weather tomorrow") == found
@@ -153,20 +130,3 @@ def test_the_index_of_a_large_catalog_is_kept_and_a_damaged_one_made_anew(
         assert chosen(Bm25Selector(), "weather tomorrow") == found
     assert "cannot be read and is made anew" in caplog.text
     assert len(list(kept.parent.iterdir())) == 1
-
-
-def test_a_catalog_that_differs_has_an_index_of_its_own(monkeypatch: pytest.MonkeyPatch, index_dir: Path) -> None:
-    monkeypatch.setattr(_retrieved, "KEPT_FROM", 1)
-    chosen(Bm25Selector(), "weather")
-    chosen(Bm25Selector(), "weather", apis=[APIS[0].model_copy(update={"description": "other"}), *APIS[1:]])
-    chosen(Bm25Selector(), "weather", apis=APIS[::-1])
-    assert len(list(index_dir.iterdir())) == 2
-
-
-def test_an_index_that_cannot_be_kept_is_used_all_the_same(
-    monkeypatch: pytest.MonkeyPatch, index_dir: Path, caplog: pytest.LogCaptureFixture
-) -> None:
-    monkeypatch.setattr(_retrieved, "KEPT_FROM", 1)
-    index_dir.write_text("a file")
-    assert chosen(Bm25Selector(), "weather tomorrow")[0] == "forecast"
-    assert "cannot be kept" in caplog.text

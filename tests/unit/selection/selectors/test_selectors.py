@@ -1,10 +1,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from importlib.metadata import entry_points
 
 import pytest
-from support.cases import for_each
 
 from trialbed.records import Api, GoldCall, Query
 from trialbed_selection.selectors import AllSelector, GoldSelector, QuerySelector
@@ -23,13 +21,6 @@ APIS = [
 def query(text: str = "?", apis: Sequence[Api] = (), gold: Sequence[Api] = ()) -> Query:
     calls = tuple(GoldCall(api=api.ref) for api in gold)
     return Query(query_id=1, text=text, apis=tuple(apis), gold_calls=calls)
-
-
-@for_each("name", ["query", "gold", "all", "bm25"])
-def test_selectors_are_drivers(name: str) -> None:
-    selector = entry_points(group="trialbed.selectors")[name].load()()
-    selector.prepare([])
-    assert list(selector.select(query(), max_tools=5)) == []
 
 
 def test_query_keeps_the_querys_order() -> None:

@@ -13,19 +13,8 @@ from support.cases import for_each
 from support.scoring import api_call, context
 
 from trialbed.contracts import ApiRefused
-from trialbed.errors import UsageError
-from trialbed.records import Query, ToolSpec, WireTurn
-from trialbed_plugins.datasets.bfcl import (
-    BfclDriver,
-    BfclSimulator,
-    _objects,
-    _scorer,
-    _source,
-    problem_of_turns,
-    score_trial,
-)
-from trialbed_plugins.datasets.bfcl._requests import MORE, function_called, start_of
-from trialbed_plugins.datasets.bfcl._turns import right_call
+from trialbed.records import Api, Query, ToolSpec, WireTurn
+from trialbed_plugins.datasets.bfcl import BfclDriver, BfclSimulator, problem_of_turns, score_trial
 
 CODE = """
 class TicketAPI:
@@ -111,12 +100,10 @@ def wheel(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
         del sys.modules[name]
     monkeypatch.syspath_prepend(str(tmp_path / "site"))
     importlib.invalidate_caches()
-    _source.read_rows.cache_clear()
     yield data
     for name in [name for name in sys.modules if name.partition(".")[0] == "bfcl_eval"]:
         del sys.modules[name]
     sys.modules.update(known)
-    _source.read_rows.cache_clear()
 
 
 def opened(tmp_path: Path, name: str = "multi_turn_base") -> Query:
@@ -150,7 +137,6 @@ def test_functions_that_come_later_are_described_then_and_called_by_name(tmp_pat
     query = opened(tmp_path, "multi_turn_miss_func")
     assert [api.api_name for api in query.apis] == ["open_ticket", "bfcl_use_function"]
     assert [turn.calls for turn in query.turns] == [1, 0, 1]
-    assert query.turns[2].text.startswith(MORE)
     assert '"name": "close_ticket"' in query.turns[2].text
     later = query.gold_calls[1]
     assert (later.api.api_name, later.arguments) == (
@@ -158,20 +144,6 @@ def test_functions_that_come_later_are_described_then_and_called_by_name(tmp_pat
         {"function": "close_ticket", "arguments": {"title": "old"}},
     )
     assert played(query)[1] == {"closed": 3}
-
-
-@for_each(
-    ("arguments", "called"),
-    [
-        ({"function": "f", "arguments": {"a": 1}}, ("f", {"a": 1})),
-        ({"function": "f", "arguments": '{"a": 1}'}, ("f", {"a": 1})),
-        ({"function": "f", "arguments": "{"}, None),
-        ({"function": "f"}, None),
-        ({"function": 5, "arguments": {}}, None),
-    ],
-)
-def test_a_function_that_came_later_is_called_with_its_arguments(arguments: Any, called: Any) -> None:
-    assert function_called("bfcl_use_function", arguments) == (called or ("bfcl_use_function", arguments))
 
 
 def test_each_trial_has_objects_of_its_own(tmp_path: Path) -> None:
@@ -187,16 +159,7 @@ def test_each_trial_has_objects_of_its_own(tmp_path: Path) -> None:
     assert BfclSimulator().world_from(None) is None
 
 
-async def test_objects_get_what_the_model_sent_and_are_no_one_elses(tmp_path: Path) -> None:
-    query = opened(tmp_path)
-    world = BfclSimulator().world_from(query.initial_state)
-    assert world is not None
-    assert not world.checked
-    assert world.call(query.apis[0], {"title": 5}) == {"title": 5, "priority": 1}
-    assert "belongs to a trial" in (await BfclSimulator().simulate(None, "a/b/c", {})).error
-
-
-START = start_of(ROW)
+START = {"classes": ["TicketAPI"], "config": ROW["initial_config"], "long_context": False}
 A, B, CLOSE = (
     ("open_ticket", {"title": "a", "priority": 2}),
     ("open_ticket", {"title": "b"}),
@@ -230,36 +193,19 @@ def test_calls_are_right_if_every_turn_ends_as_the_right_calls_leave_it(made: An
     assert bool(found) is bool(problem)
 
 
-def test_what_the_right_calls_return_must_be_returned() -> None:
-    right = [["open_ticket('a')", "count()"]]
-    once = ("open_ticket", {"title": "a"})
-    assert problem_of_turns(START, right, [[once, COUNT]]) == ""
-    assert problem_of_turns(START, right, [[once]]) == "turn 1: nothing returned 2"
-    assert problem_of_turns(START, [["count()", "count()"]], [[COUNT]]) == "turn 1: nothing returned 1"
-
-
-def test_turns_without_right_calls_are_not_checked() -> None:
-    assert problem_of_turns(START, [[], RIGHT[0], []], [[COUNT], [A], [B]]) == ""
-    assert problem_of_turns(START, [[], RIGHT[0]], [[B], [A]]) != ""
-
-
 @for_each("text", ["open_ticket(f())", "a.b()", "__import__('os').system('true')", "1", "f(", "f(*x)"])
 def test_right_calls_hold_values_and_nothing_is_evaluated(text: str) -> None:
-    with pytest.raises((TypeError, ValueError, SyntaxError)):
-        right_call(text)
     assert "the right calls cannot be read" in problem_of_turns(START, [[text]], [[A]])
 
 
 @pytest.mark.parametrize("arguments", [{"base": 10, "exponent": 10**9}, {"base": 10**2000, "exponent": 1}])
 def test_arithmetic_that_would_not_end_is_refused(arguments: dict[str, int]) -> None:
-    assert "too large" in _objects.CaseObjects(START).response("power", arguments)
-    assert _objects.CaseObjects(START).response("power", {"base": 2, "exponent": 10}) == '{"result": 1024}'
-
-
-def test_a_package_that_the_classes_need_is_named(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    monkeypatch.setitem(_objects.NEEDED, "TicketAPI", "no_such_package")
-    with pytest.raises(UsageError, match="pip install no_such_package"):
-        BfclDriver().open("multi_turn_base", tmp_path)
+    world = BfclSimulator().world_from(START)
+    assert world is not None
+    power = Api(category="BFCL", tool_name="", api_name="power")
+    assert world.call(power, {"base": 2, "exponent": 10}) == {"result": 1024}
+    with pytest.raises(ApiRefused, match="too large"):
+        world.call(power, arguments)
 
 
 @pytest.mark.parametrize(("priority", "value"), [(2, 1), (1, 0)])
@@ -281,6 +227,6 @@ async def test_trials_are_scored_by_what_their_calls_did(tmp_path: Path, priorit
     turns = tuple(WireTurn(started=at, text="", at_limit=not at) for at in (0.0, 0.9))
     trial = dataclasses.replace(trial, wire=trial.wire.model_copy(update={"turns": turns}))
     (score,) = await score_trial(trial)
-    assert (score.name, score.value) == (_scorer.SCORE, value)
+    assert (score.name, score.value) == ("bfcl_correct", value)
     problem = str(score.detail["problem"])
     assert problem.endswith("; turn 1 ended at the limit of requests (max_steps)") is (value == 0)

@@ -9,12 +9,9 @@ import httpx
 import psutil
 import pytest
 
-from trialbed import evaluate, open_store
-from trialbed.cli import main
+from trialbed import evaluate
 from trialbed.errors import ApiRefused, NothingMeasured, UsageError
 from trialbed.records import Query
-from trialbed_pages.report import run_report
-from trialbed_plugins.datasets.tau2 import driver
 from trialbed_plugins.datasets.tau2.driver import Tau2Driver, TauEnvironment
 from trialbed_scripted import call, say, serve
 
@@ -57,34 +54,6 @@ def test_a_checkout_is_noted_and_not_copied(checkout: Path, data_dir: Path) -> N
     (checkout / "data/tau2/domains/telecom/tasks.json").unlink()
     with pytest.raises(UsageError, match=r"tau2:telecom-scripted needs .*tasks\.json, which is missing"):
         found.open("telecom-scripted", data_dir)
-
-
-def test_the_installed_package_needs_no_import(
-    checkout: Path, data_dir: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
-    monkeypatch.syspath_prepend(str(checkout / "src"))
-    assert len(Tau2Driver().open("retail", data_dir).queries()) == 3
-    (checkout / "data").rename(tmp_path / "moved")
-    assert Tau2Driver().test_sets(data_dir) == []
-    monkeypatch.setenv("TAU2_DATA_DIR", str(tmp_path / "moved"))
-    assert len(Tau2Driver().open("retail", data_dir).queries()) == 3
-
-
-def test_code_that_cannot_run_is_named(checkout: Path, data_dir: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    (checkout / "src/tau2/data_model/message.py").write_text("import package_that_is_missing")
-    with pytest.raises(NothingMeasured, match=r"No module named 'package_that_is_missing'; it needs .*`uv sync`"):
-        Tau2Driver().import_folder(checkout, data_dir)
-    assert not data_dir.exists()
-    (checkout / ".venv/bin").mkdir(parents=True)
-    (checkout / ".venv/bin/python").write_text("no program")
-    with pytest.raises(NothingMeasured, match=r"\.venv/bin/python cannot be started"):
-        Tau2Driver().import_folder(checkout, data_dir)
-    monkeypatch.setenv("TRIALBED_TAU2_PYTHON", "/bin/false")
-    with pytest.raises(NothingMeasured, match=r"retail \(/bin/false\): the process ended, or did not answer"):
-        Tau2Driver().import_folder(checkout, data_dir)
-    (checkout / "data").rename(checkout / "moved")
-    with pytest.raises(UsageError, match=r"there is no data/tau2/domains/retail/db.json"):
-        Tau2Driver().import_folder(checkout, data_dir)
 
 
 def test_a_task_is_a_conversation(tau2_driver: Tau2Driver, data_dir: Path, caplog: pytest.LogCaptureFixture) -> None:
@@ -161,37 +130,6 @@ def test_a_scripted_user_acts_when_the_agent_asks_for_it(
     assert [trial.score("sopr_score").value for trial in found] == solved
 
 
-def test_what_the_user_did_is_shown(tau2_driver: Tau2Driver, capsys: pytest.CaptureFixture[str]) -> None:
-    report = evaluate("reference", "tau2:telecom-scripted", query_ids=["0", "1"], progress=False)
-    first, second = sorted(report.trials(), key=lambda trial: str(trial.key.query_id))
-    assert [turn.text for turn in first.wire.turns] == [
-        "You want a boat.",
-        "Done: start engine. [engine: on, oil: 1",
-    ]
-    assert [turn.why for turn in second.wire.turns] == ["goal", "asked to fill oil", "asked to start engine"]
-    assert second.wire.turns[0].answer == 'Noted. Please do this: fill_oil {"litres": 2}.'
-    assert second.wire.turns[-1].end == "goal reached"
-    assert second.score("final_state").detail["found"] == MET
-    assert main(["show", report.run.run_id, "reference/1"]) == 0
-    shown = capsys.readouterr().out
-    assert '  expected of the user: user/fill_oil {"litres": 2}\n' in shown
-    assert '  the user: fill_oil {"litres": 2} → [engine: off, oil: 2\n' in shown
-    with open_store() as store:
-        page = run_report(store.run(report.run.run_id))
-    assert "The user: start_engine → [engine: on, oil: 1" in page
-
-
-def test_a_tool_of_the_user_can_fail(tau2_driver: Tau2Driver, checkout: Path) -> None:
-    file = checkout / "data/tau2/domains/telecom/tasks.json"
-    file.write_text(file.read_text().replace('"litres": 2', '"litres": 0'))
-    report = evaluate("reference", "tau2:telecom-scripted", query_ids=["1"], progress=False)
-    (trial,) = report.trials()
-    assert trial.wire.turns[1].user_calls[0].error == "Error: ValueError('there is no oil')"
-    assert trial.wire.turns[2].text == "Done: start engine. Error: ValueError('there is no oil')"
-    found = {"checks": "not as expected", "differences": [UNMET]}
-    assert trial.score("final_state").detail["found"] == found
-
-
 def test_an_agent_has_no_access_to_the_tools_of_the_user(tau2_driver: Tau2Driver) -> None:
     def agent(query: str, server_url: str, history: list[dict[str, str]]) -> str:
         fields = {"category": "telecom", "tool_name": "user", "api_name": "start_engine", "tool_input": "{}"}
@@ -231,25 +169,6 @@ def test_a_model_that_plays_the_user_has_the_tools_of_the_user(tau2_driver: Tau2
     assert [(use.role, use.requests) for use in report.run.helpers] == [("user", 4)]
 
 
-def test_a_model_that_plays_the_user_uses_few_tools_before_it_writes(tau2_driver: Tau2Driver) -> None:
-    def play(request: Any) -> Any:
-        prompt = request.document["messages"][1]["content"]
-        reply = {"message": "I looked.", "done": True}
-        return say(json.dumps({**reply, "call": "look", "arguments": "{}"} if "Your tools" in prompt else reply))
-
-    with serve(play) as server:
-        given = {"model": "scripted:gold", "user_model": "customer", "base_url": server.url, "progress": False}
-        report = evaluate("reference", "tau2:telecom", query_ids=["0"], **given)
-    (trial,) = report.trials()
-    assert [len(turn.user_calls) for turn in trial.wire.turns] == [10, 0]
-    assert trial.wire.turns[1].text == "I looked."
-
-
-def test_assertions_need_a_judge(tau2_driver: Tau2Driver) -> None:
-    with pytest.raises(UsageError, match="task 2 has criteria, and no model that reads them"):
-        evaluate("reference", "tau2:retail-scripted", model="scripted:none", progress=False)
-
-
 def test_calls_reach_the_domain_as_they_are(
     environment: Callable[[str], TauEnvironment], monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -261,22 +180,6 @@ def test_calls_reach_the_domain_as_they_are(
         with pytest.raises(ApiRefused, match="Error: ") as refused:
             made.call("lend_boat", given)
         assert error in str(refused.value)
-
-
-async def test_each_trial_has_an_environment_of_its_own(tau2_driver: Tau2Driver, data_dir: Path) -> None:
-    body = next(iter(tau2_driver.open(None, data_dir).functions.values()))
-    first, second = body.make_owner({"task": "0"}), body.make_owner({"task": "1"})
-    first.call("lend_boat", {"boat": "gull"})
-    assert first.state() == second.state() == {"database": "as expected"}
-    await body.end_trial(first)
-    again = body.make_owner({"task": "0"})
-    assert again is first, "its process is used again"
-    assert again.state()["differences"] == ["boats.gull.lent: 0 instead of 1"]
-    for one in (again, second):
-        await body.end_trial(one)
-    assert len(bridges()) == 2
-    await body.end_run()
-    assert bridges() == []
 
 
 def bridges() -> list[psutil.Process]:
@@ -293,23 +196,3 @@ def test_a_call_that_hangs_leaves_its_trial_unmeasured(tau2_driver: Tau2Driver, 
     with serve(play) as server, pytest.raises(NothingMeasured, match=r"failed because of a tool: .* did not return"):
         evaluate("reference", dataset, base_url=server.url, **given)
     assert bridges() == []
-
-
-@pytest.mark.parametrize("boat", ["away", "forever"])
-def test_a_process_that_ends_or_hangs_is_no_answer(
-    environment: Callable[[str], TauEnvironment], monkeypatch: pytest.MonkeyPatch, boat: str
-) -> None:
-    made = environment("0")
-    monkeypatch.setattr(driver, "SECONDS", 60.0 if boat == "away" else 0.2)
-    with pytest.raises(NothingMeasured, match="the process ended, or did not answer"):
-        made.call("sail", {"boat": boat})
-    assert not made.is_ready
-
-
-def test_an_answer_that_is_too_large_is_none(
-    environment: Callable[[str], TauEnvironment], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    made = environment("0")
-    monkeypatch.setattr(driver, "LARGEST", 10)
-    with pytest.raises(NothingMeasured, match="the process ended, or did not answer"):
-        made.call("find_boat", {"boat": json.dumps("tern")})

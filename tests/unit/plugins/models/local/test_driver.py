@@ -61,11 +61,6 @@ async def test_a_model_is_served_with_its_template_to_those_who_know_its_key_and
     assert os.stat(log).st_mode & 0o077 == 0
 
 
-async def test_a_model_is_asked_for_a_call_first_unless_it_goes_on() -> None:
-    async with find_model("local:small.gguf").open(RunSettings()) as model:
-        assert len(model.notes) == 1  # the stand-in calls
-
-
 async def test_weights_that_llama_cpp_refuses_are_an_error_with_the_end_of_its_log(folder: Path) -> None:
     (folder / "broken.gguf").write_bytes(b"GGUF broken")
     with pytest.raises(ServerUnavailable, match=r"local:broken\.gguf cannot be loaded(.|\n)*the weights are broken"):

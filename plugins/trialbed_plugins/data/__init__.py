@@ -1,1 +1,0 @@
-"""Implement ``bench data``, which lists, imports and shows datasets and imports cached responses."""

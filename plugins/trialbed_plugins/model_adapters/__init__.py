@@ -1,1 +1,0 @@
-"""Model adapters, drivers of ``trialbed.model_adapters``. They change requests for families of models."""
