@@ -237,7 +237,7 @@ def read(
     for name, page in {
         "list of runs": "/",
         "page of a run": f"/runs/{run}",
-        "queries of a run, the worst first": f"/runs/{run}/queries?sort=worst",
+        "queries of a run, the worst first": f"/runs/{run}?sort=hardest+first",
         "page of a trial": f"/runs/{run}/trial?framework=reference&query=7",
     }.items():
         if re.search(only, f"bench view: {name}"):

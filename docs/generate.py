@@ -16,7 +16,7 @@ from pathlib import Path
 from parts import PAGES, PARTS
 
 from trialbed_pages.publishing._manifest import NUMBERS, read_manifest
-from trialbed_pages.publishing._publish import publish
+from trialbed_pages.publishing._publish import publish_results
 
 DOCS = Path(__file__).parent
 PART = re.compile(r"(<!-- generated: ([a-z-]+) -->\n).*?(<!-- end -->)", re.DOTALL)
@@ -49,7 +49,7 @@ def write_pages(folder: Path) -> None:
         # Pages from an earlier publication are not the published ones.
         for name in {*read_manifest(place).made} - {NUMBERS}:
             (place / name).unlink(missing_ok=True)
-        publish([str(place)], place, about=None, dataset=None, store=None, data_dir=None)
+        publish_results([str(place)], place, about=None, dataset=None, store=None, data_dir=None)
     for name, write in PAGES.items():
         (folder / name).parent.mkdir(parents=True, exist_ok=True)
         (folder / name).write_text(write(), encoding="utf-8")

@@ -285,11 +285,11 @@ def _published() -> list[Path]:
 
 def _beginning(folder: Path) -> list[str]:
     text = published_files(folder)["results.md"].decode()
-    return text.partition("\n## ")[0].strip().split("\n\n")
+    return text.partition("\n![")[0].partition("\n## ")[0].strip().split("\n\n")
 
 
 def _result(folder: Path) -> str:
-    title, *lead = (line for line in _beginning(folder) if not line.startswith("To check it: "))
+    title, *lead = _beginning(folder)
     name = folder.name
     links = f"[All figures, tables and sources]({name}/results.md), or [the same as one page]({name}/index.html)."
     return "\n\n".join([f"## {title.removeprefix('# ')}", *lead, f"`bench reproduce docs/results/{name}`: {links}"])

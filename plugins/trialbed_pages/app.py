@@ -4,38 +4,28 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
-from dataclasses import replace
 from importlib.resources import files
 from pathlib import Path
 from typing import Annotated, Any
+from urllib.parse import parse_qs, urlsplit
 
 from fastapi import Depends, FastAPI, Query, Request
 from fastapi.concurrency import run_in_threadpool
 from fastapi.exceptions import RequestValidationError
 from fastapi.responses import HTMLResponse, PlainTextResponse, RedirectResponse, Response
+from pydantic import ValidationError
 
 from trialbed.errors import DataError, TrialbedError, UsageError
-from trialbed.records import TrialResult
+from trialbed.records import Annotation, TrialKey, TrialResult
 from trialbed.report import instructive_trials
 from trialbed.settings import data_dir as default_folder
 from trialbed.settings import store_file
 from trialbed.store import Store, StoredRun, StoreReader, TrialRow, open_store
 from trialbed.wire import lenient_json
-from trialbed_pages.annotating import annotation_of, is_own, read_form
 from trialbed_pages.files import FilePage
 from trialbed_pages.rendering import multiline, render, style, trial_parameters
-from trialbed_pages.runs import (
-    ANSWERS,
-    GridFilter,
-    GridPage,
-    RunCache,
-    RunFigures,
-    RunFilter,
-    TrialPage,
-    answers_page,
-    listing_page,
-    run_page,
-)
+from trialbed_pages.runs import ANSWERS, GridFilter, GridPage, RunCache, TrialPage, listing_page, run_page
+from trialbed_pages.runs.grid import PAGE
 
 POLICY = (
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; base-uri 'none'; "
@@ -51,22 +41,26 @@ HEADERS = {
 }
 
 STYLE = "pages.css"
-STATIC = {
-    "icon.svg": "image/svg+xml",
-    STYLE: "text/css",
-    "pages.js": "text/javascript",
-    "htmx.min.js": "text/javascript",
-}
+SCRIPT = "text/javascript"
+STATIC = {"icon.svg": "image/svg+xml", STYLE: "text/css", "pages.js": SCRIPT, "htmx.min.js": SCRIPT}
 
 Page = Annotated[int, Query(ge=1, le=1_000_000)]
 
 
-def _choice(text: str = "", show: str = "all", sort: str = "dataset", page: Page = 1) -> GridFilter:
-    return GridFilter(text, show, sort, page)
+def _choice(
+    score: str = "",
+    text: str = "",
+    tag: str = "",
+    outcome: str = GridFilter.outcome,
+    reason: str = "",
+    sort: str = GridFilter.sort,
+    page: Page = 1,
+) -> GridFilter:
+    return GridFilter(score, text, tag, outcome, reason, sort, page)
 
 
 CHOICE = Depends(_choice)
-"""The choice of queries that an address makes."""
+"""The choice of trials that an address makes."""
 
 
 def create_app(
@@ -91,7 +85,6 @@ def create_app(
     app.add_api_route("/", pages.listing, response_class=HTMLResponse)
     app.add_api_route("/latest", pages.latest)
     app.add_api_route("/runs/{run_id}", pages.run, response_class=HTMLResponse)
-    app.add_api_route("/runs/{run_id}/queries", pages.queries, response_class=HTMLResponse)
     app.add_api_route("/runs/{run_id}/answers", pages.answers, response_class=HTMLResponse)
     if writable:
         app.add_api_route("/runs/{run_id}/annotation", pages.annotate, methods=["POST"], response_model=None)
@@ -99,9 +92,8 @@ def create_app(
     app.add_api_route("/runs/{run_id}/body", pages.body, response_class=PlainTextResponse)
     app.add_api_route("/files", pages.vendors, response_class=HTMLResponse)
     app.add_api_route("/static/{name}", _static)
-    app.add_exception_handler(TrialbedError, _error_page)
-    app.add_exception_handler(RequestValidationError, _error_page)
-    app.add_exception_handler(404, _error_page)
+    for kind in (TrialbedError, RequestValidationError, 404):
+        app.add_exception_handler(kind, _error_page)
     app.middleware("http")(_with_headers)
     return app
 
@@ -165,14 +157,14 @@ class _Pages:
         tag: str = "",
         page: Page = 1,
     ) -> Any:
-        chosen = RunFilter(framework, model, dataset, status, tag, page)
+        chosen = {"framework": framework, "model": model, "dataset": dataset, "status": status, "tag": tag}
         try:
             reader = self._open()
         except DataError:
             if not self._files:
                 raise
             return RedirectResponse(f"{_base(request)}/files")
-        return self._render("runs.html", request, page=listing_page(reader, self._cache, chosen))
+        return self._render("runs.html", request, page=listing_page(reader, self._cache, chosen, page))
 
     def latest(self, request: Request) -> Response:
         """Lead to the trial of the newest run that shows best what goes wrong; to the run or the list without one."""
@@ -195,33 +187,32 @@ class _Pages:
     def _render(self, template: str, request: Request, **values: Any) -> str:
         return render(template, _base(request), has_files=bool(self._files), **values)
 
-    def run(self, request: Request, run_id: str) -> Any:
+    def run(self, request: Request, run_id: str, chosen: GridFilter = CHOICE) -> Any:
         run = self._open().run(run_id)
         if run.run_id != run_id:
             return RedirectResponse(f"{_base(request)}/runs/{run.run_id}")
         if run.record.kind == "endpoints":
             return self._render("verification.html", request, run=run, content=self._cache.verification(run))
-        figures = self._cache.of(run)
-        return self._render("run.html", request, run=run, figures=figures, page=run_page(figures))
+        grid = self._grid(run, chosen, PAGE)
+        return self._render("run.html", request, run=run, page=run_page(grid.figures), grid=grid)
 
-    def queries(self, request: Request, run_id: str, score: str = "", chosen: GridFilter = CHOICE) -> str:
-        return self._render("queries.html", request, **self._grid(run_id, score, chosen))
-
-    def answers(self, request: Request, run_id: str, score: str = "", chosen: GridFilter = CHOICE) -> str:
-        grid = self._grid(run_id, score, replace(chosen, size=ANSWERS))
-        more = {"answers": answers_page(grid["page"]), "view": "answers", "writable": self._writable}
-        return self._render("answers.html", request, **grid, **more)
-
-    def _grid(self, run_id: str, score: str, chosen: GridFilter) -> dict[str, Any]:
+    def answers(self, request: Request, run_id: str, chosen: GridFilter = CHOICE) -> str:
         run = self._open().run(run_id)
-        figures = self._figures(run, score)
-        return {"run": run, "page": GridPage(figures, score or figures.headline[0], chosen)}
+        grid = self._grid(run, chosen, ANSWERS)
+        return self._render("answers.html", request, run=run, grid=grid, writable=self._writable)
+
+    def _grid(self, run: StoredRun, chosen: GridFilter, size: int) -> GridPage:
+        figures = self._cache.of(run)
+        if len(figures.trials) and chosen.score not in ("", *figures.quality, *figures.headline):
+            there = ", ".join(figures.quality)
+            raise UsageError(f"run {run.run_id} has no score {chosen.score!r} from 0 to 1; it has {there}")
+        return GridPage(figures, chosen, size)
 
     async def annotate(self, request: Request, run_id: str) -> Response:
         """Keep an annotation of a trial, and lead back to the answers."""
-        if not is_own(request):
+        if not _is_own(request):
             return PlainTextResponse("Only these pages themselves may write to the store.", status_code=403)
-        form = await read_form(request)
+        form = await _read_form(request)
         await run_in_threadpool(self._keep, run_id, form)
         if "hx-request" in request.headers:
             return Response(status_code=204)
@@ -234,15 +225,24 @@ class _Pages:
             raise UsageError(f"repeat: {repeat!r:.60} is no number")
         key = _trial(run, form.get("framework", ""), form.get("query", ""), int(repeat), None).key
         with Store.open(self._store or str(store_file())) as store:
-            store.annotate(run.run_id, annotation_of(key, form))
+            store.annotate(run.run_id, _annotation_of(key, form))
 
     def trial(
-        self, request: Request, run_id: str, framework: str, query: str, repeat: int = 0, attempt: int | None = None
+        self,
+        request: Request,
+        run_id: str,
+        framework: str,
+        query: str,
+        repeat: int = 0,
+        attempt: int | None = None,
+        chosen: GridFilter = CHOICE,
     ) -> str:
         run = self._open().run(run_id)
-        found, queries = _trial(run, framework, query, repeat, attempt), self._cache.queries(run)
+        found = _trial(run, framework, query, repeat, attempt)
+        grid = self._grid(run, chosen, PAGE)
+        queries = grid.figures.queries
         page = TrialPage(run, found, queries.get(found.key.query_id) if queries else None)
-        return self._render("trial.html", request, run=run, page=page)
+        return self._render("trial.html", request, run=run, page=page, grid=grid)
 
     def body(
         self,
@@ -261,13 +261,6 @@ class _Pages:
             raise DataError("the trial has no such request")
         call = calls[place - 1]
         return multiline(call.request if kind == "request" else call.response)
-
-    def _figures(self, run: StoredRun, score: str) -> RunFigures:
-        figures = self._cache.of(run)
-        if len(figures.trials) and score not in ("", *figures.quality, *figures.headline):
-            there = ", ".join(figures.quality)
-            raise UsageError(f"run {run.run_id} has no score {score!r} from 0 to 1; it has {there}")
-        return figures
 
 
 LARGEST = 2**63 - 1
@@ -292,3 +285,49 @@ def _trial(run: StoredRun, framework: str, query: str, repeat: int, attempt: int
         if trial.attempt == attempt:
             return trial
     raise DataError(f"run {run.run_id}: the trial has no attempt {attempt}")
+
+
+LONGEST_FORM = 100_000
+"""Bytes of a form."""
+
+FIELDS = ("rating", "note", "correction")
+
+
+def _is_own(request: Request) -> bool:
+    """Return whether a request comes from these pages or not from a browser; other sites may only read."""
+    site = request.headers.get("sec-fetch-site")
+    if site is not None:
+        return site == "same-origin"
+    origin = request.headers.get("origin")
+    return origin is None or urlsplit(origin).netloc == request.headers.get("host")
+
+
+async def _read_form(request: Request) -> Mapping[str, str]:
+    """Return the fields of a form.
+
+    Raises:
+        UsageError: it is too large, or is not a form.
+    """
+    body = b""
+    async for part in request.stream():
+        body += part
+        if len(body) > LONGEST_FORM:
+            raise UsageError(f"a form of more than {LONGEST_FORM:,} bytes is not read")
+    try:
+        fields = parse_qs(body.decode(), keep_blank_values=True, strict_parsing=True, max_num_fields=20)
+    except ValueError as error:
+        raise UsageError(f"this is not a form: {error}") from error
+    return {name: values[-1].replace("\r\n", "\n") for name, values in fields.items()}
+
+
+def _annotation_of(key: TrialKey, form: Mapping[str, str]) -> Annotation:
+    """Return the annotation of a trial from a form.
+
+    Raises:
+        UsageError: the rating is invalid.
+    """
+    given = {name: form.get(name, "").strip() for name in FIELDS}
+    try:
+        return Annotation(**key.model_dump(), **given | {"rating": given["rating"] or None})
+    except ValidationError as error:
+        raise UsageError(f"rating: {given['rating']!r:.60}: write right, wrong or unclear") from error

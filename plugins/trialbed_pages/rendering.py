@@ -16,6 +16,7 @@ from trialbed.report.inspection import (
     as_text,
     end_text,
     expectation_lines,
+    expected_lines,
     fault_words,
     problem_words,
     reason_text,
@@ -24,7 +25,7 @@ from trialbed.report.inspection import (
 from trialbed.texts import number_of
 from trialbed.views import compact, number, printable, style_sheet, svg
 from trialbed.wire.redaction import redact
-from trialbed_pages.runs import GRID_FILTERS, GRID_ORDERS, grade_of
+from trialbed_pages.runs import ORDERS, OUTCOMES, grade_of
 from trialbed_plugins.reporters import mean_text
 
 if TYPE_CHECKING:
@@ -101,8 +102,8 @@ def indent_json(text: str) -> str:
 
 TEXTS = (breakable, command_words, compact, indent_json, multiline, number, number_of)
 TRIAL_TEXTS = (
-    *(api_name, as_text, end_text, expectation_lines, failure_words, fault_words, problem_words, reason_text),
-    user_call_text,
+    *(api_name, as_text, end_text, expectation_lines, expected_lines, failure_words, fault_words, problem_words),
+    *(reason_text, user_call_text),
 )
 HEADINGS = (run_title, score_heading, score_title)
 """Functions that templates use by their names."""
@@ -123,14 +124,7 @@ def _environment() -> Environment:
     environment.filters |= {function.__name__: function for function in (*TEXTS, *TRIAL_TEXTS, *HEADINGS)}
     environment.filters |= {"printable": shown_text, "as_it_is": printable, "mean": mean_text, "grade": score_grade}
     environment.filters["urlencode_all"] = urlencode
-    environment.globals |= {
-        "drawing": svg,
-        "trial_parameters": trial_parameters,
-        "style": style,
-        "SIGNS": SIGNS,
-        "FINISHES": FINISHES,
-        "GRID_FILTERS": GRID_FILTERS,
-        "GRID_ORDERS": GRID_ORDERS,
-        "RATINGS": get_args(Rating),
-    }
+    environment.globals |= {"drawing": svg, "trial_parameters": trial_parameters, "style": style}
+    environment.globals |= {"SIGNS": SIGNS, "FINISHES": FINISHES, "OUTCOMES": OUTCOMES, "ORDERS": ORDERS}
+    environment.globals["RATINGS"] = get_args(Rating)
     return environment

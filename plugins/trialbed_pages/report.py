@@ -35,6 +35,6 @@ def run_report(run: StoredRun, data_dir: Path | None = None, queries: Mapping[in
         key = row.key
         trial = run.trial(key.framework, key.query_id, key.repeat)
         details.append(TrialPage(run, trial, tasks.get(key.query_id) if tasks else None))
-    grid = GridPage(figures, figures.headline[0], GridFilter(sort="worst"))
+    grid = GridPage(figures, GridFilter())
     more = {"page": page, "grid": grid, "details": details, "decision": decision(figures.report)}
     return render("report.html", "", run=run, figures=figures, **more)

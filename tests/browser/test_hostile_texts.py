@@ -21,7 +21,7 @@ pytestmark = pytest.mark.slow(15)
 PATHS = [
     "/",
     f"/runs/{NEW}",
-    f"/runs/{NEW}/queries",
+    f"/runs/{NEW}/answers",
     "/runs/%3Cscript%3Ewindow.ran=1%3C%2Fscript%3E",
     "/files",
 ]
@@ -99,7 +99,7 @@ def test_on_no_page_a_hostile_text_is_more_than_text(page: Page, hostile: tuple[
 
 
 def test_in_no_trial_a_hostile_text_is_more_than_text(page: Page, hostile: tuple[str, Path]) -> None:
-    page.goto(f"{hostile[0]}/runs/{NEW}/queries")
+    page.goto(f"{hostile[0]}/runs/{NEW}")
     trials = page.locator("td.cell a").evaluate_all("links => links.map(link => link.href)")
     assert trials
     for address in trials:

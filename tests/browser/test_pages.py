@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import json
 import os
+from collections.abc import Iterator
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
 import pytest
 from playwright.sync_api import Page, expect
+from support.bench import bench_in, own_environment
 from support.served_pages import served_pages
-from support.stored_runs import NEW, make_store, trial
+from support.stored_runs import NEW, make_store, run, trial
 
 from trialbed.store import Store
 
@@ -19,7 +23,7 @@ TRIAL = f"/runs/{NEW}/trial?framework=langgraph%3Anative&query=1"
 PATHS = {
     "runs": "/",
     "run": f"/runs/{NEW}",
-    "queries": f"/runs/{NEW}/queries?sort=worst",
+    "filtered": f"/runs/{NEW}?outcome=not+right&reason=wrong+answer",
     "answers": f"/runs/{NEW}/answers",
     "trial": TRIAL,
     "failed-trial": f"/runs/{NEW}/trial?framework=langgraph%3Anative&query=%22a%2Fb%22",
@@ -36,26 +40,55 @@ PAPER = 668
 BUDGET = 150_000
 """Bytes that the first page takes, with all that it loads."""
 
+TASKS = ("a/b", *range(1, 64))
+
+
+@pytest.fixture
+def served(tmp_path: Path) -> Iterator[str]:
+    """The page of a run of many tasks in a store of its own: people write to it."""
+    made = run(NEW, datetime(2026, 2, 2, tzinfo=UTC), ("reference", "langgraph:native"))
+    made = made.model_copy(update={"config": made.config.model_copy(update={"query_ids": TASKS})})
+    with Store.open(str(tmp_path / "trialbed.db")) as store:
+        store.create_run(made)
+        for name in made.config.frameworks:
+            store.add_trials(NEW, [trial(name, query, wrong=name != "reference" and query == 7) for query in TASKS])
+    with served_pages(tmp_path / "trialbed.db", tmp_path, writable=True) as address:
+        yield f"{address}/runs/{NEW}"
+
+
+@pytest.fixture
+def large(browser: Any, served: str) -> Iterator[Page]:
+    """A browser at this page; errors on it fail the test."""
+    context = browser.new_context(viewport={"width": 1400, "height": 900}, reduced_motion="reduce")
+    errors: list[str] = []
+    context.on("console", lambda message: errors.append(str(message)) if message.type == "error" else None)
+    context.on("response", lambda response: errors.append(response.url) if response.status >= 400 else None)
+    context.on("weberror", lambda error: errors.append(str(error.error)))
+    page = context.new_page()
+    page.goto(served)
+    yield page
+    context.close()
+    assert errors == []
+
 
 def test_from_the_newest_run_to_the_call_that_went_wrong_and_its_command(page: Page, address: str) -> None:
     page.goto(address)
     page.locator(f"a[href='/runs/{NEW}']").click()
-    page.get_by_role("heading", name="Hardest tasks").wait_for()
-    page.locator(".worst a").first.click()
+    page.get_by_role("link", name="langgraph:native on task 1: 0, it lacks 21").click()
     page.get_by_role("heading", name="langgraph:native on task").wait_for()
-    page.goto(address + TRIAL)
     page.locator(".problems a").first.click()
     expect(page.locator("#call-1")).to_be_in_viewport()
     expect(page.locator("#call-1")).to_contain_text("'city' is a required property")
-    page.get_by_role("button", name="Copy the command that runs it again").click()
+    raw = page.locator("details.raw").first
+    raw.locator("summary").click()
+    expect(raw.locator("pre")).to_contain_text('"messages"')
+    copy = page.get_by_role("button", name="Copy the command that runs it again")
+    copy.click()
     page.get_by_role("button", name="Copied").wait_for()
     assert page.evaluate("navigator.clipboard.readText()").startswith("bench run -f langgraph:native")
-
-
-def test_a_command_that_cannot_be_copied_is_selected_and_said_to_be(page: Page, address: str) -> None:
     page.add_init_script("navigator.clipboard.writeText = () => Promise.reject(new Error('forbidden'))")
-    page.goto(address + TRIAL)
-    page.get_by_role("button", name="Copy the command that runs it again").click()
+    page.reload()
+    copy.click()
     page.get_by_role("button", name="Selected: press Ctrl-C").wait_for()
     assert page.evaluate("String(window.getSelection())").startswith("bench run -f langgraph:native")
 
@@ -67,20 +100,22 @@ def test_a_run_that_is_followed_says_when_it_was_interrupted(browser: Any, tmp_p
         store.update_run(NEW, status="running")
         page = browser.new_page()
         with store.lock(NEW):
-            page.goto(f"{address}/runs/{NEW}")
+            page.goto(f"{address}/runs/{NEW}?outcome=failed")
             expect(page.locator("#status")).to_have_text("running")
+            expect(page.locator("tbody th .task")).to_have_count(1)
             page.evaluate("window.loaded = true")
             one = trial("reference", 1, wrong=False)
             key = one.key.model_copy(update={"repeat": 1})
             store.add_trial(NEW, one.model_copy(update={"key": key, "trial": "token-again"}))
             expect(page.get_by_text("5 of 4 trials have ended")).to_be_visible(timeout=15_000)
             assert page.evaluate("window.loaded"), "the page was loaded again"
+            expect(page.locator("tbody th .task")).to_have_count(1)
         expect(page.locator("#status")).to_have_text("interrupted", timeout=15_000)
         expect(page.locator("#status")).to_have_class("status status-interrupted")
         page.close()
 
 
-def test_with_the_keyboard_alone(page: Page, address: str) -> None:
+def test_with_the_tabulator_alone(page: Page, address: str) -> None:
     def press_to(target: str) -> None:
         """Go on with the tabulator until a link of this address has the focus, and follow it."""
         for _ in range(60):
@@ -100,53 +135,90 @@ def test_with_the_keyboard_alone(page: Page, address: str) -> None:
     expect(page.locator("#call-1")).to_be_in_viewport()
 
 
-def test_queries_are_filtered_without_loading_the_page_anew(page: Page, address: str) -> None:
-    page.goto(f"{address}/runs/{NEW}/queries")
-    page.evaluate("window.kept = true")
-    page.get_by_label("Show").select_option("failed")
-    expect(page.locator("tbody tr")).to_have_count(1)
-    assert page.evaluate("window.kept")
-    assert "show=failed" in page.url
-    page.go_back()
-    expect(page.locator("tbody tr")).to_have_count(2)
+def test_keys_go_through_the_grid_and_the_trials_of_the_filtered_list(large: Page) -> None:
+    told, focused = large.locator(".peek"), large.locator("td:focus-within")
+    expect(told).to_contain_text("Point at a cell")
+    large.keyboard.press("j")
+    large.keyboard.press("ArrowRight")
+    expect(told).to_contain_text("langgraph:native on task 7")
+    expect(told).to_contain_text("it lacks 21")
+    large.keyboard.press("j")
+    expect(told).to_contain_text("langgraph:native on task a/b")
+    large.keyboard.press("ArrowUp")
+    large.keyboard.press("h")
+    expect(focused).to_have_attribute("data-head", "reference")
+    large.get_by_label("Outcome").select_option("right")
+    expect(large.locator("tbody tr")).to_have_count(50)
+    large.locator("main").click(position={"x": 2, "y": 2})
+    large.keyboard.press("?")
+    expect(large.get_by_role("dialog", name="Keys")).to_be_visible()
+    large.keyboard.press("Escape")
+    large.keyboard.press("j")
+    large.keyboard.press("Enter")
+    expect(large.locator(".steps")).to_contain_text("trial 1 of 127, right")
+    large.keyboard.press("j")
+    expect(large.locator(".steps")).to_contain_text("trial 2 of 127, right")
+    large.keyboard.press("k")
+    expect(large.locator(".steps")).to_contain_text("trial 1 of 127, right")
+    large.keyboard.press("u")
+    expect(large.get_by_label("Outcome")).to_have_value("right")
+    large.keyboard.press("/")
+    large.keyboard.type("j")
+    expect(large.get_by_label("Task", exact=True)).to_have_value("j")
 
 
-def test_the_raw_request_comes_when_it_is_asked_for(page: Page, address: str) -> None:
-    page.goto(address + TRIAL)
-    raw = page.locator("details.raw").first
-    raw.locator("summary").click()
-    expect(raw.locator("pre")).to_contain_text('"messages"')
+def test_the_grid_is_filtered_as_one_types_without_loading_the_page_anew(large: Page) -> None:
+    rows = large.locator("tbody tr:has(.task)")
+    large.evaluate("window.kept = true")
+    large.get_by_label("Reason").select_option("wrong answer")
+    expect(rows).to_have_count(1)
+    assert large.evaluate("window.kept")
+    assert "reason=wrong+answer" in large.url
+    large.go_back()
+    expect(rows).to_have_count(50)
+    large.locator(".pages").get_by_role("link", name="Next").click()
+    expect(rows).to_have_count(14)
+    large.get_by_label("Task", exact=True).press_sequentially("a/b")
+    expect(rows).to_have_count(1)
+    large.reload()
+    expect(rows).to_have_count(1)
 
 
-def test_the_plots_of_a_run_are_whole_on_a_phone(page: Page, address: str) -> None:
-    page.set_viewport_size({"width": 420, "height": 800})
-    page.goto(f"{address}/runs/{NEW}")
-    plots = page.locator(".plot")
-    assert plots.count() >= 1
-    for place in range(plots.count()):
-        assert plots.nth(place).evaluate("plot => plot.scrollWidth <= plot.clientWidth")
-        drawing = plots.nth(place).locator("svg")
-        assert drawing.evaluate("svg => svg.getBoundingClientRect().right <= innerWidth")
+def test_without_scripts_a_cell_shows_its_answer_and_a_form_filters(browser: Any, served: str) -> None:
+    page = browser.new_context(java_script_enabled=False).new_page()
+    page.goto(served)
+    page.locator("td a").first.hover()
+    expect(page.locator(".tip:visible")).to_contain_text("reference on task 7")
+    page.get_by_label("Outcome").select_option("not right")
+    page.get_by_role("button", name="Show").click()
+    expect(page.locator("tbody tr:has(.task)")).to_have_count(1)
+    page.context.close()
 
 
-def test_answers_and_signs_stand_below_each_other_on_a_phone_and_a_grid_that_is_cut_says_so(
-    page: Page, address: str
-) -> None:
-    page.goto(address + PATHS["answers"])
-    hint = "box => getComputedStyle(box, '::before').content.includes('Scroll the table sideways')"
-    box = page.locator(".wide:has(> .grid)")
-    for width in (420, 1280):
-        page.set_viewport_size({"width": width, "height": 800})
-        assert box.evaluate("box => box.scrollWidth <= box.clientWidth")
-        assert not box.evaluate(hint)
-    page.goto(address + PATHS["queries"])
-    for width, is_cut in ((1280, False), (240, False), (900, True)):
-        page.set_viewport_size({"width": width, "height": 800})
-        if is_cut:
-            page.locator(".grid").evaluate("grid => { grid.style.width = '1200px'; }")
-            page.set_viewport_size({"width": width + 1, "height": 800})
-        expect(box).to_have_class("wide cut" if is_cut else "wide")
-        assert box.evaluate(hint) is is_cut
+def test_what_a_person_says_of_an_answer_stays_and_is_exported(large: Page, served: str, tmp_path: Path) -> None:
+    large.goto(f"{served}/answers")
+    large.get_by_label("Task", exact=True).press_sequentially("a/b")
+    expect(large.locator("table.answers tbody tr")).to_have_count(1)
+    cell = large.locator("table.answers tbody tr td").first
+    cell.get_by_text("Say what you think").click()
+    with large.expect_response("**/annotation"):
+        cell.get_by_label("Rating").select_option("wrong")
+    with large.expect_response("**/annotation"):
+        cell.get_by_label("Note").fill("It leaves <b>Rome</b> out.")
+        cell.get_by_label("Right answer").focus()
+    with large.expect_response("**/annotation"):
+        cell.get_by_label("Right answer").fill("21 degrees")
+        # The button saves a text that is still being written, too.
+        cell.get_by_role("button", name="Save").press("Enter")
+    large.reload()
+    said = {"Rating": "wrong", "Note": "It leaves <b>Rome</b> out.", "Right answer": "21 degrees"}
+    for label, value in said.items():
+        expect(cell.get_by_label(label)).to_have_value(value)
+    bench = bench_in(tmp_path, own_environment())
+    bench("export", NEW, "--store", "trialbed.db", "--format", "jsonl", "--output", "run.jsonl")
+    lines = [json.loads(line) for line in (tmp_path / "run.jsonl").read_text(encoding="utf-8").splitlines()]
+    (noted,) = [found for line in lines if (found := line.get("annotation"))]
+    assert [noted[name] for name in ("rating", "note", "correction")] == [*said.values()]
 
 
 @pytest.mark.parametrize("name", PATHS)
@@ -169,17 +241,39 @@ def test_no_page_has_barriers_or_is_wider_than_its_window(
         page.context.close()
 
 
-@pytest.mark.parametrize("name", ["runs", "run", "trial", "vendors"])
-def test_no_table_is_cut_off_in_print(page: Page, address: str, name: str) -> None:
-    page.emulate_media(media="print")
-    page.set_viewport_size({"width": PAPER, "height": 800})
+CUT = """parts => parts.filter(
+    one => one.scrollWidth > one.clientWidth || one.getBoundingClientRect().right > innerWidth
+).map(one => one.outerHTML)"""
+
+
+@pytest.mark.parametrize(
+    ("name", "parts", "widths", "media"),
+    [
+        ("run", ".plot, .plot svg, .wide:visible", (420, 1200, 1280, 1366), "screen"),
+        ("answers", ".wide:visible", (420, 1280), "screen"),
+        *((name, "table:visible", (PAPER,), "print") for name in ("runs", "run", "trial", "vendors")),
+    ],
+)
+def test_nothing_is_cut_off(
+    page: Page, address: str, name: str, parts: str, widths: tuple[int, ...], media: Any
+) -> None:
+    page.emulate_media(media=media)
     page.goto(address + PATHS[name])
     page.wait_for_load_state("networkidle")
-    wide = "tables => tables.filter(one => one.getBoundingClientRect().right > innerWidth).map(one => one.outerHTML)"
-    assert page.locator("table:visible").evaluate_all(wide) == []
+    for width in widths:
+        page.set_viewport_size({"width": width, "height": 800})
+        assert page.locator(parts).count()
+        assert page.locator(parts).evaluate_all(CUT) == []
 
 
-def test_answers_stand_in_print_below_the_names_of_their_frameworks(page: Page, address: str) -> None:
+def test_a_grid_that_is_cut_says_so_and_answers_stand_in_print_below_their_setups(page: Page, address: str) -> None:
+    page.goto(address + PATHS["run"])
+    page.set_viewport_size({"width": 900, "height": 800})
+    box = page.locator(".wide:has(> .grid)")
+    expect(box).to_have_class("wide")
+    page.locator(".grid").evaluate("grid => { grid.style.width = '1200px'; }")
+    page.set_viewport_size({"width": 901, "height": 800})
+    expect(box).to_have_class("wide cut")
     page.emulate_media(media="print")
     page.set_viewport_size({"width": PAPER, "height": 800})
     page.goto(address + PATHS["answers"])
@@ -188,17 +282,6 @@ def test_answers_stand_in_print_below_the_names_of_their_frameworks(page: Page, 
     assert len(heads) == 3
     for row in page.locator("table.answers tbody tr").all():
         assert row.locator("th, td").evaluate_all(edges) == heads
-
-
-@pytest.mark.parametrize("width", [1200, 1280, 1366])
-def test_the_verdicts_of_a_run_are_whole_at_every_width(page: Page, address: str, width: int) -> None:
-    page.set_viewport_size({"width": width, "height": 800})
-    page.goto(address + PATHS["run"])
-    page.wait_for_load_state("networkidle")
-    cut = "parts => parts.filter(one => one.scrollWidth > one.clientWidth).map(one => one.ariaLabel)"
-    found = page.locator(".wide:visible")
-    assert found.count()
-    assert found.evaluate_all(cut) == []
 
 
 def test_the_first_page_is_small(page: Page, address: str) -> None:

@@ -33,6 +33,7 @@ from trialbed.store._trials import (
     IN_PART,
     AttemptSummary,
     counted_attempts,
+    read_answers,
     results_of,
 )
 from trialbed.suggestions import closest
@@ -175,6 +176,11 @@ class StoredRun:
                 kept = (one for one in result.scores if one.name in renamed or one.name not in renamed.values())
                 scores = (one.model_copy(update={"name": renamed.get(one.name, one.name)}) for one in kept)
                 yield result.model_copy(update={"scores": tuple(scores)})
+
+    def answers_at(self, rows: Sequence[int]) -> dict[int, str]:
+        """Return the final answers of attempts by their numbers in a table's column ``row``, without their calls."""
+        with self._store.reading() as connection:
+            return read_answers(connection, rows)
 
     def trials(
         self,

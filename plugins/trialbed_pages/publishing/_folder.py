@@ -30,9 +30,6 @@ from trialbed.views import (
     printable,
     svg_file,
 )
-from trialbed_pages.publishing._board import board_tables
-from trialbed_pages.publishing._figures import figures_of
-from trialbed_pages.publishing._lead import lead_of, names_of, title_of
 from trialbed_pages.publishing._manifest import (
     NAME,
     NUMBERS,
@@ -43,7 +40,17 @@ from trialbed_pages.publishing._manifest import (
     read_published,
 )
 from trialbed_pages.publishing._numbers import RunNumbers
-from trialbed_pages.publishing._page import BRACKETS, TASKS, Part, parts_of
+from trialbed_pages.publishing._page import (
+    BRACKETS,
+    TASKS,
+    Part,
+    board_tables,
+    figures_of,
+    lead_of,
+    names_of,
+    parts_of,
+    title_of,
+)
 from trialbed_pages.rendering import render
 from trialbed_plugins.recordings import MOST
 
@@ -64,11 +71,6 @@ PIECE = 2**20
 
 REPLAYED = (
     " bench reproduce replays the recorded answers: it needs neither the model nor a key, and makes every number again."
-)
-
-CHECK = (
-    'To check it: in this folder, where Trialbed is installed, "bench reproduce ." makes every number, table and '
-    "figure again, from the recorded answers, without the model and without a key."
 )
 
 UNCHECKED = " It does not make the pages about vendors again: of these, it compares the digests alone."
@@ -251,7 +253,7 @@ def _name_figure(plot: Plot, name: str) -> Plot:
 
 def _page(manifest: PublicationManifest, runs: Sequence[RunNumbers]) -> str:
     sections = html_parts("", [_fold(section.part) for section in _sections(manifest, runs)])
-    words = {"title": _title(manifest, runs), "lead": _lead(manifest, runs), "how": _how(manifest.runs)}
+    words = {"title": _title(manifest, runs), "lead": _lead(runs), "how": _how(manifest)}
     names, commands = [*manifest.kept, NUMBERS, TEXT, NAME], "\n".join(_commands(manifest.runs))
     shown = {"sections": sections, "commands": commands, "pages": manifest.pages, "names": names}
     return render("published.html", "", **words, **shown)
@@ -270,14 +272,14 @@ def _fold(part: Part) -> Part | Folded:
 
 def _text(manifest: PublicationManifest, runs: Sequence[RunNumbers]) -> str:
     """Return the page as Markdown, with the files of its figures."""
-    title, *lead = map(escape_markdown, [_title(manifest, runs), *_lead(manifest, runs)])
+    title, *lead = map(escape_markdown, [_title(manifest, runs), *_lead(runs)])
     lines = [f"# {title}\n", *(f"{line}\n" for line in lead)]
     shown = ((page, escape_markdown(", ".join(page.sources))) for page in manifest.pages)
     lines += (f"[{escape_markdown(page.title)}]({page.file}): {sources}\n" for page, sources in shown)
     for part, file in _sections(manifest, runs):
         lines.append(f"![{escape_markdown(part.title)}]({file})\n" if not isinstance(part, Table) else markdown([part]))
     if commands := "\n".join(_commands(manifest.runs)):
-        how = escape_markdown(_how(manifest.runs))
+        how = escape_markdown(_how(manifest))
         lines += ["## To make it again\n", f"{how}\n", f"```console\n{commands}\n```\n"]
     return "\n".join(lines)
 
@@ -295,14 +297,12 @@ def _fold_command(words: Sequence[str]) -> str:
     return " \\\n    ".join(lines)
 
 
-def _lead(manifest: PublicationManifest, runs: Sequence[RunNumbers]) -> list[str]:
+def _lead(runs: Sequence[RunNumbers]) -> list[str]:
     found: list[str] = []
     for run, name in zip(runs, names_of(runs), strict=True):
         first, *more = lead_of(run)
         found += [f"{name}: {first}" if name else first, *(line for line in more if line not in found)]
-    if not runs or any(run.cannot for run in manifest.runs):
-        return found
-    return [*found, CHECK + (UNCHECKED if manifest.pages else "")]
+    return found
 
 
 def _provenance(runs: Sequence[RunSource]) -> Table:
@@ -330,8 +330,8 @@ def _files(manifest: PublicationManifest) -> Table:
     return Table.of(EVIDENCE, ("file", "SHA-256"), list(manifest.kept.items()), notes)
 
 
-def _how(runs: Sequence[RunSource]) -> str:
-    again = "" if any(run.cannot for run in runs) else REPLAYED
+def _how(manifest: PublicationManifest) -> str:
+    again = "" if any(run.cannot for run in manifest.runs) else REPLAYED + (UNCHECKED if manifest.pages else "")
     return (
         f"In this folder, where Trialbed is installed.{again} bench run asks the model anew; it may answer otherwise."
     )

@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from trialbed.records import Json, Query, Record
+from trialbed.records import Json, Query, Record, TrialResult
 from trialbed.report import Report, ScoreMean, Summary, conclusions
 from trialbed.report.comparison import ScoreFinding, difference_text, finding_cells
 from trialbed.scoring import JUDGED
 from trialbed.settings import declared_settings
-from trialbed.store import TrialRow
+from trialbed.store import StoredRun, TrialRow
 from trialbed.texts import group_by_key
 from trialbed_pages.publishing._names import folder_mask, public_name
+from trialbed_plugins.recordings import canonical_text, requests_of
 
 DIGITS = 6
 """Digits of every number; machines may differ in the last digits of a sum."""
@@ -254,3 +256,32 @@ def _mean(found: ScoreMean) -> PublishedMean:
 
 def _round(value: float) -> float:
     return round(value, DIGITS)
+
+
+def request_digests(run: StoredRun) -> Mapping[str, str]:
+    """Return a digest of each setup's requests to the model, in the form that recordings compare.
+
+    Setups with a request that is too long for the log are left out.
+
+    Raises:
+        DataError: a wire log cannot be read.
+    """
+    asked: dict[str, dict[tuple[str, int], str]] = {}
+    for trial in run.each_counted():
+        key = trial.key
+        asked.setdefault(key.framework, {})[str(key.query_id), key.repeat] = _digest(run, trial)
+    return {
+        label: hashlib.sha256("\n".join(own[place] for place in sorted(own)).encode()).hexdigest()
+        for label, own in asked.items()
+        if all(own.values())
+    }
+
+
+def _digest(run: StoredRun, trial: TrialResult) -> str:
+    """Return the digest of a trial's requests; empty if one is not completely known."""
+    found = hashlib.sha256()
+    for _, request in requests_of(trial, run.config.cell(trial.key.framework)):
+        if request is None:
+            return ""
+        found.update(canonical_text(request).encode("utf-8", "surrogatepass") + b"\n")
+    return found.hexdigest()

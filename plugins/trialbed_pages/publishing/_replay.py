@@ -20,10 +20,15 @@ from trialbed.report import read_report
 from trialbed.store import open_store
 from trialbed.texts import number_of
 from trialbed_pages.publishing._folder import made_files, read_numbers
-from trialbed_pages.publishing._manifest import PublicationManifest, RunSource
-from trialbed_pages.publishing._numbers import RunNumbers, numbers_of
-from trialbed_pages.publishing._replayed import AGAINST, DATASETS, FRAMEWORK, replay_variables
-from trialbed_pages.publishing._traces import request_digests
+from trialbed_pages.publishing._manifest import (
+    AGAINST,
+    DATASETS,
+    FRAMEWORK,
+    PublicationManifest,
+    RunSource,
+    replay_variables,
+)
+from trialbed_pages.publishing._numbers import RunNumbers, numbers_of, request_digests
 
 INCOMPLETE = 3
 """The exit code of a run with unmeasured trials, such as trials that left the recording."""
@@ -115,7 +120,7 @@ def code_of(manifest: PublicationManifest) -> list[str]:
     return [name for name in manifest.files if name.startswith(f"{DATASETS}/") and not name.endswith(".json")]
 
 
-def reproduce(
+def replay(
     folder: Path,
     manifest: PublicationManifest,
     runs: Sequence[ChosenRun],

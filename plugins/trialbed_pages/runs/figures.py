@@ -129,7 +129,6 @@ class Headline:
 
     answered: int
     failed: int
-    score: str
     means: Sequence[tuple[str, ScoreMean]]
 
 
@@ -173,11 +172,10 @@ class RunCache:
             score = figures.headline[0]
             means = [(name, figures.mean(name, score)) for name in run.config.frameworks]
         else:
-            score = HEADLINE[0]
             means = [(name, ScoreMean(mean, None, 0)) for name, (_, _, mean) in found.items()]
             ends = [(answered, failed) for answered, failed, _ in found.values()]
         ordered = sorted(means, key=lambda item: 1.0 if item[1].value is None else -item[1].value)
-        return Headline(sum(one for one, _ in ends), sum(other for _, other in ends), score, ordered)
+        return Headline(sum(one for one, _ in ends), sum(other for _, other in ends), ordered)
 
     def verification(self, run: StoredRun) -> Markup:
         """Return the page content of a verification, made by the component ``verification``."""

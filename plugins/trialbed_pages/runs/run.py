@@ -1,18 +1,25 @@
-"""The page of a run, with its figures in the usual tables, a plot, and its hardest tasks."""
+"""The list of runs, and the page of a run with its figures in the usual tables and a plot."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from typing import Any, cast
 
 from markupsafe import Markup
 
-from trialbed.records import labels_in_words
-from trialbed.report import Report, WorstQuery, run_settings, worst_queries
+from trialbed.records import RunStatus, labels_in_words
+from trialbed.report import Report, ScoreMean, run_settings
+from trialbed.store import StoredRun, StoreReader
 from trialbed.views import UNKNOWN, Bar, BarPlot, compact, html_parts
-from trialbed_pages.runs.figures import RunFigures
+from trialbed_pages.runs.figures import Headline, RunCache, RunFigures
 from trialbed_plugins.reporters import run_tables, screen_tables
+
+PAGE = 25
+"""Runs on a page of the list."""
+
+STATUSES = ("running", "interrupted", "incomplete", "finished")
 
 NEGLIGIBLE = 0.005
 """Smaller shares of a time are not drawn."""
@@ -21,6 +28,55 @@ TIME_PARTS = {"model_time": "model", "tool_time": "tools", "framework_time": "fr
 
 WAITING, UNSPLIT = "waiting", "not known"
 """The names of time in which failed requests were repeated, and of time of which it is not known who took it."""
+
+
+@dataclass(frozen=True)
+class ListingPage:
+    """The page of matching runs, newest first.
+
+    Attributes:
+        chosen: the values that runs are chosen by; an empty text is any.
+        choices: the values that runs of the store can be chosen by.
+        total: the number of runs in the store.
+        rows: the runs of this page with their headline figures.
+        more: whether there is a next page.
+        place: the store's location.
+    """
+
+    chosen: Mapping[str, str]
+    choices: Mapping[str, Sequence[str]]
+    page: int
+    total: int
+    rows: Sequence[tuple[StoredRun, Headline]]
+    more: bool
+    place: str
+
+
+def listing_page(reader: StoreReader, cache: RunCache, chosen: Mapping[str, str], page: int = 1) -> ListingPage:
+    """Return a page of the runs that fit; an unknown status is any."""
+    named: dict[str, Any] = {name: chosen.get(name) or None for name in ("framework", "model", "dataset")}
+    status = cast("RunStatus | None", chosen.get("status") if chosen.get("status") in STATUSES else None)
+    tags, skipped = [*filter(None, [chosen.get("tag")])], (page - 1) * PAGE
+    found = reader.runs(**named, status=status, tags=tags, limit=skipped + PAGE + 1)
+    rows = [(run, _headline(run, cache)) for run in found[skipped : skipped + PAGE]]
+    every = reader.runs()
+    choices = {
+        "framework": sorted({name for run in every for name in run.config.frameworks}),
+        "model": sorted({model for run in every for model in run.config.models}),
+        "dataset": sorted({run.config.test_set for run in every}),
+        "status": STATUSES,
+        "tag": sorted({tag for run in every for tag in run.tags}),
+    }
+    return ListingPage(chosen, choices, page, len(every), rows, len(found) > skipped + PAGE, reader.place)
+
+
+def _headline(run: StoredRun, cache: RunCache) -> Headline:
+    """Return the figures of a run; for a verification, the shares of requests with a valid answer."""
+    headline = cache.headline(run)
+    if run.record.kind != "endpoints":
+        return headline
+    rates = [(one.label, ScoreMean(one.success_rate, None, 0)) for one in run.record.endpoints]
+    return replace(headline, means=sorted(rates, key=lambda rate: -(rate[1].value or 0.0)))
 
 
 @dataclass(frozen=True)
@@ -51,11 +107,6 @@ class RunPage:
         tables = run_tables(self.report)[len(screen_tables(self.report)) :]
         shown = [] if self.figures.run.status == "running" else tables
         return html_parts("", [*([times] if times.names else []), *shown])
-
-    @cached_property
-    def worst(self) -> Sequence[WorstQuery]:
-        """The hardest tasks, in the order of ``bench show``."""
-        return worst_queries(self.report)
 
     @property
     def settings(self) -> list[tuple[str, str]]:

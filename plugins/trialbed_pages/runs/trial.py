@@ -10,7 +10,7 @@ from typing import Any
 
 from trialbed.attribution import loser_of
 from trialbed.history import read_history
-from trialbed.records import IN_PROCESS, Annotation, ModelCall, Query, TrialResult, WireTurn
+from trialbed.records import IN_PROCESS, Query, TrialResult, WireTurn
 from trialbed.report import trial_name
 from trialbed.report.inspection import (
     BY_EXPECTATIONS,
@@ -21,7 +21,6 @@ from trialbed.report.inspection import (
     as_text,
     end_text,
     exchanges,
-    expected_lines,
     problem_words,
     problems,
     reason_text,
@@ -70,8 +69,7 @@ class ShownExchange:
     @property
     def is_bad(self) -> bool:
         """Return whether it is marked as gone wrong."""
-        call = self.exchange.call
-        return _has_failed(call) if isinstance(call, ModelCall) else bool(call.error or call.status != 200)
+        return bool(self.exchange.call.error) or not 200 <= self.exchange.call.status < 300
 
 
 @dataclass(frozen=True)
@@ -81,6 +79,7 @@ class LossEvidence:
     Attributes:
         sent: the model's unchanged call; empty if it did not ask for the tool.
         by: one of ``LOSERS``.
+        names: of the tool, as problems have it.
         request: the place of the request that led to the model's call, or of the last one; 0 without any.
         after: the place of the next request, which has the response to the model; 0 if the run ended there.
     """
@@ -89,6 +88,7 @@ class LossEvidence:
     sent: str
     by: str
     reason: str
+    names: tuple[str, ...]
     request: int
     after: int
 
@@ -135,19 +135,11 @@ class TrialPage:
 
     @property
     def _cause(self) -> str:
-        """Return the first failed request or call, if expectations only say that they are not met."""
+        """Return the first failed request or call, if expectations only say that they are not met, and nothing else."""
+        if self.fault is not None:
+            return ""
         first = next((one for one in self.problems if one.where.startswith(("request", "call"))), None)
         return f"; {first.where}: {one_line(first.what, MOST).rstrip('.')}" if first else ""
-
-    @property
-    def annotation(self) -> Annotation | None:
-        """A person's words on it."""
-        return self.run.annotation_of(self.trial.key)
-
-    @property
-    def expectations(self) -> Sequence[tuple[str, str]]:
-        """Return all expectations of the trial, as label and text."""
-        return list(expected_lines(self.query)) if self.query is not None else []
 
     @cached_property
     def fault(self) -> LossEvidence | None:
@@ -172,6 +164,7 @@ class TrialPage:
             sent=f"{seen[0][1].name} {seen[0][1].arguments}" if seen else "",
             by=by,
             reason=problem_words(found.reason),
+            names=(*names, "/".join(filter(None, found.gold.api.pair))),
             request=request,
             after=request + 1 if request < len(calls) else 0,
         )
@@ -180,6 +173,29 @@ class TrialPage:
     def problems(self) -> Sequence[TrialProblem]:
         """The things that went wrong."""
         return problems(self.trial, self.run.tools_of(self.trial))
+
+    @property
+    def further(self) -> list[TrialProblem]:
+        """The problems that neither the page's first sentence nor the fault says."""
+        return [one for one in self.problems if not (self._is_concluded(one) or self._is_fault(one))]
+
+    def _is_concluded(self, problem: TrialProblem) -> bool:
+        failure, score = self.trial.outcome.failure, self.trial.score(JUDGED)
+        ends = (f"{self.trial.status} ({failure.kind})" if failure else "", score and score.label)
+        head, _, rest = problem.what.partition(": ")
+        return (
+            problem.where in ("trial", "answer")
+            and head in ends
+            and " ".join(rest.split()).rstrip(".") in self.conclusion
+        )
+
+    def _is_fault(self, problem: TrialProblem) -> bool:
+        if self.fault is None:
+            return False
+        fault, told, rest = self.fault, dict(problem.details), problem.what.rpartition(": ")[2]
+        same = told.get("sent", "") in fault.sent and told.get("expected", "") in fault.expected
+        is_reason = fault.reason in problem.what or rest in fault.reason
+        return same and is_reason and any(name in problem.what for name in fault.names)
 
     @cached_property
     def exchanges(self) -> list[ShownExchange]:
@@ -261,11 +277,10 @@ def _begin(result: TrialResult, found: Sequence[Exchange]) -> float:
 
 def _span(shown: ShownExchange) -> BarSpan:
     one = shown.exchange
-    if isinstance(one, ModelExchange):
-        return BarSpan("model", f"request {one.place}", shown.at, one.call.duration, _has_failed(one.call))
-    return BarSpan(
-        "tools", f"call {one.place}, {api_name(one.call)}", shown.at, one.call.duration, bool(one.call.error)
-    )
+    lane, name = "model", f"request {one.place}"
+    if not isinstance(one, ModelExchange):
+        lane, name = "tools", f"call {one.place}, {api_name(one.call)}"
+    return BarSpan(lane, name, shown.at, one.call.duration, shown.is_bad)
 
 
 def _gaps(spans: Sequence[BarSpan], end: float) -> Iterator[BarSpan]:
@@ -277,7 +292,3 @@ def _gaps(spans: Sequence[BarSpan], end: float) -> Iterator[BarSpan]:
         until = max(until, span.start + span.length)
     if end - until > LEAST:
         yield BarSpan("framework", "at work", until, end - until)
-
-
-def _has_failed(call: ModelCall) -> bool:
-    return bool(call.error) or not 200 <= call.status < 300

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
@@ -10,19 +10,11 @@ from typing import Any
 import httpx
 import pytest
 from fastapi import FastAPI
-from support.stored_runs import make_store
+from support.stored_commands import bench, no_width, stored
 
 from trialbed_pages import create_app
 
-Get = Callable[..., Any]
-
-
-@pytest.fixture
-def stored(tmp_path: Path) -> Path:
-    """The file of the store."""
-    path = tmp_path / "trialbed.db"
-    make_store(path)
-    return path
+__all__ = ["bench", "no_width", "stored"]
 
 
 @asynccontextmanager

@@ -24,19 +24,16 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return found
 
 
-async def test_all_files_are_on_one_page_to_which_the_others_lead(folder: Path, stored: Path, clients: Any) -> None:
+async def test_all_files_are_on_one_page_which_the_others_name_once(
+    folder: Path, stored: Path, tmp_path: Path, clients: Any
+) -> None:
     async with clients(create_app(str(stored), stored.parent, [folder])) as client:
-        shown = (await client.get("/files")).text
-        assert "<h1>acme and official compared</h1>" in shown
-        assert 'href="/files"' in (await client.get("/")).text
-
-
-async def test_a_folder_may_have_no_results_yet(tmp_path: Path, clients: Any) -> None:
-    async with clients(create_app(str(tmp_path / "none.db"), tmp_path, [tmp_path])) as client:
-        assert "No file of <code>bench verify</code> is there." in (await client.get("/files")).text
-
-
-async def test_files_are_shown_without_a_store(folder: Path, tmp_path: Path, clients: Any) -> None:
+        pages = [(await client.get(path)).text for path in ("/", "/files")]
+    assert "<h1>acme and official compared</h1>" in pages[1]
+    for page in pages:
+        assert page.partition("</header>")[0].partition("<header>")[2].count(">Vendors<") == 1
+    assert 'href="/files"' in pages[0]
+    # Without a store, too.
     async with clients(create_app(str(tmp_path / "none.db"), tmp_path, [folder])) as client:
         assert (await client.get("/")).headers["location"] == "/files"
 
@@ -60,23 +57,18 @@ def test_a_page_is_made_anew_once_its_file_has_changed(tmp_path: Path) -> None:
     assert page.render()[1] != first
 
 
-@pytest.mark.parametrize(("name", "said"), [("nosuch.jsonl", "no such file"), ("other.json", "nothing that can be")])
-def test_a_file_that_nothing_shows_is_refused(folder: Path, name: str, said: str) -> None:
-    with pytest.raises(UsageError, match=said):
-        FilePage([folder / name]).check()
+async def test_files_that_cannot_be_shown_are_refused_and_those_without_rows_are_named(
+    folder: Path, tmp_path: Path, clients: Any
+) -> None:
+    late = tmp_path / "late.jsonl"
+    late.write_bytes(b"\n")
+    refused = {folder / "nosuch.jsonl": "no such file", folder / "other.json": "nothing that can be"}
+    for path, said in {**refused, late: r"late\.jsonl: has no rows"}.items():
+        with pytest.raises(UsageError, match=said):
+            FilePage([path]).check()
     FilePage([folder]).check()
-
-
-async def test_files_without_rows_are_named(folder: Path, tmp_path: Path, clients: Any) -> None:
-    (tmp_path / "late.jsonl").write_bytes(b"\n")
     async with clients(create_app(str(tmp_path / "none.db"), tmp_path, [folder, tmp_path])) as client:
         assert "late.jsonl has no rows" in (await client.get("/files")).text
-    with pytest.raises(UsageError, match=r"late\.jsonl: has no rows"):
-        FilePage([tmp_path / "late.jsonl"]).check()
-
-
-async def test_pages_about_files_name_their_list_once_in_the_header(folder: Path, stored: Path, clients: Any) -> None:
-    async with clients(create_app(str(stored), stored.parent, [folder])) as client:
-        for path in ("/", "/files"):
-            header = (await client.get(path)).text.partition("</header>")[0]
-            assert header.partition("<header>")[2].count(">Vendors<") == 1, path
+    (empty := tmp_path / "empty").mkdir()
+    async with clients(create_app(str(tmp_path / "none.db"), tmp_path, [empty])) as client:
+        assert "No file of <code>bench verify</code> is there." in (await client.get("/files")).text

@@ -1,7 +1,8 @@
-"""A run as one file."""
+"""A run as one file, which a notebook shows in a frame."""
 
 from __future__ import annotations
 
+import html
 import re
 from pathlib import Path
 
@@ -60,3 +61,11 @@ def test_a_tag_that_is_written_like_a_label_stands_as_it_is(stored: Path, monkey
     with open_store(str(stored)) as reader:
         page = run_report(reader.run(NEW), data_dir=stored.parent)
     assert "Tags: set@max_tools=20<" in page
+
+
+def test_a_notebook_shows_it_in_a_frame_in_which_nothing_runs(stored: Path) -> None:
+    with open_store(str(stored)) as store:
+        shown = store.run(NEW[:8])._repr_html_()
+    frame = re.fullmatch(r'<iframe title="run [^"]*" sandbox srcdoc="([^"]*)" style="[^"]*"></iframe>', shown)
+    assert frame is not None
+    assert f"Run {NEW}, began" in html.unescape(frame[1])

@@ -14,7 +14,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from support.cases import for_each
 from unit.pages.publishing.test_page import run
 
 from trialbed.errors import DataError, UsageError
@@ -68,7 +67,6 @@ def test_words_are_explained_once_for_all_runs_of_a_page_and_results_are_told_of
         "An expected call is one",
         "A trial that failed is not solved.",
         "changed: tasks on",
-        "To check it:",
     ):
         assert text.count(once) == 1, once
     for twice in (
@@ -122,21 +120,17 @@ def test_a_changed_or_missing_file_is_refused_by_its_name_and_the_folder_is_not_
     assert (folder / "numbers.json").read_text() == "other\n"
 
 
-def test_pages_and_figures_may_be_missing_and_are_written_again(folder: Path) -> None:
+def test_a_new_publication_replaces_the_earlier_one_though_its_pages_are_missing_and_leaves_other_files(
+    folder: Path,
+) -> None:
     there = read_manifest(folder)
-    made = [name for name in there.made if name != "numbers.json"]
-    for name in made:
+    for name in {*there.made} - {"numbers.json"}:
         (folder / name).unlink()
-    check_unchanged(folder, there)
-    write_publication(folder, manifest(), [run()], EVIDENCE)
-    assert made
-    assert [name for name in made if not (folder / name).is_file()] == []
-
-
-def test_a_new_publication_replaces_the_files_of_the_earlier_one_and_leaves_others(folder: Path) -> None:
     (folder / "notes.txt").write_text("mine")
+    check_unchanged(folder, there)
     write_publication(folder, manifest(), [run("second")], {"recordings/second.cassette": b"others"})
     assert sorted(path.name for path in (folder / "recordings").iterdir()) == ["second.cassette"]
+    assert (folder / "index.html").is_file()
     assert (folder / "notes.txt").read_text() == "mine"
     assert not [path for path in folder.iterdir() if path.name.startswith(".")]
 
@@ -173,25 +167,19 @@ def test_a_publication_that_cannot_be_written_leaves_the_earlier_one(
     check_unchanged(folder, read_manifest(folder))
 
 
-def test_the_value_of_a_key_is_not_published(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_value_of_a_key_is_not_published_and_searched_for_a_piece_at_a_time(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setenv("SHOP_API_KEY", "sk-canary-1234")
+    zeros = bytes(2**20 - 7)
     for name, content in (
         ("datasets/harbour.py", b"KEY = 'sk-canary-1234'"),
         ("recordings/first.cassette", lzma.compress(b'{"answer": "sk-canary-1234"}')),
+        ("recordings/first.cassette", lzma.compress(zeros + b"sk-canary-1234" + zeros)),
     ):
         with pytest.raises(UsageError, match=f"{name} has the value of a variable that holds a key"):
             write_publication(tmp_path / "out", manifest(), [run()], {**EVIDENCE, name: content})
     assert not (tmp_path / "out").exists()
-
-
-def test_keys_are_searched_in_a_recording_a_piece_at_a_time(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("SHOP_API_KEY", "sk-canary-1234")
-    zeros = bytes(2**20 - 7)
-    across_pieces = lzma.compress(zeros + b"sk-canary-1234" + zeros)
-    with pytest.raises(UsageError, match=r"first\.cassette has the value of a variable"):
-        write_publication(
-            tmp_path / "out", manifest(), [run()], {**EVIDENCE, "recordings/first.cassette": across_pieces}
-        )
     bomb = lzma.compress(bytes(40 * 2**20))
     tracemalloc.start()
     write_publication(tmp_path / "out", manifest(), [run()], {**EVIDENCE, "recordings/first.cassette": bomb})
@@ -203,89 +191,59 @@ def test_keys_are_searched_in_a_recording_a_piece_at_a_time(tmp_path: Path, monk
     assert not (tmp_path / "other").exists()
 
 
-@pytest.mark.parametrize(
-    ("change", "message"),
-    [
-        (lambda document: document["files"].update({"x" * 5000: "0"}), r"x{60} cannot be read: File name too long"),
-        (lambda document: document["files"].update({"a\0b": "0"}), "is missing"),
-        (lambda document: document["files"].update({"numbers.json": ["0"]}), r"files\.numbers\.json: Input should be"),
-        (lambda document: document.pop("runs"), "runs: Field required"),
-    ],
-)
-def test_a_damaged_manifest_is_an_error_of_its_data(
-    folder: Path, change: Callable[[dict[str, Any]], object], message: str
-) -> None:
-    document = json.loads((folder / "published.json").read_text())
-    change(document)
-    (folder / "published.json").write_text(json.dumps(document))
-    with pytest.raises(DataError, match=message):
-        check_unchanged(folder, read_manifest(folder))
+def asked(**values: object) -> Callable[[dict[str, Any]], object]:
+    """A change of the manifest of a folder, as somebody makes it who wants it to be replayed."""
+    return lambda document: document["runs"][0].update(values)
 
 
-def test_a_manifest_that_is_no_text_is_an_error_with_its_place(folder: Path) -> None:
-    (folder / "published.json").write_bytes(b"{\xff}")
-    with pytest.raises(DataError, match=r"published\.json: is not UTF-8 text: .* at byte 1"):
-        read_manifest(folder)
-    (folder / "published.json").write_text('{\n"runs": [}')
-    with pytest.raises(DataError, match=r"published\.json .* at line 2 column"):
-        read_manifest(folder)
+DAMAGES: list[tuple[Callable[[dict[str, Any]], object], str]] = [
+    (lambda document: document["files"].update({"x" * 5000: "0"}), r"x{60} cannot be read: File name too long"),
+    (lambda document: document["files"].update({"a\0b": "0"}), "is missing"),
+    (lambda document: document["files"].update({"numbers.json": ["0"]}), r"files\.numbers\.json: Input should be"),
+    (lambda document: document["files"].update({"../secret": "0"}), r"'../secret' is not a file of the folder"),
+    (lambda document: document.pop("runs"), "runs: Field required"),
+    (asked(name="/tmp/elsewhere"), "is no run's id"),
+    (asked(name=".."), "is no run's id"),
+    (asked(recording="datasets/none"), "is not a file of the folder"),
+    (asked(dataset="/etc/tasks.py"), "neither a dataset's name nor a file of the folder"),
+    (asked(dataset="datasets/other.py"), "neither a dataset's name nor a file of the folder"),
+    (asked(dataset="tasks:evil.py"), "neither a dataset's name nor a file of the folder"),
+    (asked(arguments=["--framework"]), "an option has no value"),
+    *(
+        (asked(arguments=[option, "x"]), "is no option of a replay")
+        for option in (
+            *("--output", "-o", "--store", "--executor", "--command", "--server-url", "--plugin", "--mcp"),
+            *("--base-url", "--judge-model", "--selector-model", "--simulator-model", "--judge-prompts", "--model"),
+            *("--dataset", "--api-key-env", "--completions"),
+        )
+    ),
+    *(
+        (asked(arguments=[option, value]), "is not what a replay may be asked for")
+        for option, value in (
+            *(("--framework", "evil.py:Agent"), ("--framework", "/tmp/evil.py:Agent"), ("--judge", "judge.py")),
+            *(("--judge", "gpt@https://evil/v1"), ("--judge", "datasets/judge.py:Mine"), ("--faults", "/etc/passwd")),
+            *(("--selector", "selector.py:Mine"), ("--catalog", "/home/me/notes"), ("--catalog", "tools.py")),
+        )
+    ),
+]
 
 
-def test_a_manifest_names_no_file_outside_of_its_folder(folder: Path) -> None:
-    document = json.loads((folder / "published.json").read_text())
-    document["files"]["../secret"] = "0"
-    (folder / "published.json").write_text(json.dumps(document))
-    with pytest.raises(DataError, match=r"'../secret' is not a file of the folder"):
-        read_manifest(folder)
-
-
-def change(folder: Path, **values: object) -> None:
-    """Change the manifest of a folder as somebody does who wants it to be replayed."""
-    document = json.loads((folder / "published.json").read_text())
-    document["runs"][0] |= values
-    (folder / "published.json").write_text(json.dumps(document))
-
-
-@for_each(
-    ("values", "reason"),
-    [
-        ({"name": "/tmp/elsewhere"}, "is no run's id"),
-        ({"name": ".."}, "is no run's id"),
-        ({"recording": "datasets/none"}, "is not a file of the folder"),
-        ({"dataset": "/etc/tasks.py"}, "neither a dataset's name nor a file of the folder"),
-        ({"dataset": "datasets/other.py"}, "neither a dataset's name nor a file of the folder"),
-        ({"dataset": "tasks:evil.py"}, "neither a dataset's name nor a file of the folder"),
-        ({"arguments": ["--framework"]}, "an option has no value"),
-        *(
-            ({"arguments": [option, "x"]}, "is no option of a replay")
-            for option in (
-                *("--output", "-o", "--store", "--executor", "--command", "--server-url", "--plugin", "--mcp"),
-                *("--base-url", "--judge-model", "--selector-model"),
-                *("--simulator-model", "--judge-prompts", "--model", "--dataset", "--api-key-env", "--completions"),
-            )
-        ),
-        *(
-            ({"arguments": [option, value]}, "is not what a replay may be asked for")
-            for option, value in (
-                ("--framework", "evil.py:Agent"),
-                ("--framework", "/tmp/evil.py:Agent"),
-                ("--judge", "gpt@https://evil/v1"),
-                ("--judge", "datasets/judge.py:Mine"),
-                ("--judge", "judge.py"),
-                ("--selector", "selector.py:Mine"),
-                ("--catalog", "/home/me/notes"),
-                ("--catalog", "tools.py"),
-                ("--faults", "/etc/passwd"),
-            )
-        ),
-    ],
-)
-def test_a_manifest_asks_for_nothing_but_a_replay(folder: Path, values: dict[str, object], reason: str) -> None:
-    before = (folder / "published.json").read_text()
-    change(folder, **values)
-    with pytest.raises(DataError, match=reason):
-        read_manifest(folder)
-    (folder / "published.json").write_text(before)
+def test_a_manifest_that_is_damaged_or_asks_for_more_than_a_replay_is_refused(folder: Path) -> None:
+    path = folder / "published.json"
+    before = path.read_text()
+    for change, message in DAMAGES:
+        document = json.loads(before)
+        change(document)
+        path.write_text(json.dumps(document))
+        with pytest.raises(DataError, match=message):
+            check_unchanged(folder, read_manifest(folder))
+    for content, message in (
+        (b"{\xff}", r": is not UTF-8 text: .* at byte 1"),
+        (b'{\n"runs": [}', r" .* at line 2 col"),
+    ):
+        path.write_bytes(content)
+        with pytest.raises(DataError, match=rf"published\.json{message}"):
+            read_manifest(folder)
 
 
 def test_numbers_are_those_of_the_runs_of_the_manifest(folder: Path) -> None:
@@ -321,6 +279,10 @@ def test_the_page_needs_no_server_and_its_links_lead_to_files_of_the_folder(fold
     assert [link for link in outside if not (folder / link).is_file()] == []
     assert "default-src 'none'" in page
     assert page.index("solve 25 %") < page.index("<h2>")
+    text = (folder / "results.md").read_text()
+    shown = re.findall(r"!\[[^]]*\]\(([^)]*)\)", text)
+    assert [(folder / path).is_file() for path in shown] == [True, True]
+    assert "In this folder, where Trialbed is installed. bench reproduce replays" in text
 
 
 def test_words_of_others_stay_text(tmp_path: Path) -> None:
@@ -328,12 +290,3 @@ def test_words_of_others_stay_text(tmp_path: Path) -> None:
     made = made_files(manifest(about=(HOSTILE,)), [hostile])
     assert b"<script>" not in made["index.html"]
     assert not re.search(rb"(?<!\\)<script|(?<!\\)\]\(http", made["results.md"])
-
-
-def test_the_text_shows_the_figures_by_relative_paths(folder: Path) -> None:
-    text = (folder / "results.md").read_text()
-    shown = re.findall(r"!\[[^]]*\]\(([^)]*)\)", text)
-    assert len(shown) == 2
-    assert all((folder / path).is_file() for path in shown)
-    assert "bench reproduce ." in text
-    assert "In this folder, where Trialbed is installed. bench reproduce replays" in text

@@ -7,9 +7,6 @@ from typing import Any
 import pytest
 
 from trialbed.views import Table
-from trialbed_pages.publishing._board import board_tables, why_apart
-from trialbed_pages.publishing._figures import figures_of
-from trialbed_pages.publishing._lead import lead_of, names_of, title_of
 from trialbed_pages.publishing._numbers import (
     PublishedFinding,
     PublishedFramework,
@@ -18,7 +15,7 @@ from trialbed_pages.publishing._numbers import (
     PublishedQuery,
     RunNumbers,
 )
-from trialbed_pages.publishing._page import parts_of
+from trialbed_pages.publishing._page import board_tables, figures_of, lead_of, names_of, parts_of, title_of, why_apart
 
 
 def framework(label: str, **solved: tuple[float, ...]) -> PublishedFramework:
@@ -88,8 +85,6 @@ def test_the_title_says_what_was_compared_and_the_first_sentences_what_came_out(
     assert lead_of(run()) == [
         "crewai:native is shown to solve fewer tasks than reference. The 2 setups solve 25 % to 75 % of 2 tasks, "
         "asked 2 times each. A trial takes 400 tokens on average.",
-        "Repeats of one setup, which differ only in the model's seed, are up to 50 points apart; the setups, up to 50 "
-        "points.",
         "native: as its documentation sets it up.",
     ]
 
@@ -107,31 +102,36 @@ def test_a_run_of_one_setup_has_its_sentences() -> None:
     assert lead_of(alone.model_copy(update={"frameworks": (unknown,)})) == ["No trial has a verdict."]
 
 
-def test_tokens_that_no_model_reported_are_not_zero() -> None:
-    silent = [
-        one.model_copy(
-            update={"prompt_tokens": 0, "completion_tokens": 0, "scores": {"sopr_score": one.scores["sopr_score"]}}
-        )
+def costs(found: RunNumbers) -> list[tuple[str, ...]]:
+    """The tokens of a trial and of a solved task of each setup."""
+    table = next(part for part in parts_of(found, figures_of(found)) if "costs in tokens" in part.title)
+    assert isinstance(table, Table)
+    places = [place for place, name in enumerate(table.columns[1:]) if "tokens" in name]
+    return [tuple(row.cells[place] for place in places) for row in table.rows]
+
+
+def test_tokens_are_told_for_each_solved_task_and_are_not_zero_if_no_model_reported_them() -> None:
+    assert costs(run()) == [("400", "533"), ("400", "1,600")]
+    silent = {"prompt_tokens": 0, "completion_tokens": 0}
+    setups = [
+        one.model_copy(update={**silent, "scores": {"sopr_score": one.scores["sopr_score"]}})
         for one in run().frameworks
     ]
-    found = run().model_copy(update={"frameworks": tuple(silent)})
-    table = next(
-        one for one in parts_of(found, figures_of(found)) if isinstance(one, Table) and "tokens a trial" in one.columns
-    )
-    places = [place for place, name in enumerate(table.columns[1:]) if "tokens" in name]
-    assert {row.cells[place] for row in table.rows for place in places} == {"-"}
-    assert len(places) == 2
+    assert costs(run().model_copy(update={"frameworks": tuple(setups)})) == [("-", "-")] * 2
 
 
-def test_injected_faults_are_named_in_the_title_and_in_the_first_sentences() -> None:
+def test_titles_and_names_tell_runs_apart_by_models_datasets_and_faults() -> None:
     faulty = run(faults='{"tools": {"rate": 0.25, "faults": ["error"]}}')
     assert title_of([run(), faulty]).endswith("of harbour, with injected faults")
     assert lead_of(faulty)[1] == "Faults were put in on purpose: 25 % of the calls of tools (error)."
-
-
-def test_a_title_names_several_models_as_one_reads_them_out() -> None:
     runs = [run().model_copy(update={"model": model}) for model in ("small", "large", "huge")]
     assert "with small, large and huge on 2 tasks" in title_of(runs)
+    other = run("second").model_copy(update={"model": "local:large"})
+    elsewhere = run("third").model_copy(update={"dataset": "shop"})
+    assert names_of([run()]) == [""]
+    assert names_of([run(), other]) == ["local:small", "local:large"]
+    assert names_of([run(), elsewhere]) == ["local:small on harbour", "local:small on shop"]
+    assert names_of([run(), run("second")]) == ["local:small, first", "local:small, second"]
 
 
 def test_comparisons_stand_by_their_scores_and_are_explained_once() -> None:
@@ -141,6 +141,7 @@ def test_comparisons_stand_by_their_scores_and_are_explained_once() -> None:
         for label in ("a", "b")
         for score in ("sopr_score", "api_call_score")
     ]
+    found.append(finding("c", "identical"))
     tables = parts_of(run().model_copy(update={"findings": tuple(found)}), figures_of(run()))
     first, second = (one for one in tables if isinstance(one, Table) and "Paired" in one.title)
     assert [row.label for row in first.rows] == [
@@ -149,7 +150,8 @@ def test_comparisons_stand_by_their_scores_and_are_explained_once() -> None:
         "right tools: a",
         "right tools: b",
     ]
-    assert (len(first.notes), len(second.notes)) == (1, 0)
+    assert first.notes[0] == "The same on every task in solved: c."
+    assert (len(first.notes), len(second.notes)) == (2, 0)
 
 
 def test_conversations_have_a_table_of_what_is_kept_and_what_turns_cost() -> None:
@@ -162,15 +164,6 @@ def test_conversations_have_a_table_of_what_is_kept_and_what_turns_cost() -> Non
     assert table.columns == ("", "history kept", "remembered", "turn 10")
     assert [row.cells for row in table.rows] == [("-", "-", "-"), ("0.50 [0.10, 0.90]", "-", "1,200")]
     assert not any("conversation" in part.title for part in parts_of(run(), figures_of(run())))
-
-
-def test_runs_are_named_by_their_models_or_datasets_where_that_is_enough() -> None:
-    other = run("second").model_copy(update={"model": "local:large"})
-    elsewhere = run("third").model_copy(update={"dataset": "shop"})
-    assert names_of([run()]) == [""]
-    assert names_of([run(), other]) == ["local:small", "local:large"]
-    assert names_of([run(), elsewhere]) == ["local:small on harbour", "local:small on shop"]
-    assert names_of([run(), run("second")]) == ["local:small, first", "local:small, second"]
 
 
 def test_setups_with_equal_requests_are_named_as_one_measurement() -> None:
@@ -190,12 +183,6 @@ def test_setups_with_equal_requests_are_named_as_one_measurement() -> None:
     assert told not in words("x", "y", "")
     controlled[0] = controlled[0].model_copy(update={"completion_tokens": 401})
     assert words("x", "x", "x") == f"b:controlled and c:controlled {told}"
-
-
-def test_tokens_are_told_for_each_solved_task() -> None:
-    table = next(part for part in parts_of(run(), figures_of(run())) if "costs in tokens" in part.title)
-    assert isinstance(table, Table)
-    assert [row.cells[-1] for row in table.rows] == ["533", "1,600"]
 
 
 @pytest.mark.parametrize(

@@ -13,8 +13,9 @@ from unit.pages.publishing.test_page import run
 
 from trialbed.errors import DataError, UsageError
 from trialbed_pages.publishing._folder import write_publication
-from trialbed_pages.publishing._replay import chosen_runs, reproduce
-from trialbed_pages.publishing.reproduce_command import command
+from trialbed_pages.publishing._replay import chosen_runs
+from trialbed_pages.publishing._replay import replay as replay_runs
+from trialbed_pages.publishing.commands import reproduce as command
 
 BOTH = ("--framework", "reference", "--framework", "crewai:native")
 
@@ -49,7 +50,7 @@ def replay(folder: Path, work: Path, *frameworks: str) -> None:
     there = read_manifest(folder)
     runs = chosen_runs(folder, there, frameworks)
     with pytest.raises(UsageError, match="bench run ended with 2"):
-        reproduce(folder, there, runs, work / "w", work / "data")
+        replay_runs(folder, there, runs, work / "w", work / "data")
 
 
 def test_a_replay_has_no_keys_and_no_settings_of_its_user(
@@ -109,6 +110,6 @@ def test_nothing_that_was_replayed_is_no_success(folder: Path, monkeypatch: pyte
     from trialbed_pages.publishing import _replay
     from trialbed_pages.publishing._replay import Reproduction
 
-    monkeypatch.setattr(_replay, "reproduce", lambda *_: Reproduction(0, (), (), (), {}))
+    monkeypatch.setattr(_replay, "replay", lambda *_: Reproduction(0, (), (), (), {}))
     ended = CliRunner().invoke(command, [str(folder), "-f", "reference", "--yes"])
     assert (ended.exit_code, ended.output) == (1, "0 trials replayed; nothing was compared\n")

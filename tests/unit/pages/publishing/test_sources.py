@@ -17,10 +17,9 @@ from trialbed.preparation import NO_OBJECTS
 from trialbed.records import Run, RunConfig
 from trialbed.store import StoredRun
 from trialbed_pages.publishing import _publish
+from trialbed_pages.publishing._manifest import wrong_source
 from trialbed_pages.publishing._numbers import numbers_of
-from trialbed_pages.publishing._publish import _Collected
-from trialbed_pages.publishing._replayed import wrong_source
-from trialbed_pages.publishing._sources import PublishedDataset, dataset_of, public_config, source_of
+from trialbed_pages.publishing._publish import PublishedDataset, _Collected, dataset_of, public_config, source_of
 
 KEY = "canary1234"
 WITH_KEY = f"gpt@https://user:{KEY}@host/v1?api-key={KEY}"

@@ -10,7 +10,7 @@ from typing import Any
 from support.trials import run_config
 
 from trialbed.records import ModelCall, TrialKey
-from trialbed_pages.publishing._traces import request_digests
+from trialbed_pages.publishing._numbers import request_digests
 
 
 def trial(framework: str, query: int, *texts: str, cut: str = "") -> Any:

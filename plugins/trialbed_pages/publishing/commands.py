@@ -1,4 +1,4 @@
-"""The command ``bench reproduce``."""
+"""The commands ``bench publish`` and ``bench reproduce``."""
 
 from __future__ import annotations
 
@@ -9,11 +9,76 @@ from pathlib import Path
 import click
 
 from trialbed.cli.env import env_dir_option
-from trialbed.cli.options import FOLDER, json_option, plain_option, print_json
+from trialbed.cli.options import FILE, FOLDER, json_option, plain_option, print_json
 from trialbed.cli.setting_options import data_dir_option
+from trialbed.cli.stored import store_option
 from trialbed.texts import number_of
 
-EPILOG = """\b
+PUBLISHING = """\b
+Examples:
+  bench publish latest -o results
+  bench publish 20261122T090211 20261123T101500 -o results --dataset desk.py --about about.txt
+  bench publish latest -o results --dataset desk.py --include orders.json
+  bench publish results other-results -o both
+  bench publish official_results.jsonl acme_results.jsonl -o vendors
+  bench reproduce results
+"""
+
+
+@click.command("publish", epilog=PUBLISHING)
+@click.argument("subjects", metavar="RUN|FILE|DIR...", nargs=-1, required=True)
+@plain_option("-o", "--output", type=FOLDER, required=True, metavar="DIR", help="Folder to write.")
+@plain_option(
+    "--about", type=FILE, metavar="FILE", help="Text that stands first, with an empty line between its paragraphs."
+)
+@plain_option(
+    "-d", "--dataset", type=FILE, metavar="FILE", help="File of the runs' tasks, where its tools are Python functions."
+)
+@plain_option(
+    "--include",
+    type=FILE,
+    multiple=True,
+    metavar="FILE",
+    help="File that the code of the tasks reads, beside or below their own; repeatable.",
+)
+@store_option
+@data_dir_option
+def publish(
+    subjects: tuple[str, ...],
+    output: Path,
+    about: Path | None,
+    dataset: Path | None,
+    include: tuple[Path, ...],
+    store: str | None,
+    data_dir: Path | None,
+) -> None:
+    """Write finished runs as a folder that others can read and check.
+
+    It has a page, index.html, which needs no server, the same as Markdown, figures, numbers, the page of each run, the
+    recording of each model's answers, the dataset where it is a file, and the digests of all of these. Runs stand on
+    one leaderboard if their settings allow it; if not, the page says why.
+
+    bench reproduce makes every number again from such a folder. RUN is an id, the beginning of one, or latest; DIR is a
+    folder of published results, whose runs are published again beside the others, unless one of its files was changed.
+    A verification, or the FILEs or the folder of its results, is published as the page that bench view shows.
+    Give the command in the folder where the runs were made, so that datasets are found; one that has changed since is
+    refused. A folder with published results is replaced, unless one of its files was changed.
+    """
+    from trialbed_pages.publishing import _publish
+
+    manifest = _publish.publish(
+        subjects, output, about=about, dataset=dataset, include=include, store=store, data_dir=data_dir
+    )
+    answers = sum(run.answers for run in manifest.runs)
+    click.echo(f"written: {output} ({len(manifest.files) + 1} files, {number_of(answers, 'recorded answer')})")
+    for run in manifest.runs:
+        if run.cannot:
+            click.echo(f"{run.name} cannot be made again from the folder: {run.cannot}", err=True)
+    if manifest.runs and not any(run.cannot for run in manifest.runs):
+        click.echo(f"Next: bench reproduce {output}", err=True)
+
+
+REPRODUCING = """\b
 Examples:
   bench reproduce docs/results/small-local-model
   bench reproduce results --output again
@@ -22,7 +87,7 @@ Examples:
 """
 
 
-@click.command("reproduce", epilog=EPILOG)
+@click.command("reproduce", epilog=REPRODUCING)
 @click.argument("folder", metavar="DIR", type=FOLDER)
 @plain_option(
     "-f",
@@ -42,7 +107,7 @@ Examples:
 @env_dir_option
 @data_dir_option
 @json_option
-def command(
+def reproduce(
     folder: Path,
     frameworks: tuple[str, ...],
     output: Path | None,
@@ -65,7 +130,7 @@ def command(
     from trialbed.settings import data_dir as default_folder
     from trialbed_pages.publishing._folder import write_files
     from trialbed_pages.publishing._manifest import check_unchanged, read_manifest
-    from trialbed_pages.publishing._replay import chosen_runs, code_of, reproduce, setups_of
+    from trialbed_pages.publishing._replay import chosen_runs, code_of, replay, setups_of
 
     manifest = read_manifest(folder)
     check_unchanged(folder, manifest)
@@ -74,7 +139,7 @@ def command(
     wanted = dict.fromkeys(name for source, _ in runs for name in setups_of(source))
     chosen_environments([*wanted], yes=yes, env_dir=env_dir)
     with temporary_folder() as work:
-        found = reproduce(folder, manifest, runs, work, data_dir or default_folder(), env_dir)
+        found = replay(folder, manifest, runs, work, data_dir or default_folder(), env_dir)
     if output is not None:
         write_files(output, found.files)
     if as_json:

@@ -1,1 +1,0 @@
-"""Exports of runs to the formats of other tools; ``command`` is ``bench export``."""
