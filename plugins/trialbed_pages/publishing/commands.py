@@ -64,9 +64,9 @@ def publish(
     Give the command in the folder where the runs were made, so that datasets are found; one that has changed since is
     refused. A folder with published results is replaced, unless one of its files was changed.
     """
-    from trialbed_pages.publishing import _publish
+    from trialbed_pages.publishing._publish import publish_results
 
-    manifest = _publish.publish(
+    manifest = publish_results(
         subjects, output, about=about, dataset=dataset, include=include, store=store, data_dir=data_dir
     )
     answers = sum(run.answers for run in manifest.runs)

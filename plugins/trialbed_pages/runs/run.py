@@ -12,7 +12,7 @@ from markupsafe import Markup
 from trialbed.records import RunStatus, labels_in_words
 from trialbed.report import Report, ScoreMean, run_settings
 from trialbed.store import StoredRun, StoreReader
-from trialbed.views import UNKNOWN, Bar, BarPlot, compact, html_parts
+from trialbed.views import UNKNOWN, Bar, BarPlot, Folded, Table, compact, html_parts
 from trialbed_pages.runs.figures import Headline, RunCache, RunFigures
 from trialbed_plugins.reporters import run_tables, screen_tables
 
@@ -20,6 +20,9 @@ PAGE = 25
 """Runs on a page of the list."""
 
 STATUSES = ("running", "interrupted", "incomplete", "finished")
+
+MOST_NOTES = 4
+"""Notes below the first table that are not folded."""
 
 NEGLIGIBLE = 0.005
 """Smaller shares of a time are not drawn."""
@@ -97,7 +100,8 @@ class RunPage:
         """The setups with what a trial takes; the notes on missing trials only once the run has ended."""
         setups, *others = screen_tables(self.report)
         notes = () if self.figures.run.status == "running" else setups.notes
-        return html_parts("", [replace(setups, title="", notes=notes), *others], "board")
+        folded = [Folded(f"{len(notes)} notes", [Table("", notes=notes)])] if len(notes) > MOST_NOTES else []
+        return html_parts("", [replace(setups, title="", notes=() if folded else notes), *others, *folded], "board")
 
     @cached_property
     def details(self) -> Markup:

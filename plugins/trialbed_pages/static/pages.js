@@ -33,7 +33,8 @@ const showCell = ({ target }) => {
   if (!told || cell.classList.contains("shown")) return;
   document.querySelector(".tasks .shown")?.classList.remove("shown");
   cell.classList.add("shown");
-  const parts = [cell.parentElement.querySelector(".task"), ...told.childNodes].map((part) => part.cloneNode(true));
+  const [heading, ...rest] = told.children;
+  const parts = [heading, cell.parentElement.querySelector(".task"), ...rest].map((part) => part.cloneNode(true));
   document.querySelector(".peek").replaceChildren(...parts);
 };
 document.addEventListener("mouseover", showCell);

@@ -149,11 +149,11 @@ def mixed(stored: Path) -> Path:
 async def test_a_cell_that_is_not_right_has_its_reason_and_leads_to_a_repeat_that_failed(mixed: Path, get: Any) -> None:
     page = (await get(f"/runs/{MIXED}?sort=as+in+the+dataset")).text
     (first, *by_reference), (_, right, _) = cells(page)
-    assert first.startswith("1 ")
-    assert by_reference[0].startswith("\N{CIRCLE WITH LEFT HALF BLACK} 0.5 it lacks 21 reference on task 1, repeat 1")
+    assert first == "1"
+    assert by_reference[0].startswith("\N{CIRCLE WITH LEFT HALF BLACK} 0.50 it lacks 21 reference on task 1, repeat 1")
     assert by_reference[1].startswith("\N{BALLOT X} framework: not made langgraph:native on task 1, repeat 0")
     assert "framework: not made : now: the framework ended the run at a call" in by_reference[1]
-    assert by_reference[1].endswith("???[2Jcleared ???]0;title? ?reversed? next")
+    assert "???[2Jcleared" in by_reference[1]
     assert right.startswith("\N{CHECK MARK} reference on task a/b, repeat 0")
     assert "framework=reference&amp;query=1&amp;repeat=1&amp;sort=as" in page
     # The page of answers shows the same repeat.
